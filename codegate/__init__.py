@@ -1,0 +1,7 @@
+"""codegate: does the new model still fix our own past bugs?
+
+Rooms, from the bottom up (imports go down only): ``suite``, ``sandbox`` and ``candidates``; ``gating``;
+``solving`` and ``grading``; ``mining`` and ``running``; ``reporting``; ``github``; ``cli``.
+"""
+
+__version__ = "0.1.0"

@@ -1,0 +1,84 @@
+"""What is asked: suites and problems as files, types and digests. No network, no docker, no execution.
+
+Trees come in (from git or from a suite's folder), problems go out; ``patch`` and ``classify`` are the two rules
+that every room shares: how a change of a tree is written down, and which of its paths are source.
+"""
+
+from codegate.suite.classify import DEFAULT_PYTHON_FILES, PathClass, PathClassifier
+from codegate.suite.git import GitError, git, read_commit
+from codegate.suite.model import (
+    Base,
+    EnvironmentManifest,
+    Problem,
+    ProblemLimits,
+    ProblemManifest,
+    Provenance,
+    Quarantine,
+    QuarantinedTest,
+    Statement,
+    Suite,
+    SuiteManifest,
+    TestSets,
+)
+from codegate.suite.patch import PatchError, apply_patch, make_patch
+from codegate.suite.reader import (
+    check_model,
+    parse_json,
+    parse_yaml,
+    read_bytes,
+    read_json,
+    read_text,
+    read_yaml,
+)
+from codegate.suite.store import (
+    find_repository,
+    load_base,
+    load_suite,
+    make_problem,
+    update_problem,
+    write_suite,
+)
+from codegate.suite.tree import Changes, FileMode, Tree, TreeFile, check_path, is_plain_path
+
+__all__ = [
+    "DEFAULT_PYTHON_FILES",
+    "Base",
+    "Changes",
+    "EnvironmentManifest",
+    "FileMode",
+    "GitError",
+    "PatchError",
+    "PathClass",
+    "PathClassifier",
+    "Problem",
+    "ProblemLimits",
+    "ProblemManifest",
+    "Provenance",
+    "Quarantine",
+    "QuarantinedTest",
+    "Statement",
+    "Suite",
+    "SuiteManifest",
+    "TestSets",
+    "Tree",
+    "TreeFile",
+    "apply_patch",
+    "check_model",
+    "check_path",
+    "find_repository",
+    "git",
+    "is_plain_path",
+    "load_base",
+    "load_suite",
+    "make_patch",
+    "make_problem",
+    "parse_json",
+    "parse_yaml",
+    "read_bytes",
+    "read_commit",
+    "read_json",
+    "read_text",
+    "read_yaml",
+    "update_problem",
+    "write_suite",
+]

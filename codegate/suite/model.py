@@ -1,0 +1,210 @@
+"""The suite's files as types. Unknown keys are refused; unknown values are null, never 0.
+
+``suite.yml`` is a ``SuiteManifest``, ``problems/<id>/problem.yml`` a ``ProblemManifest`` and
+``problems/<id>/tests.json`` a ``TestSets``. Test ids live in JSON because YAML would turn some of them into
+other types. ``Problem`` and ``Suite`` are what the rest of codegate works with: manifests, trees and digests.
+"""
+
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from codegate.suite.tree import Changes
+
+SUITE_SCHEMA: Literal["codegate.suite/1"] = "codegate.suite/1"
+PROBLEM_SCHEMA: Literal["codegate.problem/1"] = "codegate.problem/1"
+
+Slug = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
+
+
+class Strict(BaseModel):
+    """Base of every file type: unknown keys are refused, instances are immutable."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ProblemLimits(Strict):
+    """What one grading sandbox may use."""
+
+    seconds: float = Field(default=120, gt=0, le=3600, description="Wall-clock limit of a whole test run.")
+    memory_mb: int = Field(default=1024, ge=64, le=65536)
+    cpus: float = Field(default=1.0, gt=0, le=64)
+    pids: int = Field(default=128, ge=16, le=4096)
+    disk_mb: int = Field(default=256, ge=16, le=16384, description="Size of the writable tmpfs.")
+    output_kb: int = Field(default=1024, ge=16, le=65536)
+
+
+class EnvironmentManifest(Strict):
+    """How a problem's dependencies are built: an interpreter and a hash-locked list of wheels."""
+
+    id: Slug
+    python: Annotated[str, StringConstraints(pattern=r"^3\.\d{1,2}$")]
+    lock: str = Field(description="Path of the requirements lock, relative to the suite.")
+    lock_sha256: Sha256
+    exclude_newer: date | None = Field(default=None, description="No package released on or after this day.")
+    rung: Literal["declared", "runtime", "minimal", "manual"] = Field(
+        description="Which requirements resolved: all declared, run-time only, the test runner only, or by hand."
+    )
+
+
+class Base(Strict):
+    """Where the base tree is: a commit of the repository at hand, or a folder of the suite."""
+
+    commit: Commit | None = None
+    folder: str | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> "Base":
+        if (self.commit is None) == (self.folder is None):
+            message = "give exactly one of `commit` and `folder`"
+            raise ValueError(message)
+        return self
+
+
+class Provenance(Strict):
+    """Which change the problem was mined from, and why it was taken for a bug fix."""
+
+    kind: Literal["merge", "squash", "direct", "handwritten"]
+    commit: Commit | None = None
+    pull_request: int | None = None
+    title: str = Field(default="", max_length=500)
+    date: datetime | None = None
+    bug_score: int | None = None
+    evidence: tuple[str, ...] = ()
+
+
+class Quarantine(Strict):
+    """Why something is kept out of comparisons, on what evidence, and until when."""
+
+    reason: Literal["flaky", "oracle_fails", "nop_resolves", "environment", "manual"]
+    evidence: str = Field(max_length=2000)
+    expires: date
+
+
+class QuarantinedTest(Strict):
+    """A hidden test that is not graded."""
+
+    id: str
+    quarantine: Quarantine
+
+
+class Statement(Strict):
+    """What the model is told, in ``statement.md``."""
+
+    mode: Literal["change", "failure", "handwritten"]
+    sha256: Sha256
+
+
+class TestSets(Strict):
+    """``tests.json``: the hidden tests by what they must do."""
+
+    __test__ = False  # not a test class, whatever its name begins with
+
+    FAIL_TO_PASS: tuple[str, ...] = Field(min_length=1)
+    PASS_TO_PASS: tuple[str, ...] = ()
+    QUARANTINED: tuple[QuarantinedTest, ...] = ()
+
+    @property
+    def expected(self) -> tuple[str, ...]:
+        """Return every id that must pass, fail-to-pass first."""
+        return self.FAIL_TO_PASS + self.PASS_TO_PASS
+
+
+class ProblemManifest(Strict):
+    """``problem.yml``."""
+
+    problem_schema: Literal["codegate.problem/1"] = Field(default=PROBLEM_SCHEMA, alias="schema")
+    id: Slug
+    base: Base
+    environment: Slug
+    language: Literal["python"] = "python"
+    runner: Literal["pytest"] = "pytest"
+    python_path: tuple[str, ...] = Field(default=("", "src"), description="Import roots, relative to the tree.")
+    test_files: tuple[str, ...] = Field(min_length=1, description="Hidden test files that are run.")
+    public_tests: tuple[str, ...] = Field(default=(), description="Test files of the base tree shown to the model.")
+    hidden_deleted: tuple[str, ...] = ()
+    fix_deleted: tuple[str, ...] = ()
+    statement: Statement
+    limits: ProblemLimits = ProblemLimits()
+    tags: dict[str, str] = {}
+    provenance: Provenance
+    status: Literal["active", "quarantined"] = "active"
+    quarantine: Quarantine | None = None
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    @model_validator(mode="after")
+    def _quarantine_matches_status(self) -> "ProblemManifest":
+        if (self.status == "quarantined") != (self.quarantine is not None):
+            message = "`quarantine` goes with `status: quarantined`, and only with it"
+            raise ValueError(message)
+        return self
+
+
+class SuiteManifest(Strict):
+    """``suite.yml``."""
+
+    suite_schema: Literal["codegate.suite/1"] = Field(default=SUITE_SCHEMA, alias="schema")
+    name: Slug
+    repository: str | None = Field(
+        default=None,
+        description="Repository that the base commits are in: a path relative to the suite, or null.",
+    )
+    canary: str = Field(description="A unique string: a model that can recite it has seen this suite.")
+    environments: tuple[EnvironmentManifest, ...]
+    problems: tuple[Slug, ...]
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One stripped bug fix, loaded: everything but its base tree, which ``suite.load_base`` reads when needed.
+
+    ``hidden`` are the test files as they are after the fix and ``fix`` the source files after it, each as a
+    change of the base tree (deletions are None). ``digest`` covers all of it.
+    """
+
+    manifest: ProblemManifest
+    statement: str
+    tests: TestSets
+    hidden: Changes
+    fix: Changes
+    environment: EnvironmentManifest
+    digest: str
+
+    @property
+    def id(self) -> str:
+        """Return the problem's id, unique in its suite."""
+        return self.manifest.id
+
+    @property
+    def active(self) -> bool:
+        """Return whether the problem takes part in comparisons."""
+        return self.manifest.status == "active"
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A loaded suite: its manifest, its problems in manifest order and a digest over everything graded."""
+
+    folder: Path
+    manifest: SuiteManifest
+    problems: tuple[Problem, ...]
+    locks: dict[str, str] = field(repr=False)
+    digest: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the suite's name."""
+        return self.manifest.name
+
+    @property
+    def active(self) -> tuple[Problem, ...]:
+        """Return the problems that take part in comparisons."""
+        return tuple(problem for problem in self.problems if problem.active)
