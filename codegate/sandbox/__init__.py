@@ -1,0 +1,45 @@
+"""Where code runs: one small protocol and the backends that keep it.
+
+In come an environment recipe, files and commands; out comes what a trusted supervisor observed. Nothing here
+knows what a problem or a model is.
+"""
+
+from codegate.sandbox.contract import (
+    Backend,
+    Command,
+    Completed,
+    EnvironmentRecipe,
+    FilesRefused,
+    PreparedEnvironment,
+    Sandbox,
+    SandboxClosed,
+    SandboxError,
+    SandboxFile,
+    SandboxLimits,
+    SandboxUnavailable,
+)
+from codegate.sandbox.environment import cache_folder
+from codegate.sandbox.pool import SandboxPool
+from codegate.sandbox.preflight import Finding, preflight
+from codegate.sandbox.selection import Choice, select_backend
+
+__all__ = [
+    "Backend",
+    "Choice",
+    "Command",
+    "Completed",
+    "EnvironmentRecipe",
+    "FilesRefused",
+    "Finding",
+    "PreparedEnvironment",
+    "Sandbox",
+    "SandboxClosed",
+    "SandboxError",
+    "SandboxFile",
+    "SandboxLimits",
+    "SandboxPool",
+    "SandboxUnavailable",
+    "cache_folder",
+    "preflight",
+    "select_backend",
+]

@@ -1,0 +1,378 @@
+"""Sandboxes as bubblewrap processes: the backend for machines where no Docker daemon answers.
+
+The sandbox sees the system's ``/usr`` and the interpreter read-only, two folders of the environment, and two
+tmpfs of its own; it has its own user, process, network, mount, IPC and host name namespaces and no
+capabilities. Memory and process totals need a control group; where none can be made, limits per process apply.
+"""
+
+import contextlib
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+from codegate.sandbox import control_group
+from codegate.sandbox.contract import (
+    EnvironmentRecipe,
+    PreparedEnvironment,
+    Sandbox,
+    SandboxClosed,
+    SandboxError,
+    SandboxLimits,
+    SandboxUnavailable,
+)
+from codegate.sandbox.environment import EnvironmentFolder, build_environment
+from codegate.sandbox.interpreter import Interpreter, find_interpreter
+from codegate.sandbox.session import SITE, TOOLS, USER_ID, WORKSPACE, SandboxSession, Scope
+from codegate.sandbox.sizes import shared_memory_bytes, temporary_bytes, workspace_bytes
+from codegate.sandbox.sockets import SocketConnection
+from codegate.sandbox.stream import BOOTSTRAP, SupervisorStream
+
+_PYTHON: Final = "/opt/codegate/python"
+_LEAST_VERSION: Final = (0, 8)  # --disable-userns and --size
+_PROBE_SECONDS: Final = 10.0
+_CLOSE_SECONDS: Final = 10.0
+_JOIN: Final = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 125; shift; done; shift; exec "$@"'
+"""Joins the control groups named before ``--``, then becomes the command after it."""
+
+
+@dataclass(frozen=True)
+class BubblewrapEnvironment:
+    """An environment's folders with the interpreter that reads them."""
+
+    folder: EnvironmentFolder
+    interpreter: Interpreter
+
+    @property
+    def identity(self) -> str:
+        """Return the SHA-256 of what the folders were made from."""
+        return self.folder.key
+
+
+class BubblewrapBackend:
+    """Sandboxes by ``bwrap``.
+
+    Args:
+        run_id: names the run that the sandboxes belong to.
+
+    Raises:
+        SandboxUnavailable: bubblewrap is absent, too old, or not allowed to make namespaces here.
+    """
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        self._program = find_bubblewrap()
+        self._parents = control_group.find_parents()
+        # The kernel ties a sandbox's life to the *thread* that started it: one thread starts them all and
+        # lives as long as the backend.
+        self._starter = ThreadPoolExecutor(1, "codegate-bwrap-start")
+        self._remover = ThreadPoolExecutor(4, "codegate-bwrap-remove")
+        self._live: set[_Enclosure] = set()
+        self._sessions: dict[_Enclosure, SandboxSession] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+
+    @property
+    def name(self) -> str:
+        """Return ``bwrap``."""
+        return "bwrap"
+
+    @property
+    def has_control_groups(self) -> bool:
+        """Return whether memory and process totals are enforced, not only limits per process."""
+        return self._parents is not None
+
+    def prepare(self, recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
+        """See ``Backend.prepare``."""
+        interpreter = find_interpreter(recipe.python)
+        if interpreter is None:
+            raise SandboxError(
+                f"there is no Python {recipe.python} on this machine for bubblewrap sandboxes.",
+                f"Install it (for example `uv python install {recipe.python}`), or use Docker.",
+            )
+        return BubblewrapEnvironment(build_environment(recipe), interpreter)
+
+    def open(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
+        """See ``Backend.open``."""
+        if not isinstance(environment, BubblewrapEnvironment):
+            message = "the environment was prepared by another backend"
+            raise TypeError(message)
+        group = None if self._parents is None else control_group.ControlGroup(self._parents, limits)
+        try:
+            enclosure, connection = self._start(environment, limits, group)
+        except BaseException:
+            if group is not None:
+                group.remove()
+            raise
+        try:
+            session = SandboxSession(
+                SupervisorStream(connection),
+                enclosure,
+                _scope(limits, grouped=group is not None),
+                limits,
+                environment.folder.python,
+            )
+        except BaseException:
+            connection.close()
+            enclosure.destroy()
+            raise
+        with self._lock:
+            self._sessions[enclosure] = session
+            closed = self._closed
+        if closed:
+            session.close()
+            raise SandboxClosed("the sandbox backend was closed.")
+        return session
+
+    def close(self) -> None:
+        """See ``Backend.close``."""
+        with self._lock:
+            self._closed = True
+            sessions, live = list(self._sessions.values()), list(self._live)
+        for session in sessions:
+            session.close()
+        for enclosure in live:
+            enclosure.destroy()
+        for enclosure in live:
+            enclosure.wait(_CLOSE_SECONDS)
+        self._remover.shutdown()
+        self._starter.shutdown()
+
+    def sweep(self) -> int:
+        """See ``Backend.sweep``; without control groups the kernel itself leaves nothing behind."""
+        return 0 if self._parents is None else control_group.sweep(self._parents)
+
+    def _start(
+        self, environment: BubblewrapEnvironment, limits: SandboxLimits, group: control_group.ControlGroup | None
+    ) -> "tuple[_Enclosure, SocketConnection]":
+        argv = [self._program, *_arguments(environment, limits)]
+        if group is not None:
+            argv = ["/bin/sh", "-c", _JOIN, "sh", *group.member_files, "--", *argv]
+        ours, theirs = socket.socketpair()
+        errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the sandbox
+        try:
+            with self._lock:
+                if self._closed:
+                    raise SandboxClosed("the sandbox backend was closed.")
+                starting = self._starter.submit(_spawn, argv, theirs, errors)
+            process = starting.result()
+        except OSError as error:
+            ours.close()
+            errors.close()
+            raise SandboxError(f"cannot start bubblewrap: {error}.") from error
+        finally:
+            theirs.close()
+        enclosure = _Enclosure(process, errors, group, self)
+        with self._lock:
+            self._live.add(enclosure)
+        return enclosure, SocketConnection(ours)
+
+    def remove_later(self, enclosure: "_Enclosure") -> "Future[None]":
+        """Wait for a killed sandbox in the background and remove what is left of it."""
+        return self._remover.submit(self._remove, enclosure)
+
+    def _remove(self, enclosure: "_Enclosure") -> None:
+        enclosure.bury()
+        with self._lock:
+            self._live.discard(enclosure)
+            self._sessions.pop(enclosure, None)
+
+
+class _Enclosure:
+    """One ``bwrap`` process and its control group."""
+
+    def __init__(
+        self,
+        process: "subprocess.Popen[bytes]",
+        errors: IO[bytes],
+        group: control_group.ControlGroup | None,
+        backend: BubblewrapBackend,
+    ) -> None:
+        self._process = process
+        self._errors = errors
+        self._group = group
+        self._backend = backend
+        self._kills = 0
+        self._lock = threading.Lock()
+        self._removal: Future[None] | None = None
+
+    def destroy(self) -> None:
+        """See ``session.Enclosure``."""
+        with self._lock:
+            if self._removal is not None:
+                return
+            self._process.kill()
+            self._removal = self._backend.remove_later(self)
+
+    def wait(self, seconds: float) -> None:
+        """Wait until a destroyed sandbox is gone."""
+        if self._removal is not None:
+            with contextlib.suppress(TimeoutError):
+                self._removal.result(seconds)
+
+    def bury(self) -> None:
+        """Wait for the killed process and remove what is left of it."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_CLOSE_SECONDS)
+        if self._group is not None:
+            self._group.remove()
+        self._errors.close()
+
+    def out_of_memory_kills(self) -> int:
+        """See ``session.Enclosure``."""
+        self._kills = 0 if self._group is None else self._group.out_of_memory_kills()
+        return self._kills
+
+    def died_of_memory(self) -> bool:
+        """See ``session.Enclosure``."""
+        return self._kills < self.out_of_memory_kills()
+
+    def post_mortem(self) -> str:
+        """See ``session.Enclosure``."""
+        with contextlib.suppress(OSError, ValueError):
+            self._errors.seek(0)
+            text = self._errors.read(1 << 16).decode("utf-8", "replace").strip()
+            if text:
+                return f"bubblewrap says: {text[-1000:]}"
+        return ""
+
+
+def find_bubblewrap() -> str:
+    """Return the path of a ``bwrap`` that works here.
+
+    Raises:
+        SandboxUnavailable: there is none; the message says why and what helps.
+    """
+    program = shutil.which("bwrap")
+    if program is None:
+        raise SandboxUnavailable(
+            "bubblewrap is not installed.", "Install it, for example `apt-get install bubblewrap`."
+        )
+    version = _ask([program, "--version"]).stdout.decode("utf-8", "replace")
+    match = re.search(r"(\d+)\.(\d+)", version)
+    if match is None or (int(match[1]), int(match[2])) < _LEAST_VERSION:
+        raise SandboxUnavailable(
+            f"bubblewrap is too old ({version.strip() or 'no version'}).", "Version 0.8 or newer is needed."
+        )
+    probe = _ask(
+        [program, *_isolation(), "--ro-bind", "/usr", "/usr", *_system_links(), "--proc", "/proc", "--dev", "/dev",
+         "/bin/true"]
+    )  # fmt: skip
+    if probe.returncode != 0:
+        said = probe.stderr.decode("utf-8", "replace").strip()[-300:]
+        raise SandboxUnavailable(f"bubblewrap cannot make a sandbox here ({said}).", _remedy())
+    return program
+
+
+def _ask(argv: list[str]) -> "subprocess.CompletedProcess[bytes]":
+    try:
+        return subprocess.run(
+            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PROBE_SECONDS, check=False, env={}, cwd="/"
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SandboxUnavailable(f"bubblewrap cannot be run: {error}.") from error
+
+
+def _remedy() -> str:
+    settings = {
+        "kernel/apparmor_restrict_unprivileged_userns": ("1", "AppArmor blocks user namespaces: allow them for "
+            "bwrap with a profile, or `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`."),
+        "kernel/unprivileged_userns_clone": ("0", "User namespaces are off: `sysctl -w "
+            "kernel.unprivileged_userns_clone=1`."),
+        "user/max_user_namespaces": ("0", "User namespaces are off: `sysctl -w user.max_user_namespaces=10000`."),
+    }  # fmt: skip
+    for name, (blocking, remedy) in settings.items():
+        with contextlib.suppress(OSError):
+            if Path("/proc/sys", name).read_text(encoding="ascii").strip() == blocking:
+                return remedy
+    return "User namespaces seem to be blocked, as in most containers: use Docker instead."
+
+
+def _spawn(argv: list[str], stream: socket.socket, errors: IO[bytes]) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        argv, stdin=stream.fileno(), stdout=stream.fileno(), stderr=errors, env={}, cwd="/", start_new_session=True
+    )
+
+
+def _scope(limits: SandboxLimits, *, grouped: bool) -> Scope:
+    resource_limits = {
+        "RLIMIT_CORE": 0,
+        "RLIMIT_CPU": int(limits.lifetime_seconds * max(limits.cpus, 1)) + 1,
+        "RLIMIT_FSIZE": workspace_bytes(limits),
+        "RLIMIT_MSGQUEUE": 0,
+        "RLIMIT_NOFILE": limits.open_files,
+        "RLIMIT_NPROC": limits.pids,
+    }
+    if grouped:
+        return Scope(resource_limits)
+    return Scope({**resource_limits, "RLIMIT_AS": limits.memory_bytes}, near_limit=int(limits.memory_bytes * 0.9))
+
+
+def _isolation() -> list[str]:
+    return [
+        "--unshare-all", "--unshare-user", "--disable-userns", "--uid", str(USER_ID), "--gid", str(USER_ID),
+        "--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv",
+        "--hostname", "sandbox",
+    ]  # fmt: skip
+
+
+def _system_links() -> Iterator[str]:
+    """Yield the arguments for ``/bin``, ``/lib`` and the like: links into ``/usr`` on most systems."""
+    for name in ("bin", "lib", "lib32", "lib64", "sbin"):
+        path = Path("/", name)
+        if path.is_symlink():
+            yield from ("--symlink", str(path.readlink()), str(path))
+        elif path.is_dir():
+            yield from ("--ro-bind", str(path), str(path))
+
+
+def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits) -> list[str]:
+    interpreter, folder = environment.interpreter, environment.folder
+    arguments = [*_isolation(), "--ro-bind", "/usr", "/usr", *_system_links()]
+    for name in ("ld.so.cache", "alternatives"):
+        if Path("/etc", name).exists():
+            arguments += ["--ro-bind", f"/etc/{name}", f"/etc/{name}"]
+    for file in sorted(folder.etc.iterdir()):
+        arguments += ["--ro-bind", str(file), f"/etc/{file.name}"]
+    prefix, executable = interpreter.prefix, interpreter.executable
+    if not prefix.is_relative_to("/usr"):
+        arguments += ["--ro-bind", str(prefix), _PYTHON]
+        executable = Path(_PYTHON) / executable.relative_to(prefix)
+        arguments += ["--setenv", "LD_LIBRARY_PATH", f"{_PYTHON}/lib"]
+    hidden = _installed_packages(interpreter)
+    for path in hidden:
+        arguments += ["--size", "4096", "--tmpfs", path, "--remount-ro", path]
+    # /proc is read-only as a whole: to a sandbox of the real root, /proc/sys would belong, and with it the host.
+    arguments += [
+        "--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev",
+        "--size", str(shared_memory_bytes(limits)), "--tmpfs", "/dev/shm",  # noqa: S108 - the sandbox's own
+        "--size", str(temporary_bytes(limits)), "--perms", "1777", "--tmpfs", "/tmp",  # noqa: S108
+        "--size", str(workspace_bytes(limits)), "--perms", "0755", "--tmpfs", WORKSPACE,
+        "--ro-bind", str(folder.site), SITE, "--ro-bind", str(folder.tools), TOOLS,
+        "--setenv", "PATH", "/usr/bin:/bin", "--setenv", "LC_ALL", "C.UTF-8",
+        "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORKSPACE,
+        "--", str(executable), "-I", "-S", "-B", "-c", BOOTSTRAP,
+    ]  # fmt: skip
+    return arguments
+
+
+def _installed_packages(interpreter: Interpreter) -> list[str]:
+    """Return the folders, as seen inside, of packages that happen to be installed on this machine.
+
+    They are hidden: what code in a sandbox can import must not depend on the machine it runs on.
+    """
+    folders = [Path("/usr/lib/python3/dist-packages"), Path("/usr/share/python-wheels")]
+    for root in (Path("/usr/lib"), Path("/usr/local/lib"), Path("/usr/lib64"), Path("/usr/local/lib64")):
+        folders += [*root.glob("python3*/site-packages"), *root.glob("python3*/dist-packages")]
+    inside = [str(folder) for folder in folders if folder.is_dir() and not folder.is_symlink()]
+    if not interpreter.prefix.is_relative_to("/usr"):
+        found = interpreter.prefix.glob("lib/python3*/site-packages")
+        inside += [str(Path(_PYTHON) / folder.relative_to(interpreter.prefix)) for folder in found]
+    return inside

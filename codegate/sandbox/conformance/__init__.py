@@ -1,0 +1,19 @@
+"""What every backend must pass before anything untrusted runs in it.
+
+Each check opens its own sandbox, attacks or uses it as a real command would, and raises ``ConformanceFailure``
+with what it saw. A new backend is finished when ``CHECKS`` pass on it.
+"""
+
+from codegate.sandbox.conformance import commands, files, isolation, lifecycle, resources
+from codegate.sandbox.conformance.subject import Check, ConformanceFailure, Subject
+
+CHECKS: tuple[Check, ...] = (
+    *commands.CHECKS,
+    *files.CHECKS,
+    *resources.CHECKS,
+    *isolation.CHECKS,
+    *lifecycle.CHECKS,
+)
+"""Every check, by room: commands, files, resources, isolation, lifecycle."""
+
+__all__ = ["CHECKS", "Check", "ConformanceFailure", "Subject"]

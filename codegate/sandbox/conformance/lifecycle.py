@@ -1,0 +1,199 @@
+"""Lifecycle: time limits, killed trees, concurrent use, closing, and what a killed harness leaves behind."""
+
+import contextlib
+import dataclasses
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from codegate.sandbox.conformance.subject import LIMITS, Check, Subject, answer, expect, python
+from codegate.sandbox.contract import (
+    Command,
+    EnvironmentRecipe,
+    Sandbox,
+    SandboxClosed,
+    SandboxError,
+    SandboxFile,
+    SandboxLimits,
+)
+from codegate.sandbox.selection import Choice, select_backend
+
+_DAEMON = """
+import os, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        for descriptor in range(3):
+            os.close(descriptor)
+        while True:
+            open("/workspace/alive", "w").write(str(time.monotonic()))
+            time.sleep(0.02)
+    os._exit(0)
+print("started", flush=True)
+"""
+
+_OTHERS = """
+import json, os
+print(json.dumps([int(one) for one in os.listdir("/proc") if one.isdigit() and int(one) not in (1, os.getpid())]))
+"""
+
+
+def time_limit(subject: Subject) -> None:
+    """At its limit a command is killed with everything it started, however it hid."""
+    with subject.sandbox() as sandbox:
+        done = python(sandbox, _DAEMON + "\ntime.sleep(60)", timeout=1)
+        expect(done.timed_out and not done.ok and done.signal == 9, "timed out", done)
+        expect(done.stdout == b"started\n", "what it said before", done.stdout)
+        expect(1 <= done.wall_seconds < 4, "about one second", done.wall_seconds)
+        _expect_alone(sandbox)
+
+
+def daemons(subject: Subject) -> None:
+    """What a command leaves running ends with it."""
+    with subject.sandbox() as sandbox:
+        done = python(sandbox, _DAEMON)
+        expect(done.ok and not done.timed_out, "a good end", done)
+        _expect_alone(sandbox)
+
+
+def stopped_tree(subject: Subject) -> None:
+    """A command that stops itself meets its limit; orphans do not pile up."""
+    orphans = (
+        "import os\nfor _ in range(200):\n    if os.fork() == 0:\n        os.fork()\n        os._exit(0)\n    os.wait()"
+    )
+    with subject.sandbox() as sandbox:
+        done = python(sandbox, "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)", timeout=1)
+        expect(done.timed_out, "timed out", done)
+        done = python(sandbox, orphans)
+        expect(done.ok, "400 short-lived processes within 48", done)
+
+
+def lifetime(subject: Subject) -> None:
+    """When the sandbox's time is up, its command ends as timed out and the sandbox is gone."""
+    with subject.sandbox(dataclasses.replace(LIMITS, lifetime_seconds=3)) as sandbox:
+        done = python(sandbox, "import time; time.sleep(60)", timeout=60)
+        expect(done.timed_out and done.wall_seconds < 4, "timed out by the lifetime", done)
+        time.sleep(1.5)
+        with contextlib.suppress(SandboxError):
+            done = sandbox.run(Command(("true",)))
+            expect(False, "an error from a sandbox that is gone", done)
+
+
+def concurrent_use(subject: Subject) -> None:
+    """Four sandboxes at once do not see each other's files or mix up their answers."""
+
+    def work(number: int) -> bytes:
+        with subject.sandbox() as sandbox:
+            output = b""
+            for turn in range(5):
+                sandbox.put((SandboxFile(f"own-{number}-{turn}", str(number).encode()),))
+                output = sandbox.run(Command(("sh", "-c", "ls; cat own-*"))).stdout
+            return output
+
+    with ThreadPoolExecutor(4) as threads:
+        outputs = list(threads.map(work, range(4)))
+    for number, output in enumerate(outputs):
+        lines = "".join(f"own-{number}-{turn}\n" for turn in range(5)) + str(number) * 5
+        expect(output.decode() == lines, f"only the files of {number}", output)
+
+
+def closing(subject: Subject) -> None:
+    """``close`` from another thread ends a call under way within two seconds."""
+    with subject.sandbox() as sandbox:
+        timer = threading.Timer(0.3, sandbox.close)
+        timer.start()
+        begun = time.monotonic()
+        try:
+            done = python(sandbox, "import time; time.sleep(60)", timeout=60)
+            expect(False, "SandboxClosed", done)
+        except SandboxClosed:
+            pass
+        expect(time.monotonic() - begun < 2, "within two seconds", time.monotonic() - begun)
+        timer.join()
+        sandbox.close()
+        try:
+            sandbox.run(Command(("true",)))
+            expect(False, "SandboxClosed ever after", "an answer")
+        except SandboxClosed:
+            pass
+
+
+def killed_harness(subject: Subject) -> None:
+    """A harness that is killed leaves nothing running, and a sweep removes the rest but nothing live."""
+    mark = f"{secrets.randbelow(10**9) + 10**9}.25"
+    program = "from codegate.sandbox.conformance.lifecycle import hold; hold()"
+    given = (subject.backend.name, subject.recipe.python, subject.recipe.lock, mark)
+    with subject.sandbox() as alive:
+        holder = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        with holder:
+            if holder.stdin is None or holder.stdout is None:
+                raise SandboxError("cannot start a second harness.")
+            holder.stdin.write(repr(given).encode())
+            holder.stdin.close()
+            said = holder.stdout.readline()
+            expect(said == b"open\n", "a second harness with a sandbox", said)
+            _wait_until(lambda: _running(mark), "its command runs")
+            holder.send_signal(signal.SIGKILL)
+        _wait_until(lambda: not _running(mark), "its command ends")
+        subject.backend.sweep()
+        expect(subject.backend.sweep() == 0, "nothing left to sweep", "leftovers")
+        expect(alive.run(Command(("true",))).ok, "the live sandbox untouched", "gone")
+
+
+def hold() -> None:
+    """Be the second harness of ``killed_harness``: open a sandbox, run a marked command, wait to be killed."""
+    import ast  # noqa: PLC0415 - only the second process needs it
+
+    name, version, lock, mark = ast.literal_eval(sys.stdin.read())
+    choice: Choice = "docker" if name == "docker" else "bwrap"
+    backend = select_backend(choice, "conformance")
+    environment = backend.prepare(EnvironmentRecipe(version, lock))
+    sandbox = backend.open(environment, SandboxLimits(lifetime_seconds=60))
+    os.write(1, b"open\n")
+    sandbox.run(Command(("sleep", mark), timeout_seconds=60))
+
+
+def _running(mark: str) -> bool:
+    """Return whether this machine runs ``sleep MARK``; with a remote daemon it never shows."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if path.read_bytes() == b"sleep\0" + mark.encode() + b"\0":
+                return True
+    return False
+
+
+def _wait_until(condition: Callable[[], bool], what: str) -> None:
+    limit = time.monotonic() + 15
+    while not condition():
+        expect(time.monotonic() < limit, what, "not within 15 s")
+        time.sleep(0.05)
+
+
+def _expect_alone(sandbox: Sandbox) -> None:
+    """Expect no process inside but the supervisor and the one that looks, and no daemon's mark moving."""
+    others = answer(python(sandbox, _OTHERS))
+    expect(others == [], "no other process", others)
+    read = "import json; print(json.dumps(open('/workspace/alive').read()))"
+    first = answer(python(sandbox, read))
+    time.sleep(0.1)
+    expect(answer(python(sandbox, read)) == first, "a daemon that is gone", "its mark moves")
+
+
+CHECKS: tuple[Check, ...] = (
+    time_limit,
+    daemons,
+    stopped_tree,
+    lifetime,
+    concurrent_use,
+    closing,
+    killed_harness,
+)

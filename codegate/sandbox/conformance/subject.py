@@ -1,0 +1,74 @@
+"""What a check is given, and how it says no."""
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from codegate.sandbox.contract import (
+    Backend,
+    Command,
+    Completed,
+    EnvironmentRecipe,
+    PreparedEnvironment,
+    Sandbox,
+    SandboxLimits,
+)
+
+LIMITS = SandboxLimits(lifetime_seconds=120, memory_bytes=256 << 20, pids=48, disk_bytes=32 << 20)
+
+
+class ConformanceFailure(AssertionError):
+    """A backend does not keep the contract; the text is the evidence."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A backend under examination.
+
+    Attributes:
+        backend: the backend.
+        environment: an environment that it prepared.
+        recipe: what the environment was prepared from.
+        totals: memory and processes are limited in total and not only each (Docker, or with control groups).
+    """
+
+    backend: Backend
+    environment: PreparedEnvironment
+    recipe: EnvironmentRecipe
+    totals: bool = True
+
+    @contextlib.contextmanager
+    def sandbox(self, limits: SandboxLimits = LIMITS) -> Iterator[Sandbox]:
+        """Give a fresh sandbox for the length of a ``with`` block."""
+        sandbox = self.backend.open(self.environment, limits)
+        try:
+            yield sandbox
+        finally:
+            sandbox.close()
+
+    def probe(self, program: str, limits: SandboxLimits = LIMITS) -> Any:
+        """Run a Python program in a fresh sandbox and return the JSON document that it prints last."""
+        with self.sandbox(limits) as sandbox:
+            return answer(python(sandbox, program))
+
+
+Check = Callable[[Subject], None]
+
+
+def python(sandbox: Sandbox, program: str, *arguments: str, timeout: float = 30) -> Completed:
+    """Run a Python program in a sandbox."""
+    return sandbox.run(Command(("{python}", "-I", "-S", "-c", program, *arguments), timeout_seconds=timeout))
+
+
+def answer(done: Completed) -> Any:
+    """Return the JSON document in the last line of a program's output."""
+    expect(done.ok and bool(done.stdout.strip()), "the probe runs", done)
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def expect(held: bool, what: str, evidence: object) -> None:
+    """Raise ConformanceFailure with the evidence unless ``held``."""
+    if not held:
+        raise ConformanceFailure(f"expected: {what}; seen: {str(evidence)[:2000]}")

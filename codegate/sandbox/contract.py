@@ -1,0 +1,203 @@
+"""What a sandbox promises. Every backend gives the same promise and passes ``codegate.sandbox.conformance``.
+
+A sandbox is a throw-away machine with no network, no secrets, no host files and hard limits on time, memory,
+processes, disk and output. Inside it a supervisor runs as PID 1, takes files and commands over one stream and
+answers over it. Files go in and are never fetched out; only what the supervisor itself observed comes back.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from codegate.errors import InfrastructureError
+
+
+class SandboxError(InfrastructureError):
+    """The sandbox, its daemon or its supervisor failed: never the fault of the code inside."""
+
+
+class SandboxUnavailable(SandboxError):
+    """No backend can run here; the remedy says how to get one."""
+
+
+class SandboxClosed(SandboxError):
+    """The sandbox was closed (by an interrupt or by its owner) while a call was under way."""
+
+
+class FilesRefused(SandboxError):
+    """The files given cannot be put; the fault is in them, and the sandbox lives on.
+
+    A path or a link leaves the workspace, one file is in another's way, or the disk is too small.
+    """
+
+
+@dataclass(frozen=True)
+class SandboxLimits:
+    """Hard limits of one sandbox, from its start to its end.
+
+    Attributes:
+        lifetime_seconds: the supervisor ends itself and everything in it after this long.
+        memory_bytes: all processes together where a control group is available, else each process.
+        cpus: share of the machine's processors.
+        pids: processes and threads.
+        disk_bytes: size of the writable tmpfs.
+        open_files: descriptors per process.
+    """
+
+    lifetime_seconds: float = 900.0
+    memory_bytes: int = 1 << 30
+    cpus: float = 1.0
+    pids: int = 128
+    disk_bytes: int = 256 << 20
+    open_files: int = 512
+
+
+@dataclass(frozen=True)
+class SandboxFile:
+    """A file to put: path relative to the workspace, bytes, and git's mode (link: the target as bytes)."""
+
+    path: str
+    data: bytes
+    mode: Literal["100644", "100755", "120000"] = "100644"
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command to run in the workspace.
+
+    Attributes:
+        argv: program and arguments; no shell is involved. ``{python}`` (the environment's interpreter),
+            ``{site}`` (its packages), ``{tools}`` (folder with ``ruff``) and ``{workspace}``, each as a whole
+            argument, are replaced by the sandbox's own paths.
+        stdin: bytes given to the program; its end follows them.
+        environment: variables on top of the sandbox's fixed, minimal environment.
+        timeout_seconds: wall clock; at its end the whole process tree is killed.
+        output_bytes: cap for standard output and for standard error, each.
+        records: open a pipe to the supervisor whose descriptor number replaces the argument ``{records}``;
+            what the program writes to it comes back as ``Completed.records``.
+    """
+
+    argv: tuple[str, ...]
+    stdin: bytes = b""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    timeout_seconds: float = 60.0
+    output_bytes: int = 1 << 20
+    records: bool = False
+
+
+@dataclass(frozen=True)
+class Completed:
+    """What the supervisor saw of a command.
+
+    Attributes:
+        exit_code: the exit status, or None when a signal ended it.
+        signal: the number of that signal, or None.
+        timed_out: the limit ``timeout_seconds`` was hit.
+        memory_exceeded: the memory limit was hit by some process of the command.
+        stdout: the first ``output_bytes`` bytes.
+        stderr: likewise.
+        truncated: output, of either stream, went over the cap and the rest was thrown away.
+        records: bytes written to the records pipe, up to 16 MiB.
+        records_truncated: more than that was written.
+        wall_seconds: monotonic time from start to end.
+        cpu_seconds: user plus system time of the command and its descendants that were waited for.
+        peak_memory_bytes: the largest resident size of a single process among them.
+    """
+
+    exit_code: int | None
+    signal: int | None
+    timed_out: bool
+    memory_exceeded: bool
+    stdout: bytes
+    stderr: bytes
+    truncated: bool
+    records: bytes
+    records_truncated: bool
+    wall_seconds: float
+    cpu_seconds: float
+    peak_memory_bytes: int
+
+    @property
+    def ok(self) -> bool:
+        """Return whether the command ended by itself with exit status 0."""
+        return self.exit_code == 0 and not self.timed_out
+
+
+@dataclass(frozen=True)
+class EnvironmentRecipe:
+    """What a prepared environment is made from; equal recipes give interchangeable environments.
+
+    Attributes:
+        python: minor version of the interpreter, for example ``3.11``.
+        lock: text of a hash-locked requirements file; every entry is a wheel.
+    """
+
+    python: str
+    lock: str
+
+
+class PreparedEnvironment(Protocol):
+    """An environment that a backend has ready: an image, or a folder."""
+
+    @property
+    def identity(self) -> str:
+        """Return what pins the environment's content: an image digest, or the SHA-256 of a folder's recipe."""
+        ...
+
+
+class Sandbox(Protocol):
+    """One live sandbox. Not thread-safe: one caller at a time (``close`` may come from any thread)."""
+
+    def put(self, files: tuple[SandboxFile, ...]) -> None:
+        """Write ``files`` below the workspace, replacing what is there.
+
+        Raises:
+            FilesRefused: the files themselves are at fault; some may have been written.
+            SandboxError: the stream broke.
+        """
+        ...
+
+    def run(self, command: Command) -> Completed:
+        """Run ``command`` to its end or its limit, then kill whatever it left behind.
+
+        Raises:
+            SandboxError: the supervisor could not run it (an unknown program is an exit code 127, not this).
+        """
+        ...
+
+    def close(self) -> None:
+        """Kill and remove the sandbox; idempotent, does not wait for the removal."""
+        ...
+
+
+class Backend(Protocol):
+    """A kind of sandbox. Thread-safe."""
+
+    @property
+    def name(self) -> str:
+        """Return ``docker`` or ``bwrap``."""
+        ...
+
+    def prepare(self, recipe: EnvironmentRecipe) -> PreparedEnvironment:
+        """Build the environment or find it in the cache; the only step that may use the network.
+
+        Raises:
+            SandboxError: it cannot be built; the message holds the tool's last lines.
+        """
+        ...
+
+    def open(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
+        """Start a fresh sandbox.
+
+        Raises:
+            SandboxError: the daemon or the kernel refused.
+        """
+        ...
+
+    def close(self) -> None:
+        """Kill and remove every sandbox of this backend and wait until they are gone; idempotent."""
+        ...
+
+    def sweep(self) -> int:
+        """Remove what dead runs left behind and return how many were removed; live runs are untouched."""
+        ...

@@ -1,0 +1,177 @@
+"""Control groups for bubblewrap sandboxes: totals for memory, processes and processor time.
+
+Both kernel interfaces are known (cgroup v1, one tree per controller, and v2). A group is made next to or
+below the caller's own; where the machine does not let us, there is none and per-process limits have to do.
+"""
+
+import contextlib
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from codegate.sandbox.contract import SandboxError, SandboxLimits
+from codegate.sandbox.ownership import Owner, current_owner, parse_owner
+
+_PERIOD_MICROSECONDS: Final = 100_000
+_EXTRA_PROCESSES: Final = 4  # bubblewrap and the supervisor
+_NAME: Final = re.compile(r"^codegate-([0-9a-f-]+_\d+_\d+_\d+)-[0-9a-f]{12}$")
+
+
+@dataclass(frozen=True)
+class GroupParents:
+    """Where groups can be made: for v1 one folder per controller, for v2 the one under ``unified``."""
+
+    folders: Mapping[str, Path]
+
+    @property
+    def unified(self) -> bool:
+        """Return whether this is cgroup v2."""
+        return "unified" in self.folders
+
+
+class ControlGroup:
+    """One sandbox's group.
+
+    Raises:
+        SandboxError: the kernel refused it.
+    """
+
+    def __init__(self, parents: GroupParents, limits: SandboxLimits) -> None:
+        self._parents = parents
+        name = f"codegate-{str(current_owner()).replace(':', '_')}-{secrets.token_hex(6)}"
+        self._folders = {key: folder / name for key, folder in parents.folders.items()}
+        try:
+            for folder in self._folders.values():
+                folder.mkdir()
+            for file, value in self._settings(limits):
+                file.write_text(value, encoding="ascii")
+        except OSError as error:
+            self.remove(0)
+            raise SandboxError(f"cannot set up a control group: {error}.") from error
+
+    def _settings(self, limits: SandboxLimits) -> list[tuple[Path, str]]:
+        memory, pids = str(limits.memory_bytes), str(limits.pids + _EXTRA_PROCESSES)
+        quota = str(max(1000, int(limits.cpus * _PERIOD_MICROSECONDS)))
+        if self._parents.unified:
+            folder = self._folders["unified"]
+            return [
+                (folder / "memory.max", memory),
+                *_if_there(folder / "memory.swap.max", "0"),
+                (folder / "pids.max", pids),
+                *_if_there(folder / "cpu.max", f"{quota} {_PERIOD_MICROSECONDS}"),
+            ]
+        memory_folder = self._folders["memory"]
+        settings = [
+            (memory_folder / "memory.limit_in_bytes", memory),
+            *_if_there(memory_folder / "memory.memsw.limit_in_bytes", memory),
+            *_if_there(memory_folder / "memory.swappiness", "0"),
+            (self._folders["pids"] / "pids.max", pids),
+        ]
+        if "cpu" in self._folders:
+            settings += _if_there(self._folders["cpu"] / "cpu.cfs_period_us", str(_PERIOD_MICROSECONDS))
+            settings += _if_there(self._folders["cpu"] / "cpu.cfs_quota_us", quota)
+        return settings
+
+    @property
+    def member_files(self) -> tuple[str, ...]:
+        """Return the files that a process writes 0 to in order to join."""
+        return tuple(str(folder / "cgroup.procs") for folder in self._folders.values())
+
+    def out_of_memory_kills(self) -> int:
+        """Return how many processes of the group the kernel killed for memory."""
+        name = "memory.events" if self._parents.unified else "memory.oom_control"
+        folder = self._folders.get("unified") or self._folders["memory"]
+        with contextlib.suppress(OSError, ValueError):
+            for line in (folder / name).read_text(encoding="ascii").splitlines():
+                if line.startswith("oom_kill "):
+                    return int(line.split()[1])
+        return 0
+
+    def remove(self, seconds: float = 5.0) -> bool:
+        """Remove the group once its last process is gone; return whether it is."""
+        return _remove(list(self._folders.values()), seconds)
+
+
+def find_parents() -> GroupParents | None:
+    """Return where this process may make groups that limit memory and processes, or None."""
+    own = _own_groups()
+    parents = _find_v1(own) or _find_v2(own)
+    if parents is None:
+        return None
+    try:
+        ControlGroup(parents, SandboxLimits()).remove(0)
+    except SandboxError:
+        return None
+    return parents
+
+
+def sweep(parents: GroupParents) -> int:
+    """Remove the groups of dead owners and return how many sandboxes they belonged to."""
+    stale: dict[str, list[Path]] = {}
+    for parent in parents.folders.values():
+        with contextlib.suppress(OSError):
+            for folder in parent.glob("codegate-*"):
+                owner = _owner_of(folder.name)
+                if owner is not None and owner.known_dead:
+                    stale.setdefault(folder.name, []).append(folder)
+    return sum(_remove(folders, 2.0) for folders in stale.values())
+
+
+def _owner_of(name: str) -> Owner | None:
+    match = _NAME.match(name)
+    return parse_owner(match.group(1).replace("_", ":")) if match else None
+
+
+def _remove(folders: list[Path], seconds: float) -> bool:
+    limit = time.monotonic() + seconds
+    while True:
+        for folder in folders:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        if not any(folder.exists() for folder in folders):
+            return True
+        if time.monotonic() > limit:
+            return False
+        time.sleep(0.005)
+
+
+def _if_there(file: Path, value: str) -> list[tuple[Path, str]]:
+    return [(file, value)] if file.exists() else []
+
+
+def _own_groups() -> dict[str, str]:
+    """Return controller to own group, the empty controller for v2 (proc(5), /proc/self/cgroup)."""
+    groups = {}
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
+            _, controllers, path = line.split(":", 2)
+            for controller in controllers.split(","):
+                groups[controller] = path
+    return groups
+
+
+def _find_v1(own: Mapping[str, str]) -> GroupParents | None:
+    root = Path("/sys/fs/cgroup")
+    folders = {}
+    for controller in ("memory", "pids", "cpu"):
+        if controller in own:
+            folder = root / controller / own[controller].lstrip("/")
+            folders[controller] = folder if folder.is_dir() else root / controller
+    return GroupParents(folders) if {"memory", "pids"} <= folders.keys() else None
+
+
+def _find_v2(own: Mapping[str, str]) -> GroupParents | None:
+    """Return the nearest folder from our own group upwards whose children get the controllers."""
+    root = Path("/sys/fs/cgroup")
+    folder = root / own.get("", "/").lstrip("/")
+    while folder.is_relative_to(root):
+        with contextlib.suppress(OSError):
+            enabled = (folder / "cgroup.subtree_control").read_text(encoding="ascii").split()
+            if {"memory", "pids"} <= set(enabled):
+                return GroupParents({"unified": folder})
+        folder = folder.parent
+    return None

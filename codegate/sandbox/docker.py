@@ -1,0 +1,369 @@
+"""Sandboxes as containers of a Docker daemon, which may be another machine's: only its API is used.
+
+An environment is an image made of a base image and two folders, without a build step that runs anything.
+Files and commands go over one attached stream, so no host path is ever mounted and it works from inside a
+container that has the daemon's socket.
+"""
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from codegate.sandbox import images
+from codegate.sandbox.contract import (
+    EnvironmentRecipe,
+    PreparedEnvironment,
+    Sandbox,
+    SandboxClosed,
+    SandboxError,
+    SandboxLimits,
+    SandboxUnavailable,
+)
+from codegate.sandbox.environment import build_environment
+from codegate.sandbox.ownership import current_owner, parse_owner
+from codegate.sandbox.session import USER_ID, WORKSPACE, SandboxSession, Scope
+from codegate.sandbox.sizes import inodes, shared_memory_bytes, temporary_bytes, workspace_bytes
+from codegate.sandbox.sockets import AttachedConnection
+from codegate.sandbox.stream import BOOTSTRAP, SupervisorStream
+
+if TYPE_CHECKING:
+    from docker import APIClient
+
+_CONTROL_SECONDS: Final = 60
+_REMOVE_SECONDS: Final = 20
+_BUILD_SECONDS: Final = 900
+_PING_SECONDS: Final = 3
+_CLOSE_SECONDS: Final = 15.0
+_REMOVERS: Final = 4
+_DEADLINE_SLACK: Final = 120.0
+
+RUN_LABEL: Final = "codegate.run"
+OWNER_LABEL: Final = "codegate.owner"
+DEADLINE_LABEL: Final = "codegate.deadline"
+
+
+@dataclass(frozen=True)
+class DockerEnvironment:
+    """An environment's image.
+
+    Attributes:
+        image: id of the image, ``sha256:…``; containers are made from it and not from a tag that can move.
+        identity: SHA-256 of what the image was made from, the base image's digest among it. The image's own id
+            would differ from daemon to daemon, since it covers the time of the build.
+        python: minor version of its interpreter.
+    """
+
+    image: str
+    identity: str
+    python: str
+
+
+class DockerBackend:
+    """Sandboxes by a Docker daemon, found as the docker command finds it (``DOCKER_HOST`` or the local socket).
+
+    Args:
+        run_id: names the run that the containers belong to, in a label.
+
+    Raises:
+        SandboxUnavailable: no daemon answers within three seconds.
+    """
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        _connect(_PING_SECONDS).close()
+        self._control = _connect(_CONTROL_SECONDS)
+        self._builder = _connect(_BUILD_SECONDS)
+        # Its own client: a stream that is only half read can hold up other calls of the same one.
+        self._undertaker = _connect(_REMOVE_SECONDS)
+        self._remover = ThreadPoolExecutor(_REMOVERS, "codegate-docker-remove")
+        self._live: dict[str, _Enclosure] = {}
+        self._sessions: dict[str, SandboxSession] = {}
+        self._lock = threading.Lock()
+        self._building = threading.Lock()
+        self._closed = False
+
+    @property
+    def name(self) -> str:
+        """Return ``docker``."""
+        return "docker"
+
+    def has_image(self, name: str) -> bool:
+        """Return whether the daemon has an image of that name."""
+        with _explained("look for an image"):
+            return images.find(self._control, name) is not None
+
+    def prepare(self, recipe: EnvironmentRecipe) -> DockerEnvironment:
+        """See ``Backend.prepare``."""
+        with _explained("prepare the environment"):
+            machine = images.machine_of(str(self._builder.version().get("Arch", "")))
+        folder = build_environment(recipe, machine)
+        with self._building, _explained("prepare the environment"):
+            base = images.base_image(self._builder, recipe.python)
+            image, identity = images.environment_image(self._builder, folder, base)
+        return DockerEnvironment(image, f"sha256:{identity}", recipe.python)
+
+    def open(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
+        """See ``Backend.open``."""
+        if not isinstance(environment, DockerEnvironment):
+            message = "the environment was prepared by another backend"
+            raise TypeError(message)
+        with _explained("start a sandbox"):
+            enclosure, connection = self._start(environment, limits)
+        try:
+            session = SandboxSession(
+                SupervisorStream(connection), enclosure, _scope(limits), limits, environment.python
+            )
+        except BaseException:
+            connection.close()
+            enclosure.destroy()
+            raise
+        with self._lock:
+            self._sessions[enclosure.container] = session
+            closed = self._closed
+        if closed:
+            session.close()
+            raise SandboxClosed("the sandbox backend was closed.")
+        return session
+
+    def close(self) -> None:
+        """See ``Backend.close``."""
+        with self._lock:
+            self._closed = True
+            sessions, live = list(self._sessions.values()), list(self._live.values())
+        for session in sessions:
+            session.close()
+        for enclosure in live:
+            enclosure.destroy()
+        limit = time.monotonic() + _CLOSE_SECONDS
+        for enclosure in live:
+            enclosure.wait(limit - time.monotonic())
+        self._remover.shutdown()
+        for client in (self._control, self._builder, self._undertaker):
+            client.close()
+
+    def sweep(self) -> int:
+        """See ``Backend.sweep``."""
+        count = 0
+        with _explained("look for left-over sandboxes"):
+            found = self._undertaker.containers(all=True, filters={"label": OWNER_LABEL})
+            for container in found:
+                if _abandoned(container.get("Labels") or {}):
+                    count += self._remove(str(container["Id"]))
+        return count
+
+    def _start(self, environment: DockerEnvironment, limits: SandboxLimits) -> "tuple[_Enclosure, AttachedConnection]":
+        if self._closed:
+            raise SandboxClosed("the sandbox backend was closed.")
+        configuration = _configuration(self._control, environment, limits, self.run_id)
+        created = self._control.create_container_from_config(configuration)  # type: ignore[no-untyped-call]
+        enclosure = _Enclosure(str(created["Id"]), self)
+        with self._lock:
+            self._live[enclosure.container] = enclosure
+        try:
+            attached = self._control.attach_socket(
+                enclosure.container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+            )
+            connection = AttachedConnection(attached)
+            enclosure.connection = connection
+            self._control.start(enclosure.container)
+        except BaseException:
+            enclosure.destroy()
+            raise
+        return enclosure, connection
+
+    def remove_later(self, enclosure: "_Enclosure") -> "Future[bool]":
+        """Kill and remove the container in the background."""
+
+        def bury() -> bool:
+            try:
+                return self._remove(enclosure.container)
+            finally:
+                with self._lock:
+                    self._live.pop(enclosure.container, None)
+                    self._sessions.pop(enclosure.container, None)
+
+        return self._remover.submit(bury)
+
+    def _remove(self, container: str) -> bool:
+        """Kill and remove a container; a second try covers a daemon that was busy. Return whether it is gone."""
+        from docker.errors import APIError, NotFound  # noqa: PLC0415 - docker takes 0.2 s to import
+        from requests.exceptions import RequestException  # noqa: PLC0415
+
+        for _ in range(2):
+            try:
+                self._undertaker.remove_container(container, v=True, force=True)
+            except NotFound:
+                return True
+            except APIError as error:
+                if error.status_code == 409:  # its own removal at exit is under way
+                    return True
+            except (RequestException, OSError):
+                continue
+            else:
+                return True
+        return False
+
+    def out_of_memory(self, container: str) -> bool:
+        """Return whether the daemon saw the kernel kill in the container for memory."""
+        now = int(time.time())
+        with contextlib.suppress(Exception):  # only evidence: without it the death stays unexplained
+            events = self._undertaker.events(
+                since=now - 3600, until=now + 1, filters={"container": container, "event": "oom"}, decode=True
+            )
+            return any(True for _ in events)
+        return False
+
+
+class _Enclosure:
+    """One container."""
+
+    def __init__(self, container: str, backend: DockerBackend) -> None:
+        self.container = container
+        self.connection: AttachedConnection | None = None
+        self._backend = backend
+        self._lock = threading.Lock()
+        self._removal: Future[bool] | None = None
+
+    def destroy(self) -> None:
+        """See ``session.Enclosure``."""
+        with self._lock:
+            if self._removal is None:
+                self._removal = self._backend.remove_later(self)
+
+    def wait(self, seconds: float) -> None:
+        """Wait until a destroyed container is gone."""
+        if self._removal is not None:
+            with contextlib.suppress(TimeoutError):
+                self._removal.result(max(seconds, 0))
+
+    def out_of_memory_kills(self) -> int:
+        """See ``session.Enclosure``: the supervisor reads the control group from inside."""
+        return 0
+
+    def died_of_memory(self) -> bool:
+        """See ``session.Enclosure``."""
+        return self._backend.out_of_memory(self.container)
+
+    def post_mortem(self) -> str:
+        """See ``session.Enclosure``."""
+        said = self.connection.errors.decode("utf-8", "replace").strip() if self.connection else ""
+        return f"It said: {said[-1000:]}" if said else "The container or the Docker daemon went away."
+
+
+def _connect(seconds: int) -> "APIClient":
+    from docker import APIClient  # noqa: PLC0415 - docker takes 0.2 s to import
+    from docker.errors import DockerException  # noqa: PLC0415
+    from docker.utils import kwargs_from_env  # noqa: PLC0415
+    from requests.exceptions import RequestException  # noqa: PLC0415
+
+    client = None
+    try:
+        client = APIClient(timeout=seconds, **kwargs_from_env())
+        client.ping()
+    except (DockerException, RequestException, OSError) as error:
+        if client is not None:
+            client.close()
+        raise SandboxUnavailable(
+            f"no Docker daemon answers ({str(error)[:200]}).",
+            "Start it, or set DOCKER_HOST to where it listens.",
+        ) from error
+    return client
+
+
+@contextlib.contextmanager
+def _explained(what: str) -> Iterator[None]:
+    """Turn every error of the docker package into ours."""
+    from docker.errors import DockerException  # noqa: PLC0415 - docker takes 0.2 s to import
+    from requests.exceptions import RequestException  # noqa: PLC0415
+
+    try:
+        yield
+    except (DockerException, RequestException) as error:
+        text = str(getattr(error, "explanation", None) or error)[:500]
+        raise SandboxError(f"the Docker daemon could not {what}: {text}.") from error
+
+
+def _abandoned(labels: dict[str, str]) -> bool:
+    owner = parse_owner(labels.get(OWNER_LABEL, ""))
+    if owner is not None and owner.known_dead:
+        return True
+    try:
+        return float(labels.get(DEADLINE_LABEL, "inf")) + _DEADLINE_SLACK < time.time()
+    except ValueError:
+        return False
+
+
+def _scope(limits: SandboxLimits) -> Scope:
+    return Scope({
+        "RLIMIT_CORE": 0,
+        "RLIMIT_FSIZE": workspace_bytes(limits),
+        "RLIMIT_MSGQUEUE": 0,
+        "RLIMIT_NOFILE": limits.open_files,
+    })  # fmt: skip
+
+
+def _configuration(
+    client: "APIClient", environment: DockerEnvironment, limits: SandboxLimits, run_id: str
+) -> dict[str, Any]:
+    """Return the container's configuration; the supervisor is its first process and reaps, so no ``init``."""
+    from docker.types import Healthcheck, LogConfig, Ulimit  # noqa: PLC0415 - docker takes 0.2 s to import
+
+    disk = workspace_bytes(limits)
+    host = client.create_host_config(
+        auto_remove=True,  # a sandbox whose owner was killed goes when its supervisor's time is up
+        cap_drop=["ALL"],
+        security_opt=["no-new-privileges"],
+        network_mode="none",
+        ipc_mode="private",
+        read_only=True,
+        tmpfs={
+            WORKSPACE: _tmpfs(disk, "exec", f"mode=0755,uid={USER_ID},gid={USER_ID}"),
+            "/tmp": _tmpfs(temporary_bytes(limits), "noexec", "mode=1777"),  # noqa: S108 - the sandbox's own
+            "/dev/shm": _tmpfs(shared_memory_bytes(limits), "noexec", "mode=1777"),  # noqa: S108
+        },
+        mem_limit=limits.memory_bytes,
+        memswap_limit=limits.memory_bytes,
+        nano_cpus=int(limits.cpus * 1_000_000_000),
+        pids_limit=limits.pids + 1,  # the supervisor
+        ulimits=[
+            Ulimit(name="core", soft=0, hard=0),
+            Ulimit(name="nofile", soft=limits.open_files, hard=limits.open_files),
+            Ulimit(name="fsize", soft=disk, hard=disk),
+        ],
+        log_config=LogConfig(type="none"),
+    )
+    configuration = client.create_container_config(
+        environment.image,
+        command=[],
+        entrypoint=["python3", "-I", "-S", "-B", "-c", BOOTSTRAP],
+        hostname="sandbox",
+        user=f"{USER_ID}:{USER_ID}",
+        working_dir=WORKSPACE,
+        stdin_open=True,
+        tty=False,
+        detach=False,
+        healthcheck=Healthcheck(test=["NONE"]),
+        labels={
+            RUN_LABEL: run_id,
+            OWNER_LABEL: str(current_owner()),
+            DEADLINE_LABEL: f"{time.time() + limits.lifetime_seconds:.0f}",
+        },
+        host_config=host,
+    )
+    # One client only: when the harness goes away the supervisor sees the end of its input.
+    configuration["StdinOnce"] = True
+    return dict(configuration)
+
+
+def _tmpfs(size: int, execution: str, rest: str) -> str:
+    return f"rw,nosuid,nodev,{execution},size={size},nr_inodes={inodes(size)},{rest}"
+
+
+def daemon_is_likely() -> bool:
+    """Return whether looking for a daemon is worth importing the docker package for."""
+    return bool(os.environ.get("DOCKER_HOST")) or os.path.exists("/var/run/docker.sock")  # noqa: PTH110

@@ -1,0 +1,233 @@
+"""From a recipe to folders: the packages that code in a sandbox may import, and the tools that judge it.
+
+Packages come as wheels pinned by hash, so nothing of theirs runs while they are installed. The folders are
+cached by content, usable without a network afterwards, and the same for every backend.
+"""
+
+import contextlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from codegate.durable import digest
+from codegate.errors import UsageError
+from codegate.sandbox.contract import EnvironmentRecipe, SandboxError
+from codegate.sandbox.interpreter import find_interpreter, sealed_environment
+from codegate.sandbox.session import SITE
+
+RUFF_VERSION: Final = "0.17.6"
+_LAYOUT: Final = 1  # part of the key: raise it when the folders' layout changes
+_BUILD_SECONDS: Final = 900.0
+_STALE_SECONDS: Final = 86_400.0
+_COMPLETE: Final = "complete"
+_LOCK_BYTES: Final = 4 << 20
+
+_ETC: Final = {
+    "passwd": "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
+    "sandbox:x:10001:10001:sandbox:/tmp/home:/usr/sbin/nologin\n",
+    "group": "root:x:0:\nsandbox:x:10001:\n",
+    "hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
+    "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+}
+
+_REQUIREMENT: Final = re.compile(
+    r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9._,\s-]*\])?\s*==\s*[A-Za-z0-9.!+_-]+"
+    r"\s*(;[^#;\\@:/]*)?(\s+--hash=sha256:[0-9a-f]{64})+\s*"
+)
+
+
+@dataclass(frozen=True)
+class EnvironmentFolder:
+    """A built environment on the host.
+
+    Attributes:
+        key: SHA-256 of everything that it was made from.
+        python: minor version of the interpreter it is for.
+        site: folder of packages.
+        tools: folder with the ``ruff`` executable.
+        etc: a few small files for ``/etc``.
+    """
+
+    key: str
+    python: str
+    site: Path
+    tools: Path
+    etc: Path
+
+
+_building: dict[str, threading.Lock] = {}
+_registry = threading.Lock()
+
+
+def environment_key(recipe: EnvironmentRecipe, machine: str) -> str:
+    """Return the SHA-256 of the recipe, the tools' versions and the processor type."""
+    return digest([_LAYOUT, recipe.python, recipe.lock, RUFF_VERSION, machine])
+
+
+def build_environment(recipe: EnvironmentRecipe, machine: str | None = None) -> EnvironmentFolder:
+    """Build the folders of ``recipe``, or find them in the cache.
+
+    Args:
+        recipe: what to build.
+        machine: processor type as in ``uname -m``; None for this machine's.
+
+    Raises:
+        UsageError: the lock has a line that is not ``name==version --hash=sha256:...``.
+        SandboxError: the installer failed; the message has its last lines.
+    """
+    machine = machine or platform.machine()
+    check_lock(recipe.lock)
+    key = environment_key(recipe, machine)
+    root = cache_folder() / "environments"
+    with _registry:
+        lock = _building.setdefault(key, threading.Lock())
+    with lock:
+        folder = root / key
+        if not (folder / _COMPLETE).is_file():
+            _build(recipe, machine, folder)
+    return EnvironmentFolder(key, recipe.python, folder / "site", folder / "tools", folder / "etc")
+
+
+def cache_folder() -> Path:
+    """Return the folder that codegate caches in: CODEGATE_CACHE, or codegate below XDG_CACHE_HOME."""
+    given = os.environ.get("CODEGATE_CACHE")
+    if given:
+        return Path(given).absolute()
+    base = os.environ.get("XDG_CACHE_HOME") or ""
+    return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "codegate"
+
+
+def check_lock(text: str) -> None:
+    """Accept only pinned and hashed index packages: no options, addresses, paths or nested files.
+
+    Raises:
+        UsageError: the first line that is anything else.
+    """
+    if len(text) > _LOCK_BYTES:
+        raise UsageError(f"the requirements lock is over {_LOCK_BYTES >> 20} MiB.")
+    logical = re.sub(r"\\\r?\n", " ", text)
+    for line in logical.splitlines():
+        plain = re.sub(r"(^|\s)#.*$", "", line).strip()
+        if plain and not _REQUIREMENT.fullmatch(plain):
+            shown = plain[:120].encode("unicode_escape").decode("ascii")
+            raise UsageError(
+                f"the requirements lock has a line that is not `name==version --hash=sha256:…`: {shown!r}.",
+                "Make the lock with `uv pip compile --generate-hashes`.",
+            )
+
+
+def _build(recipe: EnvironmentRecipe, machine: str, folder: Path) -> None:
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        _drop_stale(folder.parent)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".building-") as name:
+            built = Path(name) / "environment"
+            _fill(recipe, machine, built)
+            _put_in_place(built, folder)
+    except OSError as error:
+        raise SandboxError(
+            f"cannot build the environment in {folder.parent}: {error}.",
+            "Free some space, or choose another folder with CODEGATE_CACHE.",
+        ) from error
+
+
+def _fill(recipe: EnvironmentRecipe, machine: str, built: Path) -> None:
+    site, tools, etc = built / "site", built / "tools", built / "etc"
+    for part in (site, tools, etc):
+        part.mkdir(parents=True)
+    for name, text in _ETC.items():
+        (etc / name).write_text(text, encoding="ascii")
+    lock = built / "requirements.lock"
+    lock.write_text(recipe.lock, encoding="utf-8")
+    if recipe.lock.strip():
+        _install(["--no-deps", "--require-hashes", "-r", str(lock)], site, recipe.python, machine)
+        _compile(site, recipe.python)
+    unpacked = built / "ruff"
+    _install(["--no-deps", f"ruff=={RUFF_VERSION}"], unpacked, recipe.python, machine)
+    shutil.move(unpacked / "bin" / "ruff", tools / "ruff")
+    shutil.rmtree(unpacked)
+    for path in (built, *built.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
+    (built / _COMPLETE).write_text("", encoding="ascii")
+
+
+def _install(arguments: list[str], target: Path, python: str, machine: str) -> None:
+    from uv import find_uv_bin  # noqa: PLC0415 - not needed where the cache has it
+
+    command = [
+        find_uv_bin(), "pip", "install", "--no-config", "--no-progress", "--color=never", "--no-python-downloads",
+        "--link-mode=copy", "--only-binary", ":all:", "--python-version", python,
+        "--python-platform", f"{machine}-manylinux_2_28", "--target", str(target), *arguments,
+    ]  # fmt: skip
+    try:
+        done = subprocess.run(
+            command,
+            env=sealed_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_BUILD_SECONDS,
+            check=False,
+            cwd="/",
+        )
+    except subprocess.TimeoutExpired as error:
+        raise SandboxError(f"installing packages took more than {_BUILD_SECONDS:.0f} s.") from error
+    if done.returncode != 0:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()[-8:]
+        raise SandboxError(
+            f"the environment for Python {python} cannot be built; uv says: {' | '.join(lines)}",
+            "Check the lock and the connection to the package index.",
+        )
+
+
+def _compile(site: Path, python: str) -> None:
+    """Write byte code for ``site``, where an interpreter of that version is at hand; sandboxes only read it.
+
+    Without it everything works, but every command compiles what it imports.
+    """
+    interpreter = find_interpreter(python)
+    if interpreter is None:
+        return
+    subprocess.run(
+        [
+            str(interpreter.executable), "-I", "-S", "-m", "compileall", "-q", "-f",
+            "--invalidation-mode", "unchecked-hash", "-s", str(site), "-p", SITE, str(site),
+        ],
+        env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=_BUILD_SECONDS,
+        check=False,  # some packages ship files that are not meant for every version
+        cwd="/",
+    )  # fmt: skip
+
+
+def _put_in_place(built: Path, folder: Path) -> None:
+    """Rename ``built`` to ``folder`` unless another process was first; an unusable leftover gives way."""
+    for _ in range(3):
+        try:
+            built.rename(folder)
+        except OSError:
+            if (folder / _COMPLETE).is_file():
+                return
+            with contextlib.suppress(OSError):
+                folder.rename(built.with_name("unusable"))
+        else:
+            return
+    raise SandboxError(f"{folder} is in the way and cannot be replaced.", "Remove it.")
+
+
+def _drop_stale(root: Path) -> None:
+    """Remove what builders that died more than a day ago left."""
+    for leftover in root.glob(".building-*"):
+        with contextlib.suppress(OSError):
+            if time.time() - leftover.stat().st_mtime > _STALE_SECONDS:
+                shutil.rmtree(leftover, ignore_errors=True)

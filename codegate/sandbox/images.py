@@ -1,0 +1,151 @@
+"""Images for the Docker backend: a base image plus an environment's folders, found again by what is in them."""
+
+import io
+import os
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from codegate.durable import digest
+from codegate.sandbox.contract import SandboxError
+from codegate.sandbox.environment import EnvironmentFolder
+from codegate.sandbox.session import SITE, TOOLS
+
+if TYPE_CHECKING:
+    from docker import APIClient
+
+BASE_IMAGE: Final = "python:{python}-slim-bookworm"
+ENVIRONMENT_LABEL: Final = "codegate.environment"
+_REPOSITORY: Final = "codegate/environment"
+_LAYOUT: Final = 1
+_TIME: Final = 1_000_000_000  # of every file in an image, so that equal content gives equal layers
+_MACHINES: Final = {"amd64": "x86_64", "arm64": "aarch64", "x86_64": "x86_64", "aarch64": "aarch64"}
+
+
+def machine_of(architecture: str) -> str:
+    """Return the processor type, as in ``uname -m``, that a daemon calls ``architecture``.
+
+    Raises:
+        SandboxError: there are no wheels for it.
+    """
+    machine = _MACHINES.get(architecture)
+    if machine is None:
+        raise SandboxError(f"the Docker daemon runs on {architecture!r}; x86_64 and aarch64 are supported.")
+    return machine
+
+
+def base_image(client: "APIClient", python: str) -> str:
+    """Return the id of the base image for a Python version, pulling it where it is absent.
+
+    Raises:
+        SandboxError: it is neither here nor to be had.
+    """
+    from docker.errors import APIError, ImageNotFound  # noqa: PLC0415 - docker takes 0.2 s to import
+
+    name = os.environ.get("CODEGATE_BASE_IMAGE") or BASE_IMAGE.format(python=python)
+    found = find(client, name)
+    if found is not None:
+        return str(found["Id"])
+    try:
+        client.pull(name)
+        return str(_inspect(client, name)["Id"])
+    except (APIError, ImageNotFound) as error:
+        reason = str(getattr(error, "explanation", None) or error)[:300]
+        raise SandboxError(
+            f"the base image {name} is not on this Docker daemon and cannot be pulled: {reason}.",
+            f"Supply one with python3 {python} in it: `docker pull {name}`, or name another in CODEGATE_BASE_IMAGE.",
+        ) from error
+
+
+def environment_image(client: "APIClient", folder: EnvironmentFolder, base: str) -> tuple[str, str]:
+    """Return the id of the image of ``folder`` on ``base``, built where absent, and the SHA-256 of its making.
+
+    The build copies files and runs nothing: no code, no network.
+
+    Raises:
+        SandboxError: the daemon refused the build.
+    """
+    key = digest([_LAYOUT, folder.key, base])
+    tag = f"{_REPOSITORY}:{key[:24]}"
+    found = find(client, tag)
+    if found is not None and (found["Config"].get("Labels") or {}).get(ENVIRONMENT_LABEL) == key:
+        return str(found["Id"]), key
+    with tempfile.TemporaryFile() as context:
+        _write_context(context, folder, base)
+        context.seek(0)
+        lines = client.build(
+            fileobj=context, custom_context=True, tag=tag, labels={ENVIRONMENT_LABEL: key}, rm=True,
+            forcerm=True, decode=True, network_mode="none",
+        )  # fmt: skip
+        for line in lines:
+            if "error" in line:
+                raise SandboxError(f"the Docker daemon cannot build the environment: {line['error'][:500]}.")
+    return str(_inspect(client, tag)["Id"]), key
+
+
+def find(client: "APIClient", name: str) -> dict[str, Any] | None:
+    """Return what the daemon knows of an image, or None when it has none of that name."""
+    from docker.errors import ImageNotFound  # noqa: PLC0415 - docker takes 0.2 s to import
+
+    try:
+        return _inspect(client, name)
+    except ImageNotFound:
+        return None
+
+
+def _inspect(client: "APIClient", name: str) -> dict[str, Any]:
+    return dict(client.inspect_image(name))  # type: ignore[no-untyped-call]  # untyped in types-docker
+
+
+def _write_context(file: IO[bytes], folder: EnvironmentFolder, base: str) -> None:
+    """Write the build context: a Dockerfile, and one archive that the daemon unpacks at the root."""
+    with tempfile.TemporaryFile() as content:
+        with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as inner:
+            for name in ("etc", "opt", "opt/codegate"):
+                inner.addfile(_entry(name, tarfile.DIRTYPE))
+            for source, target in ((folder.site, SITE), (folder.tools, TOOLS)):
+                _add_folder(inner, source, target.lstrip("/"))
+            for name in ("passwd", "group"):
+                _add_file(inner, folder.etc / name, f"etc/{name}")
+        size = content.tell()
+        content.seek(0)
+        dockerfile = f"FROM {base}\nADD environment.tar /\n".encode("ascii")
+        with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as outer:
+            description = _entry("Dockerfile", tarfile.REGTYPE)
+            description.size = len(dockerfile)
+            outer.addfile(description, io.BytesIO(dockerfile))
+            archive = _entry("environment.tar", tarfile.REGTYPE)
+            archive.size = size
+            outer.addfile(archive, content)
+
+
+def _add_folder(archive: tarfile.TarFile, source: Path, target: str) -> None:
+    archive.addfile(_entry(target, tarfile.DIRTYPE))
+    for path in sorted(source.rglob("*")):
+        name = f"{target}/{path.relative_to(source).as_posix()}"
+        if path.is_symlink():
+            link = _entry(name, tarfile.SYMTYPE)
+            link.linkname = str(path.readlink())
+            archive.addfile(link)
+        elif path.is_dir():
+            archive.addfile(_entry(name, tarfile.DIRTYPE))
+        elif path.is_file():
+            _add_file(archive, path, name)
+
+
+def _add_file(archive: tarfile.TarFile, path: Path, name: str) -> None:
+    entry = _entry(name, tarfile.REGTYPE)
+    status = path.stat()
+    entry.size = status.st_size
+    entry.mode = 0o755 if status.st_mode & 0o100 else 0o644
+    with path.open("rb") as file:
+        archive.addfile(entry, file)
+
+
+def _entry(name: str, kind: bytes) -> tarfile.TarInfo:
+    entry = tarfile.TarInfo(name)
+    entry.type = kind
+    entry.mode = 0o644 if kind == tarfile.REGTYPE else 0o755
+    entry.mtime = _TIME
+    return entry

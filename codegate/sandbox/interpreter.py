@@ -1,0 +1,105 @@
+"""Which Python interpreters this machine has, asked without running anything but the interpreter itself."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+_QUESTION: Final = (
+    "import json,sys;"
+    "print(json.dumps([list(sys.version_info[:2]), getattr(sys,'_base_executable',sys.executable), sys.base_prefix]))"
+)
+_SECONDS: Final = 20.0
+
+# What a package installer needs of the caller's environment: where the index is and how to reach it.
+_KEPT: Final = (
+    "ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "all_proxy", "https_proxy", "http_proxy", "no_proxy",
+    "HOME", "PIP_INDEX_URL", "SSL_CERT_DIR", "SSL_CERT_FILE", "TMPDIR", "UV_CACHE_DIR", "UV_DEFAULT_INDEX",
+    "UV_INDEX_URL", "XDG_CACHE_HOME",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """An interpreter outside any virtual environment.
+
+    Attributes:
+        executable: its real path.
+        prefix: the folder that holds its library.
+    """
+
+    executable: Path
+    prefix: Path
+
+
+def sealed_environment() -> dict[str, str]:
+    """Return the caller's environment reduced to what reaching a package index takes."""
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    if "PIP_INDEX_URL" in kept:
+        kept.setdefault("UV_DEFAULT_INDEX", kept.pop("PIP_INDEX_URL"))
+    return {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", **kept}
+
+
+@cache
+def find_interpreter(minor: str) -> Interpreter | None:
+    """Return an interpreter of the minor version ``minor`` (``3.11``), or None where there is none."""
+    for candidate in _candidates(minor):
+        found = _ask(candidate, minor)
+        if found is not None:
+            return found
+    return None
+
+
+def _candidates(minor: str) -> Iterator[str]:
+    if f"{sys.version_info[0]}.{sys.version_info[1]}" == minor:
+        yield getattr(sys, "_base_executable", sys.executable)
+    for folder in os.get_exec_path():
+        found = shutil.which(f"python{minor}", path=folder)
+        if found:
+            yield found
+    found = _known_to_uv(minor)
+    if found:
+        yield found
+
+
+def _known_to_uv(minor: str) -> str | None:
+    from uv import find_uv_bin  # noqa: PLC0415 - the last resort
+
+    try:
+        done = subprocess.run(
+            [find_uv_bin(), "python", "find", "--no-config", "--no-python-downloads", "--system", minor],
+            env=sealed_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=True,
+            cwd="/",
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode("utf-8", "surrogateescape").strip() or None
+
+
+def _ask(executable: str, minor: str) -> Interpreter | None:
+    try:
+        done = subprocess.run(
+            [executable, "-I", "-S", "-c", _QUESTION],
+            env={"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": os.environ.get("HOME", "/")},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=True,
+            cwd="/",
+        )
+        version, base, prefix = json.loads(done.stdout)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    if ".".join(str(part) for part in version) != minor:
+        return None
+    return Interpreter(Path(base).resolve(), Path(prefix).resolve())

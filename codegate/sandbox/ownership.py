@@ -1,0 +1,68 @@
+"""Whose sandbox is it, and is its owner still alive?
+
+Leftovers of dead runs are removed by the next run, never those of a live one: an owner is named by the boot of
+the machine, its process id namespace, its process id and its start time, which no later process shares.
+"""
+
+import os
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A process, named so that its name is never used again.
+
+    Attributes:
+        boot: the kernel's boot id.
+        namespace: inode of the process id namespace.
+        pid: process id in it.
+        start: clock ticks from boot to the start of the process.
+    """
+
+    boot: str
+    namespace: str
+    pid: int
+    start: int
+
+    def __str__(self) -> str:
+        return f"{self.boot}:{self.namespace}:{self.pid}:{self.start}"
+
+    @property
+    def known_dead(self) -> bool:
+        """Return whether the owner is certainly gone; False where this process cannot see it."""
+        here = current_owner()
+        if (self.boot, self.namespace) != (here.boot, here.namespace):
+            return False
+        return _start_ticks(self.pid) != self.start
+
+
+def parse_owner(text: str) -> Owner | None:
+    """Return the owner that ``str(owner)`` named, or None when the text is not one."""
+    parts = text.split(":")
+    if len(parts) != 4 or not all(part.isascii() and part.isdigit() for part in parts[1:]):
+        return None
+    return Owner(parts[0], parts[1], int(parts[2]), int(parts[3]))
+
+
+def current_owner() -> Owner:
+    """Return this process."""
+    return _owner(os.getpid())  # by process id, so that a fork does not inherit its parent's name
+
+
+@cache
+def _owner(pid: int) -> Owner:
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    namespace = Path("/proc/self/ns/pid").readlink().name.strip("pid:[]")
+    return Owner(boot, namespace, pid, _start_ticks(pid) or 0)
+
+
+def _start_ticks(pid: int) -> int | None:
+    """Return field 22 of proc(5) stat, counted from behind the name, which may hold anything; None if gone."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    fields = text.rpartition(")")[2].split()
+    return None if fields[0] in {"Z", "X"} else int(fields[19])

@@ -1,0 +1,270 @@
+"""A live sandbox, whatever it runs in: files and commands over a supervisor's stream."""
+
+import contextlib
+import json
+import posixpath
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from codegate.sandbox.contract import (
+    Command,
+    Completed,
+    FilesRefused,
+    SandboxClosed,
+    SandboxError,
+    SandboxFile,
+    SandboxLimits,
+)
+from codegate.sandbox.seccomp import filters
+from codegate.sandbox.stream import Reply, StreamBroken, SupervisorStream
+
+WORKSPACE: Final = "/workspace"
+SITE: Final = "/opt/codegate/site"
+TOOLS: Final = "/opt/codegate/tools"
+USER_ID: Final = 10001
+RECORDS_BYTES: Final = 16 << 20
+
+_START_SECONDS: Final = 60.0
+_PUT_SECONDS: Final = 60.0
+_GRACE_SECONDS: Final = 30.0  # on top of a command's own limit: killing, reaping and a loaded machine
+_CHUNK_BYTES: Final = 4 << 20
+_CHUNK_FILES: Final = 2000
+
+ENVIRONMENT: Final[Mapping[str, str]] = {
+    "HOME": "/tmp/home",  # noqa: S108 - a path inside the sandbox
+    "TZ": "UTC",
+    "LANG": "C.UTF-8",
+    "LC_ALL": "C.UTF-8",
+    "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "NO_COLOR": "1",
+    "COLUMNS": "120",
+    "CI": "1",
+    "OMP_NUM_THREADS": "1",
+}
+"""The fixed environment of every command, next to PATH; nothing of the host's environment is in it."""
+
+
+class _OutOfMemory(StreamBroken):
+    """The kernel killed the supervisor for memory."""
+
+
+class Enclosure(Protocol):
+    """What a backend keeps of one sandbox next to its stream."""
+
+    def destroy(self) -> None:
+        """Kill and remove the sandbox in the background; idempotent."""
+        ...
+
+    def out_of_memory_kills(self) -> int:
+        """Return how often the kernel killed in it for memory; 0 where only the supervisor can tell."""
+        ...
+
+    def died_of_memory(self) -> bool:
+        """Return, once the stream is broken, whether the kernel killed the supervisor for memory."""
+        ...
+
+    def post_mortem(self) -> str:
+        """Return why the supervisor is gone, as far as the host can tell; empty when it cannot."""
+        ...
+
+
+@dataclass(frozen=True)
+class Scope:
+    """How a backend limits what a command uses.
+
+    Attributes:
+        resource_limits: names of ``resource.RLIMIT_*`` to values, set for every command.
+        near_limit: without a control group, a peak from here on (in bytes) that ends badly counts as memory.
+    """
+
+    resource_limits: Mapping[str, int]
+    near_limit: int | None = None
+
+
+class SandboxSession:
+    """A ``Sandbox`` over a supervisor's stream.
+
+    Args:
+        stream: the connection, on which nothing was sent yet.
+        enclosure: the process or container around the supervisor.
+        scope: limits for every command.
+        limits: the sandbox's limits.
+        python: the interpreter's expected minor version.
+
+    Raises:
+        SandboxError: the supervisor did not start, or runs on another Python version.
+    """
+
+    def __init__(
+        self,
+        stream: SupervisorStream,
+        enclosure: Enclosure,
+        scope: Scope,
+        limits: SandboxLimits,
+        python: str,
+    ) -> None:
+        self._stream = stream
+        self._enclosure = enclosure
+        self._scope = scope
+        self._closed = False
+        self._closing = threading.Lock()
+        hello = {
+            "lifetime": limits.lifetime_seconds,
+            "limits": dict(scope.resource_limits),
+            "filters": filters(),
+        }
+        with self._watched():
+            header = self._stream.start(hello, _START_SECONDS).header
+        unarmed = [name for name in ("undumpable", "no_new_privileges", "seccomp") if not header[name]]
+        if unarmed:
+            self.close()
+            raise SandboxError(f"the kernel refused the sandbox's supervisor its protection ({', '.join(unarmed)}).")
+        version = ".".join(str(part) for part in header["version"][:2])
+        if version != python:
+            self.close()
+            raise SandboxError(
+                f"the sandbox runs Python {version}, the environment is for Python {python}.",
+                "Supply a base image with that version (CODEGATE_BASE_IMAGE).",
+            )
+        self._python = str(header["python"])
+
+    def put(self, files: tuple[SandboxFile, ...]) -> None:
+        """See ``Sandbox.put``."""
+        for entries, blob in _chunks(files):
+            with self._watched():
+                reply = self._stream.request({"op": "put", "files": entries}, blob, reply_bytes=0, timeout=_PUT_SECONDS)
+            self._check(reply)
+
+    def run(self, command: Command) -> Completed:
+        """See ``Sandbox.run``."""
+        request = self._request(command)
+        kills = self._enclosure.out_of_memory_kills()
+        try:
+            with self._watched():
+                reply = self._stream.request(
+                    request,
+                    command.stdin,
+                    reply_bytes=2 * command.output_bytes + RECORDS_BYTES,
+                    timeout=command.timeout_seconds + _GRACE_SECONDS,
+                )
+        except _OutOfMemory:
+            return _DIED_OF_MEMORY
+        self._check(reply)
+        return self._completed(reply, self._enclosure.out_of_memory_kills() - kills)
+
+    def close(self) -> None:
+        """See ``Sandbox.close``."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+        self._stream.close()
+        self._enclosure.destroy()
+
+    def _request(self, command: Command) -> dict[str, Any]:
+        places = {"{python}": self._python, "{site}": SITE, "{tools}": TOOLS, "{workspace}": WORKSPACE}
+        if command.records:
+            places["{records}"] = "3"
+        folder = posixpath.dirname(self._python)
+        path = ":".join(dict.fromkeys((folder, "/usr/local/bin", "/usr/bin", "/bin")))
+        variables = {"PATH": path, **ENVIRONMENT, **command.environment}
+        if not command.argv or any("\0" in text for text in (*command.argv, *variables, *variables.values())):
+            message = "a command needs a program, and no NUL in its arguments and variables"
+            raise ValueError(message)
+        return {
+            "op": "run",
+            "argv": [places.get(part, part) for part in command.argv],
+            "environment": variables,
+            "timeout": command.timeout_seconds,
+            "output_bytes": command.output_bytes,
+            "records": command.records,
+        }
+
+    def _completed(self, reply: Reply, kills_seen_outside: int) -> Completed:
+        header, sizes = reply.header, reply.header["sizes"]
+        stdout, stderr = reply.blob[: sizes[0]], reply.blob[sizes[0] : sizes[0] + sizes[1]]
+        ended_badly = header["exit_code"] != 0
+        near = self._scope.near_limit
+        return Completed(
+            exit_code=header["exit_code"],
+            signal=header["signal"],
+            timed_out=header["timed_out"],
+            memory_exceeded=header["out_of_memory_kills"] > 0
+            or kills_seen_outside > 0
+            or (near is not None and ended_badly and header["peak"] >= near),
+            stdout=stdout,
+            stderr=stderr,
+            truncated=header["truncated"],
+            records=reply.blob[sizes[0] + sizes[1] :],
+            records_truncated=header["records_truncated"],
+            wall_seconds=header["wall"],
+            cpu_seconds=header["cpu"],
+            peak_memory_bytes=header["peak"],
+        )
+
+    def _check(self, reply: Reply) -> None:
+        if reply.header.get("ok") is True:
+            return
+        text = json.dumps(reply.header.get("error", "unknown error"))[:500]
+        if reply.header.get("refused"):
+            raise FilesRefused(f"the sandbox refused the files: {text}.")
+        self.close()
+        raise SandboxError(f"the sandbox's supervisor failed: {text}.")
+
+    @contextlib.contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Turn a broken stream into the error that tells why, and close what is left."""
+        if self._closed:
+            raise SandboxClosed("the sandbox was closed.")
+        try:
+            yield
+        except StreamBroken as error:
+            if self._closed:
+                raise SandboxClosed("the sandbox was closed while a call was under way.") from error
+            if self._enclosure.died_of_memory():
+                self.close()
+                raise _OutOfMemory("the sandbox ran out of memory and is gone.") from error
+            reason = self._enclosure.post_mortem()
+            self.close()
+            raise StreamBroken(f"{error.cause} {reason}".rstrip(), error.remedy) from error
+        except BaseException:
+            self.close()
+            raise
+
+
+_DIED_OF_MEMORY: Final = Completed(
+    exit_code=None,
+    signal=9,
+    timed_out=False,
+    memory_exceeded=True,
+    stdout=b"",
+    stderr=b"",
+    truncated=True,
+    records=b"",
+    records_truncated=True,
+    wall_seconds=0.0,
+    cpu_seconds=0.0,
+    peak_memory_bytes=0,
+)
+"""The kernel killed the supervisor itself for memory: the command's doing, of which nothing else is known."""
+
+
+def _chunks(files: tuple[SandboxFile, ...]) -> Iterator[tuple[list[list[object]], bytes]]:
+    """Cut ``files`` into messages of a few megabytes, long files over several of them."""
+    entries: list[list[object]] = []
+    parts: list[bytes] = []
+    size = 0
+    for file in files:
+        for start in range(0, max(len(file.data), 1), _CHUNK_BYTES):
+            part = file.data[start : start + _CHUNK_BYTES]
+            if entries and (size + len(part) > _CHUNK_BYTES or len(entries) >= _CHUNK_FILES):
+                yield entries, b"".join(parts)
+                entries, parts, size = [], [], 0
+            entries.append([file.path, file.mode, len(part), start > 0])
+            parts.append(part)
+            size += len(part)
+    if entries:
+        yield entries, b"".join(parts)

@@ -1,0 +1,83 @@
+"""Connections to a supervisor over a socket."""
+
+import contextlib
+import socket
+import struct
+import time
+from typing import Any, Final
+
+_PART: Final = 1 << 20
+_CHANNEL: Final = struct.Struct(">BxxxI")
+_STANDARD_OUTPUT: Final = 1
+_ERROR_BYTES: Final = 1 << 14
+
+
+class SocketConnection:
+    """A connection that is a plain byte stream in both directions."""
+
+    def __init__(self, raw: socket.socket) -> None:
+        self._raw = raw
+
+    def send(self, data: bytes, deadline: float) -> None:
+        """Send all of ``data``."""
+        self._raw.settimeout(_remaining(deadline))
+        self._raw.sendall(data)
+
+    def receive(self, count: int, deadline: float) -> bytes:
+        """Return exactly ``count`` bytes."""
+        parts = []
+        while count:
+            self._raw.settimeout(_remaining(deadline))
+            part = self._raw.recv(min(count, _PART))
+            if not part:
+                raise ConnectionError("it ended")
+            parts.append(part)
+            count -= len(part)
+        return b"".join(parts)
+
+    def close(self) -> None:
+        """Cut the connection, waking a blocked call; the descriptor goes with the last reference."""
+        with contextlib.suppress(OSError):
+            self._raw.shutdown(socket.SHUT_RDWR)
+
+
+def _remaining(deadline: float) -> float:
+    remaining = deadline - time.monotonic()
+    if remaining <= 0:
+        raise TimeoutError("no answer in time")
+    return remaining
+
+
+class AttachedConnection:
+    """A container's attached stream: bytes go in as they are and come out in frames of two channels.
+
+    The framing is that of ``POST /containers/{id}/attach`` in the Docker Engine API: a byte for the channel,
+    three zero bytes, a big-endian length. What comes on the error channel is kept, up to a limit, for messages.
+    """
+
+    def __init__(self, attached: Any) -> None:
+        self._attached = attached  # keeps the response, and with it the socket, alive
+        self._plain = SocketConnection(getattr(attached, "_sock", attached))
+        self._buffer = bytearray()
+        self.errors = b""
+
+    def send(self, data: bytes, deadline: float) -> None:
+        """Send all of ``data``."""
+        self._plain.send(data, deadline)
+
+    def receive(self, count: int, deadline: float) -> bytes:
+        """Return exactly ``count`` bytes of standard output."""
+        while len(self._buffer) < count:
+            channel, length = _CHANNEL.unpack(self._plain.receive(_CHANNEL.size, deadline))
+            data = self._plain.receive(length, deadline)
+            if channel == _STANDARD_OUTPUT:
+                self._buffer += data
+            elif len(self.errors) < _ERROR_BYTES:
+                self.errors += data[:_ERROR_BYTES]
+        data = bytes(self._buffer[:count])
+        del self._buffer[:count]
+        return data
+
+    def close(self) -> None:
+        """Cut the connection, waking a blocked call."""
+        self._plain.close()

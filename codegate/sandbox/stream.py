@@ -1,0 +1,145 @@
+"""The host's end of a supervisor's stream: framing, signatures and deadlines.
+
+The wire format is described in ``supervisor.py``. What arrives is treated as written by the code inside until
+its signature says otherwise.
+"""
+
+import hmac
+import json
+import secrets
+import struct
+import time
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, Final, Protocol
+
+from codegate.sandbox.contract import SandboxError
+
+BOOTSTRAP: Final = """\
+import os
+def take(n):
+    b = b""
+    while len(b) < n:
+        c = os.read(0, n - len(b))
+        if not c:
+            os._exit(0)
+        b += c
+    return b
+exec(compile(take(int.from_bytes(take(8), "big")), "supervisor", "exec"), {"__name__": "__main__"})
+"""
+"""What ``python3 -I -S -B -c`` is given: read the supervisor's length and source from standard input, run it."""
+
+HEADER_BYTES: Final = 1 << 16
+MAC_BYTES: Final = 32
+
+_FRAME = struct.Struct(">QQ")
+_LENGTH = struct.Struct(">I")
+
+
+class StreamBroken(SandboxError):
+    """The stream ended, timed out, or carried something that the supervisor cannot have sent."""
+
+
+class Connection(Protocol):
+    """A byte stream to a supervisor. ``close`` may come from any thread and ends a blocked call."""
+
+    def send(self, data: bytes, deadline: float) -> None:
+        """Send all of ``data`` before the monotonic time ``deadline``; raise OSError otherwise."""
+        ...
+
+    def receive(self, count: int, deadline: float) -> bytes:
+        """Return exactly ``count`` bytes; raise OSError at the end of the stream or the deadline."""
+        ...
+
+    def close(self) -> None:
+        """Cut the connection; idempotent."""
+        ...
+
+
+@cache
+def supervisor_source() -> bytes:
+    """Return the source of the supervisor."""
+    return resources.files("codegate.sandbox").joinpath("supervisor.py").read_bytes()
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A signed answer: its header and the raw bytes that follow it."""
+
+    header: dict[str, Any]
+    blob: bytes
+
+
+class SupervisorStream:
+    """Requests and signed replies, one at a time."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._key = secrets.token_bytes(32)
+        self._sequence = 0
+
+    def start(self, hello: dict[str, Any], timeout: float) -> Reply:
+        """Send the supervisor and its first message; return its answer.
+
+        Raises:
+            StreamBroken: it did not start in ``timeout`` seconds.
+        """
+        source = supervisor_source()
+        first = _message({**hello, "key": self._key.hex()}, b"")
+        deadline = time.monotonic() + timeout
+        try:
+            self._connection.send(struct.pack(">Q", len(source)) + source + first, deadline)
+        except OSError as error:
+            raise StreamBroken(f"the sandbox's supervisor could not be started: {_reason(error)}.") from error
+        return self._reply(HEADER_BYTES, deadline)
+
+    def request(self, header: dict[str, Any], blob: bytes, *, reply_bytes: int, timeout: float) -> Reply:
+        """Send a request and return its reply.
+
+        Args:
+            header: the request.
+            blob: bytes that follow the header.
+            reply_bytes: the longest blob that the reply may carry.
+            timeout: seconds for all of it.
+
+        Raises:
+            StreamBroken: the stream ended, or what came is not the next signed message.
+        """
+        deadline = time.monotonic() + timeout
+        try:
+            self._connection.send(_message(header, blob), deadline)
+        except OSError as error:
+            raise StreamBroken(f"the sandbox's stream broke: {_reason(error)}.") from error
+        return self._reply(reply_bytes + HEADER_BYTES, deadline)
+
+    def close(self) -> None:
+        """Cut the stream; the supervisor and everything below it end with it."""
+        self._connection.close()
+
+    def _reply(self, limit: int, deadline: float) -> Reply:
+        try:
+            prefix = self._connection.receive(_FRAME.size, deadline)
+            sequence, length = _FRAME.unpack(prefix)
+            if sequence != self._sequence or not _LENGTH.size <= length <= limit:
+                raise StreamBroken("the sandbox's stream carried a message out of order or over its limit.")
+            mac = self._connection.receive(MAC_BYTES, deadline)
+            body = self._connection.receive(length, deadline)
+        except OSError as error:
+            raise StreamBroken(f"the sandbox's stream broke: {_reason(error)}.") from error
+        if not hmac.compare_digest(mac, hmac.digest(self._key, prefix + body, "sha256")):
+            raise StreamBroken("the sandbox's stream carried a message with a wrong signature.")
+        self._sequence += 1
+        (size,) = _LENGTH.unpack_from(body)
+        return Reply(json.loads(body[_LENGTH.size : _LENGTH.size + size]), body[_LENGTH.size + size :])
+
+
+def _message(header: dict[str, Any], blob: bytes) -> bytes:
+    text = json.dumps(header).encode("ascii")
+    return b"".join((struct.pack(">QI", _LENGTH.size + len(text) + len(blob), len(text)), text, blob))
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    return error.strerror or str(error) or "it ended"

@@ -1,0 +1,504 @@
+"""PID 1 of every sandbox: takes files and commands from the host over one stream, answers what it saw.
+
+This file is sent to ``python3 -I -S -B`` over standard input and runs as the first process of a process
+namespace. It needs nothing but the standard library of Python 3.9 or newer and imports nothing from the
+workspace, so the code it watches cannot reach into it. What it says to the host is numbered and signed with
+a key that came over the stream after its start; what the code inside prints goes through capped pipes and is
+never mixed with it.
+
+Wire format (all integers big-endian): the host sends ``length:8 body``, the supervisor sends
+``sequence:8 length:8 hmac-sha256:32 body`` with the HMAC over sequence, length and body. A body is
+``header-length:4 header blob`` where the header is a JSON object and the blob is raw bytes.
+"""
+
+# Every sandbox pays for the imports, so pathlib is not among them.
+# ruff: noqa: PTH102, PTH123, S108, S606
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import hmac
+import json
+import os
+import resource
+import select
+import signal
+import stat
+import struct
+import sys
+import time
+from typing import Any
+
+WORKSPACE = b"/workspace"
+RECORDS_BYTES = 16 << 20
+FLOOD_FACTOR = 64  # a stream that goes this far over its cap is an attack, not a long log: end the command
+CHUNK = 1 << 16
+REAP_SECONDS = 10.0
+REFUSED = frozenset((
+    errno.ENOSPC, errno.EFBIG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EPERM, errno.EEXIST,
+    errno.ENAMETOOLONG, errno.ENXIO, errno.EACCES,
+))  # fmt: skip
+"""Errors of a write that are about the file, not about us."""
+MESSAGE_BYTES = 64 << 20
+PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 4, 22, 38, 2
+
+Header = dict[str, Any]
+
+
+class FilesRefused(Exception):
+    """The files cannot be written, because of what they are and not because of a fault of ours."""
+
+
+class Host:
+    """The stream to the host; its end, or the end of the sandbox's time, is the end of the sandbox."""
+
+    def __init__(self) -> None:
+        self.reader, self.writer = os.dup(0), os.dup(1)
+        null = os.open("/dev/null", os.O_RDWR)
+        os.dup2(null, 0)
+        os.dup2(null, 1)
+        os.close(null)
+        os.set_blocking(self.reader, False)
+        os.set_blocking(self.writer, False)
+        self.key, self.sequence = b"", 0
+        self.deadline = time.monotonic() + 60
+
+    def _wait(self, descriptor: int, event: int) -> None:
+        poll = select.poll()
+        poll.register(descriptor, event)
+        while True:
+            remaining = self.deadline - time.monotonic()
+            if remaining <= 0:
+                os._exit(124)
+            if poll.poll(min(remaining, 3600) * 1000 + 1):
+                return
+
+    def _exactly(self, count: int) -> bytes:
+        parts = []
+        while count:
+            self._wait(self.reader, select.POLLIN)
+            part = os.read(self.reader, min(count, 1 << 20))
+            if not part:
+                os._exit(0)
+            parts.append(part)
+            count -= len(part)
+        return b"".join(parts)
+
+    def receive(self) -> tuple[Header, memoryview]:
+        """Return the next request: its header and the bytes that follow it."""
+        (length,) = struct.unpack(">Q", self._exactly(8))
+        if length > MESSAGE_BYTES:
+            os._exit(125)
+        body = memoryview(self._exactly(length))
+        (size,) = struct.unpack(">I", body[:4])
+        return json.loads(bytes(body[4 : 4 + size])), body[4 + size :]
+
+    def send(self, header: Header, *blobs: bytes) -> None:
+        """Send a signed reply."""
+        text = json.dumps(header).encode("ascii")
+        body = b"".join((struct.pack(">I", len(text)), text, *blobs))
+        prefix = struct.pack(">QQ", self.sequence, len(body))
+        mac = hmac.new(self.key, prefix, "sha256")
+        mac.update(body)
+        self.sequence += 1
+        rest = memoryview(prefix + mac.digest() + body)
+        while rest:
+            self._wait(self.writer, select.POLLOUT)
+            try:
+                rest = rest[os.write(self.writer, rest) :]
+            except BlockingIOError:
+                continue
+
+
+def harden(filters: dict[str, str]) -> dict[str, bool]:
+    """Close ``/proc/1`` to the processes of the same user and install the system call filter for good."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    done = {
+        "undumpable": libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0,
+        "no_new_privileges": libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0,
+        "seccomp": False,
+    }
+    program = bytes.fromhex(filters.get(os.uname().machine, ""))
+    if program and done["no_new_privileges"]:
+
+        class Program(ctypes.Structure):
+            _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
+
+        block = Program(len(program) // 8, program)
+        done["seccomp"] = libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(block), 0, 0) == 0
+    return done
+
+
+# --- files -----------------------------------------------------------------------------------------------
+
+
+def segments(path: bytes) -> list[bytes]:
+    """Split a relative path; raise FilesRefused when it could name anything outside the workspace."""
+    parts = path.split(b"/")
+    if not path or b"\0" in path or any(part in (b"", b".", b"..") for part in parts):
+        raise FilesRefused(f"{path[:200]!r} is not a plain relative path")
+    return parts
+
+
+def check_link(path: bytes, target: bytes) -> None:
+    """Accept only a relative target that, read from the link's folder, stays inside the workspace."""
+    depth = len(segments(path)) - 1
+    if not target or b"\0" in target or target.startswith(b"/"):
+        raise FilesRefused(f"link {path[:200]!r} has an absolute or empty target")
+    for part in target.split(b"/"):
+        depth += -1 if part == b".." else 0 if part in (b"", b".") else 1
+        if depth < 0:
+            raise FilesRefused(f"link {path[:200]!r} leaves the workspace")
+
+
+class Writer:
+    """Writes below the workspace without ever following a link."""
+
+    FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+    def __init__(self) -> None:
+        self.names: list[bytes] = []
+        self.descriptor = os.open(WORKSPACE, self.FOLDER)
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        os.close(self.descriptor)
+
+    def enter(self, names: list[bytes]) -> int:
+        """Return a descriptor of the folder ``names``, which is made where absent and kept until the next."""
+        if names == self.names:
+            return self.descriptor
+        current = os.open(WORKSPACE, self.FOLDER)
+        try:
+            for name in names:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(name, 0o755, dir_fd=current)
+                deeper = os.open(name, self.FOLDER, dir_fd=current)
+                os.close(current)
+                current = deeper
+        except OSError:
+            os.close(current)
+            raise
+        os.close(self.descriptor)
+        self.names, self.descriptor = names, current
+        return current
+
+    def write(self, path: bytes, mode: str, data: memoryview, append: bool) -> None:
+        """Write one file, or the next part of it, in place of what is there."""
+        parts = segments(path)
+        folder, name = self.enter(parts[:-1]), parts[-1]
+        flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        if append:
+            flags |= os.O_APPEND
+        else:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)
+            if mode == "120000":
+                check_link(path, bytes(data))
+                os.symlink(bytes(data), name, dir_fd=folder)
+                return
+            flags |= os.O_CREAT | os.O_EXCL
+        descriptor = os.open(name, flags, 0o755 if mode == "100755" else 0o644, dir_fd=folder)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise FilesRefused(f"{path[:200]!r} is not a regular file")
+            while data:
+                data = data[os.write(descriptor, data) :]
+        finally:
+            os.close(descriptor)
+
+
+def put(header: Header, blob: memoryview) -> Header:
+    """Write the files of one message: ``files`` lists [path, mode, size, append], the blob holds the bytes."""
+    writer = Writer()
+    try:
+        for text, mode, size, append in header["files"]:
+            try:
+                path = text.encode("utf-8", "surrogateescape")
+                writer.write(path, mode, blob[:size], append)
+            except OSError as error:
+                if error.errno not in REFUSED:
+                    raise
+                raise FilesRefused(f"{path[:200]!r}: {error.strerror}") from None
+            except UnicodeEncodeError:
+                raise FilesRefused(f"{text[:200]!a} is not a file name") from None
+            blob = blob[size:]
+    finally:
+        writer.close()
+    return {"ok": True}
+
+
+# --- commands --------------------------------------------------------------------------------------------
+
+
+class Capture:
+    """A pipe that is read to its end, of which the first ``cap`` bytes are kept."""
+
+    def __init__(self, cap: int, flood: int) -> None:
+        self.reader, self.writer = os.pipe()
+        os.set_blocking(self.reader, False)
+        self.cap, self.flood = cap, flood
+        self.kept, self.seen, self.open = bytearray(), 0, True
+
+    def pull(self) -> bool:
+        """Read once; return whether there may be more at once."""
+        try:
+            data = os.read(self.reader, CHUNK)
+        except BlockingIOError:
+            return False
+        if not data:
+            self.open = False
+            os.close(self.reader)
+            return False
+        self.kept += data[: self.cap - len(self.kept)]
+        self.seen += len(data)
+        return True
+
+    @property
+    def flooded(self) -> bool:
+        """Return whether so much came that the command must end."""
+        return self.seen > self.flood
+
+    @property
+    def truncated(self) -> bool:
+        """Return whether more came than was kept."""
+        return self.seen > self.cap
+
+
+class Usage:
+    """What the kernel accounted to the processes that were reaped."""
+
+    def __init__(self) -> None:
+        self.cpu, self.peak = 0.0, 0
+
+    def reap(self, wanted: int) -> tuple[bool, int | None]:
+        """Reap every dead child; return whether any child is left, and the status of ``wanted`` if seen."""
+        status = None
+        while True:
+            try:
+                pid, ended, used = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False, status
+            if pid == 0:
+                return True, status
+            self.cpu += used.ru_utime + used.ru_stime
+            self.peak = max(self.peak, used.ru_maxrss * 1024)
+            if pid == wanted:
+                status = ended
+
+
+def out_of_memory_kills() -> int:
+    """Return how often the kernel killed for memory in this control group; 0 where it cannot be read."""
+    for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
+        try:
+            with open(path, "rb") as file:
+                for line in file:
+                    if line.startswith(b"oom_kill "):
+                        return int(line.split()[1])
+        except (OSError, ValueError):
+            continue
+    return 0
+
+
+def become(request: Header, limits: dict[str, int], descriptors: list[int]) -> None:
+    """Turn the forked child into the command; never return."""
+    try:
+        os.setsid()
+        for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        for target, source in enumerate(descriptors):
+            os.dup2(source, target)
+            os.set_inheritable(target, True)
+        os.closerange(len(descriptors), os.sysconf("SC_OPEN_MAX"))
+        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "wb", buffering=0) as file:
+            file.write(b"1000")  # when memory runs out the kernel takes the command, not its watcher
+        for name, value in limits.items():
+            kind = getattr(resource, name)
+            hard = resource.getrlimit(kind)[1]
+            limit = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.setrlimit(kind, (limit, limit))
+        os.umask(0o022)
+        os.chdir(WORKSPACE)
+        argv = [part.encode("utf-8", "surrogateescape") for part in request["argv"]]
+        variables = {
+            key.encode("utf-8", "surrogateescape"): value.encode("utf-8", "surrogateescape")
+            for key, value in request["environment"].items()
+        }
+        os.execvpe(argv[0], argv, variables)
+    except BaseException as error:
+        code = 127 if isinstance(error, FileNotFoundError) else 126
+        message = f"sandbox: cannot run {request['argv'][:1]}: {error}\n"
+        os.write(2, message.encode("utf-8", "replace"))
+        os._exit(code)
+    os._exit(126)
+
+
+class Run:
+    """One command, from its start until nothing of it is left."""
+
+    def __init__(self, host: Host, request: Header, stdin: memoryview, limits: dict[str, int]) -> None:
+        self.host, self.stdin, self.usage = host, stdin, Usage()
+        cap = request["output_bytes"]
+        self.output = Capture(cap, cap * FLOOD_FACTOR)
+        self.errors = Capture(cap, cap * FLOOD_FACTOR)
+        self.captures = [self.output, self.errors]
+        if request["records"]:
+            self.captures.append(Capture(RECORDS_BYTES, RECORDS_BYTES * 4))
+        source, self.sink = os.pipe()
+        os.set_blocking(self.sink, False)
+        self.started = time.monotonic()
+        self.deadline = min(self.started + request["timeout"], host.deadline - 1)
+        self.pid = os.fork()
+        if self.pid == 0:
+            become(request, limits, [source, *(capture.writer for capture in self.captures)])
+        os.close(source)
+        for capture in self.captures:
+            os.close(capture.writer)
+
+    def feed(self) -> bool:
+        """Write some of the standard input; return whether there is more."""
+        try:
+            self.stdin = self.stdin[os.write(self.sink, self.stdin[:CHUNK]) :]
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return len(self.stdin) > 0
+
+    def watch(self, wake: int) -> tuple[int | None, bool]:
+        """Serve the pipes until the command ends, floods or runs out of time; return its status and which."""
+        poll = select.poll()
+        poll.register(wake, select.POLLIN)
+        poll.register(self.host.reader, select.POLLIN)
+        if len(self.stdin):
+            poll.register(self.sink, select.POLLOUT)
+        else:
+            os.close(self.sink)
+            self.sink = -1
+        readers = {capture.reader: capture for capture in self.captures}
+        for reader in readers:
+            poll.register(reader, select.POLLIN)
+        while True:
+            remaining = self.deadline - time.monotonic()
+            if remaining <= 0:
+                return None, True
+            for descriptor, _ in poll.poll(min(remaining, 3600) * 1000 + 1):
+                if descriptor in readers:
+                    readers[descriptor].pull()
+                    if not readers[descriptor].open:
+                        poll.unregister(descriptor)
+                    if readers[descriptor].flooded:
+                        return None, False
+                elif descriptor == self.sink:
+                    if not self.feed():
+                        poll.unregister(self.sink)
+                        os.close(self.sink)
+                        self.sink = -1
+                elif descriptor == wake:
+                    drain(wake)
+                    status = self.usage.reap(self.pid)[1]
+                    if status is not None:
+                        return status, False
+                else:
+                    os._exit(0)  # the host went away, or spoke out of turn
+
+    def end(self) -> int | None:
+        """Kill everything but ourselves, daemons included, and reap it; return the command's status if seen."""
+        status = None
+        limit = time.monotonic() + REAP_SECONDS
+        while True:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(-1, signal.SIGKILL)
+            left, seen = self.usage.reap(self.pid)
+            status = seen if status is None else status
+            if not left:
+                break
+            if time.monotonic() > limit:
+                raise RuntimeError("a process of the command cannot be killed")
+            time.sleep(0.002)
+        if self.sink >= 0:
+            os.close(self.sink)
+        for capture in self.captures:
+            while capture.open and capture.pull():
+                pass
+            if capture.open:
+                os.close(capture.reader)
+        return status
+
+    def finish(self, wake: int) -> tuple[Header, tuple[bytes, ...]]:
+        """Run to the end and return the reply: what was seen, and the captured bytes."""
+        kills = out_of_memory_kills()
+        status, timed_out = self.watch(wake)
+        wall = time.monotonic() - self.started
+        last = self.end()
+        status = last if status is None else status
+        drain(wake)
+        records = self.captures[2] if len(self.captures) > 2 else None
+        blobs = tuple(bytes(capture.kept) for capture in self.captures)
+        header = {
+            "ok": True,
+            "exit_code": os.WEXITSTATUS(status) if status is not None and os.WIFEXITED(status) else None,
+            "signal": os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None,
+            "timed_out": timed_out,
+            "out_of_memory_kills": max(0, out_of_memory_kills() - kills),
+            "truncated": self.output.truncated or self.errors.truncated,
+            "records_truncated": records is not None and records.truncated,
+            "wall": wall,
+            "cpu": self.usage.cpu,
+            "peak": self.usage.peak,
+            "sizes": [len(blob) for blob in blobs],
+        }
+        return header, blobs
+
+
+def drain(descriptor: int) -> None:
+    """Empty the non-blocking pipe that the SIGCHLD handler writes to."""
+    with contextlib.suppress(BlockingIOError):
+        while os.read(descriptor, CHUNK):
+            pass
+
+
+# --- the loop --------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Serve the host until it goes away or the sandbox's time is up."""
+    if os.getpid() != 1:  # kill(-1) below would otherwise be aimed at the whole machine
+        raise SystemExit("the supervisor runs only as the first process of a process namespace")
+    host = Host()
+    hello, _ = host.receive()
+    host.key = bytes.fromhex(hello["key"])
+    host.deadline = time.monotonic() + hello["lifetime"]
+    hardened = harden(hello["filters"])
+    files = min(hello["limits"]["RLIMIT_NOFILE"], resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Python's handler would let any process inside end us
+    wake, waker = os.pipe()
+    os.set_blocking(wake, False)
+    os.set_blocking(waker, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+    with contextlib.suppress(OSError):
+        os.mkdir("/tmp/home", 0o700)
+    host.send({"ok": True, "version": list(sys.version_info[:3]), "python": sys.executable, **hardened})
+    while True:
+        request, blob = host.receive()
+        blobs: tuple[bytes, ...] = ()
+        try:
+            if request["op"] == "put":
+                reply = put(request, blob)
+            elif request["op"] == "run":
+                reply, blobs = Run(host, request, blob, hello["limits"]).finish(wake)
+            else:
+                reply = {"ok": request["op"] == "ping"}
+        except FilesRefused as error:
+            reply = {"ok": False, "refused": True, "error": str(error)}
+        except Exception as error:
+            reply = {"ok": False, "refused": False, "error": f"{type(error).__name__}: {error}"}
+        host.send(reply, *blobs)
+
+
+if __name__ == "__main__":
+    main()
