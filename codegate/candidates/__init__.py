@@ -1,0 +1,46 @@
+"""Who answers: candidate specs, snapshot rules, and the providers behind one small protocol.
+
+A spec comes in, a ``Provider`` goes out; conversations pass through it in the neutral form of ``chat``. The
+providers' SDKs are imported only when a candidate needs them.
+"""
+
+from codegate.candidates.chat import (
+    Completion,
+    Message,
+    ProblemKey,
+    Provider,
+    ProviderError,
+    ProviderFault,
+    StopReason,
+    ToolCall,
+    ToolSpec,
+    Usage,
+)
+from codegate.candidates.registry import open_provider
+from codegate.candidates.replay import ReplayProvider, transcript_header, transcript_line
+from codegate.candidates.snapshots import check_answered, check_snapshot
+from codegate.candidates.spec import CandidateSpec, ProviderName, Sampling, SolverName, parse_candidate
+
+__all__ = [
+    "CandidateSpec",
+    "Completion",
+    "Message",
+    "ProblemKey",
+    "Provider",
+    "ProviderError",
+    "ProviderFault",
+    "ProviderName",
+    "ReplayProvider",
+    "Sampling",
+    "SolverName",
+    "StopReason",
+    "ToolCall",
+    "ToolSpec",
+    "Usage",
+    "check_answered",
+    "check_snapshot",
+    "open_provider",
+    "parse_candidate",
+    "transcript_header",
+    "transcript_line",
+]

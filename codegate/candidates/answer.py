@@ -1,0 +1,66 @@
+"""What both APIs' answers have in common: JSON that may be anything, and the little of it that is used."""
+
+import json
+from typing import Any, Final
+
+from codegate.candidates.chat import ToolCall
+from codegate.candidates.wire import Faults
+
+MAX_TOKENS: Final = 100_000_000
+"""A count above this is no count."""
+
+
+def as_document(content: bytes, faults: Faults) -> dict[str, Any]:
+    """Return the JSON object that ``content`` is.
+
+    Raises:
+        ProviderError: ``malformed``: empty, not UTF-8, not JSON, nested too deeply, or not an object.
+    """
+    if not content.strip():
+        raise faults.malformed("it is empty")
+    try:
+        document = json.loads(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise faults.malformed("it is not UTF-8 text", content) from None
+    except (ValueError, RecursionError):
+        raise faults.malformed("it is not JSON, or it was cut off", content) from None
+    if not isinstance(document, dict):
+        raise faults.malformed("it is not a JSON object", content)
+    return document
+
+
+def text_of(content: object) -> str:
+    """Return the text of a message's content: a string, or a list of blocks of which the text ones count."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    blocks = [block for block in content if isinstance(block, dict) and block.get("type") == "text"]
+    return "".join(block["text"] for block in blocks if isinstance(block.get("text"), str))
+
+
+def tool_calls_of(calls: list[tuple[object, object, object]], faults: Faults) -> tuple[ToolCall, ...]:
+    """Return the calls as (id, name, arguments), with ids that are there and distinct: the answers refer to them."""
+    result: list[ToolCall] = []
+    seen: set[str] = set()
+    for number, (raw_id, name, arguments) in enumerate(calls):
+        identity = raw_id if isinstance(raw_id, str) and raw_id and raw_id not in seen else f"call_{number}"
+        while identity in seen:
+            identity += "_"
+        seen.add(identity)
+        text = arguments if isinstance(arguments, str) else json.dumps({} if arguments is None else arguments)
+        result.append(
+            ToolCall(
+                id=faults.visible(identity),
+                name=faults.visible(name) if isinstance(name, str) else "",
+                arguments=faults.visible(text),
+            )
+        )
+    return tuple(result)
+
+
+def token_count(value: object) -> int | None:
+    """Return ``value`` if it can be a number of tokens, else None: an absurd count is an unknown one."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_TOKENS:
+        return None
+    return value

@@ -1,0 +1,203 @@
+"""Anthropic's Messages API through the official SDK.
+
+Wire format: https://docs.anthropic.com/en/api/messages. As for OpenAI, the SDK sends and this module reads.
+"""
+
+import json
+import time
+from typing import Any
+
+from codegate.candidates.answer import as_document, text_of, token_count, tool_calls_of
+from codegate.candidates.chat import Completion, Message, ProblemKey, StopReason, ToolSpec, Usage
+from codegate.candidates.endpoint import Endpoint, resolve_endpoint
+from codegate.candidates.snapshots import check_answered
+from codegate.candidates.spec import CandidateSpec, Sampling
+from codegate.candidates.wire import (
+    CONNECT_SECONDS,
+    Calls,
+    Faults,
+    SdkErrors,
+    bounded_client,
+    error_object,
+)
+from codegate.errors import UsageError
+
+_STOP: dict[str, StopReason] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "pause_turn": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refusal",
+}
+
+
+class AnthropicProvider:
+    """A model behind the Messages API. Thread-safe; one ``complete`` is one HTTP request.
+
+    Args:
+        spec: the candidate.
+        endpoint: where it is reached and with which key; by default what the spec and the environment say.
+
+    Raises:
+        UsageError: the base URL is not allowed, there is no key, or the sampling is not Anthropic's.
+    """
+
+    def __init__(self, spec: CandidateSpec, endpoint: Endpoint | None = None) -> None:
+        if spec.sampling.seed is not None or (spec.sampling.temperature or 0) > 1:
+            raise UsageError(
+                f"candidate {spec.label}: Anthropic's API has no seed and no temperature above 1.",
+                "Remove `seed` and lower `temperature` in the candidate's sampling.",
+            )
+        import anthropic  # noqa: PLC0415 - a second that only this candidate pays
+
+        endpoint = endpoint or resolve_endpoint("anthropic", spec.base_url, spec.api_key_env)
+        self._spec = spec
+        self._calls = Calls()
+        self._faults = Faults(
+            "anthropic",
+            spec.model,
+            endpoint,
+            SdkErrors(
+                anthropic.APIStatusError,
+                anthropic.APITimeoutError,
+                anthropic.APIConnectionError,
+                anthropic.AnthropicError,
+            ),
+        )
+        timeout = anthropic.Timeout(spec.timeout_seconds, connect=min(CONNECT_SECONDS, spec.timeout_seconds))
+        self._http = bounded_client(anthropic.DefaultHttpxClient, endpoint, timeout)
+        self._client = anthropic.Anthropic(
+            api_key=endpoint.key,
+            base_url=endpoint.base_url,
+            timeout=timeout,
+            max_retries=0,
+            http_client=self._http,
+        )
+        # Older SDKs add the token of ANTHROPIC_AUTH_TOKEN by themselves, whatever address they talk to.
+        self._client.auth_token = None
+
+    def complete(
+        self, key: ProblemKey, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], sampling: Sampling
+    ) -> Completion:
+        """Return the model's next message; see ``Provider``."""
+        del key
+        request: dict[str, Any] = {
+            "model": self._spec.model,
+            "max_tokens": sampling.max_output_tokens,
+            "messages": _turns(messages),
+        }
+        if system := "\n\n".join(message.text for message in messages if message.role == "system"):
+            request["system"] = system
+        # Not all versions of the SDK have these as arguments; the API has them for the models that take them.
+        chosen = {"temperature": sampling.temperature, "top_p": sampling.top_p}
+        if chosen := {name: value for name, value in chosen.items() if value is not None}:
+            request["extra_body"] = chosen
+        if tools:
+            request["tools"] = [
+                {"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in tools
+            ]
+        create = self._client.messages.with_raw_response.create
+        # The SDK refuses long answers without streaming unless the call itself names its timeout.
+        timeout = self._client.timeout
+        start = time.monotonic()
+        try:
+            content: bytes = self._calls.run(
+                lambda: create(**request, timeout=timeout).http_response.content, self._spec.timeout_seconds
+            )
+        except Exception as error:
+            if fault := self._faults.of(error, self._spec.timeout_seconds):
+                raise fault from None
+            raise
+        completion = self._read(content, time.monotonic() - start)
+        check_answered(self._spec, completion)
+        return completion
+
+    def close(self) -> None:
+        """Cut calls under way and release connections; idempotent."""
+        self._calls.close()
+        self._client.close()
+
+    def _read(self, content: bytes, seconds: float) -> Completion:
+        faults = self._faults
+        document = as_document(content, faults)
+        if (refused := error_object(document)) is not None:
+            raise faults.refused(refused[1], refused[0])
+        blocks = document.get("content")
+        if not isinstance(blocks, list):
+            raise faults.malformed("it holds no content", content)
+        calls = tool_calls_of(
+            [
+                (block.get("id"), block.get("name"), block.get("input"))
+                for block in blocks
+                if isinstance(block, dict) and block.get("type") == "tool_use"
+            ],
+            faults,
+        )
+        reason = document.get("stop_reason")
+        stop = _STOP.get(reason) if isinstance(reason, str) else None
+        if stop is None:
+            raise faults.malformed(f"unknown stop_reason {str(reason)[:40]!r}", content)
+        if stop == "stop" and calls:
+            stop = "tool_calls"
+        model = document.get("model")
+        return Completion(
+            text=faults.visible(text_of(blocks)),
+            tool_calls=calls,
+            stop_reason=stop,
+            usage=_usage(document.get("usage")),
+            model=faults.visible(model) if isinstance(model, str) and model else None,
+            seconds=seconds,
+        )
+
+
+def _turns(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
+    """Return the conversation as alternating turns: tool results are blocks of the user's next turn."""
+    turns: list[dict[str, Any]] = []
+    for message in messages:
+        if message.role == "system":
+            continue
+        role = "assistant" if message.role == "assistant" else "user"
+        blocks = _blocks(message)
+        if turns and turns[-1]["role"] == role:
+            turns[-1]["content"] += blocks
+        elif blocks:
+            turns.append({"role": role, "content": blocks})
+    return turns
+
+
+def _blocks(message: Message) -> list[dict[str, Any]]:
+    if message.role == "tool":
+        return [{"type": "tool_result", "tool_use_id": message.tool_call_id or "", "content": message.text}]
+    # Blank text blocks are refused by the API.
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": message.text}] if message.text.strip() else []
+    for call in message.tool_calls:
+        try:
+            value = json.loads(call.arguments)
+        except (ValueError, RecursionError):
+            value = None
+        blocks.append(
+            {
+                "type": "tool_use",
+                "id": call.id,
+                "name": call.name,
+                "input": value if isinstance(value, dict) else {},
+            }
+        )
+    return blocks
+
+
+def _usage(raw: object) -> Usage:
+    """Return the usage; ``input_tokens`` of the API is what neither came from nor went into the cache."""
+    if not isinstance(raw, dict):
+        return Usage()
+    fresh = token_count(raw.get("input_tokens"))
+    read = token_count(raw.get("cache_read_input_tokens") or 0)
+    written = token_count(raw.get("cache_creation_input_tokens") or 0)
+    known = fresh is not None and read is not None and written is not None
+    return Usage(
+        input_tokens=fresh + read + written if fresh is not None and read is not None and written is not None else None,
+        output_tokens=token_count(raw.get("output_tokens")),
+        cached_tokens=read if known else None,
+    )

@@ -1,0 +1,127 @@
+"""The neutral form of a conversation with a model, and the protocol a chat provider keeps."""
+
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from codegate.candidates.spec import Sampling
+from codegate.errors import ExitCode, InfrastructureError
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ToolSpec(_Frozen):
+    """A tool offered to the model; ``parameters`` is a JSON Schema of type object."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class ToolCall(_Frozen):
+    """A call the model asks for. ``arguments`` is the raw JSON text, maybe malformed: the caller checks it."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Message(_Frozen):
+    """One message. Role ``tool`` answers the call ``tool_call_id``."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+
+
+class Usage(_Frozen):
+    """Tokens of one or more calls. None means the provider did not say; it is never guessed.
+
+    ``input_tokens`` counts all input, cached or not; ``cached_tokens`` is the part of it read from a cache.
+    """
+
+    input_tokens: int | None = Field(default=None, ge=0)
+    output_tokens: int | None = Field(default=None, ge=0)
+    cached_tokens: int | None = Field(default=None, ge=0)
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Return the sum; a field that either side does not know is unknown."""
+
+        def total(a: int | None, b: int | None) -> int | None:
+            return None if a is None or b is None else a + b
+
+        return Usage(
+            input_tokens=total(self.input_tokens, other.input_tokens),
+            output_tokens=total(self.output_tokens, other.output_tokens),
+            cached_tokens=total(self.cached_tokens, other.cached_tokens),
+        )
+
+
+StopReason = Literal["stop", "tool_calls", "length", "refusal", "content_filter"]
+
+
+class Completion(_Frozen):
+    """A model's answer. ``model`` is the snapshot that the provider says answered, None when it does not say."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    stop_reason: StopReason = "stop"
+    usage: Usage = Usage()
+    model: str | None = None
+    seconds: float = Field(default=0.0, ge=0, description="Wall-clock time of the call, retries excluded.")
+
+
+ProviderFault = Literal[
+    "authentication",  # 401, 403: wrong or missing key
+    "not_found",  # 404: no such model or address
+    "bad_request",  # 400, 413, 422: the request itself
+    "quota",  # 402, or 429 that says the account is out of money
+    "rate_limit",  # 429
+    "overloaded",  # 5xx, 529
+    "connection",  # refused, reset, cut, DNS, TLS
+    "timeout",  # over the deadline
+    "malformed",  # an answer that is not what the protocol promises
+    "model_mismatch",  # another snapshot answered than the one that is pinned
+]
+
+
+class ProviderError(InfrastructureError):
+    """A provider did not give a usable answer. ``running.faults`` says what each fault means for the run.
+
+    The message never holds a key: providers redact it before raising.
+    """
+
+    exit_code = ExitCode.INFRASTRUCTURE
+
+    def __init__(self, fault: ProviderFault, cause: str, remedy: str = "", *, retry_after: float | None = None) -> None:
+        super().__init__(cause, remedy)
+        self.fault: ProviderFault = fault
+        self.retry_after = retry_after
+
+
+class ProblemKey(_Frozen):
+    """Which problem and sample a call belongs to; ``replay`` looks its answer up by it, others ignore it."""
+
+    problem: str
+    sample: int
+
+
+class Provider(Protocol):
+    """A source of completions. Thread-safe. One call is one attempt at the wire: retries are the caller's."""
+
+    def complete(
+        self, key: ProblemKey, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], sampling: Sampling
+    ) -> Completion:
+        """Return the model's next message.
+
+        Raises:
+            ProviderError: no usable answer came.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release connections; idempotent."""
+        ...

@@ -1,0 +1,103 @@
+"""Where a model is reached and with which key: the rule for base URLs, and the key bound to them."""
+
+import ipaddress
+import os
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from codegate.errors import UsageError
+
+OFFICIAL: Final = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
+KEY_VARIABLES: Final = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
+NO_KEY: Final = "none"
+"""Sent to a local server that wants no key: the SDKs refuse to send nothing."""
+
+# A narrow grammar instead of a URL parser: no two parsers can disagree about the host of what matches it.
+_URL = re.compile(
+    r"(?P<scheme>https?)://(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:(?P<port>\d{1,5}))?(?P<path>/[A-Za-z0-9._~/-]*)?"
+)
+_RULE: Final = (
+    "A base URL is https://host[:port][/path], or http:// to this machine (localhost, 127.0.0.1, [::1]), "
+    "without user name, query or fragment: the key and the repository's source go there."
+)
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A checked address and its key. The key is in no ``repr``."""
+
+    base_url: str
+    key: str = field(repr=False)
+    key_variable: str
+    official: bool
+    loopback: bool
+
+
+def check_base_url(url: str) -> bool:
+    """Accept https anywhere and http to this machine only; return whether it is this machine.
+
+    Raises:
+        UsageError: anything else, among it user information, link-local addresses and odd spellings of a host.
+    """
+    match = _URL.fullmatch(url)
+    if match is None or int(match["port"] or 1) not in range(1, 65536):
+        raise UsageError(f"base URL {_without_userinfo(url)} is not allowed.", _RULE)
+    host = match["host"].strip("[]").lower()
+    address = _address(host, url)
+    loopback = host == "localhost" or (address is not None and address.is_loopback)
+    if match["scheme"] == "http" and not loopback:
+        raise UsageError(f"base URL {url!r} would send the key and the source unencrypted.", _RULE)
+    if address is not None and (address.is_link_local or address.is_unspecified or address.is_multicast):
+        raise UsageError(f"base URL {url!r} is a link-local or special address.", _RULE)
+    return loopback
+
+
+def resolve_endpoint(provider: str, base_url: str | None, api_key_env: str | None) -> Endpoint:
+    """Return where ``provider`` is reached and the key for it, read from the environment.
+
+    Raises:
+        UsageError: the base URL is not allowed, or there is no key for an address other than this machine.
+    """
+    loopback = check_base_url(base_url) if base_url is not None else False
+    variable = api_key_env or KEY_VARIABLES[provider]
+    key = os.environ.get(variable, "").strip()
+    if not key and loopback:
+        key = NO_KEY
+    if not key:
+        raise UsageError(
+            f"{provider} needs a key and the environment variable {variable} is not set.",
+            f"Set {variable}, or name another variable with `api_key_env` in codegate.yml.",
+        )
+    if not key.isascii() or not key.isprintable():
+        raise UsageError(
+            f"the key in {variable} holds characters that no key has (a line break, perhaps).",
+            f"Set {variable} again.",
+        )
+    return Endpoint(
+        base_url=base_url or OFFICIAL[provider],
+        key=key,
+        key_variable=variable,
+        official=base_url is None,
+        loopback=loopback,
+    )
+
+
+def _address(host: str, url: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        # "127.1", "0x7f000001" and "2130706433" are addresses to a resolver and names to a careless check.
+        if re.fullmatch(r"[0-9.]*|.*\.(0[xX][0-9a-fA-F]*|\d+)|0[xX][0-9a-fA-F]+", host) or ":" in host:
+            raise UsageError(f"base URL {url!r} has an odd spelling of an address.", _RULE) from None
+        return None
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    return address
+
+
+def _without_userinfo(url: str) -> str:
+    """Return ``url`` for a message: what stands before an ``@`` may be a password."""
+    scheme, separator, rest = url.partition("://")
+    shown = f"{scheme}{separator}***@{rest.rpartition('@')[2]}" if "@" in rest else url
+    return repr(shown if len(shown) <= 200 else shown[:197] + "...")

@@ -1,0 +1,173 @@
+"""OpenAI's Chat Completions, and every server that speaks them, through the official SDK.
+
+Wire format: https://platform.openai.com/docs/api-reference/chat/create. The SDK builds and sends the request;
+the answer is read here, since the SDK accepts any JSON as an answer and fails later on what is missing.
+"""
+
+import time
+from typing import Any
+
+from codegate.candidates.answer import as_document, text_of, token_count, tool_calls_of
+from codegate.candidates.chat import (
+    Completion,
+    Message,
+    ProblemKey,
+    StopReason,
+    ToolSpec,
+    Usage,
+)
+from codegate.candidates.endpoint import Endpoint, resolve_endpoint
+from codegate.candidates.snapshots import check_answered
+from codegate.candidates.spec import CandidateSpec, Sampling
+from codegate.candidates.wire import (
+    CONNECT_SECONDS,
+    Calls,
+    Faults,
+    SdkErrors,
+    bounded_client,
+    error_object,
+)
+
+_STOP: dict[str, StopReason] = {
+    "stop": "stop",
+    "eos": "stop",
+    "stop_sequence": "stop",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "content_filter",
+}
+
+
+class OpenAIProvider:
+    """A model behind Chat Completions. Thread-safe; one ``complete`` is one HTTP request.
+
+    Args:
+        spec: the candidate.
+        endpoint: where it is reached and with which key; by default what the spec and the environment say.
+
+    Raises:
+        UsageError: the base URL is not allowed or there is no key.
+    """
+
+    def __init__(self, spec: CandidateSpec, endpoint: Endpoint | None = None) -> None:
+        import openai  # noqa: PLC0415 - half a second that only this candidate pays
+
+        endpoint = endpoint or resolve_endpoint("openai", spec.base_url, spec.api_key_env)
+        self._spec = spec
+        self._calls = Calls()
+        self._faults = Faults(
+            "openai",
+            spec.model,
+            endpoint,
+            SdkErrors(openai.APIStatusError, openai.APITimeoutError, openai.APIConnectionError, openai.OpenAIError),
+        )
+        # Servers other than OpenAI's know the older name of the limit; OpenAI's newer models only the newer.
+        self._limit_name = "max_completion_tokens" if endpoint.official else "max_tokens"
+        timeout = openai.Timeout(spec.timeout_seconds, connect=min(CONNECT_SECONDS, spec.timeout_seconds))
+        self._http = bounded_client(openai.DefaultHttpxClient, endpoint, timeout)
+        self._client = openai.OpenAI(
+            api_key=endpoint.key,
+            base_url=endpoint.base_url,
+            timeout=timeout,
+            max_retries=0,
+            http_client=self._http,
+        )
+
+    def complete(
+        self, key: ProblemKey, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], sampling: Sampling
+    ) -> Completion:
+        """Return the model's next message; see ``Provider``."""
+        del key
+        request: dict[str, Any] = {
+            "model": self._spec.model,
+            "messages": [_message(message) for message in messages],
+            self._limit_name: sampling.max_output_tokens,
+        }
+        for name in ("temperature", "top_p", "seed"):
+            if (value := getattr(sampling, name)) is not None:
+                request[name] = value
+        if tools:
+            request["tools"] = [{"type": "function", "function": tool.model_dump()} for tool in tools]
+        create = self._client.chat.completions.with_raw_response.create
+        start = time.monotonic()
+        try:
+            content: bytes = self._calls.run(
+                lambda: create(**request).http_response.content, self._spec.timeout_seconds
+            )
+        except Exception as error:
+            if fault := self._faults.of(error, self._spec.timeout_seconds):
+                raise fault from None
+            raise
+        completion = self._read(content, time.monotonic() - start)
+        check_answered(self._spec, completion)
+        return completion
+
+    def close(self) -> None:
+        """Cut calls under way and release connections; idempotent."""
+        self._calls.close()
+        self._client.close()
+
+    def _read(self, content: bytes, seconds: float) -> Completion:
+        faults = self._faults
+        document = as_document(content, faults)
+        if (refused := error_object(document)) is not None:
+            raise faults.refused(refused[1], refused[0])
+        choices = document.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        message = choice.get("message") if isinstance(choice, dict) else None
+        if not isinstance(choice, dict) or not isinstance(message, dict):
+            raise faults.malformed("it holds no message", content)
+        calls = tool_calls_of(
+            [
+                (call.get("id"), call.get("function", {}).get("name"), call.get("function", {}).get("arguments"))
+                for call in message.get("tool_calls") or ()
+                if isinstance(call, dict) and isinstance(call.get("function", {}), dict)
+            ]
+            if isinstance(message.get("tool_calls"), list)
+            else [],
+            faults,
+        )
+        finish = choice.get("finish_reason")
+        stop = "stop" if finish is None else _STOP.get(finish) if isinstance(finish, str) else None
+        if stop is None:
+            raise faults.malformed(f"unknown finish_reason {str(finish)[:40]!r}", content)
+        if stop == "stop" and calls:
+            stop = "tool_calls"
+        text = text_of(message.get("content"))
+        if not text and not calls and isinstance(message.get("refusal"), str) and message["refusal"]:
+            text, stop = message["refusal"], "refusal"
+        model = document.get("model")
+        return Completion(
+            text=faults.visible(text),
+            tool_calls=calls,
+            stop_reason=stop,
+            usage=_usage(document.get("usage")),
+            model=faults.visible(model) if isinstance(model, str) and model else None,
+            seconds=seconds,
+        )
+
+
+def _message(message: Message) -> dict[str, Any]:
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.tool_call_id or "", "content": message.text}
+    result: dict[str, Any] = {"role": message.role, "content": message.text}
+    if message.tool_calls:
+        result["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.tool_calls
+        ]
+    return result
+
+
+def _usage(raw: object) -> Usage:
+    if not isinstance(raw, dict):
+        return Usage()
+    total = token_count(raw.get("prompt_tokens"))
+    details = raw.get("prompt_tokens_details")
+    cached = token_count(details.get("cached_tokens")) if isinstance(details, dict) else None
+    if cached is not None and (total is None or cached > total):
+        cached = None
+    return Usage(input_tokens=total, output_tokens=token_count(raw.get("completion_tokens")), cached_tokens=cached)

@@ -1,0 +1,35 @@
+"""From a spec to a provider. The SDKs are imported by the providers that need them, when they are opened."""
+
+from pathlib import Path
+
+from codegate.candidates.anthropic import AnthropicProvider
+from codegate.candidates.chat import Provider
+from codegate.candidates.openai import OpenAIProvider
+from codegate.candidates.replay import ReplayProvider
+from codegate.candidates.snapshots import check_snapshot
+from codegate.candidates.spec import CandidateSpec
+from codegate.errors import UsageError
+
+
+def open_provider(spec: CandidateSpec, folder: Path = Path()) -> Provider | None:
+    """Return the provider of ``spec``, or None for ``reference`` and ``empty``, which ask nobody.
+
+    Args:
+        spec: the candidate.
+        folder: where a relative transcript file is looked up.
+
+    Raises:
+        UsageError: a floating alias, an address or a file that is not allowed, or no key.
+    """
+    if spec.base_url is not None and spec.provider not in {"openai", "anthropic"}:
+        raise UsageError(f"candidate {spec.label}: {spec.provider} takes no base URL.", "Remove it.")
+    check_snapshot(spec)
+    match spec.provider:
+        case "openai":
+            return OpenAIProvider(spec)
+        case "anthropic":
+            return AnthropicProvider(spec)
+        case "replay":
+            return ReplayProvider(folder / spec.model)
+        case "reference" | "empty":
+            return None

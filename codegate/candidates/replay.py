@@ -1,0 +1,232 @@
+"""Replay: answers read from a file of transcripts, written by hand or recorded from a paid run.
+
+The file is JSON Lines. The first line says what the file is::
+
+    {"schema":"codegate.transcripts/1","label":"handwritten","model":"pinned-2025-06-01","note":"..."}
+
+every other line holds the answers to one problem and sample, in order::
+
+    {"problem":"quickstart-17","sample":0,"responses":[{"text":"..."}]}
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, BinaryIO, Final, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from codegate.candidates.chat import (
+    Completion,
+    Message,
+    ProblemKey,
+    ProviderError,
+    StopReason,
+    ToolCall,
+    ToolSpec,
+    Usage,
+)
+from codegate.candidates.spec import Sampling
+from codegate.durable import canonical_json
+from codegate.errors import UsageError
+
+TRANSCRIPTS_SCHEMA: Final = "codegate.transcripts/1"
+MAX_LINE_BYTES: Final = 8 << 20
+MAX_FILE_BYTES: Final = 256 << 20
+MAX_TEXT: Final = 4 << 20
+
+Label = Literal["handwritten", "recorded"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+
+
+class _Call(_Strict):
+    id: str = Field(min_length=1, max_length=200)
+    name: str = Field(max_length=200)
+    arguments: str = Field(max_length=MAX_TEXT)
+
+
+class _Usage(_Strict):
+    input_tokens: int | None = Field(default=None, ge=0)
+    output_tokens: int | None = Field(default=None, ge=0)
+    cached_tokens: int | None = Field(default=None, ge=0)
+
+
+class _Response(_Strict):
+    text: str = Field(default="", max_length=MAX_TEXT)
+    tool_calls: Annotated[list[_Call], Field(max_length=1000)] = []
+    stop_reason: StopReason | None = None
+    usage: _Usage = _Usage()
+    seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+
+
+class _Header(_Strict):
+    transcripts_schema: Literal["codegate.transcripts/1"] = Field(alias="schema")
+    label: Label
+    model: str = Field(min_length=1, max_length=200)
+    note: str = Field(default="", max_length=10_000)
+
+
+class _Transcript(_Strict):
+    problem: Annotated[str, StringConstraints(min_length=1, max_length=100)]
+    sample: int = Field(default=0, ge=0)
+    responses: Annotated[list[_Response], Field(min_length=1, max_length=1000)]
+
+
+class ReplayProvider:
+    """Answers from a file. Holds no state of a conversation: which answer is next follows from the messages.
+
+    A sample that the file does not have gets the answers of sample 0.
+
+    Args:
+        path: the file of transcripts.
+
+    Raises:
+        UsageError: the file is missing, too large, or a line of it is not what it should be.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._transcripts: dict[tuple[str, int], _Transcript] = {}
+        lines: dict[tuple[str, int], int] = {}
+        with _open(path) as file:
+            numbered = _lines(path, file)
+            first = next(numbered, None)
+            if first is None:
+                raise UsageError(f"{path} is empty.", f"Its first line is the header of {TRANSCRIPTS_SCHEMA}.")
+            self._header = _parse(_Header, path, *first)
+            for number, line in numbered:
+                transcript = _parse(_Transcript, path, number, line)
+                key = (transcript.problem, transcript.sample)
+                if key in lines:
+                    raise UsageError(
+                        f"{path}, line {number}: problem {key[0]} sample {key[1]} was on line {lines[key]} already.",
+                        "Keep one of the two.",
+                    )
+                lines[key] = number
+                self._transcripts[key] = transcript
+
+    @property
+    def label(self) -> Label:
+        """Return whether the transcripts were written by hand or recorded."""
+        return self._header.label
+
+    @property
+    def model(self) -> str:
+        """Return the model that the transcripts stand for."""
+        return self._header.model
+
+    def complete(
+        self, key: ProblemKey, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], sampling: Sampling
+    ) -> Completion:
+        """Return the recorded answer that follows as many answers as ``messages`` hold; see ``Provider``."""
+        del tools, sampling
+        transcript = self._transcripts.get((key.problem, key.sample)) or self._transcripts.get((key.problem, 0))
+        if transcript is None:
+            raise ProviderError(
+                "not_found",
+                f"{self._path} has no transcript for problem {key.problem}, sample {key.sample}.",
+                "Record one, or choose the problems that it has.",
+            )
+        turn = sum(message.role == "assistant" for message in messages)
+        if turn >= len(transcript.responses):
+            raise ProviderError(
+                "not_found",
+                f"{self._path}: the transcript for problem {key.problem}, sample {transcript.sample} ends after "
+                f"{len(transcript.responses)} responses; number {turn + 1} was asked for.",
+                "Replay it with the solver and the settings that it was recorded with.",
+            )
+        response = transcript.responses[turn]
+        default: StopReason = "tool_calls" if response.tool_calls else "stop"
+        return Completion(
+            text=response.text,
+            tool_calls=tuple(ToolCall(id=c.id, name=c.name, arguments=c.arguments) for c in response.tool_calls),
+            stop_reason=response.stop_reason or default,
+            usage=Usage(**response.usage.model_dump()),
+            model=self._header.model,
+            seconds=response.seconds,
+        )
+
+    def close(self) -> None:
+        """Do nothing: the file was read whole."""
+
+
+def transcript_header(label: Label, model: str, note: str = "") -> bytes:
+    """Return the first line of a file of transcripts, without its line break."""
+    return canonical_json({"schema": TRANSCRIPTS_SCHEMA, "label": label, "model": model, "note": note})
+
+
+def transcript_line(
+    key: ProblemKey,
+    messages: Iterable[Message],
+    *,
+    stop: StopReason = "stop",
+    usage: Usage | None = None,
+    seconds: float = 0.0,
+) -> bytes:
+    """Return the line that replays the answers among ``messages``, without its line break.
+
+    A conversation knows the usage and the time of all its calls together: they are put on the last answer, and
+    zeros on the others, so that their sums come out as recorded.
+
+    Args:
+        key: problem and sample.
+        messages: the conversation; only the assistant's messages count, of which there must be one at least.
+        stop: why the last answer ended.
+        usage: tokens of all calls together, None when unknown.
+        seconds: time of all calls together.
+    """
+    answers = [message for message in messages if message.role == "assistant"]
+    responses = []
+    for number, answer in enumerate(answers, start=1):
+        last = number == len(answers)
+        total = (usage or Usage()) if last else Usage(input_tokens=0, output_tokens=0, cached_tokens=0)
+        responses.append(
+            _Response(
+                text=answer.text,
+                tool_calls=[_Call(id=c.id, name=c.name, arguments=c.arguments) for c in answer.tool_calls],
+                stop_reason=stop if last else ("tool_calls" if answer.tool_calls else "stop"),
+                usage=_Usage(**total.model_dump()),
+                seconds=seconds if last else 0.0,
+            )
+        )
+    transcript = _Transcript(problem=key.problem, sample=key.sample, responses=responses)
+    return canonical_json(transcript.model_dump(mode="json"))
+
+
+_Model = TypeVar("_Model", bound=_Strict)
+
+
+def _open(path: Path) -> BinaryIO:
+    try:
+        if not path.is_file():
+            raise UsageError(f"{path}: there is no such file of transcripts.", "Check the path after `replay:`.")
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise UsageError(f"{path} is larger than {MAX_FILE_BYTES >> 20} MiB.", "Split it by problem.")
+        return path.open("rb")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read {str(path)!r}: {getattr(error, 'strerror', None) or error}.") from None
+
+
+def _lines(path: Path, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Yield number and bytes of every line that is not blank."""
+    number = 0
+    while line := file.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        if len(line) > MAX_LINE_BYTES:
+            raise UsageError(f"{path}, line {number} is longer than {MAX_LINE_BYTES >> 20} MiB.", "Shorten it.")
+        if line.strip():
+            yield number, line
+
+
+def _parse(kind: type[_Model], path: Path, number: int, line: bytes) -> _Model:
+    try:
+        return kind.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "line"
+        raise UsageError(
+            f"{path}, line {number}: {place}: {first['msg']}.",
+            f"The format is {TRANSCRIPTS_SCHEMA}: a header line, then one object per problem and sample.",
+        ) from None

@@ -1,0 +1,109 @@
+"""Candidate: provider, dated model snapshot, sampling, prompt version and solver, with one digest over all.
+
+The short form is ``provider:model[@base_url]`` (``openai:gpt-5-2025-08-07``, ``openai:my-model@http://127.0.0.1:8080/v1``,
+``replay:transcripts.jsonl``, ``reference``, ``empty``); ``codegate.yml`` has the long form.
+"""
+
+import re
+from typing import Annotated, Final, Literal, cast, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from codegate.candidates.endpoint import check_base_url
+from codegate.durable import digest
+from codegate.errors import UsageError
+
+ProviderName = Literal["openai", "anthropic", "replay", "reference", "empty"]
+SolverName = Literal["single_shot", "tool_loop"]
+
+PROVIDERS: Final[tuple[str, ...]] = get_args(ProviderName)
+SHORT_FORM: Final = "A candidate is written provider:model[@base_url], for example openai:gpt-5-2025-08-07."
+
+# The base URL begins at the first "@" that a scheme follows: model names may hold "@" and ":" themselves.
+_BASE_URL = re.compile(r"@(?=[A-Za-z][A-Za-z0-9+.-]*://)")
+
+
+class Sampling(BaseModel):
+    """Sampling parameters sent to the provider; None leaves the provider's default."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    max_output_tokens: int = Field(default=8192, ge=1, le=200_000)
+    seed: int | None = None
+
+
+class CandidateSpec(BaseModel):
+    """One candidate as configured.
+
+    ``model`` is the dated snapshot for ``openai`` and ``anthropic``, the transcript file for ``replay`` and
+    empty for ``reference`` and ``empty``. ``name`` is what reports show; it defaults to the short form.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    provider: ProviderName
+    model: str = ""
+    base_url: str | None = None
+    api_key_env: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = Field(
+        default=None, description="Environment variable that holds the key; each provider has a default."
+    )
+    name: str = ""
+    solver: SolverName = "single_shot"
+    max_iterations: int = Field(default=5, ge=1, le=100)
+    sampling: Sampling = Sampling()
+    timeout_seconds: float = Field(
+        default=600, gt=0, le=3600, description="Wall-clock limit of one model call, from connecting to the last byte."
+    )
+
+    @property
+    def label(self) -> str:
+        """Return the name shown to people."""
+        if self.name:
+            return self.name
+        label = f"{self.provider}:{self.model}" if self.model else self.provider
+        return f"{label}@{self.base_url}" if self.base_url else label
+
+    def key(self) -> str:
+        """Return the 16-digit identity of everything about the candidate that can change its answers."""
+        return digest(self.model_dump(mode="json", exclude={"name", "api_key_env", "timeout_seconds"}))[:16]
+
+
+def parse_candidate(text: str) -> CandidateSpec:
+    """Return the candidate that the short form ``provider:model[@base_url]`` names.
+
+    Snapshot rules are not applied here: ``check_snapshot`` does.
+
+    Raises:
+        UsageError: unknown provider, a missing or superfluous model, or a base URL that is not allowed.
+    """
+    provider, _, rest = text.strip().partition(":")
+    if provider not in PROVIDERS:
+        raise UsageError(
+            f"candidate {_shown(text)}: unknown provider {_shown(provider)}.",
+            f"Known providers: {', '.join(PROVIDERS)}. {SHORT_FORM}",
+        )
+    name = cast("ProviderName", provider)
+    if name in {"reference", "empty"}:
+        if rest:
+            raise UsageError(f"candidate {_shown(text)}: {name} takes no model.", f"Write {name} alone.")
+        return CandidateSpec(provider=name)
+    if name == "replay":
+        if not rest:
+            raise UsageError(
+                f"candidate {_shown(text)}: replay needs the file of its transcripts.",
+                "Write replay:transcripts.jsonl.",
+            )
+        return CandidateSpec(provider=name, model=rest)
+    model, base_url = rest, None
+    if at := _BASE_URL.search(rest):
+        model, base_url = rest[: at.start()], rest[at.end() :]
+        check_base_url(base_url)
+    if not model or not model.isprintable() or " " in model:
+        raise UsageError(f"candidate {_shown(text)}: the model's name is missing or malformed.", SHORT_FORM)
+    return CandidateSpec(provider=name, model=model, base_url=base_url)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 120 else text[:117] + "...")

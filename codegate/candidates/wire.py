@@ -1,0 +1,360 @@
+"""One model call on the wire: a wall-clock deadline, a size cap, no redirects, and every failure named.
+
+The SDKs build the requests and know the errors' names; this module holds what they leave open. Their timeouts
+are per read, so a server that drips outlasts them; they read answers of any size; they follow redirects and send
+the request's body, a repository's source, with them.
+"""
+
+import contextlib
+import contextvars
+import email.utils
+import math
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
+
+from codegate.candidates.chat import ProviderError, ProviderFault
+from codegate.candidates.endpoint import Endpoint
+from codegate.candidates.redaction import Redactor
+
+MAX_ANSWER_BYTES: Final = 16 << 20
+CONNECT_SECONDS: Final = 15.0
+MESSAGE_CHARACTERS: Final = 300
+
+Result = TypeVar("Result")
+
+
+class _AnswerTooLargeError(Exception):
+    """The answer went over ``MAX_ANSWER_BYTES``."""
+
+
+@dataclass(eq=False)
+class _Call(Generic[Result]):
+    """A call under way in its own thread, with the connections it opened."""
+
+    done: threading.Event = field(default_factory=threading.Event)
+    streams: list[Any] = field(default_factory=list)
+    result: Result | None = None
+    error: BaseException | None = None
+    stopped: bool = False
+
+    def trace(self, _event: str, info: Mapping[str, Any]) -> None:
+        """Remember every connection made (the ``trace`` extension of httpx's transport)."""
+        stream = info.get("return_value")
+        if hasattr(stream, "get_extra_info"):
+            self.streams.append(stream)
+            if self.stopped:
+                self.stop()
+
+    def stop(self) -> None:
+        """Cut the connections, so that the thread's reading ends now."""
+        self.stopped = True
+        for stream in tuple(self.streams):
+            connection = stream.get_extra_info("socket")
+            if isinstance(connection, socket.socket):
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
+
+_current: contextvars.ContextVar[_Call[Any] | None] = contextvars.ContextVar("codegate_call", default=None)
+
+
+class Calls:
+    """The calls of one provider that are under way. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._calls: set[_Call[Any]] = set()
+        self._closed = threading.Event()
+
+    def run(self, work: Callable[[], Result], seconds: float) -> Result:
+        """Return what ``work`` returns, or raise what it raises, within ``seconds``.
+
+        ``work`` runs in a thread of its own: whatever blocks it (a name lookup, a header that never ends), this
+        call returns in time, and the connection is cut behind it.
+
+        Raises:
+            TimeoutError: the deadline passed.
+            ConnectionAbortedError: ``close`` was called.
+        """
+        call: _Call[Result] = _Call()
+
+        def thread() -> None:
+            _current.set(call)
+            try:
+                call.result = work()
+            except BaseException as error:
+                call.error = error
+            finally:
+                call.done.set()
+
+        with self._lock:
+            if self._closed.is_set():
+                raise ConnectionAbortedError
+            self._calls.add(call)
+        try:
+            threading.Thread(target=thread, name="codegate-call", daemon=True).start()
+            finished = call.done.wait(seconds)
+        finally:
+            with self._lock:
+                self._calls.discard(call)
+            if not call.done.is_set():
+                call.stop()
+        if self._closed.is_set() and (call.error is not None or not finished):
+            raise ConnectionAbortedError
+        if not finished:
+            raise TimeoutError
+        if call.error is not None:
+            raise call.error
+        return call.result  # type: ignore[return-value]  # set: the thread ended without an error
+
+    def close(self) -> None:
+        """Cut every call under way and refuse new ones; idempotent."""
+        with self._lock:
+            self._closed.set()
+            calls = tuple(self._calls)
+        for call in calls:
+            call.stop()
+
+
+class _BoundedSend:
+    """Mixed into an SDK's HTTP client: reads the whole answer up to a cap, and follows no redirect."""
+
+    def send(self, request: Any, **options: Any) -> Any:
+        call = _current.get()
+        if call is not None:
+            request.extensions["trace"] = call.trace
+        options |= {"stream": True, "follow_redirects": False}
+        response = super().send(request, **options)  # type: ignore[misc]  # the other base is httpx's Client
+        try:
+            content = bytearray()
+            for piece in response.iter_bytes():
+                content += piece
+                if len(content) > MAX_ANSWER_BYTES or response.num_bytes_downloaded > MAX_ANSWER_BYTES:
+                    raise _AnswerTooLargeError
+        finally:
+            response.close()
+        headers = [
+            (name, value)
+            for name, value in response.headers.multi_items()
+            if name.lower() not in {"content-encoding", "content-length", "transfer-encoding"}
+        ]
+        return type(response)(
+            status_code=response.status_code, headers=headers, content=bytes(content), request=request
+        )
+
+
+def bounded_client(kind: type[Any], endpoint: Endpoint, timeout: Any) -> Any:
+    """Return an instance of the SDK's HTTP client class ``kind`` with the bounds of this module.
+
+    The proxy settings of the environment hold, except towards this machine: a key must not travel to a proxy
+    in clear text.
+    """
+    client = type("BoundedClient", (_BoundedSend, kind), {})
+    # The mounts too: an SDK may read the proxy variables itself, whatever ``trust_env`` says.
+    direct = {"mounts": dict.fromkeys(("all://", "http://", "https://"))} if endpoint.loopback else {}
+    return client(
+        **direct,
+        follow_redirects=False,
+        timeout=timeout,
+        trust_env=not endpoint.loopback,
+        # One connection a call: the deadline can cut it, and an idle one cannot have died meanwhile.
+        headers={"Connection": "close", "Accept-Encoding": "identity"},
+    )
+
+
+@dataclass(frozen=True)
+class SdkErrors:
+    """The exception classes of an SDK."""
+
+    status: type[Exception]
+    timeout: type[Exception]
+    connection: type[Exception]
+    base: type[Exception]
+
+
+class Faults:
+    """Turns what went wrong with a call into a ``ProviderError`` whose text holds no key."""
+
+    def __init__(self, provider: str, model: str, endpoint: Endpoint, errors: SdkErrors) -> None:
+        self._where = f"{provider} ({model} at {endpoint.base_url})"
+        self._variable = endpoint.key_variable
+        self._errors = errors
+        self._redactor = Redactor(endpoint.key)
+
+    def of(self, error: Exception, seconds: float) -> ProviderError | None:
+        """Return the fault that ``error`` is, or None when it is none that a provider can cause."""
+        chain = _chain(error)
+        if any(isinstance(link, _AnswerTooLargeError) for link in chain):
+            return self.malformed(f"the answer is larger than {MAX_ANSWER_BYTES >> 20} MiB")
+        # Names, not classes: which httpx an SDK stands on depends on its version.
+        names = {type(link).__name__ for link in chain}
+        if "DecodingError" in names:
+            return self.malformed("the answer's compression is broken")
+        if isinstance(error, ConnectionAbortedError):
+            return self._error("connection", "the call was cut because the provider was closed")
+        if isinstance(error, self._errors.status):
+            return self._of_status(error)
+        if "ConnectTimeout" in names:
+            return self._error("connection", f"no connection within {min(seconds, CONNECT_SECONDS):g} s")
+        if isinstance(error, (TimeoutError, self._errors.timeout)):
+            return self._error(
+                "timeout",
+                f"no answer within {seconds:g} s",
+                "Raise `timeout_seconds` of the candidate if the model needs longer.",
+            )
+        if isinstance(error, self._errors.connection):
+            return self._error("connection", f"the connection failed: {self._text(_root(chain))}")
+        if isinstance(error, self._errors.base):
+            return self.malformed(self._text(error))
+        return None
+
+    def malformed(self, what: str, content: bytes = b"") -> ProviderError:
+        """Return the fault of an answer that is not what the protocol promises, with its first characters."""
+        shown = self._clean(content[:4096].decode("utf-8", "replace"), 120)
+        return self._error(
+            "malformed",
+            f"malformed answer: {what}" + (f"; it begins {shown!r}" if shown else ""),
+            "Check that the address speaks this API.",
+        )
+
+    def refused(self, message: str, kind: str) -> ProviderError:
+        """Return the fault of an error object that came with status 200."""
+        fault = _FAULT_OF_KIND.get(kind, "malformed")
+        return self._error(fault, f"an error with status 200: {self._clean(message)}")
+
+    def visible(self, text: str) -> str:
+        """Return model output with the key itself replaced, should a server echo it, and no lone surrogates."""
+        return self._redactor.redact_whole(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+
+    def _of_status(self, error: Exception) -> ProviderError:
+        response: Any = getattr(error, "response", None)
+        status: int = response.status_code
+        body = getattr(error, "body", None)
+        kind, message = _error_object(body)
+        if not message:
+            message = response.content[:4096].decode("utf-8", "replace")
+        retry_after = _retry_after(response.headers)
+        if 300 <= status < 400:
+            return self._error(
+                "not_found",
+                f"status {status} redirects to {self._clean(response.headers.get('location', 'nowhere'))}, "
+                "and redirects are not followed",
+                "Give the final address as base URL.",
+            )
+        fault = _fault_of_status(status, kind, message)
+        remedy = {
+            "authentication": f"Check the key in {self._variable} and what it may use.",
+            "not_found": "Check the model's name and the base URL.",
+            "quota": "The account behind the key is out of credit or quota.",
+        }.get(fault, "")
+        said = self._clean(message)
+        return self._error(fault, f"status {status}" + (f": {said}" if said else ""), remedy, retry_after)
+
+    def _error(
+        self, fault: ProviderFault, what: str, remedy: str = "", retry_after: float | None = None
+    ) -> ProviderError:
+        cause = self._redactor.redact(f"{self._where}: {what.rstrip('.')}.")
+        return ProviderError(fault, cause, remedy, retry_after=retry_after)
+
+    def _text(self, error: BaseException) -> str:
+        return self._clean(str(error) or type(error).__name__)
+
+    def _clean(self, text: str, limit: int = MESSAGE_CHARACTERS) -> str:
+        """Return one printable line of foreign text; the key goes before the text is cut."""
+        text = self._redactor.redact(text[:8192])
+        line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+        return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+_FAULT_OF_KIND: Final[Mapping[str, ProviderFault]] = {
+    "insufficient_quota": "quota",
+    "billing_hard_limit_reached": "quota",
+    "billing_not_active": "quota",
+    "billing_error": "quota",
+    "authentication_error": "authentication",
+    "invalid_api_key": "authentication",
+    "permission_error": "authentication",
+    "not_found_error": "not_found",
+    "model_not_found": "not_found",
+    "invalid_request_error": "bad_request",
+    "request_too_large": "bad_request",
+    "rate_limit_error": "rate_limit",
+    "rate_limit_exceeded": "rate_limit",
+    "overloaded_error": "overloaded",
+    "api_error": "overloaded",
+    "server_error": "overloaded",
+    "timeout_error": "timeout",
+}
+
+
+def _fault_of_status(status: int, kind: str, message: str) -> ProviderFault:
+    out_of_money = _FAULT_OF_KIND.get(kind) == "quota" or "credit balance is too low" in message
+    if status == 402 or (status in {400, 403, 429} and out_of_money):
+        return "quota"
+    if status in {401, 403}:
+        return "authentication"
+    if status == 404:
+        return "not_found"
+    if status == 408:
+        return "timeout"
+    if status == 429:
+        return "rate_limit"
+    if status == 409 or status >= 500:
+        return "overloaded"
+    return "bad_request"
+
+
+def _error_object(body: object) -> tuple[str, str]:
+    """Return kind and message of an API's error object; the SDKs pass it with or without its wrapper."""
+    found = body.get("error", body) if isinstance(body, dict) else body
+    if isinstance(found, str):
+        return "", found
+    if not isinstance(found, dict):
+        return "", ""
+    kinds = [found.get("code"), found.get("type")]
+    known = [kind for kind in kinds if isinstance(kind, str) and kind in _FAULT_OF_KIND]
+    message = found.get("message")
+    return (known[0] if known else ""), (message if isinstance(message, str) else "")
+
+
+def error_object(document: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return kind and message if ``document`` is an error and no answer, else None."""
+    if document.get("error") in (None, False, "") and document.get("type") != "error":
+        return None
+    return _error_object(dict(document))
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that the server asks to wait: ``retry-after-ms``, seconds, or an HTTP date (RFC 9110)."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(name, "").strip()
+        if not value:
+            continue
+        try:
+            seconds = float(value) * unit
+        except ValueError:
+            try:
+                seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
+            except (ValueError, TypeError, OverflowError):
+                continue
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
+    return None
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    chain: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and len(chain) < 16:
+        chain.append(link)
+        link = link.__cause__ or link.__context__
+    return chain
+
+
+def _root(chain: list[BaseException]) -> BaseException:
+    """Return the innermost error that says something."""
+    return next((link for link in reversed(chain) if str(link)), chain[0])
