@@ -1,0 +1,30 @@
+"""What happened: apply, compile, hidden tests, lint, measure, classify.
+
+A problem, its base tree and a patch go in; a ``Grade`` comes out, from execution in a fresh sandbox alone.
+``run_tests`` is the same machinery for mining, validation and the model's own public test runs.
+"""
+
+from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult, TestStatus
+from codegate.grading.grader import GRADER_VERSION, grade, run_hidden_tests, test_selection
+from codegate.grading.predictions import Prediction, read_predictions
+from codegate.grading.sandboxes import Sandboxes
+from codegate.grading.testrun import CollectionError, TestReport, TestSelection, run_tests
+
+__all__ = [
+    "GRADER_VERSION",
+    "CollectionError",
+    "FailureClass",
+    "Grade",
+    "LintResult",
+    "Prediction",
+    "Sandboxes",
+    "TestReport",
+    "TestResult",
+    "TestSelection",
+    "TestStatus",
+    "grade",
+    "read_predictions",
+    "run_hidden_tests",
+    "run_tests",
+    "test_selection",
+]

@@ -1,0 +1,84 @@
+"""Grade: what execution showed about a patch. Nothing in it comes from reading the patch's text."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+FailureClass = Literal[
+    "syntax_error",
+    "missing_dependency",
+    "runtime_error",
+    "logic_error",
+    "edge_case_error",
+    "temporal_reasoning_error",
+    "performance_error",
+    "timeout",
+    "memory_exceeded",
+    "permission_denied",
+    "unsafe_operation",
+    "no_patch",
+    "patch_does_not_apply",
+    "tampering",
+]
+"""The model's failures. ``infrastructure_error`` is none of them: it is an outcome without a grade."""
+
+TestStatus = Literal["passed", "failed", "error", "skipped", "missing"]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TestResult(_Frozen):
+    """One test id as the supervisor's channel reported it; ``missing`` when it never was reported."""
+
+    __test__ = False  # not a test class, whatever its name begins with
+
+    id: str
+    status: TestStatus
+    seconds: float = 0.0
+    exception: str | None = Field(default=None, description="Class name of the exception, qualified.")
+    message: str = Field(default="", max_length=4000)
+    markers: tuple[str, ...] = ()
+
+
+class LintResult(_Frozen):
+    """Ruff's findings in the changed files: how many there are that the base did not have."""
+
+    new_findings: int = Field(ge=0)
+    score: int = Field(ge=0, le=100, description="100 when nothing new was found, 10 less for each finding.")
+    rules: tuple[str, ...] = ()
+
+
+class Grade(_Frozen):
+    """What execution showed.
+
+    Attributes:
+        resolved: every expected test was reported and passed, and nothing was tampered with.
+        score: 0-100, the share of expected tests that passed; 0 when the patch does not apply or compile.
+        applied: the patch applied; None when there was none.
+        compiled: the changed files compile and the hidden test files could be imported; None before that stage.
+        tests_passed: of ``tests_total`` expected ids.
+        failure: None when resolved.
+        exit_code: the worst exit status of the test processes.
+        seconds: wall-clock time of the test processes; None when none ran.
+        peak_memory_bytes: largest resident size among them.
+        output: the last part of the test output, for people; untrusted text.
+    """
+
+    resolved: bool
+    score: float = Field(ge=0, le=100)
+    applied: bool | None = None
+    compiled: bool | None = None
+    tests_passed: int = Field(default=0, ge=0)
+    tests_total: int = Field(ge=0)
+    failure: FailureClass | None = None
+    detail: str = Field(default="", max_length=4000, description="One line of evidence for the failure class.")
+    tests: tuple[TestResult, ...] = ()
+    lint: LintResult | None = None
+    exit_code: int | None = None
+    seconds: float | None = None
+    cpu_seconds: float | None = None
+    peak_memory_bytes: int | None = None
+    dropped: tuple[str, ...] = Field(default=(), description="Paths of the patch that were not applied.")
+    output: str = ""
