@@ -1,0 +1,61 @@
+"""Comparability: whether baseline and candidate were asked the same things under the same conditions."""
+
+from codegate.errors import UsageError
+from codegate.gating.samples import CandidateSamples
+from codegate.gating.verdict import Mismatch
+
+ABSENT = "(absent)"
+"""Stands in a ``Mismatch`` for the side that does not have the field."""
+
+
+def mismatches(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[Mismatch, ...]:
+    """Return every field of the comparability key in which the two sides differ, sorted by field.
+
+    Fields are the keys of ``conditions`` and, as ``problem <id>``, the digest of each problem. Which model
+    answered, its label and its own sampling are what is being compared, and so no conditions.
+    """
+    sides = [
+        (dict(baseline.conditions), dict(candidate.conditions)),
+        (
+            {f"problem {name}": value for name, value in baseline.problem_digests.items()},
+            {f"problem {name}": value for name, value in candidate.problem_digests.items()},
+        ),
+    ]
+    return tuple(
+        Mismatch(field=name, baseline=left.get(name, ABSENT), candidate=right.get(name, ABSENT))
+        for left, right in sides
+        for name in sorted(left.keys() | right.keys())
+        if left.get(name) != right.get(name)
+    )
+
+
+def check_samples(samples: CandidateSamples, side: str) -> None:
+    """Refuse samples that contradict themselves.
+
+    Args:
+        samples: what to check.
+        side: how to call it in the message, ``baseline`` or ``candidate``.
+
+    Raises:
+        UsageError: a sample index twice or out of order, or samples of a problem that has no digest.
+    """
+    where = f"{side} {samples.label!r}"
+    unknown = sorted(samples.samples.keys() - samples.problem_digests.keys())
+    if unknown:
+        raise UsageError(
+            f"{where} has samples of problem {unknown[0]!r} but no digest of it.",
+            "Build the samples from one complete run of one suite.",
+        )
+    for problem in sorted(samples.samples):
+        indices = [sample.index for sample in samples.samples[problem]]
+        if len(set(indices)) != len(indices):
+            double = next(index for index in indices if indices.count(index) > 1)
+            raise UsageError(
+                f"{where} has sample {double} of problem {problem!r} more than once.",
+                "A sample counts once: merge the runs before comparing them.",
+            )
+        if indices != sorted(indices):
+            raise UsageError(
+                f"{where} has the samples of problem {problem!r} out of order: {indices[:10]}.",
+                "Sort them by index.",
+            )

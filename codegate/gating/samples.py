@@ -1,0 +1,33 @@
+"""What the gate compares: per problem, the samples of one candidate, each passed, failed or not to be counted."""
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Sample(BaseModel):
+    """One graded attempt, reduced to what the gate needs. ``passed`` None: infrastructure, excluded with its reason."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    index: int = Field(ge=0)
+    passed: bool | None
+    score: float | None = Field(default=None, ge=0, le=100)
+    failure: str | None = None
+
+
+class CandidateSamples(BaseModel):
+    """All samples of one candidate on a suite, with what they must have in common to be comparable.
+
+    ``conditions`` is the comparability key, field by field: suite digest, prompt version, solver, harness
+    version, sampling, environments. ``problems`` maps the id of each problem to its digest and samples.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    candidate: str
+    label: str
+    model: str
+    conditions: Mapping[str, str]
+    problem_digests: Mapping[str, str]
+    samples: Mapping[str, tuple[Sample, ...]]
