@@ -1,0 +1,58 @@
+"""Attempt: one candidate on one problem, one sample. Written to disk before it is graded, because it was paid for."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from codegate.candidates import Message, Usage
+
+AttemptStop = Literal[
+    "answered",  # the model ended by itself
+    "iterations",  # the tool loop's limit was reached; what had been edited by then counts
+    "length",  # the output limit cut the answer off
+    "refusal",  # the model or the provider's filter declined
+]
+
+
+class DroppedPath(BaseModel):
+    """An edit that does not cross into grading, and why."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    path: str
+    reason: Literal["test", "configuration", "unsafe", "unchanged", "too_large"]
+
+
+class Attempt(BaseModel):
+    """What a candidate did about a problem.
+
+    Attributes:
+        patch: unified diff against the base tree, source paths only; empty when nothing was changed.
+        patch_error: why the model's own edits could not be applied, None when they could.
+        contains_code: whether the answer held code at all.
+        usage: tokens over all calls; a field that some call did not report is null.
+        models: the distinct snapshots that the provider said answered.
+        model_seconds: time in model calls; ``tool_seconds``: time in the model's own test runs.
+        messages: the transcript, in order.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    problem: str
+    candidate: str
+    sample: int
+    solver: str
+    prompt_version: str
+    patch: str = ""
+    patch_error: str | None = None
+    dropped: tuple[DroppedPath, ...] = ()
+    contains_code: bool = False
+    stop: AttemptStop = "answered"
+    iterations: int = Field(default=1, ge=0)
+    tool_calls: int = Field(default=0, ge=0)
+    tool_errors: int = Field(default=0, ge=0)
+    usage: Usage = Usage()
+    models: tuple[str, ...] = ()
+    model_seconds: float = 0.0
+    tool_seconds: float = 0.0
+    messages: tuple[Message, ...] = ()

@@ -1,0 +1,211 @@
+"""A model's answer read as edits: SEARCH/REPLACE blocks and unified diffs in fences. Any text is accepted.
+
+A block is::
+
+    path/to/file.py
+    <<<<<<< SEARCH
+    the lines as they are
+    =======
+    the lines as they should be
+    >>>>>>> REPLACE
+
+with or without a code fence around it. An empty SEARCH part creates the file or replaces it whole.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from codegate.solving.workspace import UnsafePathError, Workspace, WorkspaceError
+from codegate.suite import PatchError, apply_patch
+
+MAX_EDITS: Final = 200
+
+_SEARCH: Final = re.compile(r"<{7} ?SEARCH[ \t]*")
+_DIVIDER: Final = re.compile(r"={7}[ \t]*")
+_REPLACE: Final = re.compile(r">{7} ?REPLACE[ \t]*")
+_FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([\w+.#/-]*)[ \t]*.*")
+_PATH_DECORATION: Final = "`*_#\"' \t:"
+_CODE_LINE: Final = re.compile(
+    r"[ \t]*(?:def \w+\(|async def |class \w+[(:]|from [\w.]+ import |import \w|return\b|@\w|[\w.\[\]]+ [-+*/|&]?= \S)"
+)
+
+
+@dataclass(frozen=True)
+class BlockEdit:
+    """One SEARCH/REPLACE block; lines without their line breaks."""
+
+    path: str
+    search: tuple[str, ...]
+    replace: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DiffEdit:
+    """One fenced unified diff."""
+
+    diff: str
+
+
+@dataclass(frozen=True)
+class ParsedEdits:
+    """The edits in the order of the text, and what looked like one and was none."""
+
+    edits: tuple[BlockEdit | DiffEdit, ...]
+    problems: tuple[str, ...]
+
+
+def parse_edits(text: str) -> ParsedEdits:
+    """Return the edits that ``text`` holds; never raises, whatever the text is."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    edits: list[BlockEdit | DiffEdit] = []
+    problems: list[str] = []
+    path = ""
+    position = 0
+    while position < len(lines):
+        if len(edits) >= MAX_EDITS:
+            problems.append(f"more than {MAX_EDITS} edits")
+            break
+        line = lines[position]
+        fence = _FENCE.fullmatch(line)
+        if _SEARCH.fullmatch(line.strip()):
+            path = _path_above(lines, position) or path
+            end, block = _block(lines, position)
+            if block is None:
+                problems.append(f"the SEARCH block at line {position + 1} of the answer has no end")
+            elif not path:
+                problems.append(f"the SEARCH block at line {position + 1} of the answer has no path above it")
+            else:
+                edits.append(BlockEdit(path, *block))
+            position = end
+        elif fence is not None and fence[2].lower() in {"diff", "patch"}:
+            end, body = _fenced(lines, position, fence[1])
+            if any(_SEARCH.fullmatch(inner.strip()) for inner in body):
+                position += 1  # the blocks inside are what counts
+                continue
+            if any(inner.startswith(("@@", "diff --git ")) for inner in body):
+                edits.append(DiffEdit("\n".join(body) + "\n"))
+            else:
+                problems.append(f"the diff at line {position + 1} of the answer has no hunks")
+            position = end
+        else:
+            position += 1
+    return ParsedEdits(tuple(edits[:MAX_EDITS]), tuple(problems))
+
+
+def apply_edits(workspace: Workspace, parsed: ParsedEdits) -> str | None:
+    """Make the edits; return why they could not all be made, None when they could.
+
+    An unsafe path is refused by the workspace, which remembers it, and the other edits go on; any other failure
+    is an error of the whole answer.
+    """
+    if parsed.problems:
+        return parsed.problems[0] + "."
+    for edit in parsed.edits:
+        try:
+            if isinstance(edit, DiffEdit):
+                _apply_diff(workspace, edit)
+            else:
+                _apply_block(workspace, edit)
+        except UnsafePathError:
+            continue
+        except (WorkspaceError, PatchError) as error:
+            return str(error)
+    return None
+
+
+def contains_code(text: str) -> bool:
+    """Return whether ``text`` holds code at all: an edit, a fence with something in it, or two lines of it."""
+    parsed = parse_edits(text)
+    if parsed.edits:
+        return True
+    lines = text.replace("\r\n", "\n").split("\n")
+    inside = False
+    for line in lines:
+        if _FENCE.fullmatch(line):
+            inside = not inside
+        elif inside and line.strip():
+            return True
+    return sum(_CODE_LINE.match(line[:200]) is not None for line in lines) >= 2
+
+
+def _apply_block(workspace: Workspace, edit: BlockEdit) -> None:
+    if not any(line.strip() for line in edit.search):
+        text = "\n".join(edit.replace)
+        workspace.write(edit.path, text + "\n" if text else "")
+        return
+    content = workspace.content(edit.path)
+    lines = content.split("\n")
+    # Whole lines are matched, by one search over the text: comparing line by line takes a hostile answer's square.
+    text = "\n" + "\n".join(line.removesuffix("\r") for line in lines) + "\n"
+    wanted = "\n" + "\n".join(edit.search) + "\n"
+    found = text.find(wanted)
+    if found < 0 or text.find(wanted, found + 1) >= 0:
+        times = "does not occur" if found < 0 else "occurs more than once"
+        first = next(line for line in edit.search if line.strip()).strip()[:80]
+        raise WorkspaceError(f"{edit.path[:200]}: the SEARCH text {times} (it begins {first!r}).")
+    start = text.count("\n", 0, found)
+    ending = "\r" if lines[start].endswith("\r") else ""
+    replacement = [line + ending for line in edit.replace]
+    workspace.write(edit.path, "\n".join(lines[:start] + replacement + lines[start + len(edit.search) :]))
+
+
+def _apply_diff(workspace: Workspace, edit: DiffEdit) -> None:
+    tree = workspace.tree()
+    for path, file in apply_patch(tree, edit.diff).items():
+        if file is None:
+            workspace.delete(path)
+        elif file.is_link:
+            raise WorkspaceError(f"{path[:200]}: a diff may not make a symbolic link.")
+        else:
+            try:
+                text = file.data.decode("utf-8")
+            except UnicodeDecodeError:
+                raise WorkspaceError(f"{path[:200]}: the diff does not make UTF-8 text of it.") from None
+            workspace.write(path, text)
+
+
+def _path_above(lines: list[str], position: int) -> str:
+    """Return the path on the nearest line above that is neither blank nor a bare fence, or nothing."""
+    for line in reversed(lines[max(0, position - 4) : position]):
+        if not line.strip() or _REPLACE.fullmatch(line.strip()):
+            if _REPLACE.fullmatch(line.strip()):
+                return ""
+            continue
+        fence = _FENCE.fullmatch(line)
+        if fence is not None:
+            # ```python src/app.py
+            rest = line.strip().lstrip("`~").split()
+            named = [word for word in rest if "/" in word or "." in word]
+            if named:
+                return named[-1].strip(_PATH_DECORATION)
+            continue
+        candidate = line.strip().strip(_PATH_DECORATION)
+        candidate = re.sub(r"^(?i:file(name)?|path)\s*:\s*", "", candidate).strip(_PATH_DECORATION)
+        return candidate if " " not in candidate and ("." in candidate or "/" in candidate) else ""
+    return ""
+
+
+def _block(lines: list[str], start: int) -> tuple[int, tuple[tuple[str, ...], tuple[str, ...]] | None]:
+    """Return the position after the block that begins at ``start``, and its two parts if it is whole."""
+    divider = None
+    for position in range(start + 1, len(lines)):
+        stripped = lines[position].strip()
+        if divider is None and _DIVIDER.fullmatch(stripped):
+            divider = position
+        elif _REPLACE.fullmatch(stripped):
+            if divider is None:
+                return position + 1, None
+            return position + 1, (tuple(lines[start + 1 : divider]), tuple(lines[divider + 1 : position]))
+        elif _SEARCH.fullmatch(stripped):
+            return position, None
+    return len(lines), None
+
+
+def _fenced(lines: list[str], start: int, marks: str) -> tuple[int, list[str]]:
+    """Return the position after the fence that opens at ``start``, and the lines in it."""
+    for position in range(start + 1, len(lines)):
+        stripped = lines[position].strip()
+        if stripped.startswith(marks) and not stripped.strip(marks[0]):
+            return position + 1, lines[start + 1 : position]
+    return len(lines), lines[start + 1 :]

@@ -1,0 +1,49 @@
+"""Single shot: one prompt, one answer, its edits applied."""
+
+from codegate.candidates import CandidateSpec, Message, ProblemKey, Provider
+from codegate.solving.attempt import Attempt, AttemptStop
+from codegate.solving.calls import ModelCall, stop_of
+from codegate.solving.context import build_context
+from codegate.solving.edits import apply_edits, contains_code, parse_edits
+from codegate.solving.prompts import SINGLE_SHOT_SYSTEM, SINGLE_SHOT_USER, prompt_version
+from codegate.solving.workspace import Workspace
+from codegate.suite import Problem, Tree
+
+
+def single_shot(
+    problem: Problem, base: Tree, candidate: CandidateSpec, provider: Provider, sample: int, call: ModelCall
+) -> Attempt:
+    """Return the attempt of a model that is asked once.
+
+    An answer that was cut off or refused changes nothing: half an edit is no edit.
+
+    Raises:
+        ProviderError: no usable answer came.
+    """
+    context = build_context(base, problem.statement, problem.manifest.public_tests)
+    messages: tuple[Message, ...] = (
+        Message(role="system", text=SINGLE_SHOT_SYSTEM),
+        Message(role="user", text=SINGLE_SHOT_USER.format(statement=problem.statement.strip(), context=context)),
+    )
+    key = ProblemKey(problem=problem.id, sample=sample)
+    completion = call(lambda: provider.complete(key, messages, (), candidate.sampling))
+    stop: AttemptStop = stop_of(completion) or "answered"
+    workspace = Workspace(base)
+    patch_error = apply_edits(workspace, parse_edits(completion.text)) if stop == "answered" else None
+    frozen = workspace.freeze()
+    return Attempt(
+        problem=problem.id,
+        candidate=candidate.key(),
+        sample=sample,
+        solver="single_shot",
+        prompt_version=prompt_version("single_shot"),
+        patch=frozen.patch if patch_error is None else "",
+        patch_error=patch_error,
+        dropped=frozen.dropped,
+        contains_code=contains_code(completion.text),
+        stop=stop,
+        usage=completion.usage,
+        models=(completion.model,) if completion.model else (),
+        model_seconds=completion.seconds,
+        messages=(*messages, Message(role="assistant", text=completion.text)),
+    )

@@ -1,0 +1,101 @@
+"""The tool loop: the model reads, writes and runs the public tests until it is done or out of turns."""
+
+from functools import partial
+from typing import Final
+
+from codegate.candidates import CandidateSpec, Message, ProblemKey, Provider, ToolCall, Usage
+from codegate.solving.attempt import Attempt, AttemptStop
+from codegate.solving.calls import ModelCall, stop_of
+from codegate.solving.context import build_listing
+from codegate.solving.edits import contains_code
+from codegate.solving.prompts import TOOL_LOOP_SYSTEM, TOOL_LOOP_USER, prompt_version
+from codegate.solving.toolbox import TestTool, Toolbox, tool_specs
+from codegate.solving.workspace import Workspace
+from codegate.suite import Problem, Tree
+
+MAX_CALLS_PER_MESSAGE: Final = 32
+
+
+def tool_loop(
+    problem: Problem,
+    base: Tree,
+    candidate: CandidateSpec,
+    provider: Provider,
+    sample: int,
+    run_public_tests: TestTool,
+    call: ModelCall,
+) -> Attempt:
+    """Return the attempt of a model that works with tools, in at most ``candidate.max_iterations`` calls.
+
+    Raises:
+        ProviderError: no usable answer came.
+        InfrastructureError: the sandbox of the public tests failed.
+    """
+    tools = tool_specs()
+    toolbox = Toolbox(Workspace(base), run_public_tests)
+    messages: tuple[Message, ...] = (
+        Message(role="system", text=TOOL_LOOP_SYSTEM.format(iterations=candidate.max_iterations)),
+        Message(
+            role="user",
+            text=TOOL_LOOP_USER.format(statement=problem.statement.strip(), listing=build_listing(base)),
+        ),
+    )
+    key = ProblemKey(problem=problem.id, sample=sample)
+    usage = Usage(input_tokens=0, output_tokens=0, cached_tokens=0)
+    models: dict[str, None] = {}
+    stop: AttemptStop = "iterations"
+    iterations = calls = 0
+    seconds = 0.0
+    while stop == "iterations" and iterations < candidate.max_iterations:
+        completion = call(partial(provider.complete, key, messages, tools, candidate.sampling))
+        iterations += 1
+        usage += completion.usage
+        seconds += completion.seconds
+        models |= {completion.model: None} if completion.model else {}
+        taken = completion.tool_calls[:MAX_CALLS_PER_MESSAGE]
+        messages += (Message(role="assistant", text=completion.text, tool_calls=taken),)
+        if ended := stop_of(completion):
+            stop = ended
+        elif not completion.tool_calls:
+            stop = "answered"
+        else:
+            calls += len(completion.tool_calls)
+            messages += _results(toolbox, taken, len(completion.tool_calls) - len(taken))
+    frozen = toolbox.workspace.freeze()
+    # A cut-off or refused answer is not applied, and what came before it was not the model's last word.
+    counts = stop in {"answered", "iterations"}
+    return Attempt(
+        problem=problem.id,
+        candidate=candidate.key(),
+        sample=sample,
+        solver="tool_loop",
+        prompt_version=tool_loop_version(),
+        patch=frozen.patch if counts else "",
+        dropped=frozen.dropped,
+        contains_code=toolbox.wrote
+        or any(contains_code(message.text) for message in messages if message.role == "assistant"),
+        stop=stop,
+        iterations=iterations,
+        tool_calls=calls,
+        tool_errors=toolbox.errors,
+        usage=usage,
+        models=tuple(models),
+        model_seconds=seconds,
+        tool_seconds=toolbox.seconds,
+        messages=messages,
+    )
+
+
+def tool_loop_version() -> str:
+    """Return the version of the prompts and of the tools that are offered with them."""
+    return prompt_version("tool_loop", [tool.model_dump(mode="json") for tool in tool_specs()])
+
+
+def _results(toolbox: Toolbox, calls: tuple[ToolCall, ...], left_out: int) -> tuple[Message, ...]:
+    """Return the answers to ``calls``; the last one says so when calls over the cap were not made."""
+    results = [Message(role="tool", text=toolbox.answer(call), tool_call_id=call.id) for call in calls]
+    if left_out:
+        toolbox.errors += left_out
+        note = f"\n{left_out} more calls were not made: at most {MAX_CALLS_PER_MESSAGE} at once."
+        results[-1] = results[-1].model_copy(update={"text": results[-1].text + note})
+    return tuple(results)

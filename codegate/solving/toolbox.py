@@ -1,0 +1,205 @@
+"""The tools of the tool loop, over a workspace in memory. Whatever a model sends is answered, never raised."""
+
+import time
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from codegate.candidates import ToolCall, ToolSpec
+from codegate.solving.workspace import Workspace, WorkspaceError
+from codegate.suite import Tree
+
+TestTool: TypeAlias = Callable[[Tree], str]
+"""Runs the public tests on a tree, in a sandbox of the caller's, and returns their output."""
+
+MAX_ARGUMENTS: Final = 2 << 20
+MAX_RESULT: Final = 100 << 10
+MAX_TEST_OUTPUT: Final = 20_000
+MAX_ALL_RESULTS: Final = 2 << 20
+MAX_TEST_RUNS: Final = 20
+MAX_LISTED: Final = 2000
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class ReadFile(_Arguments):
+    """Read a text file, whole or a range of its lines."""
+
+    path: str = Field(description="Path relative to the repository.")
+    first_line: int | None = Field(default=None, ge=1, description="First line to read, from 1.")
+    last_line: int | None = Field(default=None, ge=1, description="Last line to read, included.")
+
+
+class WriteFile(_Arguments):
+    """Create a file or replace it whole."""
+
+    path: str = Field(description="Path relative to the repository.")
+    content: str = Field(description="The file's whole new content.")
+
+
+class ReplaceInFile(_Arguments):
+    """Replace a text that occurs exactly once in a file."""
+
+    path: str = Field(description="Path relative to the repository.")
+    old: str = Field(description="The text as it is now, enough of it to occur only once.")
+    new: str = Field(description="The text that replaces it.")
+
+
+class ListFiles(_Arguments):
+    """List the files of the repository or of a folder."""
+
+    folder: str = Field(default="", description="Folder relative to the repository; empty for all.")
+
+
+class Search(_Arguments):
+    """Find the lines that hold a text literally (no regular expression)."""
+
+    text: str = Field(description="The text, one line, case-sensitive.")
+    folder: str = Field(default="", description="Folder to search; empty for all.")
+
+
+class RunTests(_Arguments):
+    """Run the repository's public tests on the files as they are now."""
+
+
+_TOOLS: Final[dict[str, type[_Arguments]]] = {
+    "read_file": ReadFile,
+    "write_file": WriteFile,
+    "replace_in_file": ReplaceInFile,
+    "list_files": ListFiles,
+    "search": Search,
+    "run_tests": RunTests,
+}
+
+
+def tool_specs() -> tuple[ToolSpec, ...]:
+    """Return the tools as they are offered to the model."""
+    return tuple(
+        ToolSpec(name=name, description=kind.__doc__ or "", parameters=_schema(kind)) for name, kind in _TOOLS.items()
+    )
+
+
+class ToolError(Exception):
+    """The call was wrong; the text is for the model."""
+
+
+class Toolbox:
+    """The tools of one attempt, with its counters.
+
+    Attributes:
+        workspace: what the tools work on.
+        errors: calls that were answered with an error.
+        wrote: whether some call changed a file.
+        seconds: time in test runs.
+    """
+
+    def __init__(self, workspace: Workspace, run_public_tests: TestTool) -> None:
+        self.workspace = workspace
+        self.errors = 0
+        self.wrote = False
+        self.seconds = 0.0
+        self._run_public_tests = run_public_tests
+        self._test_runs = 0
+        self._last_run: tuple[str, str] | None = None
+        self._sent = 0
+
+    def answer(self, call: ToolCall) -> str:
+        """Return what the model is told about ``call``.
+
+        Raises:
+            InfrastructureError: the sandbox of the public tests failed.
+        """
+        try:
+            result = self._run(call)
+        except (ToolError, WorkspaceError) as error:
+            self.errors += 1
+            result = f"Error: {error}"
+        result = _capped(result, min(MAX_RESULT, max(MAX_ALL_RESULTS - self._sent, 200)))
+        self._sent += len(result)
+        return result
+
+    def _run(self, call: ToolCall) -> str:
+        kind = _TOOLS.get(call.name)
+        if kind is None:
+            raise ToolError(f"there is no tool {call.name[:80]!r}. Tools: {', '.join(_TOOLS)}.")
+        if len(call.arguments) > MAX_ARGUMENTS:
+            raise ToolError(f"the arguments are longer than {MAX_ARGUMENTS} characters.")
+        try:
+            arguments = kind.model_validate_json(call.arguments.encode("utf-8", "replace") or b"{}")
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(str(part) for part in first["loc"])[:100]
+            raise ToolError(f"arguments{'.' + place if place else ''}: {first['msg'][:300]}.") from None
+        if self._sent >= MAX_ALL_RESULTS and not isinstance(arguments, (WriteFile, ReplaceInFile)):
+            raise ToolError("the tools have shown all that they may in this attempt; write your changes.")
+        return self._perform(arguments)
+
+    def _perform(self, arguments: _Arguments) -> str:
+        workspace = self.workspace
+        match arguments:
+            case ReadFile(path=path, first_line=None, last_line=None):
+                return workspace.read(path)
+            case ReadFile(path=path, first_line=first, last_line=last):
+                return workspace.read_lines(path, first or 1, last or 1_000_000_000)
+            case WriteFile(path=path, content=content):
+                workspace.write(path, content)
+                self.wrote = True
+                return f"Wrote {len(content)} characters."
+            case ReplaceInFile(path=path, old=old, new=new):
+                workspace.replace(path, old, new)
+                self.wrote = True
+                return "Replaced."
+            case ListFiles(folder=folder):
+                paths = workspace.list(folder)
+                more = f"\n... and {len(paths) - MAX_LISTED} more" if len(paths) > MAX_LISTED else ""
+                return (
+                    "\n".join(ascii(p) if not p.isprintable() else p for p in paths[:MAX_LISTED]) + more or "No files."
+                )
+            case Search(text=text, folder=folder):
+                return "\n".join(workspace.search(text, folder)) or "No line holds this text."
+            case _:
+                return self._tests()
+
+    def _tests(self) -> str:
+        tree = self.workspace.tree()
+        state = tree.digest()
+        if self._last_run is not None and self._last_run[0] == state:
+            return "(nothing changed since the last run)\n" + self._last_run[1]
+        if self._test_runs >= MAX_TEST_RUNS:
+            raise ToolError(f"the tests were run {MAX_TEST_RUNS} times; no more runs are left.")
+        self._test_runs += 1
+        start = time.monotonic()
+        output = _clean(self._run_public_tests(tree))
+        self.seconds += time.monotonic() - start
+        if len(output) > MAX_TEST_OUTPUT:
+            half = MAX_TEST_OUTPUT // 2
+            output = f"{output[:half]}\n... {len(output) - 2 * half} characters left out ...\n{output[-half:]}"
+        self._last_run = (state, output)
+        return output
+
+
+def _schema(kind: type[_Arguments]) -> dict[str, Any]:
+    """Return the JSON Schema without what only documentation needs."""
+    schema = kind.model_json_schema()
+    properties = {
+        name: {key: value for key, value in field.items() if key != "title"}
+        for name, field in schema.get("properties", {}).items()
+    }
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": schema.get("required", []),
+        "additionalProperties": False,
+    }
+
+
+def _clean(text: str) -> str:
+    """Return text from a sandbox without lone surrogates, which no request can carry."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _capped(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}\n... {len(text) - limit} characters left out"

@@ -1,0 +1,257 @@
+"""The tree that a model works on: in memory, capped, and left behind but for its source files.
+
+Nothing here touches the host's files: a path that a model invents has only the tree to reach into. Links are
+neither followed nor written.
+"""
+
+import unicodedata
+from dataclasses import dataclass
+from typing import Final
+
+from codegate.errors import CodegateError
+from codegate.solving.attempt import DroppedPath
+from codegate.suite import PathClassifier, Tree, TreeFile, is_plain_path, make_patch
+
+MAX_WRITE_BYTES: Final = 1 << 20
+MAX_READ_BYTES: Final = 100 << 10
+MAX_WRITTEN_BYTES: Final = 4 << 20
+MAX_CHANGED_FILES: Final = 500
+MAX_REFUSED: Final = 50
+MAX_HITS: Final = 100
+SHOWN_LINE: Final = 300
+
+
+class WorkspaceError(CodegateError):
+    """What the model asked for cannot be done; the text is for the model to read."""
+
+
+class UnsafePathError(WorkspaceError):
+    """The path leaves the tree, or goes through a link or a file; the workspace remembers it as dropped."""
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """What is left of a workspace: the patch of its source files, and every other path with the reason."""
+
+    patch: str
+    dropped: tuple[DroppedPath, ...]
+
+
+class Workspace:
+    """A base tree and the changes made to it. Not thread-safe: one attempt owns it.
+
+    Args:
+        base: the tree to start from; it is never changed.
+    """
+
+    def __init__(self, base: Tree) -> None:
+        self._base = base
+        self._files: dict[str, TreeFile] = dict(base)
+        self._touched: set[str] = set()
+        self._refused: dict[str, DroppedPath] = {}
+
+    def tree(self) -> Tree:
+        """Return the tree as it is now."""
+        return Tree(self._files)
+
+    @property
+    def changed(self) -> bool:
+        """Return whether some file differs from the base."""
+        return any(self._base.get(path) != self._files.get(path) for path in self._touched)
+
+    def list(self, prefix: str = "") -> tuple[str, ...]:
+        """Return the paths below the folder ``prefix`` (all of them for an empty one), sorted."""
+        folder = prefix.strip().removeprefix("./").strip("/")
+        if folder in {"", "."}:
+            return tuple(sorted(self._files))
+        return tuple(sorted(path for path in self._files if path == folder or path.startswith(folder + "/")))
+
+    def read(self, path: str) -> str:
+        """Return the text of a file, whole.
+
+        Raises:
+            WorkspaceError: no such file, a link, not UTF-8 text, or over 100 KiB.
+        """
+        file = self._file(_normal(path))
+        if len(file.data) > MAX_READ_BYTES:
+            raise WorkspaceError(
+                f"{_shown(path)} has {len(file.data)} bytes; {MAX_READ_BYTES} can be read at once.",
+                "Give a range of lines, or search it.",
+            )
+        return _text(path, file)
+
+    def read_lines(self, path: str, first: int, last: int) -> str:
+        """Return the lines ``first`` to ``last`` (from 1, both included) of a file of any size.
+
+        Raises:
+            WorkspaceError: no such file, a link, not UTF-8 text, an empty range, or over 100 KiB.
+        """
+        lines = _text(path, self._file(_normal(path))).splitlines(keepends=True)
+        chosen = "".join(lines[max(first, 1) - 1 : max(last, 0)])
+        if not chosen:
+            raise WorkspaceError(f"{_shown(path)} has {len(lines)} lines; the range {first}-{last} holds none.")
+        if len(chosen.encode()) > MAX_READ_BYTES:
+            raise WorkspaceError(f"these lines are over {MAX_READ_BYTES} bytes.", "Give a smaller range.")
+        return chosen
+
+    def content(self, path: str) -> str:
+        """Return the text of a file of any size, for editing it.
+
+        Raises:
+            WorkspaceError: no such file, a link, or not UTF-8 text.
+        """
+        return _text(path, self._file(_normal(path)))
+
+    def search(self, text: str, prefix: str = "") -> tuple[str, ...]:
+        """Return ``path:line: content`` of the lines that hold ``text`` literally, at most 100.
+
+        Plain substrings only: a pattern from a model can take a regular expression engine forever.
+
+        Raises:
+            WorkspaceError: ``text`` is empty or has several lines.
+        """
+        if not text or "\n" in text:
+            raise WorkspaceError("search takes one line of text that is not empty.")
+        needle = text.encode("utf-8", "replace")
+        hits: list[str] = []
+        for path in self.list(prefix):
+            file = self._files[path]
+            if file.is_link or needle not in file.data or b"\0" in file.data:
+                continue
+            for number, line in enumerate(file.data.split(b"\n"), start=1):
+                if needle in line:
+                    hits.append(f"{path}:{number}: {line.decode('utf-8', 'replace').rstrip()[:SHOWN_LINE]}")
+                    if len(hits) == MAX_HITS:
+                        return tuple(hits)
+        return tuple(hits)
+
+    def write(self, path: str, text: str) -> None:
+        """Create or replace a file; the executable bit of the old one stays.
+
+        Raises:
+            WorkspaceError: a file that is not text, or too large.
+            UnsafePathError: the path leaves the tree, or a link, a file or a folder is in its way.
+        """
+        data = text.encode("utf-8", "replace")
+        name = self._writable(path)
+        if len(data) > MAX_WRITE_BYTES:
+            self._refuse(name, "too_large")
+            raise WorkspaceError(f"{_shown(path)}: {len(data)} bytes; {MAX_WRITE_BYTES} can be written to a file.")
+        others = sum(len(self._files[p].data) for p in self._touched if p != name and p in self._files)
+        if others + len(data) > MAX_WRITTEN_BYTES or len(self._touched | {name}) > MAX_CHANGED_FILES:
+            self._refuse(name, "too_large")
+            raise WorkspaceError(
+                f"{_shown(path)}: all changes together are limited to {MAX_WRITTEN_BYTES} bytes "
+                f"in {MAX_CHANGED_FILES} files."
+            )
+        old = self._files.get(name)
+        if old is not None:
+            _text(path, old)
+        self._files[name] = TreeFile(data, old.mode if old is not None else "100644")
+        self._touched.add(name)
+        self._refused.pop(name, None)
+
+    def replace(self, path: str, old: str, new: str) -> None:
+        """Replace the one occurrence of ``old`` in a file.
+
+        Raises:
+            WorkspaceError: ``old`` is empty or does not occur exactly once, or ``write`` refuses.
+        """
+        content = self.content(path)
+        if not old:
+            raise WorkspaceError("the text to replace is empty.", "Use write_file to write a whole file.")
+        if "\r\n" in content and "\r" not in old:
+            old, new = old.replace("\n", "\r\n"), new.replace("\r\n", "\n").replace("\n", "\r\n")
+        start = content.find(old)
+        if start < 0:
+            raise WorkspaceError(f"{_shown(path)}: the text to replace does not occur.", "Read the file again.")
+        if content.find(old, start + 1) >= 0:
+            raise WorkspaceError(
+                f"{_shown(path)}: the text to replace occurs more than once.", "Give more of its surroundings."
+            )
+        self.write(path, content[:start] + new + content[start + len(old) :])
+
+    def delete(self, path: str) -> None:
+        """Remove a file.
+
+        Raises:
+            WorkspaceError: no such file.
+            UnsafePathError: the path leaves the tree, or is or goes through a link.
+        """
+        name = self._writable(path)
+        self._file(name)
+        del self._files[name]
+        self._touched.add(name)
+
+    def freeze(self) -> Frozen:
+        """Return the patch of the changed source files, and the other paths that were written to.
+
+        Only source crosses into grading: the tests that grade are hidden ones, and configuration could decide
+        what a test run is.
+        """
+        classifier = PathClassifier.of(self._base)
+        kept: dict[str, TreeFile | None] = {}
+        dropped = dict(self._refused)
+        for path in sorted(self._touched):
+            new = self._files.get(path)
+            if new == self._base.get(path):
+                dropped[path] = DroppedPath(path=path, reason="unchanged")
+            elif (kind := classifier.classify(path)) == "source":
+                kept[path] = new
+            elif kind in {"test", "test_support"}:
+                dropped[path] = DroppedPath(path=path, reason="test")
+            else:
+                dropped[path] = DroppedPath(path=path, reason="configuration")
+        return Frozen(make_patch(self._base, kept), tuple(dropped[path] for path in sorted(dropped)))
+
+    def _file(self, name: str) -> TreeFile:
+        file = self._files.get(name)
+        if file is None:
+            raise WorkspaceError(f"there is no file {_shown(name)}.", "list_files shows what there is.")
+        if file.is_link:
+            raise WorkspaceError(f"{_shown(name)} is a symbolic link.", "Name the file that it points to.")
+        return file
+
+    def _writable(self, path: str) -> str:
+        """Return the path in the tree that may be written, or refuse and remember the refusal."""
+        name = _normal(path)
+        if not is_plain_path(name) or not name.isprintable() or unicodedata.normalize("NFC", name) != name:
+            self._refuse(name, "unsafe")
+            raise UnsafePathError(
+                f"{_shown(path)} is not a plain relative path inside the repository.", "Nothing was written."
+            )
+        parts = name.split("/")
+        above = ["/".join(parts[:depth]) for depth in range(1, len(parts))]
+        if any(folder in self._files for folder in above) or (name in self._files and self._files[name].is_link):
+            self._refuse(name, "unsafe")
+            raise UnsafePathError(f"{_shown(path)} is, or goes through, a file or a symbolic link.")
+        if name not in self._files and any(other.startswith(name + "/") for other in self._files):
+            self._refuse(name, "unsafe")
+            raise UnsafePathError(f"{_shown(path)} is a folder.")
+        return name
+
+    def _refuse(self, path: str, reason: str) -> None:
+        shown = _shown(path)
+        if len(self._refused) < MAX_REFUSED:
+            self._refused[shown] = DroppedPath.model_validate({"path": shown, "reason": reason})
+
+
+def _normal(path: str) -> str:
+    return path.strip().removeprefix("./")
+
+
+def _shown(path: str) -> str:
+    """Return a path that came from a model as one short line of ASCII where it is not plain."""
+    if len(path) <= 200 and path.isprintable():
+        return path
+    return path[:200].encode("unicode_escape").decode("ascii")[:200]
+
+
+def _text(path: str, file: TreeFile) -> str:
+    try:
+        text = file.data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise WorkspaceError(f"{_shown(path)} is not UTF-8 text.", "It can be neither read nor changed.")
+    return text
