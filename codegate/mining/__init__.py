@@ -1,1 +1,26 @@
-"""Where problems come from: git history → units → cut into source and tests → environment → validated problems."""
+"""Where problems come from: git history in, a validated suite out; and the proof that a suite still holds.
+
+``mine`` walks the first-parent history of a local repository, cuts each change into hidden tests and a reference
+fix, resolves an environment of its time, and keeps what execution proves: tests that fail before the fix and pass
+after it, whatever their order. ``validate_suite`` runs the same proof again on a suite that exists. Every unit
+that is left out has a reason, and whatever flickers is quarantined with its evidence.
+"""
+
+from codegate.mining.miner import MineEvent, MineOptions, mine
+from codegate.mining.proof import Proof, ValidationReport, prove, validate_suite
+from codegate.mining.report import MineReport, Stage, UnitResult
+from codegate.mining.units import Reason
+
+__all__ = [
+    "MineEvent",
+    "MineOptions",
+    "MineReport",
+    "Proof",
+    "Reason",
+    "Stage",
+    "UnitResult",
+    "ValidationReport",
+    "mine",
+    "prove",
+    "validate_suite",
+]

@@ -1,0 +1,174 @@
+"""Cutting a unit into what is hidden (tests) and what is the answer (source), by the class of each path."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from codegate.mining.history import LINK_MODE, SUBMODULE_MODE, PathChange, Unit
+from codegate.mining.syntax import same_syntax
+from codegate.mining.units import Reason
+from codegate.suite import PathClass, PathClassifier, Tree, TreeFile, is_plain_path
+
+MAX_SOURCE_FILES: Final = 20
+MAX_SOURCE_LINES: Final = 1000
+MAX_CHANGED_BYTES: Final = 8 << 20
+MAX_PUBLIC_TESTS: Final = 100
+
+_TEST_WORDS: Final = frozenset({"test", "tests", "testing"})
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A unit's change in two parts, on top of its base tree.
+
+    Attributes:
+        base: the first parent's tree.
+        hidden: test and test-support files as they are after the fix (None: deleted).
+        fix: source files as they are after the fix.
+        fixed: the whole tree after the fix, for reading declarations from.
+        test_files: changed test modules that exist after the fix, the ones that are run.
+        public_tests: test modules of the base tree.
+        source_lines: changed lines of source, per file the larger of added and removed.
+    """
+
+    base: Tree
+    hidden: Mapping[str, TreeFile | None]
+    fix: Mapping[str, TreeFile | None]
+    fixed: Tree
+    test_files: tuple[str, ...]
+    public_tests: tuple[str, ...]
+    source_lines: int
+
+
+def reject_by_paths(unit: Unit, head: PathClassifier) -> Reason | None:
+    """Return why the changed paths alone rule the unit out, or None. Reads no tree of the unit.
+
+    ``head`` is the classifier of the newest tree: good enough for what no test runner would ever collect.
+    """
+    if any(SUBMODULE_MODE in (change.old_mode, change.new_mode) for change in unit.changes):
+        return "submodule"
+    paths = [change.path for change in unit.changes]
+    python = [path for path in paths if path.endswith(".py")]
+    if not python:
+        reason = _without_source({path: head.classify(path) for path in paths})
+        return "unsupported_language" if reason is None else reason
+    changed = [change for change in unit.changes if change.status != "D"]
+    if not any(_may_be_test(change.path, head) for change in changed):
+        return "no_test"
+    return None
+
+
+def duplicates(units: list[Unit], head: PathClassifier) -> set[str]:
+    """Return the commits whose change of source (or whose pull request) another unit of ``units`` has too.
+
+    The unit kept is the one with the most changed source and test lines, then the oldest.
+    """
+    taken: set[object] = set()
+    again: set[str] = set()
+    for unit in sorted(units, key=lambda unit: (-_code_lines(unit, head), unit.date, unit.commit)):
+        content = frozenset(
+            (change.path, change.old_blob, change.new_blob)
+            for change in unit.changes
+            if head.classify(change.path) == "source"
+        )
+        keys: list[object] = [content] if content else []
+        keys += [unit.pull_request] if unit.pull_request is not None else []
+        if any(key in taken for key in keys):
+            again.add(unit.commit)
+        else:
+            taken.update(keys)
+    return again
+
+
+def cut(unit: Unit, base: Tree, fixed: Tree) -> Cut | Reason:
+    """Cut ``unit``, whose trees are ``base`` and ``fixed``; or say why it cannot be."""
+    after, before = PathClassifier.of(fixed), PathClassifier.of(base)
+    changes = {change.path: change for change in unit.changes if is_plain_path(change.path)}
+    classes = {path: (after if path in fixed else before).classify(path) for path in changes}
+    sources = {path: change for path, change in changes.items() if classes[path] == "source"}
+    tests = [path for path, kind in classes.items() if kind in {"test", "test_support"}]
+    reason = _without_source(classes) or _reject_sources(sources, base, fixed)
+    if reason is not None:
+        return reason
+    runnable = tuple(path for path in sorted(tests) if path in fixed and after.is_test_module(path))
+    runnable = tuple(path for path in runnable if classes[path] == "test")
+    if not runnable:
+        return "no_test"
+    if any(_is_link(path, tree) for path in (*sources, *tests) for tree in (base, fixed)):
+        return "symlink"
+    hidden = {path: fixed.get(path) for path in sorted(tests)}
+    fix = {path: fixed.get(path) for path in sorted(sources)}
+    lines = sum(_lines(change) for change in sources.values())
+    size = sum(len(file.data) for file in (*hidden.values(), *fix.values()) if file is not None)
+    if len(fix) > MAX_SOURCE_FILES or lines > MAX_SOURCE_LINES or size > MAX_CHANGED_BYTES:
+        return "too_large"
+    return Cut(base, hidden, fix, fixed, runnable, _public_tests(base, before, runnable), lines)
+
+
+def _without_source(classes: Mapping[str, PathClass]) -> Reason | None:
+    kinds = set(classes.values())
+    if "source" in kinds:
+        return None
+    if kinds & {"test", "test_support"}:
+        return "tests_only"
+    if kinds == {"docs"}:
+        return "docs_only"
+    if kinds == {"ci"}:
+        return "ci_only"
+    if kinds and kinds <= {"dependencies", "configuration"}:
+        return "deps_only"
+    return "no_src"
+
+
+def _reject_sources(sources: Mapping[str, PathChange], base: Tree, fixed: Tree) -> Reason | None:
+    if not any(path.endswith(".py") for path in sources):
+        return "unsupported_language"
+    if _is_rename_only(sources):
+        return "rename_only"
+    for path, change in sources.items():
+        binary = change.added is None and change.old_blob != change.new_blob
+        if binary or any(b"\0" in tree[path].data for tree in (base, fixed) if path in tree):
+            return "binary_src"
+    if all(path.endswith(".py") and _same_ast(base.get(path), fixed.get(path)) for path in sources):
+        return "format_only"
+    return None
+
+
+def _is_rename_only(sources: Mapping[str, PathChange]) -> bool:
+    """Whether every content that went away at one path came back at another, and nothing else changed."""
+    if any(change.status == "M" and change.old_blob != change.new_blob for change in sources.values()):
+        return False
+    gone = sorted(change.old_blob for change in sources.values() if change.status == "D")
+    come = sorted(change.new_blob for change in sources.values() if change.status == "A")
+    return gone == come
+
+
+def _same_ast(old: TreeFile | None, new: TreeFile | None) -> bool:
+    return old is not None and new is not None and same_syntax(old.data, new.data)
+
+
+def _may_be_test(path: str, head: PathClassifier) -> bool:
+    words = {word for part in path.split("/") for word in part.removesuffix(".py").lower().split("_")}
+    return path.endswith(".py") and (bool(words & _TEST_WORDS) or head.classify(path) in {"test", "test_support"})
+
+
+def _code_lines(unit: Unit, head: PathClassifier) -> int:
+    kinds = {"source", "test", "test_support"}
+    return sum(_lines(change) for change in unit.changes if head.classify(change.path) in kinds)
+
+
+def _lines(change: PathChange) -> int:
+    return max(change.added or 0, change.removed or 0)
+
+
+def _is_link(path: str, tree: Tree) -> bool:
+    file = tree.get(path)
+    return file is not None and file.mode == LINK_MODE
+
+
+def _public_tests(base: Tree, before: PathClassifier, runnable: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the base's own test modules: those that the fix touches first, then their neighbours."""
+    modules = [path for path in base if path.endswith(".py") and before.classify(path) == "test"]
+    folders = {path.rpartition("/")[0] for path in runnable}
+    nearest = sorted(modules, key=lambda path: (path not in runnable, path.rpartition("/")[0] not in folders, path))
+    return tuple(sorted(nearest[:MAX_PUBLIC_TESTS]))

@@ -1,0 +1,309 @@
+"""What a tree says it needs to run and to be tested: read from its files, never executed.
+
+Sources: ``pyproject.toml`` (PEP 621, PEP 735, Poetry, PDM, Hatch), ``setup.cfg``, literals in ``setup.py``,
+``tox.ini`` and requirements files. What cannot be taken from an index as a wheel by name (URLs, version control,
+local paths, editable installs, the project itself) is dropped.
+"""
+
+import ast
+import configparser
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from codegate.mining.syntax import parse
+from codegate.suite import Tree, is_plain_path
+
+_TEST_GROUPS: Final = ("tests", "test", "testing", "pytest", "unittest", "ci")
+_DEV_GROUPS: Final = ("dev", "develop", "development", "all")
+_TEST_FILES: Final = re.compile(
+    r"(?:requirements/)?(?:requirements[-_.])?(?:test|tests|testing)(?:[-_.]requirements)?\.(?:txt|in)"
+)
+_DEV_FILES: Final = re.compile(
+    r"(?:requirements/)?(?:requirements[-_.])?(?:dev|develop|development|ci)(?:[-_.]requirements)?\.(?:txt|in)"
+)
+_RUNTIME_FILES: Final = re.compile(r"requirements(?:/(?:base|main|requirements|prod))?\.(?:txt|in)")
+_NOT_NEEDED: Final = frozenset(
+    {"pre-commit", "tox", "tox-uv", "nox", "twine", "build", "black", "ruff", "flake8", "isort", "pylint", "bandit",
+     "bump2version", "bumpversion", "bump-my-version", "codecov", "coveralls", "coverage", "pytest-cov", "wheel", "pip",
+     "check-manifest", "cibuildwheel", "zest-releaser", "towncrier", "reno", "uv", "poetry", "hatch", "mypy", "pyright",
+     "commitizen", "sphinx-rtd-theme", "furo", "mkdocs", "mkdocs-material"}
+)  # fmt: skip
+_MAX_FILE_BYTES: Final = 1 << 20
+_MAX_DEPTH: Final = 8
+
+
+@dataclass(frozen=True)
+class Declarations:
+    """Requirements as sorted, normalised PEP 508 strings."""
+
+    name: str
+    runtime: tuple[str, ...]
+    test: tuple[str, ...]
+
+
+def read_declarations(tree: Tree) -> Declarations:
+    """Return what ``tree`` declares. Broken files declare nothing."""
+    project = _toml(tree, "pyproject.toml")
+    setup_cfg = _ini(tree, "setup.cfg")
+    setup_py = _setup_py(tree)
+    name = _first_text(
+        _at(project, "project", "name"), _at(project, "tool", "poetry", "name"),
+        setup_cfg.get("metadata", {}).get("name"), setup_py.get("name"),
+    )  # fmt: skip
+    extras = _extras(project, setup_cfg, setup_py)
+    groups = _groups(project, setup_py)
+    runtime = [
+        *_strings(_at(project, "project", "dependencies")),
+        *_poetry(_at(project, "tool", "poetry", "dependencies")),
+        *_lines(setup_cfg.get("options", {}).get("install_requires", "")),
+        *_strings(setup_py.get("install_requires")),
+    ]
+    if not runtime:
+        runtime = _files(tree, _RUNTIME_FILES)
+    test = [
+        *_named(extras, _TEST_GROUPS), *_named(groups, _TEST_GROUPS),
+        *_files(tree, _TEST_FILES), *_tox(tree),
+    ]  # fmt: skip
+    if not test:
+        test = [*_named(extras, _DEV_GROUPS), *_named(groups, _DEV_GROUPS), *_files(tree, _DEV_FILES)]
+    own = canonicalize_name(name) if name else ""
+    return Declarations(own, _clean(runtime, own, extras), _clean(test, own, extras, dropped=_NOT_NEEDED))
+
+
+def import_roots(tree: Tree) -> tuple[str, ...]:
+    """Return the folders that ``tree``'s code is imported from: its top, ``src``, and what it configures itself."""
+    project = _toml(tree, "pyproject.toml")
+    setup_cfg = _ini(tree, "setup.cfg")
+    roots = ["", "src"]
+    roots += _strings(_at(project, "tool", "pytest", "ini_options", "pythonpath"))
+    roots += _strings(_at(project, "tool", "setuptools", "packages", "find", "where"))
+    roots += _strings(_at(project, "tool", "setuptools", "package-dir", ""))
+    roots += _lines(setup_cfg.get("options.packages.find", {}).get("where", ""))
+    roots += [root for root in ("lib", "python") if any(path.startswith(f"{root}/") for path in tree)]
+    plain = [root.removeprefix("./").strip("/") for root in roots]
+    return tuple(
+        dict.fromkeys("" if root == "." else root for root in plain if root in {"", "."} or is_plain_path(root))
+    )
+
+
+def _clean(
+    entries: Iterable[str], own: str, extras: Mapping[str, list[str]], dropped: frozenset[str] = frozenset()
+) -> tuple[str, ...]:
+    kept: set[str] = set()
+    seen: set[str] = set()
+    queue = list(entries)
+    while queue and len(seen) < 500:
+        entry = queue.pop()
+        if entry in seen:
+            continue
+        seen.add(entry)
+        try:
+            requirement = Requirement(entry)
+        except InvalidRequirement:
+            continue
+        name = canonicalize_name(requirement.name)
+        if name == own:
+            # "project[extra]" inside the project's own extras stands for that extra's list.
+            queue += [text for extra in requirement.extras for text in _named(extras, (extra,))]
+        elif requirement.url is None and name not in dropped:
+            kept.add(str(requirement))
+    return tuple(sorted(kept))
+
+
+def _extras(
+    project: Mapping[str, Any], setup_cfg: Mapping[str, Any], setup_py: Mapping[str, Any]
+) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    sources = [
+        _mapping(_at(project, "project", "optional-dependencies")),
+        {key: _lines(value) for key, value in setup_cfg.get("options.extras_require", {}).items()},
+        _mapping(setup_py.get("extras_require")),
+    ]
+    for source in sources:
+        for key, value in source.items():
+            found.setdefault(key, []).extend(_strings(value))
+    return found
+
+
+def _groups(project: Mapping[str, Any], setup_py: Mapping[str, Any]) -> dict[str, list[str]]:
+    raw = _mapping(_at(project, "dependency-groups"))
+    found = {key: _group(raw, key, 0) for key in raw}
+    for key, value in _mapping(_at(project, "tool", "pdm", "dev-dependencies")).items():
+        found.setdefault(key, []).extend(_strings(value))
+    for key, value in _mapping(_at(project, "tool", "poetry", "group")).items():
+        found.setdefault(key, []).extend(_poetry(_at(value, "dependencies")))
+    found.setdefault("dev", []).extend(_poetry(_at(project, "tool", "poetry", "dev-dependencies")))
+    found["dev"].extend(_strings(_at(project, "tool", "uv", "dev-dependencies")))
+    for environment in ("test", "tests", "hatch-test", "default"):
+        settings = _at(project, "tool", "hatch", "envs", environment)
+        names = [*_strings(_at(settings, "dependencies")), *_strings(_at(settings, "extra-dependencies"))]
+        found.setdefault("dev" if environment == "default" else "test", []).extend(names)
+    found.setdefault("tests", []).extend(_strings(setup_py.get("tests_require")))
+    return found
+
+
+def _group(raw: Mapping[str, Any], key: str, depth: int) -> list[str]:
+    entries = raw.get(key)
+    found: list[str] = []
+    for entry in entries if isinstance(entries, list) else []:
+        if isinstance(entry, str):
+            found.append(entry)
+        elif isinstance(entry, dict) and isinstance(entry.get("include-group"), str) and depth < _MAX_DEPTH:
+            found += _group(raw, entry["include-group"], depth + 1)
+    return found
+
+
+def _named(groups: Mapping[str, list[str]], names: Iterable[str]) -> list[str]:
+    wanted = {canonicalize_name(name) for name in names}
+    return [entry for key, entries in groups.items() if canonicalize_name(key) in wanted for entry in entries]
+
+
+def _poetry(table: object) -> list[str]:
+    """Translate Poetry's version language (https://python-poetry.org/docs/dependency-specification/) to PEP 508."""
+    found = []
+    for name, value in _mapping(table).items():
+        if name.lower() == "python":
+            continue
+        if isinstance(value, str):
+            found.append(f"{name}{_poetry_version(value)}")
+        elif isinstance(value, dict) and not value.get("optional") and isinstance(value.get("version"), str):
+            extras = ",".join(_strings(value.get("extras")))
+            marker = value.get("markers")
+            tail = f"; {marker}" if isinstance(marker, str) else ""
+            found.append(f"{name}{f'[{extras}]' if extras else ''}{_poetry_version(value['version'])}{tail}")
+    return found
+
+
+def _poetry_version(text: str) -> str:
+    clauses = []
+    for clause in text.split(","):
+        part = clause.strip()
+        match = re.fullmatch(r"([\^~])\s*(\d+(?:\.\d+)*)(\S*)", part)
+        if match is not None:
+            numbers = [int(number) for number in match[2].split(".")]
+            clauses += [f">={match[2]}{match[3]}", f"<{_upper(match[1], numbers)}"]
+        elif re.fullmatch(r"\d[\w.]*(\.\*)?", part):
+            clauses.append(f"=={part}")
+        elif part not in {"", "*"}:
+            clauses.append(part)
+    return ",".join(clauses)
+
+
+def _upper(operator: str, numbers: list[int]) -> str:
+    if operator == "~":
+        keep = min(len(numbers), 2) - 1
+    else:
+        keep = next((index for index, number in enumerate(numbers) if number), len(numbers) - 1)
+    return ".".join(str(number) for number in [*numbers[:keep], numbers[keep] + 1])
+
+
+def _tox(tree: Tree) -> list[str]:
+    deps = _ini(tree, "tox.ini").get("testenv", {}).get("deps", "")
+    found = []
+    for line in _lines(deps):
+        if line.startswith("-r"):
+            found += _requirements(tree, line[2:].strip().removeprefix("{toxinidir}/"), 0)
+        elif re.match(r"[\w.-]+\s*(\[|[<>=!~;]|$)", line):
+            found.append(line)
+    return found
+
+
+def _files(tree: Tree, pattern: re.Pattern[str]) -> list[str]:
+    return [entry for path in tree if pattern.fullmatch(path) for entry in _requirements(tree, path, 0)]
+
+
+def _requirements(tree: Tree, path: str, depth: int) -> list[str]:
+    file = tree.get(path)
+    if file is None or file.is_link or depth > _MAX_DEPTH or len(file.data) > _MAX_FILE_BYTES:
+        return []
+    found: list[str] = []
+    text = file.data.decode("utf-8", "replace").replace("\\\n", " ")
+    for line in _lines(text):
+        include = re.match(r"(?:-r|--requirement)[ =]?\s*(\S+)", line)
+        if include is not None:
+            folder = path.rpartition("/")[0]
+            found += _requirements(tree, f"{folder}/{include[1]}" if folder else include[1], depth + 1)
+        elif not line.startswith(("-", ".", "/")):
+            found.append(re.split(r"\s--hash|\s--", line)[0].strip())
+    return found
+
+
+def _setup_py(tree: Tree) -> dict[str, Any]:
+    """Return the literal arguments of the call of ``setup`` (names of module-level literals are followed)."""
+    file = tree.get("setup.py")
+    if file is None or len(file.data) > _MAX_FILE_BYTES:
+        return {}
+    module = parse(file.data)
+    if module is None:
+        return {}
+    values: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
+    for node in module.body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            values[node.targets[0].id] = _literal(node.value, values)
+    for call in ast.walk(module):
+        if isinstance(call, ast.Call) and (getattr(call.func, "id", "") or getattr(call.func, "attr", "")) == "setup":
+            arguments |= {word.arg: _literal(word.value, values) for word in call.keywords if word.arg}
+    return {key: value for key, value in arguments.items() if value is not None}
+
+
+def _literal(node: ast.expr, values: Mapping[str, Any]) -> Any:
+    if isinstance(node, ast.Name):
+        return values.get(node.id)
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return None
+
+
+def _toml(tree: Tree, path: str) -> dict[str, Any]:
+    file = tree.get(path)
+    if file is None or len(file.data) > _MAX_FILE_BYTES:
+        return {}
+    try:
+        return tomllib.loads(file.data.decode("utf-8", "replace"))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
+
+
+def _ini(tree: Tree, path: str) -> dict[str, dict[str, str]]:
+    file = tree.get(path)
+    if file is None or len(file.data) > _MAX_FILE_BYTES:
+        return {}
+    parser = configparser.RawConfigParser(strict=False)
+    try:
+        parser.read_string(file.data.decode("utf-8", "replace"))
+    except configparser.Error:
+        return {}
+    return {section: dict(parser.items(section)) for section in parser.sections()}
+
+
+def _at(value: object, *keys: str) -> object:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return {key: item for key, item in value.items() if isinstance(key, str)} if isinstance(value, dict) else {}
+
+
+def _strings(value: object) -> list[str]:
+    if isinstance(value, str):
+        return _lines(value)
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
+
+
+def _lines(text: str) -> list[str]:
+    stripped = (re.sub(r"(^|\s)#.*$", "", line).strip() for line in text.splitlines())
+    return [line for line in stripped if line]
+
+
+def _first_text(*values: object) -> str:
+    return next((value.strip() for value in values if isinstance(value, str) and value.strip()), "")

@@ -1,0 +1,230 @@
+"""Proving a suite again: the reference fix must resolve every problem and no change must not, round after round.
+
+The fix goes through ``grading.grade``, the very code that grades a model's patch. What flickers is quarantined
+with its evidence; nothing is dropped in silence, and nothing in quarantine is released without a person.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Literal
+
+from codegate.errors import Interrupted, UsageError
+from codegate.grading import Grade, Sandboxes, TestReport, grade, run_hidden_tests, test_selection
+from codegate.mining.validation import QUARANTINE_DAYS
+from codegate.sandbox import Backend, SandboxError
+from codegate.suite import (
+    Problem,
+    ProblemManifest,
+    Quarantine,
+    QuarantinedTest,
+    Suite,
+    TestSets,
+    Tree,
+    load_base,
+    make_patch,
+    update_problem,
+)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What re-proving one problem showed.
+
+    Attributes:
+        rounds: how often each state was run.
+        oracle_resolved: rounds in which the reference fix resolved the problem (quarantined tests aside).
+        nop_resolved: rounds in which the unfixed tree passed every graded test.
+        tests: hidden tests to quarantine, with the evidence.
+        quarantine: why the problem as a whole is to be quarantined, or None.
+    """
+
+    problem: str
+    rounds: int
+    oracle_resolved: int
+    nop_resolved: int
+    tests: tuple[QuarantinedTest, ...] = ()
+    quarantine: Quarantine | None = None
+    seconds: float = 0.0
+
+    @property
+    def proven(self) -> bool:
+        """Whether every round showed what the problem claims."""
+        return self.oracle_resolved == self.rounds and self.nop_resolved == 0 and not self.tests
+
+
+@dataclass(frozen=True)
+class ValidationReport:
+    """What ``validate_suite`` found.
+
+    Attributes:
+        suite: the suite as it is now on disk, quarantine written back.
+        proofs: one for each problem that could be run, in suite order.
+        faults: by problem id, why it could not be run: infrastructure, not the problem.
+    """
+
+    suite: Suite
+    proofs: tuple[Proof, ...]
+    faults: dict[str, str]
+    rounds: int
+    seconds: float
+
+    @property
+    def quarantined(self) -> tuple[str, ...]:
+        """Return the ids of problems that this validation put into quarantine."""
+        return tuple(proof.problem for proof in self.proofs if proof.quarantine is not None)
+
+    @property
+    def proven(self) -> bool:
+        """Whether every problem could be run and showed what it claims."""
+        return not self.faults and all(proof.proven for proof in self.proofs)
+
+
+def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, today: date | None = None) -> Proof:
+    """Run the reference fix (through the grader) and the unfixed tree, ``rounds`` times each, in fresh sandboxes.
+
+    Raises:
+        SandboxError: ours or the daemon's fault.
+    """
+    started = time.monotonic()
+    patch = make_patch(base, problem.fix)
+    grades, reports = [], []
+    for _ in range(rounds):
+        grades.append(grade(problem, base, patch, sandboxes))
+        reports.append(run_hidden_tests(problem, base, sandboxes, test_selection(problem)))
+    proof = judge(problem, grades, reports, today or datetime.now(UTC).date())
+    return replace(proof, seconds=time.monotonic() - started)
+
+
+def judge(problem: Problem, grades: list[Grade], reports: list[TestReport], today: date) -> Proof:
+    """Judge the grades of the reference fix and the runs of the unfixed tree, round by round."""
+    expires = today + timedelta(days=QUARANTINE_DAYS)
+    fixed = [{test.id: test.status for test in result.tests} for result in grades]
+    unfixed = [
+        {test: report.results[test].status for test in problem.tests.expected if test in report.results}
+        for report in reports
+    ]
+    tests = []
+    for test in problem.tests.expected:
+        after = [statuses.get(test, "missing") for statuses in fixed]
+        before = [statuses.get(test, "missing") for statuses in unfixed]
+        reason = _flicker(after, before, fails_before=test in problem.tests.FAIL_TO_PASS)
+        if reason is not None:
+            evidence = f"fixed: {'/'.join(after)}; not fixed: {'/'.join(before)}"
+            tests.append(
+                QuarantinedTest(id=test, quarantine=Quarantine(reason=reason, evidence=evidence, expires=expires))
+            )
+    aside = {entry.id for entry in tests}
+    graded = [test for test in problem.tests.expected if test not in aside]
+    oracle = sum(
+        (result.resolved or (bool(result.tests) and bool(aside) and _only(aside, result)))
+        and all(statuses.get(test) == "passed" for test in graded)
+        for result, statuses in zip(grades, fixed, strict=True)
+    )
+    nop = sum(bool(graded) and all(statuses.get(test) == "passed" for test in graded) for statuses in unfixed)
+    no_signal = not any(test in problem.tests.FAIL_TO_PASS for test in graded)
+    quarantine = None
+    if oracle < len(grades) or nop or no_signal:
+        why: Literal["flaky", "oracle_fails", "nop_resolves"] = "flaky"
+        if oracle == 0 and not no_signal:
+            why = "oracle_fails"
+        elif nop == len(reports):
+            why = "nop_resolves"
+        detail = next((f"{result.failure}: {result.detail}" for result in grades if not result.resolved), "")
+        evidence = f"reference fix resolved {oracle} of {len(grades)}, no change {nop} of {len(reports)}. {detail}"
+        quarantine = Quarantine(reason=why, evidence=evidence[:2000].rstrip(), expires=expires)
+    return Proof(problem.id, len(grades), oracle, nop, tuple(tests), quarantine)
+
+
+def _only(aside: set[str], result: Grade) -> bool:
+    """Whether the quarantined tests are all that kept ``result`` from being resolved."""
+    return all(test.status == "passed" or test.id in aside for test in result.tests)
+
+
+def _flicker(
+    after: Sequence[str], before: Sequence[str], *, fails_before: bool
+) -> Literal["flaky", "nop_resolves"] | None:
+    if "passed" in after and set(after) != {"passed"}:
+        return "flaky"
+    if "passed" in before and set(before) != {"passed"}:
+        return "flaky"
+    if fails_before and set(before) == {"passed"} and set(after) == {"passed"}:
+        return "nop_resolves"
+    return None
+
+
+def validate_suite(
+    suite: Suite,
+    repository: Path | None,
+    backend: Backend,
+    rounds: int = 3,
+    progress: Callable[[Proof], None] | None = None,
+    concurrency: int = 2,
+) -> ValidationReport:
+    """Prove every problem of ``suite`` again and write what has to be quarantined back to its files.
+
+    Args:
+        suite: the suite.
+        repository: where base commits are (see ``suite.load_base``).
+        backend: where the code runs; stays the caller's to close.
+        rounds: runs of each state.
+        progress: called for each problem when it is done, in the order of completion, from worker threads.
+        concurrency: problems under way at the same time.
+
+    Raises:
+        UsageError: the suite has no problems, or a base tree cannot be found.
+        Interrupted: stopped by the user; what was proven by then is written.
+    """
+    if not suite.problems:
+        raise UsageError(f"{suite.folder / 'suite.yml'} has no problems.", "Mine some with `codegate mine`.")
+    started = time.monotonic()
+    sandboxes = Sandboxes(backend, suite.locks)
+    proofs: list[Proof] = []
+    faults: dict[str, str] = {}
+
+    def task(problem: Problem) -> Proof:
+        proof = prove(problem, load_base(suite, problem, repository), sandboxes, rounds)
+        if progress is not None:
+            progress(proof)
+        return proof
+
+    pool = ThreadPoolExecutor(concurrency, thread_name_prefix="validate")
+    try:
+        futures = [(problem, pool.submit(task, problem)) for problem in suite.problems]
+        for problem, future in futures:
+            try:
+                proofs.append(future.result())
+            except SandboxError as error:
+                lock = suite.folder / problem.environment.lock
+                faults[problem.id] = f"{error} (environment {lock})"
+                continue
+            suite = _write_back(suite, problem, proofs[-1])
+    except KeyboardInterrupt as error:
+        pool.shutdown(wait=False, cancel_futures=True)
+        backend.close()
+        raise Interrupted("validation was stopped; what was proven by then is written.") from error
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+        sandboxes.close()
+    return ValidationReport(suite, tuple(proofs), faults, rounds, time.monotonic() - started)
+
+
+def _write_back(suite: Suite, problem: Problem, proof: Proof) -> Suite:
+    manifest, tests = problem.manifest, problem.tests
+    if proof.quarantine is not None and problem.active:
+        changes = {"status": "quarantined", "quarantine": proof.quarantine}
+        manifest = ProblemManifest.model_validate({**manifest.model_dump(by_alias=True), **changes})
+    aside = {entry.id for entry in proof.tests}
+    left = tuple(test for test in tests.FAIL_TO_PASS if test not in aside)
+    if aside and left:
+        tests = TestSets(
+            FAIL_TO_PASS=left,
+            PASS_TO_PASS=tuple(test for test in tests.PASS_TO_PASS if test not in aside),
+            QUARANTINED=(*tests.QUARANTINED, *proof.tests),
+        )
+    if (manifest, tests) == (problem.manifest, problem.tests):
+        return suite
+    return update_problem(suite, replace(problem, manifest=manifest, tests=tests))

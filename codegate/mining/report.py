@@ -1,0 +1,133 @@
+"""What mining found: every unit's end, the funnel, and the files that record both."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from codegate.durable import write_atomic
+from codegate.mining.units import BUG_LIKE, Reason
+from codegate.suite import Suite
+
+MINING_SCHEMA: Final = "codegate.mining/1"
+
+StageName = Literal["units", "bug-like", "source and tests", "environment", "fail-to-pass", "validated"]
+STAGES: Final[tuple[StageName, ...]] = (
+    "units", "bug-like", "source and tests", "environment", "fail-to-pass", "validated",
+)  # fmt: skip
+
+_BEFORE_CUT: Final = frozenset(
+    {"bot", "merge_forward", "backport", "revert", "release", "not_a_fix", "ci_only", "docs_only", "tests_only",
+     "deps_only", "format_only", "rename_only", "too_large", "no_src", "no_test", "submodule", "binary_src", "symlink",
+     "unsupported_language", "duplicate", "budget"}
+)  # fmt: skip
+_BEFORE_ENVIRONMENT: Final = _BEFORE_CUT | {"env_unresolved", "env_no_passing_test"}
+_BEFORE_FAIL_TO_PASS: Final = _BEFORE_ENVIRONMENT | {"timeout", "collect_error_gold", "no_f2p"}
+
+
+@dataclass(frozen=True)
+class UnitResult:
+    """How one unit ended: as a problem, or with a reason."""
+
+    commit: str
+    kind: str
+    pull_request: int | None
+    title: str
+    date: str
+    score: int
+    evidence: tuple[str, ...]
+    reason: Reason | None
+    problem: str | None = None
+    detail: str = ""
+    seconds: float = 0.0
+
+    def row(self) -> dict[str, Any]:
+        """Return the unit's line of ``funnel.jsonl``."""
+        status = "accepted" if self.problem is not None else "rejected"
+        return {**self.__dict__, "evidence": list(self.evidence), "status": status, "seconds": round(self.seconds, 3)}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """How many units came as far as this stage. A unit that the budget cut off counts where it had been."""
+
+    name: StageName
+    count: int
+
+
+@dataclass(frozen=True)
+class MineReport:
+    """What ``mine`` did.
+
+    Attributes:
+        suite: the suite written, or None when no unit became a problem.
+        results: every unit's end, newest first.
+        out: the suite's folder, which also holds the files written here.
+        seconds: ``total`` and ``scan`` by the wall clock; the other steps summed over units that ran side by side.
+    """
+
+    suite: Suite | None
+    out: Path
+    results: tuple[UnitResult, ...]
+    seconds: dict[str, float]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Return the ids of the problems, in suite order."""
+        return tuple(problem.id for problem in self.suite.problems) if self.suite is not None else ()
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """Return how many units each reason took, the most frequent first."""
+        return dict(Counter(result.reason for result in self.results if result.reason is not None).most_common())
+
+    @property
+    def funnel(self) -> tuple[Stage, ...]:
+        """Return the stages with their counts.
+
+        The first four counts are nested by construction except "bug-like", which says how many units have a
+        positive bug score: the score orders the queue and rejects nothing that is not plainly something else.
+        """
+        rejected = [(result, result.reason) for result in self.results]
+        counts: dict[StageName, int] = {
+            "units": len(rejected),
+            "bug-like": sum(result.score >= BUG_LIKE for result, _ in rejected),
+            "source and tests": sum(reason not in _BEFORE_CUT for _, reason in rejected),
+            "environment": sum(reason not in _BEFORE_ENVIRONMENT for _, reason in rejected),
+            "fail-to-pass": sum(reason not in _BEFORE_FAIL_TO_PASS for _, reason in rejected),
+            "validated": len(self.problems),
+        }
+        return tuple(Stage(name, counts[name]) for name in STAGES)
+
+    @property
+    def seconds_per_problem(self) -> float | None:
+        """Return wall-clock seconds for each validated problem, or None when there is none."""
+        return self.seconds["total"] / len(self.problems) if self.problems else None
+
+    def summary(self) -> dict[str, Any]:
+        """Return the content of ``mining.json``."""
+        per_problem = self.seconds_per_problem
+        return {
+            "schema": MINING_SCHEMA,
+            "suite": self.suite.name if self.suite is not None else None,
+            "suite_digest": self.suite.digest if self.suite is not None else None,
+            "funnel": {stage.name: stage.count for stage in self.funnel},
+            "reasons": self.reasons,
+            "problems": list(self.problems),
+            "environments": len(self.suite.manifest.environments) if self.suite is not None else 0,
+            "seconds": {name: round(value, 3) for name, value in self.seconds.items()},
+            "seconds_per_problem": round(per_problem, 3) if per_problem is not None else None,
+        }
+
+
+def write_report(report: MineReport) -> None:
+    """Write ``mining.json`` and ``funnel.jsonl`` into the suite's folder; neither is part of its digest.
+
+    Raises:
+        InfrastructureError: the disk refused.
+    """
+    rows = [json.dumps(result.row(), ensure_ascii=True, sort_keys=True) for result in report.results]
+    write_atomic(report.out / "funnel.jsonl", "".join(f"{row}\n" for row in rows).encode("ascii"))
+    text = json.dumps(report.summary(), ensure_ascii=True, indent=2)
+    write_atomic(report.out / "mining.json", f"{text}\n".encode("ascii"))

@@ -1,0 +1,164 @@
+"""Judging a unit by its words: reasons to leave it out, and how much it looks like a bug fix.
+
+The score only orders the queue (and sets aside what calls itself something else): whether a unit is a bug fix
+with tests that show it is decided by execution.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from codegate.mining.history import Unit
+
+Reason = Literal[
+    "bot",
+    "merge_forward",
+    "backport",
+    "revert",
+    "release",
+    "not_a_fix",
+    "ci_only",
+    "docs_only",
+    "tests_only",
+    "deps_only",
+    "format_only",
+    "rename_only",
+    "too_large",
+    "no_src",
+    "no_test",
+    "submodule",
+    "binary_src",
+    "symlink",
+    "unsupported_language",
+    "duplicate",
+    "env_unresolved",
+    "env_no_passing_test",
+    "timeout",
+    "collect_error_gold",
+    "no_f2p",
+    "only_new_tests",
+    "p2f_in_gold",
+    "f2p_flaky",
+    "oracle_fails",
+    "nop_resolves",
+    "leak",
+    "budget",
+]
+"""Why a unit is no problem. ``not_a_fix``: its own words say feature, refactoring or the like."""
+
+BUG_LIKE: Final = 1
+_NOT_A_FIX: Final = -2
+
+_BOTS: Final = re.compile(
+    r"\[bot\]|^(?:dependabot|renovate|pyup|greenkeeper|snyk|pre-commit-ci|github-actions|allcontributors"
+    r"|imgbot|codecov|mergify|semantic-release|web-flow-bot)\b|-bot$",
+    re.IGNORECASE,
+)
+_BOT_BRANCHES: Final = re.compile(
+    r"(?:^|[/:])(?:dependabot|renovate|pyup-\w+|greenkeeper|snyk-\w+|pre-commit-ci-update-config)\b"
+)
+_REVERT: Final = re.compile(r"(?:revert|reapply|back out|backout)\b", re.IGNORECASE)
+_BACKPORT: Final = re.compile(r"\bback-?port(?:s|ed|ing)?\b|\[\d+(?:\.(?:\d+|x))+\]", re.IGNORECASE)
+_CHERRY_PICKED: Final = re.compile(r"^\(cherry picked from commit [0-9a-f]{7,40}\)", re.MULTILINE)
+_RELEASE: Final = re.compile(
+    r"(?:chore\(release\)|release[:\s]|releasing\b|prepare (?:for )?(?:the )?(?:next )?(?:release|version|v?\d+\.\d)"
+    r"|bump(?:ed|ing)? (?:the )?(?:version|release|to v?\d)|version (?:bump|v?\d)|post[- ]release|back to development"
+    r"|(?:start|begin) (?:of )?(?:work on )?v?\d+\.\d|v?\d+\.\d+(?:\.\d+)?(?:[-.]?(?:a|b|rc|dev|post)\d*)?\s*$)",
+    re.IGNORECASE,
+)
+_CONVENTIONAL: Final = re.compile(r"(?P<type>[A-Za-z]+)(?:\([^)]*\))?!?:\s")
+_CONVENTIONAL_FIX: Final = frozenset({"fix", "fixes", "hotfix", "bugfix", "bug"})
+_CONVENTIONAL_OTHER: Final = frozenset(
+    {"feat", "feature", "docs", "doc", "chore", "ci", "style", "refactor", "test", "tests", "build", "perf", "revert"}
+)
+_CLOSES: Final = re.compile(
+    r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b:?\s+(?:issue\s+)?"
+    r"(?:#\d+|GH-\d+|[\w.-]+/[\w.-]+#\d+|https?://\S+/(?:issues|pull|merge_requests)/\d+)",
+    re.IGNORECASE,
+)
+_TRACKER_KEY: Final = re.compile(r"\[?(?!UTF-|ISO-|RFC-|PEP-|GH-|CVE-|SHA-)[A-Z][A-Z0-9]{1,9}-\d+\]?[:\s]")
+_FIX_VERB: Final = re.compile(r"(?:\[?\w+\]?[:/]\s+)?(?:hot|bug)?fix(?:es|ed|ing)?\b", re.IGNORECASE)
+_BUG_WORDS: Final = re.compile(
+    r"\b(?:fix(?:es|ed|ing)?|bugs?|bugfix|regressions?|crash(?:es|ed|ing)?|incorrect(?:ly)?|wrong(?:ly)?|broken|breaks?"
+    r"|leak(?:s|ed|ing)?|race|deadlock|overflow|underflow|off[- ]by[- ]one|fail(?:s|ed|ing|ure)?|errors?|exceptions?"
+    r"|invalid|missing|hang(?:s|ing)?|infinite|corrupt(?:s|ed)?|mishandl\w+|prevent|avoid|correct(?:ly)?|handle[sd]?"
+    r"|respect|honou?r|do(?:n't| not)|never|stop|security|CVE-\d+-\d+|TypeError|ValueError|KeyError|IndexError"
+    r"|AttributeError|ZeroDivisionError|RecursionError|UnicodeDecodeError|NoneType)\b",
+    re.IGNORECASE,
+)
+_OTHER_WORK: Final = re.compile(
+    r"(?:\w+:\s+)?(?:add(?:s|ed|ing)?|implement(?:s|ed)?|introduce[sd]?|new|drop(?:s|ped)?|remove[sd]?|deprecate[sd]?"
+    r"|rename[sd]?|refactor(?:s|ed|ing)?|move[sd]?|bump(?:s|ed)?|upgrade[sd]?|document(?:s|ed)?|reformat\w*|clean ?up"
+    r"|simplify|moderni[sz]e|type[- ]?hints?|typing)\b",
+    re.IGNORECASE,
+)
+_BUG_BRANCH: Final = re.compile(r"(?:^|[/:_-])(?:fix(?:es)?|bug(?:fix)?|hotfix|issue|regression)[-/_\d]", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A unit that is no problem: why, and what was seen."""
+
+    reason: Reason
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class BugScore:
+    """How much a unit looks like a bug fix, and which of its words said so."""
+
+    score: int
+    evidence: tuple[str, ...]
+
+
+def score_unit(unit: Unit) -> BugScore:
+    """Return the bug score of ``unit`` from its title, text and branch name.
+
+    Weights: conventional ``fix:`` +3 (another type -3), closing keyword +2, tracker key +2, a title that begins
+    with "fix" +2, another word for a defect in the title +1, branch name +1, a title that begins with another
+    kind of work -2.
+    """
+    points: list[tuple[int, str]] = []
+    conventional = _CONVENTIONAL.match(unit.title)
+    kind = conventional["type"].lower() if conventional else ""
+    other = kind in _CONVENTIONAL_OTHER
+    if kind in _CONVENTIONAL_FIX:
+        points.append((3, f"type:{kind}"))
+    elif other:
+        points.append((-3, f"type:{kind}"))
+    closes = _CLOSES.search(unit.message)
+    if closes is not None and not other:
+        points.append((2, f"closes:{' '.join(closes[0].split())[:80]}"))
+    if _TRACKER_KEY.match(unit.title):
+        points.append((2, "tracker key"))
+    word = _BUG_WORDS.search(unit.title)
+    if _FIX_VERB.match(unit.title) and kind not in _CONVENTIONAL_FIX:
+        points.append((2, "title:fix"))
+    elif word is not None:
+        points.append((1, f"title:{word[0].lower()}"))
+    elif _OTHER_WORK.match(unit.title):
+        points.append((-2, f"title:{_first_word(unit.title)}"))
+    if _BUG_BRANCH.search(unit.branch):
+        points.append((1, "branch"))
+    return BugScore(sum(value for value, _ in points), tuple(evidence for _, evidence in points))
+
+
+def reject_by_text(unit: Unit, bug: BugScore) -> Reason | None:
+    """Return why the unit's own words rule it out, or None."""
+    if unit.merges_forward:
+        return "merge_forward"
+    if _BOTS.search(unit.author) or "[bot]" in unit.email or _BOT_BRANCHES.search(unit.branch):
+        return "bot"
+    if _REVERT.match(unit.title):
+        return "revert"
+    if _BACKPORT.search(unit.title) or _CHERRY_PICKED.search(unit.message):
+        return "backport"
+    if _RELEASE.match(unit.title):
+        return "release"
+    if bug.score <= _NOT_A_FIX:
+        return "not_a_fix"
+    return None
+
+
+def _first_word(title: str) -> str:
+    return title.split(maxsplit=1)[0].lower()[:40] if title.split() else ""
