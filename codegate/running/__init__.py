@@ -1,0 +1,43 @@
+"""Does the work: plans candidates x problems x samples, schedules them, journals every outcome, resumes.
+
+A suite, candidates and a sandbox backend go in; a ``Run`` comes out and is on the disk all the while.
+"""
+
+from codegate.running.config import CONFIG_NAME, Concurrency, Config, check_candidate, load_config
+from codegate.running.journal import Journal, load_run
+from codegate.running.outcome import AttemptSummary, Fault, Outcome, Run, RunManifest
+from codegate.running.plan import candidate_conditions, new_run_id, plan_run
+from codegate.running.predictions import grade_predictions
+from codegate.running.samples import candidate_samples, choose_candidate
+from codegate.running.scheduler import CallLimitReached, Progress, RunOptions, execute
+from codegate.running.session import RunRequest, gate_run, opened_backend, run_exit_code, run_suite
+
+__all__ = [
+    "CONFIG_NAME",
+    "AttemptSummary",
+    "CallLimitReached",
+    "Concurrency",
+    "Config",
+    "Fault",
+    "Journal",
+    "Outcome",
+    "Progress",
+    "Run",
+    "RunManifest",
+    "RunOptions",
+    "RunRequest",
+    "candidate_conditions",
+    "candidate_samples",
+    "check_candidate",
+    "choose_candidate",
+    "execute",
+    "gate_run",
+    "grade_predictions",
+    "load_config",
+    "load_run",
+    "new_run_id",
+    "opened_backend",
+    "plan_run",
+    "run_exit_code",
+    "run_suite",
+]

@@ -1,0 +1,77 @@
+"""``codegate.yml``: candidates, samples, limits, gate policy, baseline. Only candidates have no default."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from codegate.candidates import CandidateSpec, check_snapshot, parse_candidate
+from codegate.errors import UsageError
+from codegate.gating import GatePolicy
+from codegate.suite import read_yaml
+
+CONFIG_NAME = "codegate.yml"
+
+
+def _candidate(value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            return parse_candidate(value)
+        except UsageError as error:
+            raise ValueError(str(error)) from error
+    return value
+
+
+class Concurrency(BaseModel):
+    """How much happens at once. Model calls and sandboxes have limits of their own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    models: int = Field(default=4, ge=1, le=256, description="Model calls under way at once.")
+    sandboxes: int = Field(default=2, ge=1, le=256, description="Sandboxes running at once.")
+
+
+class Config(BaseModel):
+    """The configuration file. Paths are relative to the file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    suite: str | None = Field(default=None, description="Folder of the suite.")
+    repository: str | None = Field(default=None, description="Repository that the base commits are in.")
+    candidates: tuple[Annotated[CandidateSpec, BeforeValidator(_candidate)], ...] = Field(
+        min_length=1, description="Each `provider:model[@base_url]`, or the long form."
+    )
+    samples: int = Field(default=1, ge=1, le=100, description="Samples per problem and candidate.")
+    sandbox: Literal["auto", "docker", "bwrap"] = "auto"
+    concurrency: Concurrency = Concurrency()
+    max_model_calls: int | None = Field(
+        default=None, ge=1, description="The run stops, resumable, before it makes more calls than this."
+    )
+    baseline: str = Field(default="codegate.lock", description="The lock file that pins the baseline.")
+    gate: GatePolicy = GatePolicy()
+
+
+def load_config(path: Path) -> Config:
+    """Read ``codegate.yml`` and check every candidate's snapshot.
+
+    Raises:
+        UsageError: missing, broken, an unknown key, or a floating model alias; names the file and the key.
+    """
+    if not path.exists():
+        raise UsageError(f"{path} does not exist.", "Write one (docs/configuration.md), or give --candidate.")
+    config = read_yaml(path, Config)
+    for candidate in config.candidates:
+        check_candidate(candidate, str(path))
+    return config
+
+
+def check_candidate(candidate: CandidateSpec, place: str) -> None:
+    """Refuse a candidate whose model could change under our feet.
+
+    Raises:
+        UsageError: a floating alias; the message begins with ``place``.
+    """
+    try:
+        check_snapshot(candidate)
+    except UsageError as error:
+        raise UsageError(f"{place}: {error.cause}", error.remedy) from error

@@ -1,0 +1,103 @@
+"""Outcome: attempt and grade, one line of a run's journal; and the run's own description."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from codegate.candidates import CandidateSpec, Usage
+from codegate.grading import Grade
+from codegate.solving import AttemptStop, DroppedPath
+
+RUN_SCHEMA: Literal["codegate.run/1"] = "codegate.run/1"
+OUTCOME_SCHEMA: Literal["codegate.outcome/1"] = "codegate.outcome/1"
+
+
+class Fault(BaseModel):
+    """Why an outcome has no grade: an infrastructure fault, after its retries."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    cause: str = Field(description="Key of the row in the fault table, for example provider.rate_limit.")
+    message: str = Field(max_length=2000)
+    retries: int = Field(ge=0)
+
+
+class AttemptSummary(BaseModel):
+    """The attempt without its transcript, which is in ``transcripts/``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    solver: str
+    prompt_version: str
+    patch: str = ""
+    patch_error: str | None = None
+    dropped: tuple[DroppedPath, ...] = ()
+    contains_code: bool = False
+    stop: AttemptStop = "answered"
+    iterations: int = 1
+    tool_calls: int = 0
+    tool_errors: int = 0
+    usage: Usage = Usage()
+    models: tuple[str, ...] = ()
+    model_seconds: float = 0.0
+    tool_seconds: float = 0.0
+
+
+class Outcome(BaseModel):
+    """One line of ``outcomes.jsonl``: exactly one of ``grade`` and ``fault`` is set.
+
+    ``attempt`` is None when the fault came before the model had answered.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    outcome_schema: Literal["codegate.outcome/1"] = Field(default=OUTCOME_SCHEMA, alias="schema")
+    problem: str
+    problem_digest: str
+    candidate: str = Field(description="CandidateSpec.key()")
+    sample: int = Field(ge=0)
+    attempt: AttemptSummary | None = None
+    grade: Grade | None = None
+    fault: Fault | None = None
+    grading_seconds: float = 0.0
+    finished: str = Field(default="", description="UTC time, ISO 8601.")
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """Return (candidate, problem, sample): at most one counted outcome each."""
+        return (self.candidate, self.problem, self.sample)
+
+
+class RunManifest(BaseModel):
+    """``run.json``: what the run is made of; two runs with equal ``conditions`` are comparable.
+
+    ``problems`` maps problem id to digest, in suite order; ``excluded`` problem id to the reason it does not run.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    run_schema: Literal["codegate.run/1"] = Field(default=RUN_SCHEMA, alias="schema")
+    id: str
+    created: str
+    codegate: str
+    suite: str
+    suite_digest: str
+    sandbox: str
+    samples: int = Field(ge=1)
+    candidates: tuple[CandidateSpec, ...]
+    problems: dict[str, str]
+    excluded: dict[str, str] = {}
+    conditions: dict[str, str]
+
+
+class Run(BaseModel):
+    """A run as read from its folder: the manifest and the outcome that counts for each key."""
+
+    model_config = ConfigDict(frozen=True)
+
+    manifest: RunManifest
+    outcomes: tuple[Outcome, ...]
+
+    def of(self, candidate: str) -> tuple[Outcome, ...]:
+        """Return the outcomes of the candidate with this key."""
+        return tuple(outcome for outcome in self.outcomes if outcome.candidate == candidate)

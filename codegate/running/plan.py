@@ -1,0 +1,98 @@
+"""What a run will do: candidates x problems x samples, and the conditions that make two runs comparable."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from codegate import __version__
+from codegate.candidates import CandidateSpec
+from codegate.durable import digest
+from codegate.errors import UsageError
+from codegate.grading import GRADER_VERSION
+from codegate.running.outcome import RunManifest
+from codegate.solving import prompt_version_of
+from codegate.suite import Problem, Suite
+
+
+@dataclass(frozen=True)
+class Job:
+    """One attempt to make and grade."""
+
+    candidate: CandidateSpec
+    problem: Problem
+    sample: int
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """Return (candidate, problem, sample), as outcomes have it."""
+        return (self.candidate.key(), self.problem.id, self.sample)
+
+
+def new_run_id() -> str:
+    """Return an id that sorts by time and collides with no other run."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+
+
+def plan_run(suite: Suite, candidates: Sequence[CandidateSpec], samples: int, sandbox: str, run_id: str) -> RunManifest:
+    """Return the manifest of a new run of ``candidates`` on ``suite``.
+
+    Raises:
+        UsageError: no active problem, no candidate, or one given twice.
+    """
+    if not candidates:
+        raise UsageError("no candidate was given.", "Name one with --candidate, or in codegate.yml.")
+    keys = [candidate.key() for candidate in candidates]
+    if len(set(keys)) != len(keys):
+        raise UsageError("a candidate is listed twice.")
+    if not suite.active:
+        raise UsageError(f"suite {suite.name} has no active problem.", "See `codegate validate`.")
+    return RunManifest(
+        id=run_id,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        codegate=__version__,
+        suite=suite.name,
+        suite_digest=suite.digest,
+        sandbox=sandbox,
+        samples=samples,
+        candidates=tuple(candidates),
+        problems={problem.id: problem.digest for problem in suite.active},
+        excluded={
+            problem.id: f"quarantined: {problem.manifest.quarantine.reason}"
+            for problem in suite.problems
+            if problem.manifest.quarantine is not None
+        },
+        conditions={"suite": suite.digest, "grader": GRADER_VERSION, "sandbox": sandbox},
+    )
+
+
+def candidate_conditions(manifest: RunManifest, candidate: CandidateSpec) -> dict[str, str]:
+    """Return the comparability key of ``candidate`` in a run, field by field: all but the model itself."""
+    return {
+        **manifest.conditions,
+        "solver": candidate.solver,
+        "iterations": str(candidate.max_iterations) if candidate.solver == "tool_loop" else "1",
+        "prompt": prompt_version_of(candidate),
+        "sampling": digest(candidate.sampling.model_dump(mode="json"))[:16],
+    }
+
+
+def jobs(manifest: RunManifest, suite: Suite) -> tuple[Job, ...]:
+    """Return every job of a run, problem by problem so that candidates stay abreast.
+
+    Raises:
+        UsageError: the suite is not the one that the run was planned for.
+    """
+    if suite.digest != manifest.suite_digest:
+        raise UsageError(
+            f"run {manifest.id} was made with another version of suite {manifest.suite} "
+            f"({manifest.suite_digest[:12]}, now {suite.digest[:12]}).",
+            "Start a new run.",
+        )
+    problems = {problem.id: problem for problem in suite.problems}
+    return tuple(
+        Job(candidate, problems[problem], sample)
+        for sample in range(manifest.samples)
+        for problem in manifest.problems
+        for candidate in manifest.candidates
+    )
