@@ -1,0 +1,304 @@
+"""Builds the view: runs, verdicts and transcripts in, ``ReportView`` out. All text is made plain and bounded here."""
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from codegate.candidates import CandidateSpec, Message
+from codegate.gating import Verdict
+from codegate.reporting.plain import one_line, plain
+from codegate.reporting.view import (
+    AttemptView,
+    CandidateView,
+    Cell,
+    CellStatus,
+    Count,
+    FailingTest,
+    FaultCount,
+    ProblemView,
+    ReportView,
+    RunView,
+    Share,
+    TranscriptMessage,
+)
+from codegate.running import Outcome, Run
+
+Transcripts = Mapping[tuple[str, str, int], Sequence[Message]]
+"""Conversations by ``Outcome.key``: (candidate key, problem, sample)."""
+
+_PATCH_LIMIT = 40_000
+_OUTPUT_LIMIT = 12_000
+_MESSAGE_LIMIT = 8_000
+_TEST_MESSAGE_LIMIT = 2_000
+_FAILING_LIMIT = 50
+_REPORT_LIMIT = 24_000_000
+_Z95 = 1.959963984540054
+
+
+def wilson(passed: float, n: int) -> Share:
+    """Return passed / n with its 95 % interval by Wilson's score method (Wilson 1927, JASA 22:209).
+
+    Args:
+        passed: successes; a fraction when the n units have rates instead of single results.
+        n: units; 0 gives unknown.
+    """
+    if n <= 0:
+        return Share(0)
+    rate = passed / n
+    square = _Z95 * _Z95
+    centre = (rate + square / (2 * n)) / (1 + square / n)
+    half = _Z95 / (1 + square / n) * math.sqrt(rate * (1 - rate) / n + square / (4 * n * n))
+    return Share(n, rate, max(0.0, min(centre - half, rate)), min(1.0, max(centre + half, rate)))
+
+
+@dataclass
+class _Room:
+    """What is left of the size that all long texts of a report may have together."""
+
+    characters: int
+
+    def take(self, text: str, limit: int, keep: Literal["head", "tail"] = "head") -> str:
+        """Return ``text`` plain and bounded; what was cut is said where it was cut."""
+        limit = min(limit, self.characters)
+        short = text[:limit] if keep == "head" else text[len(text) - min(limit, len(text)) :]
+        cut = len(text) - len(short)
+        short = plain(short)
+        self.characters -= len(short)
+        if not cut:
+            return short
+        note = f"[{cut:,} characters left out]"
+        return f"{short}\n{note}" if keep == "head" else f"{note}\n{short}"
+
+
+def build_view(
+    runs: Sequence[Run],
+    verdicts: Sequence[Verdict] = (),
+    transcripts: Transcripts | None = None,
+    costs: Mapping[str, float] | None = None,
+) -> ReportView:
+    """Compute everything that a report says.
+
+    Args:
+        runs: the runs to show; each of their candidates becomes a column.
+        verdicts: what the gate said, in the order to show it.
+        transcripts: conversations by outcome key; None or a missing key shows none.
+        costs: US dollars by candidate key; a missing key is unknown.
+    """
+    room = _Room(_REPORT_LIMIT)
+    columns = [(run, spec) for run in runs for spec in run.manifest.candidates]
+    outcomes = [_by_problem(run, spec.key()) for run, spec in columns]
+    several = {label for label, n in Counter(spec.label for _, spec in columns).items() if n > 1}
+    names = list(dict.fromkeys(name for run in runs for name in (*run.manifest.problems, *run.manifest.excluded)))
+    return ReportView(
+        runs=tuple(_run(run) for run in runs),
+        candidates=tuple(
+            _candidate(run, spec, found, label_run=spec.label in several, cost=(costs or {}).get(spec.key()))
+            for (run, spec), found in zip(columns, outcomes, strict=True)
+        ),
+        problems=tuple(
+            _problem(name, columns, outcomes, transcripts if transcripts is not None else {}, room) for name in names
+        ),
+        verdicts=tuple(Verdict.model_validate(_plain_tree(verdict.model_dump())) for verdict in verdicts),
+    )
+
+
+def _plain_tree(value: Any) -> Any:
+    if isinstance(value, str):
+        return one_line(value, 2000)
+    if isinstance(value, dict):
+        return {key: _plain_tree(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return tuple(_plain_tree(entry) for entry in value)
+    return value
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _optional(text: str | None) -> str | None:
+    return None if text is None else one_line(text)
+
+
+def _by_problem(run: Run, key: str) -> dict[str, list[Outcome]]:
+    found: dict[str, list[Outcome]] = {}
+    for outcome in sorted(run.of(key), key=lambda outcome: outcome.sample):
+        if outcome.problem in run.manifest.problems:
+            found.setdefault(outcome.problem, []).append(outcome)
+    return found
+
+
+def _run(run: Run) -> RunView:
+    manifest = run.manifest
+    return RunView(
+        id=one_line(manifest.id),
+        created=one_line(manifest.created),
+        codegate=one_line(manifest.codegate),
+        suite=one_line(manifest.suite),
+        suite_digest=one_line(manifest.suite_digest),
+        sandbox=one_line(manifest.sandbox),
+        samples=manifest.samples,
+    )
+
+
+def _total(values: Iterable[int | None]) -> int | None:
+    found = list(values)
+    known = [value for value in found if value is not None]
+    return sum(known) if found and len(known) == len(found) else None
+
+
+def _candidate(
+    run: Run, spec: CandidateSpec, found: Mapping[str, list[Outcome]], *, label_run: bool, cost: float | None
+) -> CandidateView:
+    everything = [outcome for entries in found.values() for outcome in entries]
+    grades = [outcome.grade for outcome in everything if outcome.grade is not None]
+    rates = [
+        statistics.fmean(grade.resolved for grade in graded)
+        for entries in found.values()
+        if (graded := [outcome.grade for outcome in entries if outcome.grade is not None])
+    ]
+    linted = [grade.lint for grade in grades if grade.lint is not None]
+    answered = [outcome.attempt for outcome in everything if outcome.attempt is not None]
+    times = sorted(
+        attempt.model_seconds
+        for attempt in answered
+        if attempt.model_seconds > 0 and math.isfinite(attempt.model_seconds)
+    )
+    label = one_line(spec.label)
+    return CandidateView(
+        key=spec.key(),
+        label=f"{label} ({one_line(run.manifest.id)})" if label_run else label,
+        model=one_line(spec.model or spec.provider),
+        run=one_line(run.manifest.id),
+        pass_rate=wilson(math.fsum(rates), len(rates)),
+        planned=len(run.manifest.problems) * run.manifest.samples,
+        graded=len(grades),
+        score=statistics.fmean(grade.score for grade in grades) if grades else None,
+        tests_passed=_total(grade.tests_passed for grade in grades),
+        tests_total=_total(grade.tests_total for grade in grades),
+        lint_clean=wilson(sum(lint.new_findings == 0 for lint in linted), len(linted)),
+        latency_median=statistics.median(times) if times else None,
+        latency_p95=times[math.ceil(0.95 * len(times)) - 1] if times else None,  # nearest rank
+        latency_n=len(times),
+        input_tokens=_total(attempt.usage.input_tokens for attempt in answered),
+        output_tokens=_total(attempt.usage.output_tokens for attempt in answered),
+        cost_usd=_finite(cost),
+        failures=tuple(
+            Count(name, count) for name, count in _counted(grade.failure for grade in grades if grade.failure)
+        ),
+        faults=_faults(everything),
+    )
+
+
+def _counted(names: Iterable[str]) -> list[tuple[str, int]]:
+    """Return names with their counts, the most frequent first, ties by name."""
+    return sorted(Counter(names).items(), key=lambda item: (-item[1], item[0]))
+
+
+def _faults(outcomes: Iterable[Outcome]) -> tuple[FaultCount, ...]:
+    messages: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        if outcome.fault is not None:
+            messages.setdefault(one_line(outcome.fault.cause), []).append(outcome.fault.message)
+    return tuple(FaultCount(cause, len(said), one_line(said[0], 300)) for cause, said in sorted(messages.items()))
+
+
+def _problem(
+    name: str,
+    columns: Sequence[tuple[Run, CandidateSpec]],
+    outcomes: Sequence[Mapping[str, list[Outcome]]],
+    transcripts: Transcripts,
+    room: _Room,
+) -> ProblemView:
+    reasons = [
+        run.manifest.excluded[name]
+        for run, _ in columns
+        if name in run.manifest.excluded and name not in run.manifest.problems
+    ]
+    cells = tuple(
+        _cell(found.get(name, []), name not in run.manifest.problems, transcripts, room)
+        for (run, _), found in zip(columns, outcomes, strict=True)
+    )
+    return ProblemView(
+        id=one_line(name),
+        excluded=one_line(reasons[0], 500) if reasons else None,
+        cells=cells,
+    )
+
+
+def _cell(entries: Sequence[Outcome], not_planned: bool, transcripts: Transcripts, room: _Room) -> Cell:
+    grades = [outcome.grade for outcome in entries if outcome.grade is not None]
+    passed = sum(grade.resolved for grade in grades)
+    status: CellStatus
+    if not entries:
+        status = "excluded" if not_planned else "missing"
+    elif not grades:
+        status = "infrastructure"
+    else:
+        status = "passed" if passed == len(grades) else "mixed" if passed else "failed"
+    failures = _counted(grade.failure for grade in grades if grade.failure)
+    seconds = [grade.seconds for grade in grades if _finite(grade.seconds) is not None]
+    return Cell(
+        status=status,
+        passed=passed,
+        graded=len(grades),
+        score=statistics.fmean(grade.score for grade in grades) if grades else None,
+        failure=failures[0][0] if failures else None,
+        seconds=statistics.fmean(value for value in seconds if value is not None) if seconds else None,
+        attempts=tuple(_attempt(outcome, transcripts.get(outcome.key, ()), room) for outcome in entries),
+    )
+
+
+def _attempt(outcome: Outcome, messages: Sequence[Message], room: _Room) -> AttemptView:
+    attempt, grade, fault = outcome.attempt, outcome.grade, outcome.fault
+    failing = [test for test in grade.tests if test.status != "passed"] if grade else []
+    dropped = [f"{path.path} ({path.reason})" for path in attempt.dropped] if attempt else []
+    if grade:
+        known = {path.path for path in attempt.dropped} if attempt else set()
+        dropped += [f"{path} (not applied)" for path in grade.dropped if path not in known]
+    model_seconds = _finite(attempt.model_seconds) if attempt else None
+    return AttemptView(
+        sample=outcome.sample,
+        status="infrastructure" if grade is None else "passed" if grade.resolved else "failed",
+        score=grade.score if grade else None,
+        tests_passed=grade.tests_passed if grade else None,
+        tests_total=grade.tests_total if grade else None,
+        failure=grade.failure if grade else None,
+        detail=one_line(grade.detail, 1000) if grade else "",
+        seconds=_finite(grade.seconds) if grade else None,
+        model_seconds=model_seconds or None,  # 0 where no model was called
+        peak_memory_bytes=grade.peak_memory_bytes if grade else None,
+        lint_findings=grade.lint.new_findings if grade and grade.lint else None,
+        input_tokens=attempt.usage.input_tokens if attempt else None,
+        output_tokens=attempt.usage.output_tokens if attempt else None,
+        stop=attempt.stop if attempt else None,
+        patch=room.take(attempt.patch, _PATCH_LIMIT) if attempt else "",
+        patch_error=one_line(attempt.patch_error, 1000) if attempt and attempt.patch_error else None,
+        dropped=tuple(one_line(path, 300) for path in dropped[:_FAILING_LIMIT]),
+        failing=tuple(
+            FailingTest(
+                one_line(test.id, 500),
+                test.status,
+                _optional(test.exception),
+                room.take(test.message, _TEST_MESSAGE_LIMIT),
+            )
+            for test in failing[:_FAILING_LIMIT]
+        ),
+        failing_left_out=max(len(failing) - _FAILING_LIMIT, 0),
+        output=room.take(grade.output, _OUTPUT_LIMIT, "tail") if grade else "",
+        fault=_optional(fault.cause) if fault else None,
+        fault_message=one_line(fault.message, 1000) if fault else None,
+        fault_retries=fault.retries if fault else None,
+        transcript=tuple(
+            TranscriptMessage(message.role, room.take(_message_text(message), _MESSAGE_LIMIT))
+            for message in messages[:200]
+        ),
+    )
+
+
+def _message_text(message: Message) -> str:
+    calls = [f"[calls {call.name}] {call.arguments}" for call in message.tool_calls]
+    return "\n".join([message.text, *calls] if message.text else calls)

@@ -1,0 +1,79 @@
+"""The report as JUnit XML: a test suite per candidate, a test case per problem."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from codegate.reporting import figures
+from codegate.reporting.view import AttemptView, CandidateView, Cell, ProblemView, ReportView
+
+if TYPE_CHECKING:
+    from junit_xml import TestCase
+
+_EXCERPT = 4000  # characters of test output in one element
+
+
+def render_junit(view: ReportView) -> str:
+    """Return the report as JUnit XML.
+
+    A case fails with its failure class as type unless every graded sample passed, is an error when only
+    infrastructure faults or no outcome stand where a grade should be, and is skipped when the problem was not run.
+    """
+    from junit_xml import TestSuite, to_xml_report_string  # noqa: PLC0415 - only this format needs it
+
+    suites = [
+        TestSuite(
+            entry.label,
+            [_case(entry, row, row.cells[column]) for row in view.problems],
+            id=str(column),
+            properties={"model": entry.model, "run": entry.run},
+        )
+        for column, entry in enumerate(view.candidates)
+    ]
+    body = str(to_xml_report_string(suites, prettyprint=False, encoding="utf-8"))
+    start = "<?xml version='1.0' encoding='utf-8'?>\n"
+    return start + body.removeprefix(start) + "\n"
+
+
+def _case(entry: CandidateView, row: ProblemView, cell: Cell) -> "TestCase":
+    from junit_xml import TestCase  # noqa: PLC0415
+
+    elapsed = sum(value for attempt in cell.attempts for value in (attempt.seconds, attempt.model_seconds) if value)
+    case = TestCase(row.id, classname=entry.label, elapsed_sec=elapsed or None)
+    if cell.status in {"failed", "mixed"}:
+        failed = [attempt for attempt in cell.attempts if attempt.status == "failed"]
+        case.add_failure_info(
+            message=f"{cell.passed} of {cell.graded} attempts passed; {_first_line(failed)}",
+            output=_evidence(failed),
+            failure_type=cell.failure or "failed",
+        )
+    elif cell.status == "infrastructure":
+        faults = [attempt for attempt in cell.attempts if attempt.fault]
+        case.add_error_info(
+            message="; ".join(f"{item.fault}: {item.fault_message}" for item in faults) or "no grade",
+            error_type=faults[0].fault if faults else "infrastructure",
+        )
+    elif cell.status == "missing":
+        case.add_error_info(message="planned, but the run holds no outcome of it", error_type="missing")
+    elif cell.status == "excluded":
+        case.add_skipped_info(message=row.excluded or "not part of this run")
+    return case
+
+
+def _first_line(failed: list[AttemptView]) -> str:
+    if not failed:
+        return "no detail"
+    first = failed[0]
+    return f"{figures.words(first.failure or 'failed')}: {first.detail or 'no detail'}"
+
+
+def _evidence(failed: Iterable[AttemptView]) -> str:
+    parts: list[str] = []
+    for attempt in failed:
+        parts.append(
+            f"sample {attempt.sample}: {figures.words(attempt.failure or 'failed')}, "
+            f"{figures.ratio(attempt.tests_passed, attempt.tests_total)} tests"
+        )
+        parts += [f"{test.status} {test.id} {test.exception or ''}".rstrip() for test in attempt.failing]
+        if attempt.output:
+            parts.append(attempt.output[-_EXCERPT:])
+    return "\n".join(parts)

@@ -1,0 +1,39 @@
+"""Plain text: what is left of untrusted text when everything that could act on a terminal or a page's order is gone.
+
+Every piece of text that a report shows passes through here when the view is built. What remains may still hold
+markup of any language; each format escapes that by its own rules.
+"""
+
+import re
+
+_SEQUENCES = re.compile(
+    # ECMA-48 control strings (OSC, DCS, SOS, PM, APC) with their payload, as far as the line goes
+    r"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # control sequences: colours, cursor moves
+    r"|\x1b[ -/]*[0-~]?"  # two-byte escapes
+)
+_LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_UNSHOWABLE = re.compile(
+    "[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff"  # would reorder or hide what is around them
+    "\ud800-\udfff\ufdd0-\ufdef\ufff9-\ufffb\ufffe\uffff"  # no characters: surrogates, non-characters
+    + "".join(chr((plane << 16) + low) for plane in range(1, 17) for low in (0xFFFE, 0xFFFF))
+    + "\U000e0000-\U000e007f]"  # tag characters: invisible
+)
+
+
+def plain(text: str) -> str:
+    r"""Return ``text`` without escape sequences, control characters and characters that reorder or hide others.
+
+    Line ends of every kind become ``\n``; tabs stay; what cannot be shown becomes U+FFFD.
+    """
+    text = _SEQUENCES.sub("", text)
+    text = _LINE_ENDS.sub("\n", text)
+    text = _CONTROLS.sub("", text)
+    return _UNSHOWABLE.sub("\ufffd", text)
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """Return ``text`` plain, on one line and at most ``limit`` characters long, the cut visible."""
+    line = " ".join(plain(text[: limit * 8]).split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"

@@ -1,0 +1,166 @@
+"""The view model: everything a report says, computed once and cleaned, for all formats alike.
+
+Rates are shares in 0..1, scores 0..100, times seconds, memory bytes. Unknown is None, never 0.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from codegate.gating import Verdict
+
+AttemptStatus = Literal["passed", "failed", "infrastructure"]
+CellStatus = Literal["passed", "failed", "mixed", "infrastructure", "excluded", "missing"]
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share with its n and its 95 % Wilson interval; all None when n is 0."""
+
+    n: int
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Count:
+    """How often something was seen."""
+
+    name: str
+    count: int
+
+
+@dataclass(frozen=True)
+class FaultCount:
+    """An infrastructure fault, how often it came and what it said the first time."""
+
+    cause: str
+    count: int
+    message: str
+
+
+@dataclass(frozen=True)
+class FailingTest:
+    """An expected test that did not pass."""
+
+    id: str
+    status: str
+    exception: str | None
+    message: str
+
+
+@dataclass(frozen=True)
+class TranscriptMessage:
+    """One message of the conversation with the model."""
+
+    role: str
+    text: str
+
+
+@dataclass(frozen=True)
+class AttemptView:
+    """One attempt: its grade, or the fault that took its place."""
+
+    sample: int
+    status: AttemptStatus
+    score: float | None
+    tests_passed: int | None
+    tests_total: int | None
+    failure: str | None
+    detail: str
+    seconds: float | None
+    model_seconds: float | None
+    peak_memory_bytes: int | None
+    lint_findings: int | None
+    input_tokens: int | None
+    output_tokens: int | None
+    stop: str | None
+    patch: str
+    patch_error: str | None
+    dropped: tuple[str, ...]
+    failing: tuple[FailingTest, ...]
+    failing_left_out: int
+    output: str
+    fault: str | None
+    fault_message: str | None
+    fault_retries: int | None
+    transcript: tuple[TranscriptMessage, ...]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One candidate on one problem, over its samples."""
+
+    status: CellStatus
+    passed: int
+    graded: int
+    score: float | None
+    failure: str | None
+    seconds: float | None
+    attempts: tuple[AttemptView, ...]
+
+
+@dataclass(frozen=True)
+class ProblemView:
+    """A row of the matrix; ``cells`` are in the order of ``ReportView.candidates``."""
+
+    id: str
+    excluded: str | None
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class CandidateView:
+    """A candidate's figures over the suite.
+
+    Attributes:
+        pass_rate: pass@1, the mean over problems of the share of graded samples that passed; n is the number of
+            problems with a graded sample, so that repeated samples do not narrow the interval.
+        planned: attempts that the run plans; ``graded`` of them have a grade.
+        lint_clean: attempts without new lint findings among those that were linted.
+        latency_n: attempts whose time in model calls is known.
+        cost_usd: None when unknown.
+    """
+
+    key: str
+    label: str
+    model: str
+    run: str
+    pass_rate: Share
+    planned: int
+    graded: int
+    score: float | None
+    tests_passed: int | None
+    tests_total: int | None
+    lint_clean: Share
+    latency_median: float | None
+    latency_p95: float | None
+    latency_n: int
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_usd: float | None
+    failures: tuple[Count, ...]
+    faults: tuple[FaultCount, ...]
+
+
+@dataclass(frozen=True)
+class RunView:
+    """Where the numbers come from."""
+
+    id: str
+    created: str
+    codegate: str
+    suite: str
+    suite_digest: str
+    sandbox: str
+    samples: int
+
+
+@dataclass(frozen=True)
+class ReportView:
+    """Everything that a report says."""
+
+    runs: tuple[RunView, ...]
+    candidates: tuple[CandidateView, ...]
+    problems: tuple[ProblemView, ...]
+    verdicts: tuple[Verdict, ...]

@@ -1,0 +1,35 @@
+"""Writes the reports of a view into a folder."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from codegate.durable import write_atomic
+from codegate.reporting.csv_report import render_csv
+from codegate.reporting.html import render_html
+from codegate.reporting.json_report import render_json
+from codegate.reporting.junit import render_junit
+from codegate.reporting.markdown import render_markdown
+from codegate.reporting.view import ReportView
+
+REPORTS: dict[str, tuple[str, Callable[[ReportView], str]]] = {
+    "html": ("report.html", render_html),
+    "json": ("report.json", render_json),
+    "junit": ("junit.xml", render_junit),
+    "markdown": ("report.md", render_markdown),
+    "csv": ("report.csv", render_csv),
+}
+"""Formats by name: file name and renderer."""
+
+
+def write_reports(view: ReportView, folder: Path) -> dict[str, Path]:
+    """Write every format into ``folder`` and return where each is, by format name.
+
+    Raises:
+        InfrastructureError: the disk refused.
+    """
+    written: dict[str, Path] = {}
+    for name, (file_name, render) in REPORTS.items():
+        path = folder / file_name
+        write_atomic(path, render(view).encode("utf-8"))
+        written[name] = path
+    return written
