@@ -1,1 +1,5 @@
-"""Where it is said on GitHub: the action's inputs, its outputs and its entry point."""
+"""Where it is said on GitHub: the action's inputs, the step's outputs and summary, and the entry point."""
+
+from codegate.github.entry import run_action
+
+__all__ = ["run_action"]
