@@ -1,0 +1,12 @@
+# install_packages NAME...: install Debian packages where that is possible without asking anybody.
+install_packages() {
+    command -v apt-get >/dev/null 2>&1 || return 1
+    sudo=
+    if [ "$(id -u)" != 0 ]; then
+        command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null || return 1
+        sudo='sudo -n'
+    fi
+    echo "installing $*"
+    $sudo apt-get update -qq >/dev/null && \
+        $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}

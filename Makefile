@@ -1,0 +1,53 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check lint format schema lock clean
+
+demo: $(VENV)/installed
+	@sh .ci/sandbox.sh
+	@$(BIN)/codegate demo --out demo
+
+test: $(VENV)/installed-dev
+	@sh .ci/sandbox.sh
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest
+
+check: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+schema: $(VENV)/installed-dev
+	$(BIN)/python -m codegate.suite.schema docs/schema
+
+# Exact versions with hashes, for CI, the demo and the action's image; pyproject.toml keeps the lower bounds.
+lock: $(VENV)/installed-dev
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
+		pyproject.toml --output-file .ci/requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
+		pyproject.toml --group dev --output-file .ci/requirements-dev.lock
+
+$(VENV)/bin/python:
+	@sh .ci/venv.sh "$(PYTHON)" $(VENV)
+
+$(VENV)/installed: .ci/requirements.lock pyproject.toml $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .ci/requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+$(VENV)/installed-dev: .ci/requirements-dev.lock $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .ci/requirements-dev.lock
+	@touch $@
+
+clean:
+	rm -rf $(VENV) demo dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

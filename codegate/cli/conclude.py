@@ -1,0 +1,26 @@
+"""The end of a run: gate it when there is a baseline, write the reports, say it, choose the exit code."""
+
+from pathlib import Path
+
+import click
+
+from codegate.cli.output import say
+from codegate.errors import ExitCode
+from codegate.gating import GatePolicy
+from codegate.reporting import build_view, render_console, render_json, write_reports
+from codegate.running import Journal, Run, gate_run, run_exit_code
+
+
+def conclude(
+    run: Run, journal: Journal, lock: Path | None, policy: GatePolicy, reports: Path | None, *, as_json: bool
+) -> ExitCode:
+    """Gate (with a ``lock``), report and return the exit code."""
+    verdicts = gate_run(run, lock, policy) if lock is not None else ()
+    view = build_view([run], verdicts)
+    written = write_reports(view, reports or journal.folder / "reports")
+    if as_json:
+        click.echo(render_json(view))
+    say(render_console(view), as_json=as_json)
+    for name, path in written.items():
+        say(f"{name:9} {path}", as_json=as_json)
+    return run_exit_code([run], verdicts)

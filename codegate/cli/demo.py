@@ -1,0 +1,113 @@
+"""``codegate demo``: the main job from end to end on a bundled history, with real sandboxes and no key.
+
+A small library's git history is unpacked and mined; a pinned candidate makes the baseline; a good and a worse one
+are compared with it. The candidates are transcripts written by hand, and say so: nothing here measures a model.
+"""
+
+import shutil
+import threading
+import time
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+import click
+
+import codegate
+from codegate.candidates import CandidateSpec
+from codegate.cli.mine import describe_funnel
+from codegate.cli.options import FOLDER, jobs_option, sandbox_option
+from codegate.cli.output import say
+from codegate.cli.progress import mine_progress, run_progress
+from codegate.errors import ExitCode, UsageError
+from codegate.gating import GatePolicy, pin, write_baseline, write_lock
+from codegate.mining import MineOptions, mine
+from codegate.reporting import build_view, render_console, write_reports
+from codegate.running import Run, RunRequest, candidate_samples, gate_run, new_run_id, opened_backend, run_suite
+from codegate.sandbox import Choice, SandboxUnavailable, select_backend
+from codegate.suite import git
+
+_PROBLEMS: Final = 30
+_MARK: Final = ".codegate-demo"
+
+
+@click.command()
+@click.option("--out", type=FOLDER, default=Path("codegate-demo"), show_default=True, help="Where everything goes.")
+@jobs_option
+@sandbox_option
+def command(out: Path, jobs: int, sandbox: Choice) -> ExitCode:
+    """Mine a bundled history, run a good and a worse candidate, and gate both: one pass, one regressed.
+
+    Exits 0 when the gate says exactly that.
+    """
+    started = time.monotonic()
+    chosen = _quick_sandbox() if sandbox == "auto" else sandbox
+    _clear(out)
+    say(f"1. A library's history, unpacked into {out / 'repository'}")
+    _unpack(out / "repository")
+    say(f"2. Mining its bug fixes; every problem is proven by execution ({chosen} sandboxes, no network inside)")
+    with opened_backend(chosen, new_run_id(), threading.Event()) as backend, mine_progress() as progress:
+        options = MineOptions(name="quickstart", max_problems=_PROBLEMS, concurrency=jobs)
+        report = mine(out / "repository", out / "suite", options, backend, progress)
+    for line in describe_funnel(report):
+        say(f"   {line}")
+    say("3. The pinned candidate makes the baseline (its answers were written by hand, as are the next two)")
+    pinned = _run(out, "pinned", ("pinned",), chosen)
+    samples = candidate_samples(pinned, pinned.manifest.candidates[0])
+    baseline = pin(samples, run=pinned.manifest.id, suite_digest=pinned.manifest.suite_digest)
+    write_baseline(out / "baseline.json", baseline)
+    write_lock(out / "codegate.lock", out / "baseline.json")
+    say("4. A good and a worse candidate, compared with it")
+    run = _run(out, "upgrade", ("good", "worse"), chosen)
+    verdicts = gate_run(run, out / "codegate.lock", GatePolicy())
+    view = build_view([run], verdicts)
+    written = write_reports(view, out / "reports")
+    say(render_console(view))
+    for verdict in verdicts:
+        say(f"{verdict.label}: {verdict.kind.upper()}. {verdict.reason}")
+    for name in ("html", "junit", "json"):
+        say(f"{name:6} {written[name]}")
+    say(f"Done in {time.monotonic() - started:.0f} s.")
+    return ExitCode.PASS if [verdict.kind for verdict in verdicts] == ["pass", "regressed"] else ExitCode.INCONCLUSIVE
+
+
+def _quick_sandbox() -> Choice:
+    """Prefer bubblewrap: the demo then needs no image."""
+    try:
+        select_backend("bwrap", new_run_id()).close()
+    except SandboxUnavailable:
+        return "auto"
+    return "bwrap"
+
+
+def _bundle() -> Path:
+    packaged = Path(str(resources.files(codegate))) / "bundled" / "quickstart"
+    return packaged if packaged.is_dir() else Path(codegate.__file__).parents[1] / "suites" / "quickstart"
+
+
+def _clear(out: Path) -> None:
+    if out.exists() and any(out.iterdir()):
+        if not (out / _MARK).exists():
+            raise UsageError(f"{out} exists and is no earlier demo.", "Choose another --out.")
+        shutil.rmtree(out)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / _MARK).touch()
+
+
+def _unpack(repository: Path) -> None:
+    repository.mkdir()
+    git(repository, "init", "--quiet", "--initial-branch=main", ".")
+    git(repository, "fast-import", "--quiet", stdin=(_bundle() / "history.fast-export").read_bytes())
+    git(repository, "reset", "--quiet", "--hard", "main")
+
+
+def _run(out: Path, name: str, transcripts: tuple[str, ...], sandbox: Choice) -> Run:
+    folder = _bundle() / "transcripts"
+    candidates = [
+        CandidateSpec(provider="replay", model=str(folder / f"{transcript}.jsonl"), name=f"{transcript} (handwritten)")
+        for transcript in transcripts
+    ]
+    request = RunRequest(out / "suite", candidates, sandbox=sandbox, out=out / "runs" / name)
+    with run_progress() as progress:
+        run, _ = run_suite(request, progress, lambda text: say(f"   {text}"))
+    return run

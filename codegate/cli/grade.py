@@ -1,0 +1,42 @@
+"""``codegate grade``: patches from a predictions file, graded by execution."""
+
+import threading
+from pathlib import Path
+
+import click
+
+from codegate.cli.options import FILE, FOLDER, jobs_option, repository_option, sandbox_option
+from codegate.cli.output import say
+from codegate.cli.progress import describe_outcome
+from codegate.errors import ExitCode
+from codegate.grading import read_predictions
+from codegate.running import grade_predictions, new_run_id, opened_backend
+from codegate.sandbox import Choice
+from codegate.suite import load_suite
+
+
+@click.command()
+@click.argument("suite", type=FOLDER)
+@click.option("--predictions", type=FILE, required=True, help="JSON Lines or JSON in SWE-bench's predictions format.")
+@jobs_option
+@repository_option
+@sandbox_option
+@click.option("as_json", "--json", is_flag=True, help="Print one outcome per line on stdout.")
+def command(
+    suite: Path, predictions: Path, jobs: int, repository: Path | None, sandbox: Choice, as_json: bool
+) -> ExitCode:
+    """Grade the patches in --predictions on SUITE. Exits 0 when every patch got a grade, 4 when one could not."""
+    loaded = load_suite(suite)
+    read = read_predictions(predictions)
+    stop = threading.Event()
+    graded, solved = 0, 0
+    with opened_backend(sandbox, new_run_id(), stop) as backend:
+        outcomes = grade_predictions(loaded, read, backend, sandboxes=jobs, repository=repository, stop=stop)
+        for outcome in outcomes:
+            graded += outcome.grade is not None
+            solved += bool(outcome.grade and outcome.grade.resolved)
+            if as_json:
+                click.echo(outcome.model_dump_json(by_alias=True))
+            say(f"{outcome.candidate}: {outcome.problem} {describe_outcome(outcome)}", as_json=as_json)
+    say(f"{solved} of {graded} graded patches solve their problem", as_json=as_json)
+    return ExitCode.PASS if graded == len(read) else ExitCode.INFRASTRUCTURE

@@ -1,0 +1,42 @@
+"""Options that several commands share."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+FOLDER = click.Path(path_type=Path, file_okay=False)
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+def json_option(function: Decorated) -> Decorated:
+    """Add ``--json``."""
+    return click.option("as_json", "--json", is_flag=True, help="Print one JSON document on stdout.")(function)
+
+
+def sandbox_option(function: Decorated) -> Decorated:
+    """Add ``--sandbox``."""
+    return click.option(
+        "--sandbox",
+        type=click.Choice(["auto", "docker", "bwrap"]),
+        default="auto",
+        show_default=True,
+        help="Where untrusted code runs: Docker where a daemon answers, else bubblewrap.",
+    )(function)
+
+
+def repository_option(function: Decorated) -> Decorated:
+    """Add ``--repository``."""
+    return click.option(
+        "--repository", type=FOLDER, help="Repository that the base commits are in, when not where suite.yml says."
+    )(function)
+
+
+def jobs_option(function: Decorated) -> Decorated:
+    """Add ``--jobs``."""
+    return click.option(
+        "--jobs", type=click.IntRange(1, 256), default=2, show_default=True, help="Sandboxes running at once."
+    )(function)

@@ -1,0 +1,38 @@
+"""What commands print: one JSON document on stdout with ``--json``, and people's lines on stderr then."""
+
+import json
+import sys
+from typing import Any
+
+import click
+
+from codegate.errors import CodegateError
+
+
+def say(text: str = "", *, as_json: bool = False) -> None:
+    """Print lines for people, without anything that a terminal would act on."""
+    from codegate.reporting import plain  # noqa: PLC0415  it is not needed before there is something to say
+
+    click.echo(plain(text), err=as_json)
+
+
+def emit(document: Any) -> None:
+    """Print the one machine-readable document."""
+    click.echo(json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False))
+
+
+def print_error(error: CodegateError, *, as_json: bool) -> None:
+    """Print an expected error: one line on stderr, and the document on stdout when JSON was asked for."""
+    say(f"codegate: {error}", as_json=True)
+    if as_json:
+        emit(
+            {
+                "schema": "codegate.error/1",
+                "error": {"cause": error.cause, "remedy": error.remedy, "exit_code": int(error.exit_code)},
+            }
+        )
+
+
+def on_terminal() -> bool:
+    """Return whether people's output goes to a terminal that can redraw a line."""
+    return sys.stderr.isatty()

@@ -1,0 +1,60 @@
+"""``codegate validate``: every problem proven again."""
+
+import threading
+from pathlib import Path
+
+import click
+
+from codegate.cli.options import FOLDER, jobs_option, json_option, repository_option, sandbox_option
+from codegate.cli.output import emit, say
+from codegate.errors import ExitCode
+from codegate.mining import Proof, validate_suite
+from codegate.running import new_run_id, opened_backend
+from codegate.sandbox import Choice
+from codegate.suite import load_suite
+
+
+@click.command()
+@click.argument("suite", type=FOLDER)
+@click.option("--rounds", type=click.IntRange(1, 100), default=3, show_default=True, help="Runs of each state.")
+@jobs_option
+@repository_option
+@sandbox_option
+@json_option
+def command(suite: Path, rounds: int, jobs: int, repository: Path | None, sandbox: Choice, as_json: bool) -> ExitCode:
+    """Prove that on every problem of SUITE the reference fix passes and no change fails.
+
+    What flickers or fails is quarantined in the suite's files. Exits 0 when all is proven, 3 when something was
+    quarantined, 4 when something could not be run.
+    """
+    loaded = load_suite(suite)
+    stop = threading.Event()
+
+    def show(proof: Proof) -> None:
+        reason = proof.quarantine
+        say(f"{proof.problem}: {'proven' if reason is None else f'quarantined: {reason.reason}'}", as_json=True)
+
+    with opened_backend(sandbox, new_run_id(), stop) as backend:
+        report = validate_suite(loaded, repository, backend, rounds, show, jobs)
+    for problem, fault in report.faults.items():
+        say(f"{problem}: could not be run: {fault}", as_json=as_json)
+    proven = sum(proof.proven for proof in report.proofs)
+    say(
+        f"{proven} of {len(loaded.problems)} problems proven, {rounds} times each, in {report.seconds:.0f} s",
+        as_json=as_json,
+    )
+    if as_json:
+        emit(
+            {
+                "schema": "codegate.validation/1",
+                "suite": loaded.name,
+                "suite_digest": report.suite.digest,
+                "rounds": rounds,
+                "proven": [proof.problem for proof in report.proofs if proof.proven],
+                "quarantined": list(report.quarantined),
+                "faults": report.faults,
+            }
+        )
+    if report.faults:
+        return ExitCode.INFRASTRUCTURE
+    return ExitCode.PASS if report.proven else ExitCode.INCONCLUSIVE
