@@ -23,7 +23,16 @@ from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy, pin, write_baseline, write_lock
 from codegate.mining import MineOptions, mine
 from codegate.reporting import build_view, render_console, write_reports
-from codegate.running import Run, RunRequest, candidate_samples, gate_run, new_run_id, opened_backend, run_suite
+from codegate.running import (
+    Run,
+    RunOptions,
+    RunRequest,
+    candidate_samples,
+    gate_run,
+    new_run_id,
+    opened_backend,
+    run_suite,
+)
 from codegate.sandbox import Choice, SandboxUnavailable, select_backend
 from codegate.suite import git
 
@@ -102,12 +111,12 @@ def _unpack(repository: Path) -> None:
 
 
 def _run(out: Path, name: str, transcripts: tuple[str, ...], sandbox: Choice) -> Run:
-    folder = _bundle() / "transcripts"
     candidates = [
-        CandidateSpec(provider="replay", model=str(folder / f"{transcript}.jsonl"), name=f"{transcript} (handwritten)")
+        CandidateSpec(provider="replay", model=f"{transcript}.jsonl", name=f"{transcript} (handwritten)")
         for transcript in transcripts
     ]
-    request = RunRequest(out / "suite", candidates, sandbox=sandbox, out=out / "runs" / name)
+    options = RunOptions(transcripts=_bundle() / "transcripts")
+    request = RunRequest(out / "suite", candidates, sandbox=sandbox, out=out / "runs" / name, options=options)
     with run_progress() as progress:
         run, _ = run_suite(request, progress, lambda text: say(f"   {text}"))
     return run
