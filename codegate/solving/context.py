@@ -56,7 +56,7 @@ def build_context(base: Tree, statement: str, public_tests: tuple[str, ...], bud
         budget: characters of file content; the list of files comes on top, capped at 400 paths.
     """
     classifier = PathClassifier.of(base)
-    texts = {path: text for path in base if (text := _text(base, path)) is not None}
+    texts = {path: text for path in base if path.isprintable() and (text := _text(base, path)) is not None}
     sources = [path for path in texts if classifier.classify(path) == "source"]
     pieces = [piece for path in sources for piece in _pieces(path, texts[path], budget)]
     chosen = _fill(_ranked(pieces, statement), budget)

@@ -24,7 +24,7 @@ MAX_EDITS: Final = 200
 _SEARCH: Final = re.compile(r"<{7} ?SEARCH[ \t]*")
 _DIVIDER: Final = re.compile(r"={7}[ \t]*")
 _REPLACE: Final = re.compile(r">{7} ?REPLACE[ \t]*")
-_FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([\w+.#/-]*)[ \t]*.*")
+_FENCE: Final = re.compile(r"([ \t]*)(`{3,}|~{3,})[ \t]*([\w+.#/-]*)[ \t]*.*")
 _PATH_DECORATION: Final = "`*_#\"' \t:"
 _CODE_LINE: Final = re.compile(
     r"[ \t]*(?:def \w+\(|async def |class \w+[(:]|from [\w.]+ import |import \w|return\b|@\w|[\w.\[\]]+ [-+*/|&]?= \S)"
@@ -61,14 +61,12 @@ def parse_edits(text: str) -> ParsedEdits:
     edits: list[BlockEdit | DiffEdit] = []
     problems: list[str] = []
     path = ""
+    diff: _OpenDiff | None = None
     position = 0
-    while position < len(lines):
-        if len(edits) >= MAX_EDITS:
-            problems.append(f"more than {MAX_EDITS} edits")
-            break
+    while position < len(lines) and max(len(edits), len(problems)) <= MAX_EDITS:
         line = lines[position]
-        fence = _FENCE.fullmatch(line)
         if _SEARCH.fullmatch(line.strip()):
+            diff = None  # blocks inside of a fence called diff are what counts
             path = _path_above(lines, position) or path
             end, block = _block(lines, position)
             if block is None:
@@ -78,18 +76,17 @@ def parse_edits(text: str) -> ParsedEdits:
             else:
                 edits.append(BlockEdit(path, *block))
             position = end
-        elif fence is not None and fence[2].lower() in {"diff", "patch"}:
-            end, body = _fenced(lines, position, fence[1])
-            if any(_SEARCH.fullmatch(inner.strip()) for inner in body):
-                position += 1  # the blocks inside are what counts
-                continue
-            if any(inner.startswith(("@@", "diff --git ")) for inner in body):
-                edits.append(DiffEdit("\n".join(body) + "\n"))
-            else:
-                problems.append(f"the diff at line {position + 1} of the answer has no hunks")
-            position = end
-        else:
-            position += 1
+            continue
+        if diff is not None and diff.closed_by(line):
+            _end_diff(diff, lines[diff.start : position], edits, problems)
+            diff = None
+        elif diff is None and (fence := _FENCE.fullmatch(line)) and fence[3].lower() in {"diff", "patch"}:
+            diff = _OpenDiff(position + 1, fence[1] + fence[2])
+        position += 1
+    if diff is not None:
+        _end_diff(diff, lines[diff.start :], edits, problems)
+    if len(edits) > MAX_EDITS:
+        problems.append(f"more than {MAX_EDITS} edits")
     return ParsedEdits(tuple(edits[:MAX_EDITS]), tuple(problems))
 
 
@@ -202,10 +199,19 @@ def _block(lines: list[str], start: int) -> tuple[int, tuple[tuple[str, ...], tu
     return len(lines), None
 
 
-def _fenced(lines: list[str], start: int, marks: str) -> tuple[int, list[str]]:
-    """Return the position after the fence that opens at ``start``, and the lines in it."""
-    for position in range(start + 1, len(lines)):
-        stripped = lines[position].strip()
-        if stripped.startswith(marks) and not stripped.strip(marks[0]):
-            return position + 1, lines[start + 1 : position]
-    return len(lines), lines[start + 1 :]
+@dataclass(frozen=True)
+class _OpenDiff:
+    """A fence of a diff that is open: the line after its opening, and the opening's blanks and marks."""
+
+    start: int
+    marks: str
+
+    def closed_by(self, line: str) -> bool:
+        return line.startswith(self.marks) and not line.strip().strip(self.marks[-1])
+
+
+def _end_diff(diff: _OpenDiff, body: list[str], edits: list[BlockEdit | DiffEdit], problems: list[str]) -> None:
+    if any(line.startswith(("@@", "diff --git ")) for line in body):
+        edits.append(DiffEdit("\n".join(body) + "\n"))
+    else:
+        problems.append(f"the diff at line {diff.start} of the answer has no hunks")

@@ -117,7 +117,7 @@ class Toolbox:
         except (ToolError, WorkspaceError) as error:
             self.errors += 1
             result = f"Error: {error}"
-        result = _capped(result, min(MAX_RESULT, max(MAX_ALL_RESULTS - self._sent, 200)))
+        result = _capped(_clean(result), min(MAX_RESULT, max(MAX_ALL_RESULTS - self._sent, 200)))
         self._sent += len(result)
         return result
 
@@ -172,7 +172,7 @@ class Toolbox:
             raise ToolError(f"the tests were run {MAX_TEST_RUNS} times; no more runs are left.")
         self._test_runs += 1
         start = time.monotonic()
-        output = _clean(self._run_public_tests(tree))
+        output = self._run_public_tests(tree)
         self.seconds += time.monotonic() - start
         if len(output) > MAX_TEST_OUTPUT:
             half = MAX_TEST_OUTPUT // 2
@@ -197,7 +197,7 @@ def _schema(kind: type[_Arguments]) -> dict[str, Any]:
 
 
 def _clean(text: str) -> str:
-    """Return text from a sandbox without lone surrogates, which no request can carry."""
+    """Return text without lone surrogates (undecodable bytes of a name or an output): no request can carry them."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -175,11 +175,11 @@ class Workspace:
         """Remove a file.
 
         Raises:
-            WorkspaceError: no such file.
+            WorkspaceError: no such file, or not UTF-8 text (a patch of it could not be kept as text).
             UnsafePathError: the path leaves the tree, or is or goes through a link.
         """
         name = self._writable(path)
-        self._file(name)
+        _text(path, self._file(name))
         del self._files[name]
         self._touched.add(name)
 

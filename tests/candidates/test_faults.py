@@ -1,0 +1,422 @@
+"""Every way in which a provider can fail, through the real SDKs: one fault each, and never a key in its text."""
+
+import base64
+import email.utils
+import gzip
+import json
+import socket
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from codegate.candidates import (
+    CandidateSpec,
+    Message,
+    ProblemKey,
+    Provider,
+    ProviderError,
+    ProviderName,
+    Sampling,
+    open_provider,
+)
+from codegate.candidates.anthropic import AnthropicProvider
+from codegate.candidates.endpoint import Endpoint
+from codegate.candidates.openai import OpenAIProvider
+from tests.candidates.conftest import CANARY
+from tests.candidates.test_providers import ask, opened
+from tests.candidates.wire_server import Reply, as_json, chat_answer, messages_answer, wire_server
+
+BOTH = pytest.mark.parametrize("provider", ["openai", "anthropic"])
+KEY = ProblemKey(problem="p", sample=0)
+MESSAGES = (Message(role="user", text="?"),)
+
+
+def answer_of(provider: ProviderName, **changes: Any) -> dict[str, Any]:
+    return chat_answer(**changes) if provider == "openai" else messages_answer(**changes)
+
+
+def fault_of(reply: Reply, provider: ProviderName, **changes: Any) -> ProviderError:
+    with wire_server(reply) as server:
+        with pytest.raises(ProviderError) as caught:
+            ask(server, provider, **changes)
+        assert len(server.received) == 1, "one call is one request"
+    return caught.value
+
+
+def error_body(message: str, kind: str = "some_error", code: str | None = None) -> dict[str, Any]:
+    return {"type": "error", "error": {"type": kind, "message": message, "code": code}}
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("status", "fault"),
+    [
+        (400, "bad_request"),
+        (401, "authentication"),
+        (402, "quota"),
+        (403, "authentication"),
+        (404, "not_found"),
+        (408, "timeout"),
+        (409, "overloaded"),
+        (413, "bad_request"),
+        (422, "bad_request"),
+        (429, "rate_limit"),
+        (500, "overloaded"),
+        (502, "overloaded"),
+        (503, "overloaded"),
+        (529, "overloaded"),
+    ],
+)
+def test_status(provider: ProviderName, status: int, fault: str) -> None:
+    error = fault_of(as_json(error_body("Because."), status), provider)
+    assert error.fault == fault
+    assert f"status {status}: Because." in str(error)
+    assert provider in str(error)
+    assert "local-model" in str(error)
+    assert error.exit_code == 4
+
+
+@BOTH
+def test_out_of_money_is_not_a_rate_limit(provider: ProviderName) -> None:
+    body = error_body("You exceeded your current quota.", "insufficient_quota", "insufficient_quota")
+    assert fault_of(as_json(body, 429), provider).fault == "quota"
+    low = error_body("Your credit balance is too low to access the API.", "invalid_request_error")
+    assert fault_of(as_json(low, 400), provider).fault == "quota"
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("value", "low", "high"),
+    [
+        ("7", 7, 7),
+        ("0.5", 0.5, 0.5),
+        ("86400", 86400, 86400),
+        ("-3", 0, 0),
+        ("date", 20, 31),
+        ("soon", None, None),
+        ("nan", None, None),
+    ],
+)
+def test_retry_after(provider: ProviderName, value: str, low: float | None, high: float) -> None:
+    if value == "date":
+        value = email.utils.formatdate(time.time() + 30, usegmt=True)
+    error = fault_of(as_json(error_body("slow down"), 429, Retry_After=value), provider)
+    assert error.fault == "rate_limit"
+    if low is None:
+        assert error.retry_after is None
+    else:
+        assert error.retry_after is not None
+        assert low <= error.retry_after <= high
+
+
+@BOTH
+def test_retry_after_in_milliseconds_and_on_overload(provider: ProviderName) -> None:
+    error = fault_of(as_json(error_body("busy"), 503, Retry_After_Ms="1500", Retry_After="9"), provider)
+    assert (error.fault, error.retry_after) == ("overloaded", 1.5)
+
+
+HTML = Reply(b"<html><body>Welcome to the hotel</body></html>", 200, {"Content-Type": "text/html"})
+GARBAGE = {
+    "html": HTML,
+    "empty": Reply(b""),
+    "blank": Reply(b" \n"),
+    "cut": Reply(b'{"id": "x", "choices": [{"mess'),
+    "list": Reply(b"[]"),
+    "string": Reply(b'"hello"'),
+    "number": Reply(b"7"),
+    "null": Reply(b"null"),
+    "object": Reply(b"{}"),
+    "bytes": Reply(b'{"id": "\xff\xfe"}'),
+    "deep": Reply(b"[" * 200_000 + b"]" * 200_000),
+    "digits": Reply(b'{"id": ' + b"9" * 10_000 + b"}"),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("name", GARBAGE)
+def test_garbage_with_status_200(provider: ProviderName, name: str) -> None:
+    error = fault_of(GARBAGE[name], provider)
+    assert error.fault == "malformed"
+    assert "malformed answer" in str(error)
+    assert len(str(error)) < 700
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"choices": None},
+        {"choices": []},
+        {"choices": [None]},
+        {"choices": [{}]},
+        {"choices": [{"message": None, "finish_reason": "stop"}]},
+        {"choices": {"0": {}}},
+        {"choice": {"finish_reason": "error"}},
+        {"choice": {"finish_reason": ["stop"]}},
+    ],
+)
+def test_chat_answer_without_a_message(changes: dict[str, Any]) -> None:
+    assert fault_of(as_json(chat_answer(**changes)), "openai").fault == "malformed"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"content": None}, {"content": "Hello."}, {"stop_reason": None}, {"stop_reason": "novel"}, {"stop_reason": {}}],
+)
+def test_messages_answer_without_a_message(changes: dict[str, Any]) -> None:
+    assert fault_of(as_json(messages_answer(**changes)), "anthropic").fault == "malformed"
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("kind", "fault"),
+    [
+        ("overloaded_error", "overloaded"),
+        ("insufficient_quota", "quota"),
+        ("rate_limit_error", "rate_limit"),
+        ("strange", "malformed"),
+    ],
+)
+def test_error_object_with_status_200(provider: ProviderName, kind: str, fault: str) -> None:
+    error = fault_of(as_json(error_body("model unloaded", kind)), provider)
+    assert error.fault == fault
+    assert "model unloaded" in str(error)
+    assert fault_of(as_json({"error": "Model is not loaded"}), provider).fault == "malformed"
+
+
+@BOTH
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_redirects_are_not_followed(provider: ProviderName, status: int) -> None:
+    with wire_server(as_json(answer_of(provider))) as other:
+        error = fault_of(as_json({}, status, Location=f"{other.url}/v1/elsewhere"), provider)
+        assert other.received == []
+    assert error.fault == "not_found"
+    assert "elsewhere" in str(error)
+
+
+def closed_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@BOTH
+def test_connection_refused(provider: ProviderName) -> None:
+    spec = CandidateSpec(provider=provider, model="m", base_url=f"http://127.0.0.1:{closed_port()}/v1")
+    client = open_provider(spec)
+    assert client is not None
+    with pytest.raises(ProviderError, match="connection failed") as caught:
+        client.complete(KEY, MESSAGES, (), Sampling())
+    client.close()
+    assert caught.value.fault == "connection"
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"id": ', b"not http at all\r\n\r\n"],
+    ids=["closed", "cut", "not http"],
+)
+def test_connection_cut(provider: ProviderName, raw: bytes) -> None:
+    def write(stream: Any) -> None:
+        stream.write(raw)
+
+    assert fault_of(Reply(raw=write), provider).fault == "connection"
+
+
+def test_host_without_address_and_tls_without_certificate() -> None:
+    for base_url in ("https://codegate.invalid/v1", f"https://127.0.0.1:{closed_port()}/v1"):
+        client = open_provider(CandidateSpec(provider="openai", model="m", base_url=base_url))
+        assert client is not None
+        with pytest.raises(ProviderError) as caught:
+            client.complete(KEY, MESSAGES, (), Sampling())
+        client.close()
+        assert caught.value.fault == "connection"
+    with wire_server(as_json(chat_answer())) as server:
+        client = open_provider(
+            CandidateSpec(provider="openai", model="m", base_url=server.url.replace("http:", "https:"))
+        )
+        assert client is not None
+        with pytest.raises(ProviderError) as caught:
+            client.complete(KEY, MESSAGES, (), Sampling())
+        client.close()
+        assert caught.value.fault == "connection"
+        assert server.received == []
+
+
+def hang(stop: threading.Event) -> Callable[[Any], None]:
+    def write(_: Any) -> None:
+        stop.wait(30)
+
+    return write
+
+
+def drip_body(stop: threading.Event) -> Callable[[Any], None]:
+    def write(stream: Any) -> None:
+        stream.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n")
+        drip(stream, b" ", stop)
+
+    return write
+
+
+def drip_header(stop: threading.Event) -> Callable[[Any], None]:
+    def write(stream: Any) -> None:
+        stream.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+        drip(stream, b"a", stop)
+
+    return write
+
+
+def drip(stream: Any, piece: bytes, stop: threading.Event) -> None:
+    for _ in range(300):
+        stream.write(piece)
+        stream.flush()
+        if stop.wait(0.1):
+            return
+
+
+@BOTH
+@pytest.mark.parametrize("behaviour", [hang, drip_body, drip_header])
+def test_deadline_is_wall_clock(
+    provider: ProviderName, behaviour: Callable[[threading.Event], Callable[[Any], None]]
+) -> None:
+    before = threading.active_count()
+    with wire_server(Reply()) as server:
+        server.replies = [Reply(raw=behaviour(server.released))]
+        client = opened(server, provider, timeout_seconds=0.7)
+        start = time.monotonic()
+        with pytest.raises(ProviderError, match=r"no answer within 0\.7 s") as caught:
+            client.complete(KEY, MESSAGES, (), Sampling())
+        assert caught.value.fault == "timeout"
+        assert time.monotonic() - start < 2.5
+        # The call's own thread ends with it, although the server still drips.
+        until = time.monotonic() + 5
+        while any(thread.name == "codegate-call" for thread in threading.enumerate()):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        client.close()
+    assert threading.active_count() <= before + 3
+
+
+def test_close_cuts_the_call_under_way() -> None:
+    with wire_server(Reply()) as server:
+        server.replies = [Reply(raw=hang(server.released))]
+        client = opened(server, "openai", timeout_seconds=60)
+        threading.Timer(0.3, client.close).start()
+        start = time.monotonic()
+        with pytest.raises(ProviderError) as caught:
+            client.complete(KEY, MESSAGES, (), Sampling())
+        assert caught.value.fault == "connection"
+        assert time.monotonic() - start < 5
+        with pytest.raises(ProviderError):
+            client.complete(KEY, MESSAGES, (), Sampling())
+
+
+@BOTH
+def test_answers_over_the_cap(provider: ProviderName) -> None:
+    sent = 0
+
+    def flood(stream: Any) -> None:
+        nonlocal sent
+        stream.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+        for _ in range(64):
+            stream.write(b" " * (1 << 20))
+            sent += 1
+
+    error = fault_of(Reply(raw=flood), provider)
+    assert error.fault == "malformed"
+    assert "larger than 16 MiB" in str(error)
+    assert sent < 40
+
+    # A compressed answer is measured as it is after decompression.
+    bomb = gzip.compress(b" " * (64 << 20))
+    reply = Reply(bomb, 200, {"Content-Type": "application/json", "Content-Encoding": "gzip"})
+    assert "larger than 16 MiB" in str(fault_of(reply, provider))
+    small = gzip.compress(json.dumps(answer_of(provider)).encode())
+    with wire_server(Reply(small, 200, {"Content-Type": "application/json", "Content-Encoding": "gzip"})) as server:
+        assert ask(server, provider).text == "Hello."
+    broken = Reply(small[:20] + b"xx", 200, {"Content-Type": "application/json", "Content-Encoding": "gzip"})
+    assert fault_of(broken, provider).fault == "malformed"
+
+
+@BOTH
+def test_error_answers_over_the_cap(provider: ProviderName) -> None:
+    error = fault_of(Reply(b"x" * (17 << 20), 500, {"Content-Type": "text/plain"}), provider)
+    assert "larger than 16 MiB" in str(error)
+
+
+def echoes(key: str) -> list[str]:
+    raw = key.encode()
+    return [
+        key,
+        f"Authorization: Bearer {key}",
+        key[:12],
+        key[-9:],
+        raw.hex(),
+        *[base64.b64encode(b"x" * shift + raw).decode() for shift in range(3)],
+        ("y" * 290) + key,
+    ]
+
+
+@BOTH
+@pytest.mark.parametrize("status", [200, 307, 401, 429, 500])
+def test_no_key_in_any_error(provider: ProviderName, status: int) -> None:
+    replies = [
+        Reply(body, status, {"Location": f"https://x.example/{echo}"})
+        for echo in echoes(CANARY)
+        for body in (
+            json.dumps(error_body(f"Incorrect API key provided: {echo}")).encode(),
+            f"<b>{echo}</b>".encode(),
+        )
+    ]
+    parts = {CANARY[start : start + 8] for start in range(len(CANARY) - 7)}
+    parts |= {CANARY.encode().hex()[:16], base64.b64encode(CANARY.encode()).decode()[:16]}
+    with wire_server(*replies) as server:
+        client = opened(server, provider)
+        for _ in replies:
+            with pytest.raises(ProviderError) as caught:
+                client.complete(KEY, MESSAGES, (), Sampling())
+            error = caught.value
+            told = "".join(traceback.format_exception(error)) + repr(error) + str(error.args)
+            assert not [part for part in parts if part in told]
+        client.close()
+        assert len(server.received) == len(replies)
+
+
+@BOTH
+def test_pinned_model_must_be_the_one_that_answers(provider: ProviderName) -> None:
+    pin = {"openai": "gpt-4o-2024-08-06", "anthropic": "claude-test-1-20990101"}[provider]
+    kind: type[OpenAIProvider | AnthropicProvider] = OpenAIProvider if provider == "openai" else AnthropicProvider
+    replies = [as_json(answer_of(provider, model=model)) for model in (pin, "another-2025-01-01", None)]
+    with wire_server(*replies) as server:
+        # What holds for the provider's own address, played by a server on this machine.
+        endpoint = Endpoint(f"{server.url}/v1", CANARY, "OPENAI_API_KEY", official=True, loopback=True)
+        client: Provider = kind(CandidateSpec(provider=provider, model=pin), endpoint)
+        assert client.complete(KEY, MESSAGES, (), Sampling()).model == pin
+        for _ in replies[1:]:
+            with pytest.raises(ProviderError) as caught:
+                client.complete(KEY, MESSAGES, (), Sampling())
+            assert caught.value.fault == "model_mismatch"
+        client.close()
+        if provider == "openai":
+            assert "max_completion_tokens" in server.received[0].body
+            assert "max_tokens" not in server.received[0].body
+
+
+def test_no_key_in_a_repr() -> None:
+    with wire_server(as_json(chat_answer())) as server:
+        client = opened(server, "openai")
+        assert CANARY not in repr(client)
+        assert CANARY not in repr(vars(client)["_faults"])
+        client.close()
+
+
+@BOTH
+def test_messages_are_one_printable_line(provider: ProviderName) -> None:
+    error = fault_of(as_json(error_body("a\n::error::b\x1b[31m\u202e" + "z" * 5000), 400), provider)
+    assert str(error).isprintable()
+    assert len(str(error)) < 700

@@ -1,0 +1,295 @@
+"""Both providers through their real SDKs over real HTTP: what is sent, and what is made of the answers."""
+
+import json
+from typing import Any
+
+import pytest
+
+from codegate.candidates import (
+    CandidateSpec,
+    Completion,
+    Message,
+    ProblemKey,
+    Provider,
+    ProviderName,
+    Sampling,
+    ToolCall,
+    ToolSpec,
+    open_provider,
+)
+from tests.candidates.conftest import CANARY
+from tests.candidates.wire_server import Received, WireServer, as_json, chat_answer, messages_answer, wire_server
+
+KEY = ProblemKey(problem="p", sample=0)
+TOOL = ToolSpec(
+    name="read_file",
+    description="Read.",
+    parameters={"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
+)
+CONVERSATION = (
+    Message(role="system", text="Be brief."),
+    Message(role="user", text="Mend it."),
+    Message(
+        role="assistant",
+        text="Reading.",
+        tool_calls=(
+            ToolCall(id="c1", name="read_file", arguments='{"path": "a"}'),
+            ToolCall(id="c2", name="read_file", arguments='{"path": '),
+        ),
+    ),
+    Message(role="tool", text="A", tool_call_id="c1"),
+    Message(role="tool", text="Error: B", tool_call_id="c2"),
+)
+
+
+def opened(server: WireServer, provider: ProviderName, **changes: Any) -> Provider:
+    base = server.url + ("/v1" if provider == "openai" else "")
+    spec = CandidateSpec.model_validate(
+        {"provider": provider, "model": "local-model", "base_url": base, "timeout_seconds": 20, **changes}
+    )
+    result = open_provider(spec)
+    assert result is not None
+    return result
+
+
+def ask(
+    server: WireServer,
+    provider: ProviderName,
+    messages: tuple[Message, ...] = (Message(role="user", text="?"),),
+    tools: tuple[ToolSpec, ...] = (),
+    sampling: Sampling | None = None,
+    **changes: Any,
+) -> Completion:
+    client = opened(server, provider, **changes)
+    try:
+        return client.complete(KEY, messages, tools, sampling or Sampling())
+    finally:
+        client.close()
+        client.close()
+
+
+def sent_key(request: Received) -> str:
+    """Return the key that came with a request, in the header that the SDK's version uses."""
+    (key,) = {request.headers[name] for name in ("authorization", "x-api-key") if name in request.headers}
+    return key.removeprefix("Bearer ")
+
+
+def test_chat_request() -> None:
+    with wire_server(as_json(chat_answer())) as server:
+        sampling = Sampling(temperature=0.5, top_p=0.9, max_output_tokens=77, seed=3)
+        ask(server, "openai", CONVERSATION, (TOOL,), sampling)
+        (request,) = server.received
+    assert request.path == "/v1/chat/completions"
+    assert request.headers["authorization"] == f"Bearer {CANARY}"
+    assert request.body["model"] == "local-model"
+    assert (request.body["temperature"], request.body["top_p"], request.body["seed"]) == (0.5, 0.9, 3)
+    assert request.body["max_tokens"] == 77
+    assert "max_completion_tokens" not in request.body
+    assert request.body["tools"] == [{"type": "function", "function": TOOL.model_dump()}]
+    assert [m["role"] for m in request.body["messages"]] == ["system", "user", "assistant", "tool", "tool"]
+    assert request.body["messages"][2]["tool_calls"][0] == {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "read_file", "arguments": '{"path": "a"}'},
+    }
+    assert request.body["messages"][3] == {"role": "tool", "tool_call_id": "c1", "content": "A"}
+
+
+def test_messages_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "another-secret-token")
+    with wire_server(as_json(messages_answer())) as server:
+        sampling = Sampling(temperature=0.5, top_p=0.9, max_output_tokens=77_000)
+        ask(server, "anthropic", CONVERSATION, (TOOL,), sampling)
+        (request,) = server.received
+    assert request.path == "/v1/messages"
+    assert sent_key(request) == CANARY
+    assert "another-secret-token" not in str(request.headers)
+    assert request.body["system"] == "Be brief."
+    assert (request.body["max_tokens"], request.body["temperature"]) == (77_000, 0.5)
+    assert request.body["tools"] == [{"name": "read_file", "description": "Read.", "input_schema": TOOL.parameters}]
+    roles = [(turn["role"], [block["type"] for block in turn["content"]]) for turn in request.body["messages"]]
+    assert roles == [
+        ("user", ["text"]),
+        ("assistant", ["text", "tool_use", "tool_use"]),
+        ("user", ["tool_result", "tool_result"]),
+    ]
+    uses = request.body["messages"][1]["content"][1:]
+    assert [use["input"] for use in uses] == [{"path": "a"}, {}]
+    assert request.body["messages"][2]["content"][1] == {
+        "type": "tool_result",
+        "tool_use_id": "c2",
+        "content": "Error: B",
+    }
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_key_goes_only_where_it_belongs(provider: ProviderName, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = chat_answer() if provider == "openai" else messages_answer()
+    with wire_server(as_json(answer)) as server, wire_server(as_json(answer)) as other:
+        # Neither the SDK's own variables nor a proxy may turn the call elsewhere.
+        monkeypatch.setenv("OPENAI_BASE_URL", other.url)
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", other.url)
+        monkeypatch.setenv("HTTP_PROXY", other.url)
+        monkeypatch.setenv("http_proxy", other.url)
+        monkeypatch.setenv("ALL_PROXY", other.url)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        monkeypatch.delenv("no_proxy", raising=False)
+        ask(server, provider)
+        assert (len(server.received), len(other.received)) == (1, 0)
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_named_key_and_no_key(provider: ProviderName, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = chat_answer() if provider == "openai" else messages_answer()
+    with wire_server(as_json(answer)) as server:
+        monkeypatch.setenv("TEAM_KEY", "team-secret-1")
+        ask(server, provider, api_key_env="TEAM_KEY")
+        monkeypatch.delenv("OPENAI_API_KEY")
+        monkeypatch.delenv("ANTHROPIC_API_KEY")
+        ask(server, provider)
+        assert [sent_key(request) for request in server.received] == ["team-secret-1", "none"]
+
+
+def test_chat_answer() -> None:
+    document = chat_answer(
+        usage={"prompt_tokens": 100, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 64}}
+    )
+    with wire_server(as_json(document)) as server:
+        done = ask(server, "openai")
+    assert (done.text, done.stop_reason, done.model, done.tool_calls) == ("Hello.", "stop", "local-model", ())
+    assert (done.usage.input_tokens, done.usage.output_tokens, done.usage.cached_tokens) == (100, 7, 64)
+    assert 0 < done.seconds < 20
+
+
+def test_messages_answer() -> None:
+    usage = {"input_tokens": 10, "output_tokens": 7, "cache_read_input_tokens": 60, "cache_creation_input_tokens": 30}
+    blocks = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "He"}, {"type": "text", "text": "y"}]
+    with wire_server(as_json(messages_answer(usage=usage, content=blocks))) as server:
+        done = ask(server, "anthropic")
+    assert (done.text, done.stop_reason, done.model) == ("Hey", "stop", "local-model")
+    assert (done.usage.input_tokens, done.usage.output_tokens, done.usage.cached_tokens) == (100, 7, 60)
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        (None, (None, None, None)),
+        ("many", (None, None, None)),
+        ({}, (None, None, None)),
+        ({"prompt_tokens": -5, "completion_tokens": 3}, (None, 3, None)),
+        ({"prompt_tokens": 1e30, "completion_tokens": 10**12}, (None, None, None)),
+        ({"prompt_tokens": True, "completion_tokens": "3"}, (None, None, None)),
+        (
+            {"prompt_tokens": 5, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 6}},
+            (5, 3, None),
+        ),
+    ],
+)
+def test_absurd_usage_is_unknown(usage: object, expected: tuple[int | None, ...]) -> None:
+    with wire_server(as_json(chat_answer(usage=usage))) as server:
+        done = ask(server, "openai").usage
+    assert (done.input_tokens, done.output_tokens, done.cached_tokens) == expected
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        (None, (None, None, None)),
+        ({"input_tokens": -1, "output_tokens": 2}, (None, 2, None)),
+        ({"input_tokens": 1, "output_tokens": 2, "cache_read_input_tokens": -3}, (None, 2, None)),
+        ({"input_tokens": 1, "output_tokens": 2, "cache_read_input_tokens": None}, (1, 2, 0)),
+    ],
+)
+def test_absurd_anthropic_usage_is_unknown(usage: object, expected: tuple[int | None, ...]) -> None:
+    with wire_server(as_json(messages_answer(usage=usage))) as server:
+        done = ask(server, "anthropic").usage
+    assert (done.input_tokens, done.output_tokens, done.cached_tokens) == expected
+
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "read_file", "arguments": '{"path": "a"}'}}
+
+
+@pytest.mark.parametrize(
+    ("choice", "message", "stop"),
+    [
+        ({"finish_reason": "length"}, {}, "length"),
+        ({"finish_reason": "content_filter"}, {"content": None}, "content_filter"),
+        ({"finish_reason": "stop"}, {"content": None, "refusal": "No."}, "refusal"),
+        ({"finish_reason": "tool_calls"}, {"content": None, "tool_calls": [CALL]}, "tool_calls"),
+        ({"finish_reason": "stop"}, {"tool_calls": [CALL]}, "tool_calls"),
+        ({"finish_reason": "length"}, {"tool_calls": [CALL]}, "length"),
+        ({"finish_reason": None}, {}, "stop"),
+        ({"finish_reason": "stop"}, {"content": None}, "stop"),
+    ],
+)
+def test_chat_stop_reasons(choice: dict[str, Any], message: dict[str, Any], stop: str) -> None:
+    with wire_server(as_json(chat_answer(choice=choice | {"message": {"role": "assistant", **message}}))) as server:
+        assert ask(server, "openai").stop_reason == stop
+
+
+@pytest.mark.parametrize(
+    ("reason", "stop"),
+    [
+        ("end_turn", "stop"),
+        ("stop_sequence", "stop"),
+        ("max_tokens", "length"),
+        ("model_context_window_exceeded", "length"),
+        ("refusal", "refusal"),
+        ("tool_use", "tool_calls"),
+    ],
+)
+def test_messages_stop_reasons(reason: str, stop: str) -> None:
+    content = [{"type": "tool_use", "id": "t1", "name": "read_file", "input": {"path": "a"}}]
+    changes: dict[str, Any] = {"content": content} if reason == "tool_use" else {}
+    with wire_server(as_json(messages_answer(stop_reason=reason, **changes))) as server:
+        done = ask(server, "anthropic")
+    assert done.stop_reason == stop
+    if changes:
+        assert done.tool_calls == (ToolCall(id="t1", name="read_file", arguments='{"path": "a"}'),)
+
+
+def test_odd_tool_calls_become_calls_that_can_be_answered() -> None:
+    calls = [
+        {"function": {"name": "read_file", "arguments": None}},
+        {"id": "x", "function": {"name": "read_file", "arguments": {"path": "a"}}},
+        {"id": "x", "function": {"name": None, "arguments": "{"}},
+        {"id": 7, "function": {}},
+        {"id": "y", "function": None},
+        "nonsense",
+        None,
+    ]
+    with wire_server(as_json(chat_answer(message={"tool_calls": calls}))) as server:
+        done = ask(server, "openai")
+    assert len({call.id for call in done.tool_calls}) == len(done.tool_calls) == 4
+    assert [call.arguments for call in done.tool_calls] == ["{}", '{"path": "a"}', "{", "{}"]
+    assert done.stop_reason == "tool_calls"
+
+
+def test_text_no_encoding_can_carry_is_replaced() -> None:
+    body = json.dumps(chat_answer(message={"content": "a\ud800b\0c\U0001f600"})).encode()
+    with wire_server(as_json(json.loads(body))) as server:
+        server.replies[0].body = body
+        text = ask(server, "openai").text
+    assert text == "a�b\0c\U0001f600"
+    text.encode()
+
+
+def test_key_echoed_in_an_answer_does_not_reach_the_transcript() -> None:
+    calls = [{"id": "c1", "function": {"name": "f", "arguments": f'"{CANARY}"'}}]
+    document = chat_answer(message={"content": f"your key is {CANARY}", "tool_calls": calls}, model=CANARY)
+    with wire_server(as_json(document)) as server:
+        done = ask(server, "openai")
+    assert CANARY not in done.model_dump_json()
+
+
+def test_one_client_serves_many_threads() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with wire_server(as_json(chat_answer())) as server:
+        client = opened(server, "openai")
+        message = (Message(role="user", text="?"),)
+        with ThreadPoolExecutor(8) as pool:
+            done = list(pool.map(lambda _: client.complete(KEY, message, (), Sampling()).text, range(24)))
+        client.close()
+        assert done == ["Hello."] * 24
+        assert len(server.received) == 24

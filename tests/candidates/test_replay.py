@@ -1,0 +1,149 @@
+import contextlib
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from codegate.candidates import (
+    CandidateSpec,
+    Completion,
+    Message,
+    ProblemKey,
+    ProviderError,
+    ReplayProvider,
+    Sampling,
+    ToolCall,
+    Usage,
+    open_provider,
+    parse_candidate,
+    transcript_header,
+    transcript_line,
+)
+from codegate.errors import UsageError
+
+HEADER = {"schema": "codegate.transcripts/1", "label": "handwritten", "model": "pinned-2025-06-01", "note": "by hand"}
+USER = Message(role="user", text="?")
+DONE = Message(role="assistant", text="!")
+
+
+def written(tmp_path: Path, *lines: object) -> Path:
+    path = tmp_path / "transcripts.jsonl"
+    path.write_bytes(b"\n".join(line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines))
+    return path
+
+
+def ask(provider: ReplayProvider, problem: str, sample: int = 0, turns: int = 0) -> Completion:
+    messages = (USER, *([DONE] * turns))
+    return provider.complete(ProblemKey(problem=problem, sample=sample), messages, (), Sampling())
+
+
+def test_answers_follow_from_the_messages(tmp_path: Path) -> None:
+    call = {"id": "c1", "name": "read_file", "arguments": "{}"}
+    usage = {"input_tokens": 1, "output_tokens": 2}
+    path = written(
+        tmp_path,
+        HEADER,
+        b"",
+        {
+            "problem": "p",
+            "sample": 0,
+            "responses": [{"text": "a", "tool_calls": [call]}, {"text": "b", "usage": usage}],
+        },
+        {"problem": "p", "sample": 1, "responses": [{"text": "c", "stop_reason": "length", "seconds": 1.5}]},
+    )
+    provider = open_provider(CandidateSpec(provider="replay", model="transcripts.jsonl"), tmp_path)
+    assert isinstance(provider, ReplayProvider)
+    assert (provider.label, provider.model) == ("handwritten", "pinned-2025-06-01")
+    assert path.exists()
+    first = ask(provider, "p")
+    assert (first.text, first.stop_reason, first.model) == ("a", "tool_calls", "pinned-2025-06-01")
+    assert first.tool_calls == (ToolCall(id="c1", name="read_file", arguments="{}"),)
+    assert first.usage == Usage()
+    second = ask(provider, "p", turns=1)
+    assert (second.text, second.stop_reason, second.usage.output_tokens) == ("b", "stop", 2)
+    third = ask(provider, "p", sample=1)
+    assert (third.text, third.stop_reason, third.seconds) == ("c", "length", 1.5)
+    assert ask(provider, "p", sample=7).text == "a"
+    assert ask(provider, "p").text == "a"
+    with ThreadPoolExecutor(4) as pool:
+        texts = list(pool.map(lambda n: ask(provider, "p", turns=n % 2).text, range(40)))
+    assert texts == ["a", "b"] * 20
+
+
+def test_what_was_not_recorded_is_not_found(tmp_path: Path) -> None:
+    provider = ReplayProvider(written(tmp_path, HEADER, {"problem": "p", "responses": [{"text": "a"}]}))
+    with pytest.raises(ProviderError, match=r"transcripts\.jsonl has no transcript for problem q, sample 2") as caught:
+        ask(provider, "q", sample=2)
+    assert caught.value.fault == "not_found"
+    with pytest.raises(ProviderError, match="ends after 1 responses") as caught:
+        ask(provider, "p", turns=1)
+    assert caught.value.fault == "not_found"
+
+
+@pytest.mark.parametrize(
+    ("lines", "place"),
+    [
+        ((), "is empty"),
+        (({"problem": "p", "responses": [{}]},), "line 1"),
+        (({**HEADER, "schema": "codegate.transcripts/2"},), "line 1: schema"),
+        (({**HEADER, "label": "measured"},), "line 1: label"),
+        (({**HEADER, "extra": 1},), "line 1: extra"),
+        ((HEADER, {"problem": "p", "responses": []}), "line 2: responses"),
+        ((HEADER, {"problem": "p", "sample": "0", "responses": [{}]}), "line 2: sample"),
+        ((HEADER, {"problem": "p", "sample": -1, "responses": [{}]}), "line 2: sample"),
+        ((HEADER, b"", {"problem": "p", "responses": [{"text": 1}]}), "line 3: responses.0.text"),
+        ((HEADER, {"problem": "p", "responses": [{"stop_reason": "done"}]}), "line 2: responses.0.stop_reason"),
+        ((HEADER, {"problem": "p", "responses": [{"usage": {"input_tokens": -5}}]}), "line 2: responses.0.usage"),
+        ((HEADER, {"problem": "p", "responses": [{"seconds": -1}]}), "line 2: responses.0.seconds"),
+        ((HEADER, b'{"problem": "p", "responses": [{"text": "\xff"}]}'), "line 2"),
+        ((HEADER, b'{"problem": '), "line 2"),
+        ((HEADER, b"[" * 100_000), "line 2"),
+        ((HEADER, *[{"problem": "p", "responses": [{}]}] * 2), "line 3: problem p sample 0 was on line 2"),
+        ((HEADER, b"x" * ((8 << 20) + 1)), "line 2 is longer"),
+    ],
+)
+def test_broken_file_names_file_and_line(tmp_path: Path, lines: tuple[object, ...], place: str) -> None:
+    path = written(tmp_path, *lines)
+    with pytest.raises(UsageError) as caught:
+        ReplayProvider(path)
+    assert str(path) in str(caught.value)
+    assert place in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["missing.jsonl", ".", "a\0b", "x" * 5000])
+def test_file_that_cannot_be_read(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError):
+        ReplayProvider(tmp_path / name)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(data=st.binary(max_size=300), header=st.booleans())
+def test_any_bytes_are_a_file_or_a_usage_error(tmp_path: Path, data: bytes, header: bool) -> None:
+    path = written(tmp_path, *([HEADER] if header else []), data)
+    with contextlib.suppress(UsageError):
+        ReplayProvider(path)
+
+
+def test_recorded_conversation_replays(tmp_path: Path) -> None:
+    call = ToolCall(id="c1", name="write_file", arguments='{"path": "é"}')
+    messages = (
+        Message(role="system", text="s"),
+        USER,
+        Message(role="assistant", text="ich", tool_calls=(call,)),
+        Message(role="tool", text="ok", tool_call_id="c1"),
+        Message(role="assistant", text="done\n"),
+    )
+    usage = Usage(input_tokens=10, output_tokens=4, cached_tokens=None)
+    key = ProblemKey(problem="p", sample=3)
+    line = transcript_line(key, messages, usage=usage, seconds=2.0, stop="length")
+    provider = ReplayProvider(written(tmp_path, transcript_header("recorded", "gpt-4o-2024-08-06", "a run"), line))
+    first, second = ask(provider, "p", 3), ask(provider, "p", 3, turns=1)
+    assert (first.text, first.tool_calls, first.stop_reason) == ("ich", (call,), "tool_calls")
+    assert (second.text, second.stop_reason) == ("done\n", "length")
+    assert first.usage + second.usage == usage
+    assert first.seconds + second.seconds == 2.0
+    assert second.model == "gpt-4o-2024-08-06"
+    assert parse_candidate("replay:transcripts.jsonl").model == "transcripts.jsonl"

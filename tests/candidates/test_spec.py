@@ -1,0 +1,182 @@
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codegate.candidates import CandidateSpec, Completion, ProviderError, check_answered, check_snapshot, open_provider
+from codegate.candidates import parse_candidate as parse
+from codegate.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("text", "provider", "model", "base_url"),
+    [
+        ("openai:gpt-5-2025-08-07", "openai", "gpt-5-2025-08-07", None),
+        ("openai:my-model@http://127.0.0.1:8080/v1", "openai", "my-model", "http://127.0.0.1:8080/v1"),
+        ("openai:llama3:8b@http://localhost:11434/v1", "openai", "llama3:8b", "http://localhost:11434/v1"),
+        ("openai:qwen/coder@http://[::1]:1234/v1", "openai", "qwen/coder", "http://[::1]:1234/v1"),
+        ("anthropic:claude-3-5-sonnet@20240620", "anthropic", "claude-3-5-sonnet@20240620", None),
+        ("openai:m@https://gateway.example.com/v1", "openai", "m", "https://gateway.example.com/v1"),
+        ("replay:runs/a@b:c.jsonl", "replay", "runs/a@b:c.jsonl", None),
+        ("reference", "reference", "", None),
+        ("empty", "empty", "", None),
+    ],
+)
+def test_short_form(text: str, provider: str, model: str, base_url: str | None) -> None:
+    spec = parse(text)
+    assert (spec.provider, spec.model, spec.base_url) == (provider, model, base_url)
+    assert parse(spec.label) == spec
+
+
+@pytest.mark.parametrize("text", ["", "gpt-4o", "cohere:command", "OPENAI:x"])
+def test_unknown_provider_lists_the_known(text: str) -> None:
+    with pytest.raises(UsageError, match="openai, anthropic, replay, reference, empty"):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["openai", "openai:", "openai:@http://localhost/v1", "openai:a b", "replay:", "reference:x", "empty:x"]
+)
+def test_malformed_short_form(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse(text)
+
+
+@given(st.text())
+def test_any_text_is_a_spec_or_a_usage_error(text: str) -> None:
+    for candidate in (text, f"openai:{text}", f"openai:m@https://{text}", f"openai:m@http://{text}"):
+        with contextlib.suppress(UsageError):
+            parse(candidate)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://evil.example/v1",
+        "http://169.254.169.254/latest",
+        "https://169.254.169.254/latest",
+        "https://[fe80::1]/v1",
+        "https://[::ffff:169.254.169.254]/",
+        "https://0.0.0.0/v1",
+        "file:///etc/passwd",
+        "ftp://127.0.0.1/",
+        "https://api.openai.com@evil.example/v1",
+        "https://user:hunter2hunter2@gateway.example/v1",
+        "http://localhost@evil.example/",
+        "http://localhost.evil.example/",
+        "http://127.0.0.1.evil.example/",
+        "http://127.1/v1",
+        "http://2130706433/v1",
+        "http://0x7f000001/v1",
+        "https://host/v1?key=1",
+        "https://host/v1#x",
+        "https://host:99999/v1",
+        "https://host:0/v1",
+        "https://host\\@evil/",
+        "https://ho\tst/",
+        "https:///v1",
+        "HTTPS://host/v1",
+        "http://host.docker.internal:8080/v1",
+    ],
+)
+def test_base_url_that_is_not_allowed(url: str) -> None:
+    with pytest.raises(UsageError, match="base URL") as caught:
+        parse(f"openai:m@{url}")
+    assert "hunter2" not in str(caught.value)
+    spec = CandidateSpec(provider="openai", model="m", base_url=url)
+    with pytest.raises(UsageError, match="base URL"):
+        open_provider(spec)
+
+
+PINNED = [
+    "openai:gpt-4o-2024-08-06",
+    "openai:gpt-5-2025-08-07",
+    "openai:gpt-4o-mini-2024-07-18",
+    "openai:gpt-4-0613",
+    "openai:gpt-3.5-turbo-0125",
+    "openai:gpt-4-1106-preview",
+    "openai:ft:gpt-4o-2024-08-06:org::abc",
+    "anthropic:claude-sonnet-4-20250514",
+    "anthropic:claude-3-5-sonnet@20240620",
+    "anthropic:claude-opus-4-6",
+    "anthropic:claude-opus-5",
+    "openai:any-name@http://127.0.0.1:1/v1",
+    "openai:gpt-4o@https://gateway.example.com/v1",
+    "replay:x.jsonl",
+    "reference",
+    "empty",
+]
+FLOATING = [
+    "openai:gpt-4o",
+    "openai:gpt-5",
+    "openai:o3",
+    "openai:chatgpt-4o-latest",
+    "openai:gpt-4o-2024-13-45",
+    "openai:gpt-4-9999",
+    "openai:gpt-4o-20240806-latest",
+    "openai:gpt-4o-latest@http://127.0.0.1:1/v1",
+    "openai:llama3:latest@http://127.0.0.1:1/v1",
+    "anthropic:claude-sonnet-4",
+    "anthropic:claude-sonnet-4-5",
+    "anthropic:claude-3-5-sonnet-latest",
+    "anthropic:claude-mythos-preview",
+    "anthropic:claude-instant",
+    "anthropic:sonnet",
+]
+
+
+@pytest.mark.parametrize("text", PINNED)
+def test_pinned_snapshots_are_accepted(text: str) -> None:
+    check_snapshot(parse(text))
+
+
+@pytest.mark.parametrize("text", FLOATING)
+def test_floating_aliases_are_refused_by_name(text: str) -> None:
+    spec = parse(text)
+    with pytest.raises(UsageError, match="floating alias") as caught:
+        check_snapshot(spec)
+    assert spec.model in str(caught.value)
+    if spec.base_url is None:
+        assert "dated form, for example" in str(caught.value)
+    with pytest.raises(UsageError, match="floating alias"):
+        open_provider(spec)
+
+
+def test_another_model_that_answers_is_a_fault() -> None:
+    spec = parse("openai:gpt-4o-2024-08-06")
+    check_answered(spec, Completion(text="", model="gpt-4o-2024-08-06"))
+    for model in ("gpt-4o-2024-11-20", None):
+        with pytest.raises(ProviderError) as caught:
+            check_answered(spec, Completion(text="", model=model))
+        assert caught.value.fault == "model_mismatch"
+    check_answered(parse("openai:m@http://127.0.0.1:1/v1"), Completion(text="", model="other"))
+
+
+def test_identity_leaves_out_what_cannot_change_an_answer() -> None:
+    spec = parse("openai:gpt-4o-2024-08-06")
+    same = spec.model_copy(update={"name": "A", "api_key_env": "OTHER", "timeout_seconds": 5.0})
+    assert same.key() == spec.key()
+    assert spec.model_copy(update={"max_iterations": 6}).key() != spec.key()
+
+
+def test_missing_key_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(UsageError, match="OPENAI_API_KEY is not set"):
+        open_provider(parse("openai:gpt-4o-2024-08-06"))
+    with pytest.raises(UsageError, match="TEAM_KEY"):
+        open_provider(parse("openai:gpt-4o-2024-08-06").model_copy(update={"api_key_env": "TEAM_KEY"}))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "line\nbreak")
+    with pytest.raises(UsageError, match="ANTHROPIC_API_KEY") as caught:
+        open_provider(parse("anthropic:claude-sonnet-4-20250514"))
+    assert "break" not in str(caught.value).replace("a line break", "")
+
+
+def test_options_that_a_provider_does_not_have() -> None:
+    with pytest.raises(UsageError, match="takes no base URL"):
+        open_provider(CandidateSpec(provider="replay", model="x", base_url="http://localhost/v1"))
+    seeded = parse("anthropic:claude-sonnet-4-20250514")
+    seeded = seeded.model_copy(update={"sampling": seeded.sampling.model_copy(update={"seed": 1})})
+    with pytest.raises(UsageError, match="no seed"):
+        open_provider(seeded)
+    assert open_provider(parse("reference")) is None

@@ -1,0 +1,92 @@
+"""A small repository with a bug, and candidates that work on it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from codegate.candidates import CandidateSpec, ReplayProvider, SolverName
+from codegate.durable import sha256
+from codegate.suite import (
+    Base,
+    EnvironmentManifest,
+    Problem,
+    ProblemManifest,
+    Provenance,
+    Statement,
+    TestSets,
+    Tree,
+    TreeFile,
+    make_problem,
+)
+
+BUGGY = "def half(n):\n    return n // 3\n"
+FIXED = "def half(n):\n    return n // 2\n"
+STATEMENT = "half() returns a third of its argument.\n"
+
+
+def tree(**files: str) -> Tree:
+    return Tree({path: TreeFile(text.encode()) for path, text in files.items()})
+
+
+def small_tree() -> Tree:
+    return Tree(
+        {
+            "src/pkg/__init__.py": TreeFile(b""),
+            "src/pkg/maths.py": TreeFile(BUGGY.encode()),
+            "src/pkg/run.py": TreeFile(b"#!/usr/bin/env python\nprint(1)\n", "100755"),
+            "src/pkg/dos.py": TreeFile(b"a = 1\r\nb = 2\r\n"),
+            "src/pkg/latin.py": TreeFile(b"name = '\xe9'\n"),
+            "src/pkg/link.py": TreeFile(b"../../../../etc/passwd", "120000"),
+            "src/out": TreeFile(b"/etc", "120000"),
+            "tests/test_maths.py": TreeFile(
+                b"from pkg.maths import half\n\n\ndef test_zero():\n    assert half(0) == 0\n"
+            ),
+            "tests/conftest.py": TreeFile(b""),
+            "pyproject.toml": TreeFile(b"[project]\nname = 'pkg'\n"),
+            "README.md": TreeFile(b"# pkg\n"),
+        }
+    )
+
+
+def small_problem(fix: str = FIXED) -> Problem:
+    environment = EnvironmentManifest(
+        id="py311",
+        python="3.11",
+        lock="environments/py311/requirements.lock",
+        lock_sha256=sha256(b""),
+        rung="minimal",
+    )
+    manifest = ProblemManifest(
+        id="small-1",
+        base=Base(folder="base"),
+        environment="py311",
+        test_files=("tests/test_hidden.py",),
+        public_tests=("tests/test_maths.py",),
+        statement=Statement(mode="handwritten", sha256=sha256(STATEMENT.encode())),
+        provenance=Provenance(kind="handwritten"),
+    )
+    return make_problem(
+        manifest,
+        STATEMENT,
+        TestSets(FAIL_TO_PASS=("tests/test_hidden.py::test_half",)),
+        {"tests/test_hidden.py": TreeFile(b"SECRET = 'hidden-test-text'\n")},
+        {"src/pkg/maths.py": TreeFile(fix.encode())},
+        environment,
+    )
+
+
+def call(name: str, number: int = 0, **arguments: Any) -> dict[str, str]:
+    return {"id": f"c{number}", "name": name, "arguments": json.dumps(arguments)}
+
+
+def replayed(folder: Path, *responses: dict[str, Any]) -> ReplayProvider:
+    """Return a provider that gives these answers to the small problem."""
+    header = {"schema": "codegate.transcripts/1", "label": "handwritten", "model": "by-hand-1"}
+    line = {"problem": "small-1", "responses": list(responses)}
+    path = folder / "transcripts.jsonl"
+    path.write_text(f"{json.dumps(header)}\n{json.dumps(line)}\n")
+    return ReplayProvider(path)
+
+
+def replay_candidate(solver: SolverName = "single_shot", max_iterations: int = 5) -> CandidateSpec:
+    return CandidateSpec(provider="replay", model="transcripts.jsonl", solver=solver, max_iterations=max_iterations)
