@@ -112,7 +112,7 @@ def pin(samples: CandidateSamples, *, run: str, suite_digest: str, created: date
         created: time of the pinning; now if None.
 
     Raises:
-        UsageError: the run is incomplete or empty, or the samples contradict themselves.
+        UsageError: the run is incomplete, empty or not Unicode, or the samples contradict themselves.
     """
     check_samples(samples, "baseline")
     missing = missing_samples(samples)
@@ -133,7 +133,15 @@ def pin(samples: CandidateSamples, *, run: str, suite_digest: str, created: date
         samples=samples,
         digest="0" * 64,
     )
-    return unsigned.model_copy(update={"digest": unsigned.computed_digest()})
+    baseline = unsigned.model_copy(update={"digest": unsigned.computed_digest()})
+    try:
+        _encode(baseline)
+    except UnicodeEncodeError:
+        raise UsageError(
+            f"run {run!r} holds text that is not Unicode (half a surrogate pair), so it cannot be pinned.",
+            "Look for it in the candidate's name and the problems' ids.",
+        ) from None
+    return baseline
 
 
 def write_baseline(path: Path, baseline: Baseline) -> None:

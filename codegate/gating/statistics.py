@@ -153,8 +153,9 @@ def paired(pairs: Sequence[Pair], *, alpha: float, margin: float) -> PairedResul
     null_variance = max(variance, square + max(difference + margin, 0.0) / 2.0 - margin * margin)
 
     p_regression = _p_regression(difference, variance, n, sum(d != 0.0 for d in differences))
+    # never 0: without spread and floor all d are the same of -1, 0 and 1, and the constraint is above 0 there
     null_error = math.sqrt(null_variance / (n - 1))
-    p_noninferior = student.sf((difference + margin) / null_error, n - 1) if null_error > 0.0 else 1.0
+    p_noninferior = student.sf((difference + margin) / null_error, n - 1)
 
     width = student.quantile(1.0 - alpha, n - 1)
     below = width * null_error

@@ -3,7 +3,6 @@
 import csv
 import io
 
-from codegate.reporting.plain import one_line
 from codegate.reporting.view import AttemptView, ReportView
 
 COLUMNS = (
@@ -32,8 +31,11 @@ _FORMULA_STARTS = tuple("=+-@|%\t\r\uff1d\uff0b\uff0d\uff20")
 
 
 def _text(value: str | None) -> str:
-    """Return text that no spreadsheet takes for a formula: a leading apostrophe makes it text (OWASP)."""
-    line = one_line(value or "", 1000)
+    """Return text that no spreadsheet takes for a formula: a leading apostrophe makes it text (OWASP).
+
+    The view's short texts already are single lines without control characters.
+    """
+    line = value or ""
     return f"'{line}" if line.startswith(_FORMULA_STARTS) else line
 
 

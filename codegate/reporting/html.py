@@ -6,15 +6,19 @@ that even text which got past the escaping could neither run nor load anything.
 """
 
 import base64
+import functools
 import hashlib
 import re
 from dataclasses import dataclass
 from importlib import resources
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from codegate.gating import Verdict
 from codegate.reporting import figures
 from codegate.reporting.view import Cell, ReportView
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 DiffLineKind = Literal["add", "del", "hunk", "file", "same"]
 
@@ -92,11 +96,16 @@ def _policy(style: str, script: str) -> str:
     )
 
 
-def render_html(view: ReportView) -> str:
-    """Return the report as one self-contained HTML page; equal views give equal bytes."""
+@functools.cache
+def _template() -> "Template":
+    """Return the compiled page: everything but the view is the same for every report."""
     from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - only this format needs it
     from markupsafe import Markup  # noqa: PLC0415
 
+    style, script = _asset("report.css"), _asset("report.js")
+    if re.search(r"</(style|script)|<!--", style + script, re.IGNORECASE):
+        message = "report.css or report.js would end its own element"
+        raise ValueError(message)
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, auto_reload=False
     )
@@ -108,14 +117,13 @@ def render_html(view: ReportView) -> str:
         interval_plot=interval_plot,
         row_tags=row_tags,
         plot_width=PLOT_WIDTH,
-    )
-    style, script = _asset("report.css"), _asset("report.js")
-    if re.search(r"</(style|script)|<!--", style + script, re.IGNORECASE):
-        message = "report.css or report.js would end its own element"
-        raise ValueError(message)
-    return environment.from_string(_asset("report.html.j2")).render(
-        view=view,
         style=Markup(style),  # noqa: S704 - our own file, checked above
         script=Markup(script),  # noqa: S704 - our own file, checked above
         policy=_policy(style, script),
     )
+    return environment.from_string(_asset("report.html.j2"))
+
+
+def render_html(view: ReportView) -> str:
+    """Return the report as one self-contained HTML page; equal views give equal bytes."""
+    return _template().render(view=view)

@@ -1,0 +1,35 @@
+"""Builders of samples for the gating tests."""
+
+from codegate.gating import CandidateSamples, Sample
+
+CONDITIONS = {"suite": "s" * 64, "prompt": "1", "solver": "single_shot"}
+
+
+def side(
+    results: dict[str, list[bool | None]], *, label: str = "x", conditions: dict[str, str] | None = None
+) -> CandidateSamples:
+    """Return samples of a candidate from passed / failed / infrastructure per problem."""
+    return CandidateSamples(
+        candidate=f"key-{label}",
+        label=label,
+        model=f"model-{label}",
+        conditions=CONDITIONS if conditions is None else conditions,
+        problem_digests={problem: f"digest of {problem}" for problem in results},
+        samples={
+            problem: tuple(
+                Sample(
+                    index=index,
+                    passed=passed,
+                    score=None if passed is None else 100.0 * passed,
+                    failure="provider.timeout" if passed is None else None if passed else "logic_error",
+                )
+                for index, passed in enumerate(entries)
+            )
+            for problem, entries in results.items()
+        },
+    )
+
+
+def uniform(n: int, passed: int, k: int = 1) -> dict[str, list[bool | None]]:
+    """Return ``n`` problems with ``k`` samples each, of which the first ``passed`` problems pass throughout."""
+    return {f"p{i:03}": [i < passed] * k for i in range(n)}

@@ -1,0 +1,300 @@
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from codegate.errors import ExitCode, UsageError
+from codegate.gating import CandidateSamples, GatePolicy, Sample, compare
+from tests.gating.sampling import CONDITIONS, side, uniform
+
+POLICY = GatePolicy()
+
+
+@st.composite
+def sides(draw: st.DrawFn) -> tuple[CandidateSamples, CandidateSamples]:
+    n = draw(st.integers(0, 40))
+    entry = st.lists(st.sampled_from([True, True, False, False, None]), min_size=0, max_size=4)
+    names = [f"p{i}" for i in range(n)]
+    return side({p: draw(entry) for p in names}, label="old"), side({p: draw(entry) for p in names}, label="new")
+
+
+policies = st.builds(
+    GatePolicy,
+    alpha=st.sampled_from([0.01, 0.05, 0.1]),
+    margin=st.sampled_from([0.05, 0.1, 0.25]),
+    min_problems=st.sampled_from([2, 8, 16]),
+    max_missing=st.sampled_from([0.0, 0.05, 0.5]),
+)
+
+
+@given(sides(), policies)
+def test_a_verdict_never_contradicts_its_evidence(
+    both: tuple[CandidateSamples, CandidateSamples], policy: GatePolicy
+) -> None:
+    verdict = compare(*both, policy)
+    assert verdict.reason.endswith(".")
+    assert "\n" not in verdict.reason
+    assert verdict.problems + len(verdict.excluded) == len(both[0].problem_digests)
+    if verdict.kind in {"incomparable", "infrastructure"}:
+        assert (verdict.p_regression, verdict.interval, verdict.difference) == (None, None, None)
+        return
+    if verdict.interval is None:
+        assert verdict.kind == "inconclusive"
+        assert verdict.problems < 2
+        return
+    assert verdict.p_noninferior is not None
+    assert verdict.p_regression is not None
+    low, high = verdict.interval
+    if verdict.kind == "pass":
+        assert low > -policy.margin
+        assert verdict.p_noninferior < policy.alpha
+        assert verdict.problems >= policy.min_problems
+        assert not verdict.advisory
+        assert verdict.baseline_rate is not None
+        assert verdict.baseline_rate >= 2 * policy.margin
+    if verdict.kind == "regressed":
+        assert high < 0
+        assert verdict.p_regression < policy.alpha
+    if verdict.kind == "inconclusive":
+        assert high >= 0
+
+
+@settings(max_examples=50)
+@given(sides(), st.randoms(use_true_random=False))
+def test_the_order_of_problems_does_not_matter(
+    both: tuple[CandidateSamples, CandidateSamples], shuffler: random.Random
+) -> None:
+    def shuffled(samples: CandidateSamples) -> CandidateSamples:
+        names = list(samples.samples)
+        shuffler.shuffle(names)
+        return samples.model_copy(
+            update={
+                "samples": {name: samples.samples[name] for name in names},
+                "problem_digests": {name: samples.problem_digests[name] for name in reversed(names)},
+            }
+        )
+
+    assert compare(shuffled(both[0]), shuffled(both[1]), POLICY) == compare(*both, POLICY)
+
+
+@settings(max_examples=50)
+@given(sides())
+def test_swapping_the_sides_swaps_the_lists(both: tuple[CandidateSamples, CandidateSamples]) -> None:
+    here, there = compare(*both, POLICY), compare(both[1], both[0], POLICY)
+    assert [f.problem for f in here.regressions] == [f.problem for f in there.improvements]
+    assert [f.problem for f in here.improvements] == [f.problem for f in there.regressions]
+    if here.difference is not None:
+        assert there.difference == -here.difference
+
+
+def test_agreement_passes_with_the_numbers_in_the_reason() -> None:
+    verdict = compare(side(uniform(24, 20), label="old"), side(uniform(24, 20), label="new"), POLICY)
+    assert verdict.kind == "pass"
+    assert verdict.exit_code == ExitCode.PASS
+    assert verdict.reason == (
+        "Candidate 83.3% vs baseline 83.3% on 24 problems: +0.0 pp (90% interval -7.1..+7.1): a drop of 10 pp or "
+        "more is ruled out (p=.012)."
+    )
+    assert (verdict.label, verdict.baseline_label, verdict.candidate) == ("new", "old", "key-new")
+
+
+def test_a_plain_drop_is_regressed_and_lists_what_was_lost() -> None:
+    verdict = compare(side(uniform(24, 20)), side(uniform(24, 8)), POLICY)
+    assert verdict.kind == "regressed"
+    assert verdict.exit_code == ExitCode.REGRESSED
+    assert [flip.problem for flip in verdict.regressions] == [f"p{i:03}" for i in range(8, 20)]
+    assert {flip.candidate_failure for flip in verdict.regressions} == {"logic_error"}
+    assert verdict.improvements == ()
+    assert "on 24 problems: -50.0 pp" in verdict.reason
+    assert "the candidate is worse (p<.001), and a drop of 10 pp or more is not ruled out" in verdict.reason
+
+
+def test_a_real_drop_inside_the_tolerance_passes_and_says_so() -> None:
+    before = uniform(200, 200, 10)
+    after = uniform(200, 200, 10)
+    for i in range(0, 200, 2):
+        after[f"p{i:03}"][9] = False
+    verdict = compare(side(before), side(after), POLICY)
+    assert verdict.kind == "pass"
+    assert "the smaller drop is real but tolerated (p<.001)" in verdict.reason
+
+
+def test_too_little_evidence_is_inconclusive_and_says_what_would_help() -> None:
+    before, after = uniform(30, 20), uniform(30, 20)
+    for i in (1, 2, 3, 4):
+        after[f"p{i:03}"] = [False]
+    for i in (21, 22, 23):
+        after[f"p{i:03}"] = [True]
+    verdict = compare(side(before), side(after), POLICY)
+    assert verdict.kind == "inconclusive"
+    assert verdict.exit_code == ExitCode.INCONCLUSIVE
+    assert "neither a drop (p=" in verdict.reason
+    assert "with about " in verdict.reason
+
+
+def test_below_the_minimum_there_is_no_pass() -> None:
+    policy = GatePolicy(margin=0.25)
+    verdict = compare(side(uniform(15, 15)), side(uniform(15, 15)), policy)
+    assert verdict.p_noninferior is not None
+    assert verdict.p_noninferior < policy.alpha  # enough for a pass, were there 16
+    assert (verdict.kind, verdict.advisory) == ("inconclusive", True)
+    assert "at least 16 are needed" in verdict.reason
+    assert compare(side(uniform(16, 16)), side(uniform(16, 16)), policy).kind == "pass"
+
+
+def test_below_the_minimum_there_may_be_a_regression() -> None:
+    verdict = compare(side(uniform(10, 10)), side(uniform(10, 1)), POLICY)
+    assert (verdict.kind, verdict.advisory) == ("regressed", True)
+
+
+@pytest.mark.parametrize("solved", [0, 6])
+def test_without_headroom_there_is_no_pass(solved: int) -> None:
+    verdict = compare(side(uniform(60, solved)), side(uniform(60, solved)), POLICY)
+    assert verdict.kind == "inconclusive"
+    assert "solves too little" in verdict.reason
+
+
+def test_without_headroom_a_collapse_is_still_regressed() -> None:
+    assert compare(side(uniform(60, 11)), side(uniform(60, 0)), POLICY).kind == "regressed"
+
+
+def test_infrastructure_counts_on_neither_side() -> None:
+    before, after = uniform(40, 30), uniform(40, 30)
+    after["p000"] = [None]
+    after["p001"] = [None, True]
+    verdict = compare(side(before), side(after), POLICY)
+    assert verdict.kind == "pass"
+    assert verdict.problems == 39
+    assert verdict.difference == 0.0
+    assert [(e.problem, e.side, e.reason) for e in verdict.excluded] == [
+        ("p000", "candidate", "no counted sample: provider.timeout")
+    ]
+    assert "Left out for infrastructure faults: 1 of 40 problems." in verdict.reason
+
+
+def test_too_much_infrastructure_decides_nothing() -> None:
+    before, after = uniform(40, 30), uniform(40, 30)
+    for i in (0, 1, 2):
+        after[f"p{i:03}"] = [None]
+    verdict = compare(side(before), side(after), POLICY)
+    assert verdict.kind == "infrastructure"
+    assert verdict.exit_code == ExitCode.INFRASTRUCTURE
+    assert len(verdict.excluded) == 3
+    assert compare(side(before), side(after), GatePolicy(max_missing=0.1)).kind == "pass"
+
+
+@pytest.mark.parametrize("lost", [[None], []])
+def test_losing_everything_to_infrastructure_is_never_green(lost: list[bool | None]) -> None:
+    after: dict[str, list[bool | None]] = dict.fromkeys(uniform(40, 30), lost)
+    for left, right in ((uniform(40, 30), after), (after, uniform(40, 30)), (after, after)):
+        assert compare(side(left), side(right), GatePolicy(max_missing=0.5)).kind == "infrastructure"
+
+
+def test_nothing_at_all_is_inconclusive() -> None:
+    assert compare(side({}), side({}), POLICY).kind == "inconclusive"
+
+
+@pytest.mark.parametrize("results", [(1, 1), (1, 0), (0, 0), (0, 1)])
+def test_one_problem_proves_nothing(results: tuple[int, int]) -> None:
+    verdict = compare(side(uniform(1, results[0])), side(uniform(1, results[1])), GatePolicy(min_problems=2))
+    assert (verdict.kind, verdict.advisory) == ("inconclusive", True)
+
+
+@pytest.mark.parametrize("field", list(CONDITIONS))
+def test_any_condition_that_differs_is_incomparable(field: str) -> None:
+    other = {**CONDITIONS, field: "another"}
+    verdict = compare(side(uniform(30, 30)), side(uniform(30, 30), conditions=other), POLICY)
+    assert verdict.kind == "incomparable"
+    assert verdict.exit_code == ExitCode.INCONCLUSIVE
+    assert [m.field for m in verdict.mismatches] == [field]
+    assert f"{field} differs" in verdict.reason
+
+
+def test_a_condition_on_one_side_only_is_incomparable() -> None:
+    less = {key: value for key, value in CONDITIONS.items() if key != "prompt"}
+    verdict = compare(side(uniform(30, 30)), side(uniform(30, 30), conditions=less), POLICY)
+    assert "prompt is only in the baseline" in verdict.reason
+
+
+def test_another_digest_of_a_problem_is_incomparable() -> None:
+    other = side(uniform(30, 30))
+    other = other.model_copy(update={"problem_digests": {**other.problem_digests, "p007": "changed"}})
+    verdict = compare(side(uniform(30, 30)), other, POLICY)
+    assert [(m.field, m.candidate) for m in verdict.mismatches] == [("problem p007", "changed")]
+
+
+def test_another_set_of_problems_is_incomparable_in_both_directions() -> None:
+    more, less = side(uniform(30, 30)), side(uniform(22, 22))
+    assert "problem p022 is only in the baseline" in compare(more, less, POLICY).reason
+    assert "problem p022 is only in the candidate's run" in compare(less, more, POLICY).reason
+    assert "and 3 more" in compare(more, less, POLICY).reason
+
+
+def test_model_and_label_are_no_conditions() -> None:
+    assert compare(side(uniform(30, 30), label="a"), side(uniform(30, 30), label="b"), POLICY).kind == "pass"
+
+
+@pytest.mark.parametrize(("indices", "message"), [((0, 0), "more than once"), ((1, 0), "out of order")])
+@pytest.mark.parametrize("left", [True, False])
+def test_contradicting_samples_are_refused(indices: tuple[int, ...], message: str, left: bool) -> None:
+    good = side(uniform(30, 30))
+    bad = good.model_copy(
+        update={"samples": {**good.samples, "p003": tuple(Sample(index=i, passed=True) for i in indices)}}
+    )
+    with pytest.raises(UsageError, match=message) as caught:
+        compare(bad if left else good, good if left else bad, POLICY)
+    assert "p003" in str(caught.value)
+    assert caught.value.remedy
+
+
+def test_samples_without_a_digest_are_refused() -> None:
+    good = side(uniform(30, 30))
+    digests = {key: value for key, value in good.problem_digests.items() if key != "p000"}
+    with pytest.raises(UsageError, match="no digest"):
+        compare(good, good.model_copy(update={"problem_digests": digests}), POLICY)
+
+
+def test_the_reason_never_rounds_across_a_threshold() -> None:
+    tried = 0
+    for n in range(20, 60):
+        for lost in range(5, 16):
+            after = uniform(n, n)
+            after.update({f"p{i:03}": [False] for i in range(lost)})
+            before = uniform(n, n)
+            before.update({f"p{i:03}": [False] for i in range(n - lost // 2, n)})
+            p = compare(side(before), side(after), POLICY).p_regression
+            assert p is not None
+            alpha = round(p, 3)
+            if not 0.001 < p < alpha <= 0.2:
+                continue
+            tried += 1
+            verdict = compare(side(before), side(after), GatePolicy(alpha=alpha))
+            assert verdict.kind == "regressed"
+            shown = verdict.reason.split("the candidate is worse (p=")[1].split(")")[0]
+            assert 0 < float(shown) < alpha
+    assert tried > 20
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"alpha": 0.5},
+        {"alpha": float("nan")},
+        {"margin": 0},
+        {"margin": 0.3},
+        {"margin": "0.1"},
+        {"min_problems": 1},
+        {"max_missing": 1},
+        {"unknown": 1},
+    ],
+)
+def test_policy_refuses_nonsense(bad: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        GatePolicy.model_validate(bad)
+
+
+def test_every_policy_value_is_described() -> None:
+    properties = GatePolicy.model_json_schema()["properties"]
+    assert all(entry["description"] for entry in properties.values())

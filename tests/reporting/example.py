@@ -1,0 +1,179 @@
+"""A run with every kind of outcome, built by hand, for the reporting tests; ``text`` is what the attacker controls."""
+
+from codegate.candidates import CandidateSpec, Message, Usage
+from codegate.gating import CandidateSamples, GatePolicy, Sample, Verdict, compare
+from codegate.grading import Grade, LintResult, TestResult
+from codegate.reporting import ReportView, build_view
+from codegate.running import AttemptSummary, Fault, Outcome, Run, RunManifest
+from codegate.solving import DroppedPath
+
+PATCH = """\
+diff --git a/src/money.py b/src/money.py
+--- a/src/money.py
++++ b/src/money.py
+@@ -12,7 +12,7 @@ class Money:
+     def split(self, parts: int) -> list["Money"]:
+-        share = self.cents // parts
++        share, rest = divmod(self.cents, parts)
+         return [Money(share) for _ in range(parts)]
+"""
+OUTPUT = """\
+    def test_split_keeps_every_cent():
+>       assert sum(m.cents for m in Money(100).split(3)) == 100
+E       assert 99 == 100
+
+tests/test_money.py:31: AssertionError
+"""
+
+
+def bounded(text: str) -> str:
+    """Return what a field with a length limit takes: pydantic refuses lone surrogates there."""
+    return text.encode("utf-8", "replace").decode()[:2000]
+
+
+def grade(*, resolved: bool, text: str = "", output: str = OUTPUT) -> Grade:
+    """Return the grade of a patch that resolves its problem or fails one of four tests."""
+    if resolved:
+        return Grade(
+            resolved=True,
+            score=100,
+            applied=True,
+            compiled=True,
+            tests_passed=4,
+            tests_total=4,
+            lint=LintResult(new_findings=0, score=100),
+            exit_code=0,
+            seconds=0.41,
+            peak_memory_bytes=31_000_000,
+        )
+    return Grade(
+        resolved=False,
+        score=75,
+        applied=True,
+        compiled=True,
+        tests_passed=3,
+        tests_total=4,
+        failure="logic_error",
+        detail=bounded(f"AssertionError: assert 99 == 100{text}"),
+        tests=(
+            TestResult(
+                id=f"tests/test_money.py::test_split_keeps_every_cent{text}",
+                status="failed",
+                exception=f"AssertionError{text}",
+                message=bounded(f"assert 99 == 100{text}"),
+            ),
+            TestResult(id="tests/test_money.py::test_split", status="passed"),
+        ),
+        lint=LintResult(new_findings=2, score=80, rules=("F841", "E711")),
+        exit_code=1,
+        seconds=0.38,
+        peak_memory_bytes=33_000_000,
+        output=output + text,
+    )
+
+
+def outcome(spec: CandidateSpec, problem: str, result: bool | None, *, sample: int = 0, text: str = "") -> Outcome:
+    """Return the outcome of a passed, failed or (None) faulted attempt."""
+    attempt = AttemptSummary(
+        solver="single_shot",
+        prompt_version="1",
+        patch=PATCH + text,
+        patch_error=text or None,
+        dropped=(DroppedPath(path=f"tests/test_money.py{text}", reason="test"),),
+        contains_code=True,
+        usage=Usage(input_tokens=1850, output_tokens=240),
+        models=(spec.model,),
+        model_seconds=1.5 + len(problem) / 10,
+    )
+    return Outcome(
+        problem=problem,
+        problem_digest="0" * 64,
+        candidate=spec.key(),
+        sample=sample,
+        attempt=None if result is None else attempt,
+        grade=None if result is None else grade(resolved=result, text=text),
+        fault=Fault(cause="provider.rate_limit", message=bounded(f"429 Too Many Requests{text}"), retries=3)
+        if result is None
+        else None,
+    )
+
+
+def run_of(
+    results: dict[str, dict[str, list[bool | None]]],
+    *,
+    text: str = "",
+    excluded: dict[str, str] | None = None,
+    run: str = "20250601-120000",
+) -> Run:
+    """Return a run from candidate name to problem to results, one per sample."""
+    specs = {
+        name: CandidateSpec(provider="openai", model=f"{name}-2025-04-14{text}", name=f"{name}{text}")
+        for name in results
+    }
+    problems = list(dict.fromkeys(problem for entries in results.values() for problem in entries))
+    return Run(
+        manifest=RunManifest(
+            id=f"{run}{text}",
+            created="2025-06-01T12:00:00+00:00",
+            codegate="0.1.0",
+            suite=f"quickstart{text}",
+            suite_digest="d" * 64,
+            sandbox="bwrap",
+            samples=max((len(found) for entries in results.values() for found in entries.values()), default=1),
+            candidates=tuple(specs.values()),
+            problems=dict.fromkeys(problems, "0" * 64),
+            excluded=excluded or {},
+            conditions={"suite": "d" * 64},
+        ),
+        outcomes=tuple(
+            outcome(specs[name], problem, result, sample=sample, text=text)
+            for name, entries in results.items()
+            for problem, found in entries.items()
+            for sample, result in enumerate(found)
+        ),
+    )
+
+
+def samples_of(run: Run, spec: CandidateSpec) -> CandidateSamples:
+    """Return what the gate sees of one candidate."""
+    found: dict[str, list[Sample]] = {}
+    for item in run.of(spec.key()):
+        passed = item.grade.resolved if item.grade else None
+        failure = item.grade.failure if item.grade else item.fault.cause if item.fault else None
+        found.setdefault(item.problem, []).append(Sample(index=item.sample, passed=passed, failure=failure))
+    return CandidateSamples(
+        candidate=spec.key(),
+        label=spec.label,
+        model=spec.model,
+        conditions=run.manifest.conditions,
+        problem_digests=run.manifest.problems,
+        samples={problem: tuple(entries) for problem, entries in found.items()},
+    )
+
+
+def example(text: str = "", n: int = 30) -> tuple[Run, tuple[Verdict, ...]]:
+    """Return a run of a good and a worse candidate on ``n`` problems, and both verdicts."""
+    names = [f"{kind}-{i:02}{text}" for i, kind in zip(range(n), ["money", "dates", "cache"] * n, strict=False)]
+    good: dict[str, list[bool | None]] = {name: [i % 6 != 5] for i, name in enumerate(names)}
+    worse: dict[str, list[bool | None]] = {name: [i % 2 == 0] for i, name in enumerate(names)}
+    pinned: dict[str, list[bool | None]] = {name: [i % 6 != 4] for i, name in enumerate(names)}
+    worse[names[2]] = [None]
+    run = run_of({"good": good, "worse": worse}, text=text, excluded={f"flaky-01{text}": f"quarantined: flaky{text}"})
+    baseline = samples_of(base := run_of({"pinned": pinned}, text=text), base.manifest.candidates[0])
+    verdicts = [compare(baseline, samples_of(run, spec), GatePolicy()) for spec in run.manifest.candidates]
+    other = baseline.model_copy(update={"conditions": {"suite": f"e{text}"}})
+    verdicts.append(compare(baseline, other, GatePolicy()))
+    return run, tuple(verdicts)
+
+
+def example_view(text: str = "", n: int = 30) -> ReportView:
+    """Return the view of ``example`` with a transcript of every attempt."""
+    run, verdicts = example(text, n)
+    transcripts = {
+        item.key: (
+            Message(role="user", text=f"Splitting money loses a cent.{text}"),
+            Message(role="assistant", text=f"Here is the fix.{text}"),
+        )
+        for item in run.outcomes
+    }
+    return build_view([run], verdicts, transcripts)

@@ -1,0 +1,207 @@
+import csv
+import functools
+import io
+import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from codegate.errors import InfrastructureError
+from codegate.reporting import (
+    REPORTS,
+    build_view,
+    render_console,
+    render_csv,
+    render_json,
+    render_junit,
+    write_reports,
+)
+from codegate.reporting.csv_report import COLUMNS
+from tests.reporting.example import example, example_view, run_of
+from tests.reporting.hostile import PAYLOADS
+
+payloads = pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
+
+
+# JSON
+
+
+@payloads
+def test_json_is_inert_ascii_and_reads_back(payload: str) -> None:
+    text = render_json(example_view(payload, n=3))
+    assert text.isascii()
+    assert not set(text) & set("<>&\x1b\x00\x7f")
+    assert json.loads(text)["schema"] == "codegate.report/1"
+
+
+def test_json_says_everything_and_null_for_the_unknown() -> None:
+    document = json.loads(render_json(example_view()))
+    assert list(document) == ["schema", "runs", "verdicts", "candidates", "problems"]
+    assert [verdict["kind"] for verdict in document["verdicts"]] == [
+        "inconclusive",
+        "regressed",
+        "incomparable",
+    ]
+    good = document["candidates"][0]
+    assert good["pass_rate"]["n"] == 30
+    assert good["cost_usd"] is None
+    assert document["candidates"][1]["faults"][0]["count"] == 1
+    lost = document["problems"][2]["cells"][1]["attempts"][0]
+    assert (lost["score"], lost["fault"]) == (None, "provider.rate_limit")
+
+
+# JUnit
+
+
+def junit_elements(text: str) -> list[tuple[str, list[str]]]:
+    root = ET.fromstring(render_junit(example_view(text, n=3)))
+    return [(element.tag, sorted(element.attrib)) for element in root.iter()]
+
+
+@functools.cache
+def benign_elements() -> list[tuple[str, list[str]]]:
+    return junit_elements("x")
+
+
+@payloads
+def test_junit_reparses_with_the_same_elements(payload: str) -> None:
+    assert junit_elements(payload) == benign_elements()
+
+
+def test_junit_has_a_suite_per_candidate_and_a_case_per_problem() -> None:
+    root = ET.fromstring(render_junit(example_view()))
+    good, worse = root.findall("testsuite")
+    assert (good.get("name"), good.get("tests"), good.get("failures")) == ("good", "31", "5")
+    assert (worse.get("failures"), worse.get("errors"), worse.get("skipped")) == ("15", "1", "1")
+    cases = {case.get("name"): case for case in worse.findall("testcase")}
+    failure = cases["dates-01"].find("failure")
+    assert failure is not None
+    assert failure.get("type") == "logic_error"
+    assert "0 of 1 attempts passed" in (failure.get("message") or "")
+    assert "test_split_keeps_every_cent" in (failure.text or "")
+    error = cases["cache-02"].find("error")
+    assert error is not None
+    assert (error.get("type"), cases["cache-02"].find("failure")) == ("provider.rate_limit", None)
+    assert "429" in (error.get("message") or "")
+    skipped = cases["flaky-01"].find("skipped")
+    assert skipped is not None
+    assert skipped.get("message") == "quarantined: flaky"
+    assert list(cases["money-00"]) == []
+
+
+def test_a_missing_outcome_is_an_error_not_a_pass() -> None:
+    run = run_of({"a": {"p1": [True]}})
+    root = ET.fromstring(render_junit(build_view([run.model_copy(update={"outcomes": ()})])))
+    error = root.find("testsuite/testcase/error")
+    assert error is not None
+    assert error.get("type") == "missing"
+
+
+def test_junit_fails_when_some_samples_fail() -> None:
+    root = ET.fromstring(render_junit(build_view([run_of({"a": {"p1": [True, False, True]}})])))
+    failure = root.find("testsuite/testcase/failure")
+    assert failure is not None
+    assert (failure.get("message") or "").startswith("2 of 3 attempts passed; logic error")
+
+
+# CSV
+
+
+@payloads
+def test_csv_has_no_formula_and_no_broken_row(payload: str) -> None:
+    rows = list(csv.reader(io.StringIO(render_csv(example_view(payload, n=3)), newline="")))
+    assert tuple(rows[0]) == COLUMNS
+    assert len(rows) == 1 + 3 * 2
+    for row in rows[1:]:
+        assert len(row) == len(COLUMNS)
+        for cell in row:
+            assert not re.match(r"[=+\-@|%\t\r\uff1d\uff0b\uff0d\uff20]", cell), cell
+            assert not re.search(r"[\x00-\x1f\x7f]", cell)
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "|", "%", "\t=", " =", "\r=", "\uff1d", "\x1b[1m="])
+def test_a_field_that_begins_like_a_formula_becomes_text(start: str) -> None:
+    run = run_of({"a": {f"{start}1+1": [True]}})
+    row = list(csv.reader(io.StringIO(render_csv(build_view([run])), newline="")))[1]
+    assert row[COLUMNS.index("problem")].startswith("'")
+
+
+def test_csv_leaves_the_unknown_empty() -> None:
+    rows = list(csv.DictReader(io.StringIO(render_csv(example_view()), newline="")))
+    lost = next(row for row in rows if row["status"] == "infrastructure")
+    assert (lost["score"], lost["input_tokens"], lost["fault"]) == ("", "", "provider.rate_limit")
+    assert rows[0]["score"] == "100.0"
+    assert len(rows) == 60
+
+
+# Console
+
+
+@payloads
+@pytest.mark.parametrize("width", [40, 100])
+def test_console_holds_no_command_for_terminal_or_ci(payload: str, width: int) -> None:
+    text = render_console(example_view(payload, n=3), width=width)
+    assert "::" not in text
+    assert "##[" not in text
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202e]", text)
+
+
+def test_console_says_the_verdicts_and_the_numbers() -> None:
+    text = render_console(example_view(), width=140)
+    assert "✗ REGRESSED  worse" in text
+    assert "83.3% [66–93%] n=30" in text
+    assert "infrastructure faults of worse: provider.rate_limit x1" in text
+    assert "worse: 1 of 30 attempts have no grade" in text
+    assert "not run: flaky-01 (quarantined: flaky)" in text
+    assert text.index("Candidates") < text.index("REGRESSED")
+    assert "\x1b" not in text
+
+
+def test_console_colours_only_on_request() -> None:
+    assert "\x1b[1;31m" in render_console(example_view(), color=True)
+
+
+def test_console_shows_markup_as_it_is() -> None:
+    text = render_console(example_view("[bold]x[/bold] :boom:", n=3), width=400)
+    assert "good[bold]x[/bold] :boom:" in text
+
+
+def test_console_lists_are_bounded() -> None:
+    text = render_console(example_view(n=300), width=100)
+    assert "+110 more" in text
+
+
+# All of them
+
+
+def test_all_reports_are_written_and_are_the_same_the_next_time(tmp_path: Path) -> None:
+    run, verdicts = example(n=6)
+    view = build_view([run], verdicts)
+    first = write_reports(view, tmp_path / "a" / "b")
+    second = write_reports(build_view([run], verdicts), tmp_path / "c")
+    assert list(first) == list(REPORTS) == ["html", "json", "junit", "markdown", "csv"]
+    for name, path in first.items():
+        assert path.read_bytes() == second[name].read_bytes()
+        assert path.stat().st_size > 500
+
+
+def test_reports_of_nothing_are_still_reports(tmp_path: Path) -> None:
+    for path in write_reports(build_view([]), tmp_path).values():
+        assert path.exists()
+    render_console(build_view([]))
+
+
+def test_a_folder_that_cannot_be_written_is_an_infrastructure_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InfrastructureError, match="cannot write"):
+        write_reports(build_view([]), tmp_path / "file" / "reports")
+
+
+@pytest.mark.parametrize("render", [render_console, *(render for _, render in REPORTS.values())])
+def test_lone_surrogates_can_be_written(render: object) -> None:
+    assert callable(render)
+    text = render(example_view("\ud800\udfff", n=3))
+    assert isinstance(text, str)
+    text.encode()

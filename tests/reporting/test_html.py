@@ -1,0 +1,195 @@
+import base64
+import functools
+import hashlib
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from codegate.reporting import render_html
+from codegate.reporting.html import diff_lines, interval_plot, row_tags
+from tests.reporting.example import example, example_view
+from tests.reporting.hostile import PAYLOADS
+
+VOID = {"meta", "input", "br", "img", "link"}
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+
+
+class Page(HTMLParser):
+    """Collects the elements of a page and checks that they nest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, tuple[tuple[str, str | None], ...]]] = []
+        self.contents: dict[str, list[str]] = {"script": [], "style": []}
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, tuple(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, tuple(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in self.contents:
+            self.contents[self.open[-1]].append(data)
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError(f"a comment: {data}")
+
+
+def shape(page: Page) -> list[tuple[str, tuple[str, ...]]]:
+    """Return tags and attribute names in order, without the lines of patches, whose number follows the data."""
+    return [
+        (tag, tuple(name for name, _ in attributes))
+        for tag, attributes in page.elements
+        if not (tag == "span" and (dict(attributes).get("class") or "").startswith("d-"))
+    ]
+
+
+@functools.cache
+def benign_shape() -> list[tuple[str, tuple[str, ...]]]:
+    return shape(Page(render_html(example_view("x", n=3))))
+
+
+@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
+def test_data_never_becomes_markup(payload: str) -> None:
+    page = Page(render_html(example_view(f"x{payload}", n=3)))
+    assert shape(page) == benign_shape()
+    for tag, attributes in page.elements:
+        for name, value in attributes:
+            assert not name.startswith("on"), (tag, name)
+            assert name not in {"src", "style", "action", "formaction", "srcset", "srcdoc"}, (tag, name)
+            if name in {"href", "xlink:href"}:
+                assert value is not None
+                assert re.fullmatch(r"#[a-z0-9]+", value), (tag, value)
+            if name in {"id", "class"}:
+                assert re.fullmatch(r"[a-z0-9 -]+", value or ""), (tag, value)
+
+
+def test_the_policy_allows_exactly_the_two_inline_blocks() -> None:
+    page = Page(render_html(example_view()))
+    (policy,) = [
+        dict(attributes)["content"] or ""
+        for tag, attributes in page.elements
+        if tag == "meta" and ("http-equiv", "Content-Security-Policy") in attributes
+    ]
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    for tag in ("script", "style"):
+        (content,) = ["".join(page.contents[tag])]
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+        assert sum(element == tag for element, _ in page.elements) == 1
+
+
+def test_nothing_is_loaded_from_anywhere() -> None:
+    text = render_html(example_view())
+    assert "://" not in text
+    assert "url(" not in text
+    assert "@import" not in text
+    assert "innerHTML" not in text
+    assert not re.search(r"\beval\b|document\.write|outerHTML|insertAdjacentHTML", text)
+
+
+def test_everything_is_there() -> None:
+    run, verdicts = example()
+    text = render_html(example_view())
+    for verdict in verdicts:
+        assert verdict.kind in text
+        assert verdict.reason.split(":")[0] in text
+    for problem in run.manifest.problems:
+        assert text.count(f"<code>{problem}</code>") >= 2
+    assert text.count('<details class="attempt') == len(run.outcomes)
+    for said in (
+        "tests/test_money.py::test_split_keeps_every_cent",
+        "AssertionError: assert 99 == 100",
+        "share, rest = divmod(self.cents, parts)",
+        "assert sum(m.cents for m in Money(100).split(3)) == 100",
+        "provider.rate_limit",
+        "quarantined: flaky",
+        "Splitting money loses a cent.",
+    ):
+        assert said in text
+
+
+def test_equal_views_give_equal_bytes() -> None:
+    assert render_html(example_view()) == render_html(example_view())
+
+
+def test_every_control_has_a_name_and_every_anchor_a_target() -> None:
+    page = Page(render_html(example_view()))
+    ids = [dict(attributes)["id"] for _, attributes in page.elements if "id" in dict(attributes)]
+    assert len(ids) == len(set(ids))
+    for tag, attributes in page.elements:
+        values = dict(attributes)
+        if tag == "a":
+            assert (values["href"] or "")[1:] in ids
+        if values.get("role") == "region":
+            assert values["aria-label"]
+            assert values["tabindex"] == "0"
+        if tag == "svg":
+            assert values.get("aria-hidden") == "true" or values.get("aria-label")
+        if tag == "section":
+            assert values["aria-labelledby"] in ids
+
+
+def test_the_plot_has_its_marks_in_order() -> None:
+    _, verdicts = example()
+    for verdict in verdicts:
+        plot = interval_plot(verdict)
+        if verdict.interval is None:
+            assert plot is None
+            continue
+        assert plot is not None
+        assert 0 <= plot.low <= plot.difference <= plot.high <= 640
+        assert 0 < plot.margin < plot.zero == 320
+        assert (plot.low > plot.margin) == (verdict.interval[0] > -verdict.margin)
+
+
+def test_diff_lines_and_tags() -> None:
+    kinds = [kind for kind, _ in diff_lines("diff --git a b\n--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n z\n")]
+    assert kinds == ["file", "file", "file", "hunk", "del", "add", "same"]
+    rows = {row.id: row_tags(row.cells, row.excluded) for row in example_view().problems}
+    assert rows["money-00"] == ""
+    assert rows["dates-01"] == "failed differs"
+    assert rows["cache-02"] == "differs infrastructure"
+    assert rows["flaky-01"] == "excluded"
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_a_browser_runs_our_script_and_nothing_else(tmp_path: Path) -> None:
+    hostile = "".join(payload for payload in PAYLOADS.values() if "pwned" in payload)
+    (tmp_path / "report.html").write_text(render_html(example_view(hostile, n=4)), encoding="utf-8")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+    flags += ["--disable-sync", "--disable-background-networking", "--disable-component-update"]
+    done = subprocess.run(
+        [
+            str(CHROMIUM),
+            *flags,
+            "--virtual-time-budget=2000",
+            f"--user-data-dir={tmp_path / 'profile'}",
+            "--dump-dom",
+            f"file://{tmp_path / 'report.html'}#p1c1s0",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert "<title>codegate report" in done.stdout
+    assert re.search(r'<html[^>]*class="js"', done.stdout)
+    assert "5 problems</p>" in done.stdout
+    assert re.search(r'<details[^>]*id="p1c1s0"[^>]*open', done.stdout)
+    assert "Content Security Policy" not in done.stderr

@@ -1,0 +1,152 @@
+import dataclasses
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from codegate.reporting import ReportView, build_view
+from codegate.reporting.build import wilson
+from tests.reporting.example import example, example_view, grade, outcome, run_of
+from tests.reporting.hostile import PAYLOADS
+from tests.reporting.test_plain import inert
+
+
+def strings(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [text for entry in value.values() for text in strings(entry)]
+    if isinstance(value, list | tuple):
+        return [text for entry in value for text in strings(entry)]
+    return []
+
+
+@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
+def test_every_text_of_the_view_is_plain(payload: str) -> None:
+    view = example_view(payload, n=3)
+    texts = strings(dataclasses.asdict(dataclasses.replace(view, verdicts=())))
+    texts += strings([verdict.model_dump() for verdict in view.verdicts])
+    assert len(texts) > 100
+    assert all(inert(text) for text in texts)
+
+
+@given(st.integers(1, 500), st.data())
+def test_wilson_is_scipys(n: int, data: st.DataObject) -> None:
+    passed = data.draw(st.integers(0, n))
+    oracle = stats.binomtest(passed, n).proportion_ci(0.95, method="wilson")
+    share = wilson(passed, n)
+    assert share.value == passed / n
+    assert share.low == pytest.approx(float(oracle.low), abs=1e-9)
+    assert share.high == pytest.approx(float(oracle.high), abs=1e-9)
+
+
+def test_no_samples_is_unknown_not_zero() -> None:
+    view = build_view([run_of({"a": {"p1": [None], "p2": [None]}})])
+    (entry,) = view.candidates
+    assert (entry.pass_rate.n, entry.pass_rate.value, entry.score, entry.tests_total) == (0, None, None, None)
+    assert (entry.latency_median, entry.input_tokens, entry.cost_usd) == (None, None, None)
+    assert [(fault.cause, fault.count) for fault in entry.faults] == [("provider.rate_limit", 2)]
+    assert [row.cells[0].status for row in view.problems] == ["infrastructure"] * 2
+
+
+def test_repeated_samples_do_not_narrow_the_interval() -> None:
+    (once,) = build_view([run_of({"a": {"p1": [True], "p2": [False]}})]).candidates
+    (often,) = build_view([run_of({"a": {"p1": [True] * 9, "p2": [False] * 9}})]).candidates
+    assert once.pass_rate == often.pass_rate
+    assert once.pass_rate.n == 2
+
+
+def test_infrastructure_samples_do_not_count_in_the_rate() -> None:
+    view = build_view([run_of({"a": {"p1": [True, None], "p2": [False, True]}})])
+    (entry,) = view.candidates
+    assert entry.pass_rate.value == 0.75
+    assert (entry.planned, entry.graded) == (4, 3)
+    assert [row.cells[0].status for row in view.problems] == ["passed", "mixed"]
+    assert view.problems[1].cells[0].failure == "logic_error"
+
+
+def test_latency_is_median_and_nearest_rank() -> None:
+    problems: dict[str, list[bool | None]] = {"x" * (i + 1): [True] for i in range(20)}
+    (entry,) = build_view([run_of({"a": problems})]).candidates
+    assert entry.latency_n == 20
+    assert entry.latency_median == pytest.approx(1.5 + 1.05)
+    assert entry.latency_p95 == pytest.approx(1.5 + 1.9)
+
+
+def test_one_unknown_token_count_makes_the_sum_unknown() -> None:
+    run = run_of({"a": {"p1": [True], "p2": [True]}})
+    (entry,) = build_view([run]).candidates
+    assert (entry.input_tokens, entry.output_tokens) == (3700, 480)
+    first = run.outcomes[0]
+    assert first.attempt is not None
+    unknown = first.attempt.model_copy(update={"usage": type(first.attempt.usage)(input_tokens=1)})
+    changed = run.model_copy(update={"outcomes": (first.model_copy(update={"attempt": unknown}), *run.outcomes[1:])})
+    (entry,) = build_view([changed]).candidates
+    assert (entry.input_tokens, entry.output_tokens) == (1851, None)
+
+
+def test_infinite_and_missing_numbers_are_unknown() -> None:
+    run = run_of({"a": {"p1": [True]}})
+    odd = run.outcomes[0].model_copy(
+        update={"grade": grade(resolved=True).model_copy(update={"seconds": float("inf")})}
+    )
+    view = build_view([run.model_copy(update={"outcomes": (odd,)})], costs={"unrelated": 1.0})
+    assert view.problems[0].cells[0].seconds is None
+    assert view.candidates[0].cost_usd is None
+
+
+def test_costs_are_shown_where_they_are_known() -> None:
+    run = run_of({"a": {"p1": [True]}})
+    key = run.manifest.candidates[0].key()
+    assert build_view([run], costs={key: 0.25}).candidates[0].cost_usd == 0.25
+
+
+def test_a_planned_problem_without_outcome_is_missing_and_an_excluded_one_says_why() -> None:
+    run = run_of({"a": {"p1": [True], "p2": [True]}}, excluded={"p3": "quarantined: flaky"})
+    view = build_view([run.model_copy(update={"outcomes": run.outcomes[:1]})])
+    assert [(row.id, row.cells[0].status, row.excluded) for row in view.problems] == [
+        ("p1", "passed", None),
+        ("p2", "missing", None),
+        ("p3", "excluded", "quarantined: flaky"),
+    ]
+
+
+def test_the_same_label_in_two_runs_is_told_apart() -> None:
+    runs = [run_of({"a": {"p1": [True]}}, run=name) for name in ("first", "second")]
+    assert [entry.label for entry in build_view(runs).candidates] == ["a (first)", "a (second)"]
+
+
+def test_long_texts_are_cut_where_one_can_see_it() -> None:
+    run = run_of({"a": {"p1": [False]}})
+    spec = run.manifest.candidates[0]
+    long = outcome(spec, "p1", False)
+    assert long.attempt is not None
+    long = long.model_copy(
+        update={
+            "attempt": long.attempt.model_copy(update={"patch": "+x\n" * 50_000}),
+            "grade": grade(resolved=False, output="start" + "y" * 50_000 + "end"),
+        }
+    )
+    (attempt,) = build_view([run.model_copy(update={"outcomes": (long,)})]).problems[0].cells[0].attempts
+    assert attempt.patch.endswith("[110,000 characters left out]")
+    assert attempt.output.startswith("[38,008 characters left out]")
+    assert attempt.output.endswith("end")
+
+
+def test_the_whole_report_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("codegate.reporting.build._REPORT_LIMIT", 500)
+    run, verdicts = example(n=30)
+    view = build_view([run], verdicts)
+    shown = sum(
+        len(attempt.patch) + len(attempt.output)
+        for row in view.problems
+        for cell in row.cells
+        for attempt in cell.attempts
+    )
+    assert shown < 500 + 30 * 2 * 2 * 40
+
+
+def test_an_empty_view_is_possible() -> None:
+    assert build_view([]) == ReportView(runs=(), candidates=(), problems=(), verdicts=())
