@@ -20,7 +20,7 @@ from codegate.mining.leak import audit
 from codegate.mining.statement import StatementText, write_statement
 from codegate.mining.units import BugScore, Rejected
 from codegate.mining.validation import OpenSandbox, Validated, validate_cut
-from codegate.sandbox import EnvironmentRecipe, Sandbox, SandboxError
+from codegate.sandbox import EnvironmentRecipe, FilesRefused, Sandbox, SandboxError
 from codegate.suite import (
     Base,
     Problem,
@@ -125,9 +125,13 @@ class ProblemBuilder:
                 self._check_wanted()
                 base = read_commit(self.repository, unit.base)
                 parts = cut(unit, base, read_commit(self.repository, unit.commit))
-            if not isinstance(parts, Cut):
-                return Rejected(parts)
-            roots = import_roots(parts.fixed)
+            return self._build(candidate, parts, steps) if isinstance(parts, Cut) else Rejected(parts)
+        except Stopped:
+            return Rejected("budget")
+
+    def _build(self, candidate: Candidate, parts: Cut, steps: Steps) -> Built | Rejected:
+        unit, roots = candidate.unit, import_roots(parts.fixed)
+        try:
             found = self._validate(parts, roots, unit, steps)
             if isinstance(found, Rejected):
                 return found
@@ -141,11 +145,12 @@ class ProblemBuilder:
                 problem = self._problem(candidate, parts, roots, environment, validated, statement, patch)
                 self._check_wanted()
                 result = grade(problem, parts.base, patch, self.sandboxes)
-            if not result.resolved:
-                return Rejected("oracle_fails", f"{result.failure}: {result.detail}"[:300])
-            return Built(problem, environment)
-        except Stopped:
-            return Rejected("budget")
+        except FilesRefused as error:
+            linked = any(file.is_link for file in parts.fixed.values())
+            return Rejected("symlink" if linked else "too_large", str(error)[:300])
+        if not result.resolved:
+            return Rejected("oracle_fails", f"{result.failure}: {result.detail}"[:300])
+        return Built(problem, environment)
 
     def _validate(
         self, parts: Cut, roots: tuple[str, ...], unit: Unit, steps: Steps

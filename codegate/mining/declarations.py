@@ -86,7 +86,7 @@ def import_roots(tree: Tree) -> tuple[str, ...]:
     roots += _strings(_at(project, "tool", "setuptools", "package-dir", ""))
     roots += _lines(setup_cfg.get("options.packages.find", {}).get("where", ""))
     roots += [root for root in ("lib", "python") if any(path.startswith(f"{root}/") for path in tree)]
-    plain = [root.removeprefix("./").strip("/") for root in roots]
+    plain = [root.removeprefix("./").rstrip("/") for root in roots]
     return tuple(
         dict.fromkeys("" if root == "." else root for root in plain if root in {"", "."} or is_plain_path(root))
     )

@@ -4,6 +4,7 @@ Units are tried best first and independently of each other, several at a time; w
 does not depend on how many run at once.
 """
 
+import os
 import re
 import sys
 import threading
@@ -13,7 +14,6 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from os.path import relpath
 from pathlib import Path
 from typing import Final, Literal
 
@@ -26,7 +26,7 @@ from codegate.mining.history import check_repository, read_units
 from codegate.mining.report import MineReport, UnitResult, write_report
 from codegate.mining.units import Rejected, reject_by_text, score_unit
 from codegate.sandbox import Backend, SandboxClosed, SandboxError
-from codegate.suite import PathClassifier, Suite, read_commit, write_suite
+from codegate.suite import PathClassifier, Suite, git, read_commit, write_suite
 
 _SLUG: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _PYTHON: Final = re.compile(r"3\.\d{1,2}")
@@ -239,10 +239,20 @@ def _write(built: list[Built], repository: Path, out: Path, name: str) -> Suite 
     return write_suite(
         out,
         name=name,
-        repository=relpath(repository.resolve(), out.resolve()),
+        repository=_repository_of(repository, out),
         environments=[(entry.manifest, entry.lock) for _, entry in sorted(environments.items())],
         problems=sorted(problems, key=lambda problem: (str(problem.manifest.provenance.date), problem.id)),
     )
+
+
+def _repository_of(repository: Path, out: Path) -> str | None:
+    """Return the repository's path relative to the suite where a suite may name it: around it or beside it."""
+    bare = git(repository, "rev-parse", "--is-bare-repository").strip() == b"true"
+    kind = "--absolute-git-dir" if bare else "--show-toplevel"
+    home = Path(os.fsdecode(git(repository, "rev-parse", kind).rstrip(b"\n"))).resolve()
+    folder = out.resolve()
+    near = folder.is_relative_to(home) or home.is_relative_to(folder.parent)
+    return os.path.relpath(home, folder) if near else None
 
 
 def _result(candidate: Candidate, outcome: Built | Rejected, seconds: float) -> UnitResult:

@@ -119,29 +119,28 @@ def judge(problem: Problem, grades: list[Grade], reports: list[TestReport], toda
             )
     aside = {entry.id for entry in tests}
     graded = [test for test in problem.tests.expected if test not in aside]
-    oracle = sum(
-        (result.resolved or (bool(result.tests) and bool(aside) and _only(aside, result)))
-        and all(statuses.get(test) == "passed" for test in graded)
-        for result, statuses in zip(grades, fixed, strict=True)
-    )
-    nop = sum(bool(graded) and all(statuses.get(test) == "passed" for test in graded) for statuses in unfixed)
-    no_signal = not any(test in problem.tests.FAIL_TO_PASS for test in graded)
+    signal = any(test in graded for test in problem.tests.FAIL_TO_PASS)
+    oracle = sum(_resolves(result, graded, aside) for result in grades)
+    claimed = graded if signal else problem.tests.expected
+    nop = sum(all(statuses.get(test) == "passed" for test in claimed) for statuses in unfixed)
     quarantine = None
-    if oracle < len(grades) or nop or no_signal:
-        why: Literal["flaky", "oracle_fails", "nop_resolves"] = "flaky"
-        if oracle == 0 and not no_signal:
-            why = "oracle_fails"
-        elif nop == len(reports):
-            why = "nop_resolves"
+    if oracle < len(grades) or nop or not signal:
         detail = next((f"{result.failure}: {result.detail}" for result in grades if not result.resolved), "")
         evidence = f"reference fix resolved {oracle} of {len(grades)}, no change {nop} of {len(reports)}. {detail}"
+        why: Literal["flaky", "oracle_fails", "nop_resolves"] = "flaky"
+        if nop == len(reports):
+            why = "nop_resolves"
+        elif oracle == 0 and signal:
+            why = "oracle_fails"
         quarantine = Quarantine(reason=why, evidence=evidence[:2000].rstrip(), expires=expires)
     return Proof(problem.id, len(grades), oracle, nop, tuple(tests), quarantine)
 
 
-def _only(aside: set[str], result: Grade) -> bool:
-    """Whether the quarantined tests are all that kept ``result`` from being resolved."""
-    return all(test.status == "passed" or test.id in aside for test in result.tests)
+def _resolves(result: Grade, graded: Sequence[str], aside: set[str]) -> bool:
+    """Whether ``result`` shows every graded test passing, with nothing but the set-aside tests in the way."""
+    statuses = {test.id: test.status for test in result.tests}
+    only_aside = bool(aside) and bool(result.tests) and result.failure != "tampering"
+    return (result.resolved or only_aside) and all(statuses.get(test) == "passed" for test in graded)
 
 
 def _flicker(

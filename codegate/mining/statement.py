@@ -38,11 +38,11 @@ _PLUMBING: Final = re.compile(
     re.IGNORECASE,
 )
 _CLOSES: Final = re.compile(
-    r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|refs?|see|related to|part of|issue)?:?\s*"
-    r"(?:\bissue\s+)?(?:[\w.-]+/[\w.-]+[#!]\d+|\bGH-\d+|(?<![\w&])[#!]\d+)(?:\s*(?:,|and|&)\s*[#!]\d+)*",
+    r"(?:\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|refs?|see|related to|part of|issue)\b:?\s*)?"
+    r"(?:\bissue\s+)?(?:\b[\w.-]+/[\w.-]+[#!]\d+|\bGH-\d+|(?<![\w&])[#!]\d+)(?:\s*(?:,|and|&)\s*[#!]\d+)*",
     re.IGNORECASE,
 )
-_LINK: Final = re.compile(r"\b(?:https?|git|ssh)://[^\s)>\]]+")
+_LINK: Final = re.compile(r"(?:https?|git|ssh)://[^\s)>\]]+")
 _SHA: Final = re.compile(r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b")
 _EMPTY_BRACKETS: Final = re.compile(r"[(\[]\s*[,;.]?\s*[)\]]")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
@@ -127,14 +127,17 @@ def _is_plumbing(line: str) -> bool:
 
 
 def _without_references(line: str) -> str:
-    bare = line
-    for pattern in (_LINK, _CLOSES, _SHA, _EMPTY_BRACKETS):
-        bare = pattern.sub(" ", bare)
+    bare, before = line, ""
+    while bare != before:  # what is removed may bring another reference to light ("#1#2")
+        before = bare
+        for pattern in (_LINK, _CLOSES, _SHA, _EMPTY_BRACKETS):
+            bare = pattern.sub(" ", bare)
     if bare == line:
         return line.rstrip()
     indent = line[: len(line) - len(line.lstrip())]
     # What stood around a reference must not begin or end the line ("Fixes #1. The text" leaves ". The text").
     text = re.sub(r"[ \t]+([.,;:])(?=\s|$)", r"\1", re.sub(r"[ \t]+", " ", bare)).lstrip(" .,;:)")
+    text = re.sub(r"([.!?])(?:\s*[.,;:])+(?=\s|$)", r"\1", text)
     return (indent + text).rstrip(" ,;:-(") if text else ""
 
 

@@ -61,7 +61,8 @@ _REVERT: Final = re.compile(r"(?:revert|reapply|back out|backout)\b", re.IGNOREC
 _BACKPORT: Final = re.compile(r"\bback-?port(?:s|ed|ing)?\b|\[\d+(?:\.(?:\d+|x))+\]", re.IGNORECASE)
 _CHERRY_PICKED: Final = re.compile(r"^\(cherry picked from commit [0-9a-f]{7,40}\)", re.MULTILINE)
 _RELEASE: Final = re.compile(
-    r"(?:chore\(release\)|release[:\s]|releasing\b|prepare (?:for )?(?:the )?(?:next )?(?:release|version|v?\d+\.\d)"
+    r"(?:chore\(release\)|releas(?:e|ing)(?::|\s+(?:v?\d|version|notes)|\s*$)"
+    r"|prepare (?:for )?(?:the )?(?:next )?(?:release|version|v?\d+\.\d)"
     r"|bump(?:ed|ing)? (?:the )?(?:version|release|to v?\d)|version (?:bump|v?\d)|post[- ]release|back to development"
     r"|(?:start|begin) (?:of )?(?:work on )?v?\d+\.\d|v?\d+\.\d+(?:\.\d+)?(?:[-.]?(?:a|b|rc|dev|post)\d*)?\s*$)",
     re.IGNORECASE,
@@ -131,7 +132,7 @@ def score_unit(unit: Unit) -> BugScore:
         points.append((2, f"closes:{' '.join(closes[0].split())[:80]}"))
     if _TRACKER_KEY.match(unit.title):
         points.append((2, "tracker key"))
-    word = _BUG_WORDS.search(unit.title)
+    word = _BUG_WORDS.search(unit.title, conventional.end() if conventional else 0)
     if _FIX_VERB.match(unit.title) and kind not in _CONVENTIONAL_FIX:
         points.append((2, "title:fix"))
     elif word is not None:

@@ -23,6 +23,7 @@ OpenSandbox = Callable[[ProblemLimits], AbstractContextManager[Sandbox]]
 QUARANTINE_DAYS: Final = 90
 FIRST_LIMIT_SECONDS: Final = 120.0
 _SLOWNESS: Final = 10.0
+_SLEEPINESS: Final = 3.0
 _LIMITS: Final = (20.0, 60.0, 120.0, 300.0, 600.0)
 
 
@@ -99,8 +100,7 @@ def validate_cut(
     rejected = _reject_fixed(first)
     if rejected is not None:
         return rejected
-    fitting = [seconds for seconds in _LIMITS if seconds >= first.seconds * _SLOWNESS]
-    limits = ProblemLimits(seconds=fitting[0] if fitting else _LIMITS[-1])
+    limits = ProblemLimits(seconds=time_limit(first))
     runs = selections(cut.test_files, python_path, limits, rounds)
     reports_before = [_run(before, runs[0], limits, open_sandbox)]
     reports_after = [first]
@@ -120,6 +120,15 @@ def validate_cut(
         evidence = "; ".join(f"{entry.id}: {entry.quarantine.evidence}" for entry in outcomes.quarantined)
         return Rejected("f2p_flaky" if outcomes.flaky_fix_tests else "no_f2p", evidence[:300])
     return Validated(outcomes, limits)
+
+
+def time_limit(report: TestReport) -> float:
+    """Return the limit of a run for tests that took what ``report`` says, in seconds.
+
+    From a few steps, by processor time first, so that a busy machine seldom makes another problem of the same tests.
+    """
+    needed = max(_SLOWNESS * report.cpu_seconds, _SLEEPINESS * report.seconds)
+    return next((seconds for seconds in _LIMITS if seconds >= needed), _LIMITS[-1])
 
 
 def classify_tests(before: list[TestReport], after: list[TestReport], today: date) -> TestOutcomes:

@@ -1,0 +1,85 @@
+"""Real backends for every room's tests: made once, closed at the end, skipped loudly where the machine has none."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from uv import find_uv_bin
+
+from codegate.sandbox import Backend, EnvironmentRecipe, PreparedEnvironment, SandboxUnavailable
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.sandbox.docker import DockerBackend
+from codegate.sandbox.images import BASE_IMAGE
+from codegate.sandbox.interpreter import sealed_environment
+
+PYTHON = "3.11"
+PYTEST = "pytest==8.3.4"
+
+
+def _unavailable(reason: str) -> None:
+    if os.environ.get("CODEGATE_REQUIRE_DOCKER") == "1":
+        pytest.fail(f"CODEGATE_REQUIRE_DOCKER=1, but {reason}")
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def docker_backend() -> Iterator[DockerBackend]:
+    """The Docker backend of the daemon here."""
+    try:
+        backend = DockerBackend("tests")
+    except SandboxUnavailable as error:
+        _unavailable(str(error))
+        raise
+    image = os.environ.get("CODEGATE_BASE_IMAGE") or BASE_IMAGE.format(python=PYTHON)
+    if not backend.has_image(image):
+        backend.close()
+        _unavailable(f"the daemon has no image {image}")
+    yield backend
+    backend.close()
+
+
+@pytest.fixture(scope="session")
+def bwrap_backend() -> Iterator[BubblewrapBackend]:
+    """The bubblewrap backend."""
+    try:
+        backend = BubblewrapBackend("tests")
+    except SandboxUnavailable as error:
+        pytest.skip(str(error))
+    yield backend
+    backend.close()
+
+
+@pytest.fixture(
+    scope="session",
+    params=[pytest.param("docker", marks=pytest.mark.docker), pytest.param("bwrap", marks=pytest.mark.bwrap)],
+)
+def backend(request: pytest.FixtureRequest) -> Backend:
+    """Each backend in turn."""
+    found: Backend = request.getfixturevalue(f"{request.param}_backend")
+    return found
+
+
+@pytest.fixture(scope="session")
+def recipe(tmp_path_factory: pytest.TempPathFactory) -> EnvironmentRecipe:
+    """A locked environment with pytest: the only use of the network in these fixtures."""
+    folder = tmp_path_factory.mktemp("recipe")
+    (folder / "requirements.in").write_text(f"{PYTEST}\n")
+    lock = folder / "requirements.lock"
+    subprocess.run(
+        [
+            find_uv_bin(), "pip", "compile", "--no-config", "--quiet", "--generate-hashes", "--universal",
+            "--python-version", PYTHON, "--no-annotate", "--no-header", "-o", str(lock), "requirements.in",
+        ],
+        cwd=folder,
+        env=sealed_environment(),
+        check=True,
+    )  # fmt: skip
+    return EnvironmentRecipe(PYTHON, Path(lock).read_text())
+
+
+@pytest.fixture(scope="session")
+def environment(backend: Backend, recipe: EnvironmentRecipe) -> PreparedEnvironment:
+    """The locked environment, prepared by ``backend``."""
+    return backend.prepare(recipe)

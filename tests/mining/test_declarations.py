@@ -1,0 +1,93 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from packaging.requirements import Requirement
+
+from codegate.mining.declarations import import_roots, read_declarations
+from codegate.suite import Tree, TreeFile
+
+
+def _files(files: dict[str, str]) -> Tree:
+    return Tree({name: TreeFile(text.encode()) for name, text in files.items()})
+
+
+PYPROJECT = """
+[project]
+name = "Own_Name"
+dependencies = ["attrs>=20", "other @ https://example.org/x.whl"]
+[project.optional-dependencies]
+test = ["pytest>=7", "own-name[extra]", "black"]
+extra = ["pytz"]
+docs = ["sphinx"]
+[dependency-groups]
+tests = ["hypothesis", {include-group = "loop"}]
+loop = ["six", {include-group = "tests"}]
+"""
+
+
+def test_pep_621_and_735_with_the_projects_own_extras_and_groups() -> None:
+    found = read_declarations(_files({"pyproject.toml": PYPROJECT}))
+    assert found.name == "own-name"
+    assert found.runtime == ("attrs>=20",)
+    assert found.test == ("hypothesis", "pytest>=7", "pytz", "six")
+
+
+@pytest.mark.parametrize(
+    ("files", "runtime", "test"),
+    [
+        ({"setup.cfg": "[metadata]\nname = x\n[options]\ninstall_requires =\n  attrs>=20 # why\n  six\n"
+                       "[options.extras_require]\ntests =\n  pytest\n"}, ("attrs>=20", "six"), ("pytest",)),
+        ({"setup.py": "from setuptools import setup\nREQ = ['attrs']\nsetup(name='x', install_requires=REQ, "
+                      "extras_require={'dev': ['mock', 'x[tests]'], 'tests': ['pytz']}, tests_require='nose')\n"},
+         ("attrs",), ("nose", "pytz")),
+        ({"setup.py": "import os\nos.abort()\nsetup(install_requires=open('x').read())\n",
+          "requirements.txt": "a\\\n==1\n-r requirements/more.txt\n-e .\n./x\ngit+https://a/b\n# c\n"
+                              "b==1 --hash=sha256:0\n",
+          "requirements/more.txt": "c; python_version > '3'\n-r ../requirements.txt\n"},
+         ("a==1", "b==1", 'c; python_version > "3"'), ()),
+        ({"requirements-dev.txt": "mock\ntox\npytest-cov\n"}, (), ("mock",)),
+        ({"test-requirements.txt": "mock\n", "requirements-dev.txt": "ipython\n"}, (), ("mock",)),
+        ({"tox.ini": "[testenv]\ndeps =\n  pytest\n  py27: funcsigs\n  -r{toxinidir}/t.txt\n", "t.txt": "six\n"},
+         (), ("pytest", "six")),
+        ({"pyproject.toml": '[tool.poetry]\nname = "x"\n[tool.poetry.dependencies]\npython = "^3.8"\nattrs = "^20.1"\n'
+                            'small = "^0.2.3"\ntilde = "~1.2"\nany = "*"\nexact = "1.5"\n'
+                            'opt = {version = "1", optional = true}\n'
+                            '[tool.poetry.group.test.dependencies]\npytest = {version = ">=7", extras = ["x"]}\n'},
+         ("any", "attrs<21,>=20.1", "exact==1.5", "small<0.3,>=0.2.3", "tilde<1.3,>=1.2"), ("pytest[x]>=7",)),
+        ({"pyproject.toml": "broken [", "setup.cfg": "also broken", "setup.py": "def ("}, (), ()),
+        ({}, (), ()),
+    ],
+)  # fmt: skip
+def test_every_place_that_declares(files: dict[str, str], runtime: tuple[str, ...], test: tuple[str, ...]) -> None:
+    found = read_declarations(_files(files))
+    assert (found.runtime, found.test) == (runtime, test)
+
+
+@given(
+    st.text(max_size=300), st.sampled_from(["setup.py", "setup.cfg", "pyproject.toml", "tox.ini", "requirements.txt"])
+)
+def test_whatever_the_files_hold_only_plain_requirements_come_out(text: str, name: str) -> None:
+    found = read_declarations(Tree({name: TreeFile(text.encode("utf-8", "surrogatepass"))}))
+    for entry in (*found.runtime, *found.test):
+        assert Requirement(entry).url is None
+        assert "\n" not in entry
+    import_roots(Tree({name: TreeFile(text.encode("utf-8", "surrogatepass"))}))
+
+
+def test_a_poetry_file_with_tables_of_the_wrong_type_declares_nothing() -> None:
+    text = 'project = 1\n[tool]\npoetry = ["x"]\npdm = 2\n[dependency-groups]\ntest = "x"\ndev = [1, {}]\n'
+    assert read_declarations(_files({"pyproject.toml": text})).test == ()
+
+
+@pytest.mark.parametrize(
+    ("files", "roots"),
+    [
+        ({}, ("", "src")),
+        ({"pyproject.toml": '[tool.pytest.ini_options]\npythonpath = [".", "./app", "../out", "/abs"]\n'},
+         ("", "src", "app")),
+        ({"pyproject.toml": '[tool.setuptools.packages.find]\nwhere = ["code"]\n'}, ("", "src", "code")),
+        ({"setup.cfg": "[options.packages.find]\nwhere = pkgs\n", "lib/x.py": ""}, ("", "src", "pkgs", "lib")),
+    ],
+)  # fmt: skip
+def test_import_roots_stay_inside_the_tree(files: dict[str, str], roots: tuple[str, ...]) -> None:
+    assert import_roots(_files(files)) == roots

@@ -1,0 +1,304 @@
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from codegate.errors import ExitCode, Interrupted, UsageError
+from codegate.grading import Sandboxes, grade
+from codegate.mining import MineEvent, MineOptions, MineReport, mine
+from codegate.mining.miner import _repository_of
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import load_base, load_suite, make_patch
+from tests.mining.history_builder import HistoryBuilder
+
+pytestmark = pytest.mark.bwrap
+
+SUMS = "def total(items):\n    return items[0] + sum(items[1:])\n"
+SUMS_FIXED = "def total(items):\n    return sum(items)\n"
+TEST_SUMS = "from pkg.sums import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
+TEXT = "def title(text):\n    return text[0].upper() + text[1:]\n"
+TEST_TEXT = "from pkg import text\n\n\ndef test_title():\n    assert text.title('ab') == 'Ab'\n"
+FLAKY = """
+import os
+
+from pkg import text
+
+seen = []
+
+def test_first():
+    seen.append(1)
+
+def test_needs_first():
+    assert seen
+
+def test_needs_seed():
+    assert os.environ["PYTHONHASHSEED"] != "1"
+
+def test_title():
+    assert text.title("ab") == "Ab"
+
+def test_empty():
+    assert text.title("") == ""
+"""
+
+
+def _build(history: HistoryBuilder) -> dict[str, str]:
+    """Build a history with every kind of end; return the commits by name."""
+    commits = {}
+    history.commit(
+        "begin",
+        {"pkg/__init__.py": "", "pkg/sums.py": SUMS, "pkg/text.py": TEXT, "tests/test_sums.py": TEST_SUMS,
+         "tests/test_text.py": TEST_TEXT, "tests/data/naïve.bin": b"\0\1", "README.md": "x\n",
+         "pyproject.toml": "[project]\nname = 'pkg'\nversion = '1'\n"},
+    )  # fmt: skip
+    commits["docs"] = history.commit("Say more", {"README.md": "more\n"})
+    history.branch("ada/fix-nothing")
+    history.commit("start at zero", {"pkg/sums.py": SUMS_FIXED})
+    nothing = TEST_SUMS + "\n\ndef test_nothing():\n    assert total([]) == 0\n"
+    history.commit("test it", {"tests/test_sums.py": nothing})
+    commits["merge"] = history.merge(
+        "ada/fix-nothing",
+        "Merge pull request #2 from ada/fix-nothing\n\nSum up nothing\n\n"
+        "The total of an empty list raises an IndexError, it should be zero. Fixes #1.",
+    )
+    commits["flaky"] = history.commit(
+        "Fix it (#3)",
+        {"pkg/text.py": "def title(text):\n    return text[:1].upper() + text[1:]\n", "tests/test_text.py": FLAKY},
+    )
+    commits["bot"] = history.commit("Bump x", {"pkg/sums.py": "# x\n" + SUMS_FIXED}, "dependabot[bot] <d@b>")
+    commits["format"] = history.commit(
+        "Fix style", {"pkg/sums.py": "# y\n" + SUMS_FIXED, "tests/test_sums.py": nothing + "# y\n"}
+    )
+    commits["crlf"] = history.commit(
+        "Fix the ünits",
+        {"pkg/ünits.py": b"FACTOR = 1000\r\n", "tests/test_ünits.py": "from pathlib import Path\nimport pkg.sums\n\n"
+         "def test_data():\n    assert (Path(__file__).parent / 'data' / 'new.bin').read_bytes() == b'\\0\\xff'\n\n"
+         "def test_factor():\n    from pkg import ünits\n    assert ünits.FACTOR == 1000\n",
+         "tests/data/new.bin": b"\0\xff", "tests/data/naïve.bin": None},
+    )  # fmt: skip
+    means = "from pkg.means import mean\n\ndef test_it():\n    assert mean([1]) == 1\n"
+    commits["feature"] = history.commit(
+        "Know means", {"pkg/means.py": "def mean(xs):\n    return sum(xs) / len(xs)\n",
+                       "tests/test_means.py": means},
+    )  # fmt: skip
+    commits["same"] = history.commit(
+        "Tell means apart", {"pkg/means.py": "def mean(values):\n    return sum(values) / len(values)\n",
+                             "tests/test_means.py": means.replace("1", "2")},
+    )  # fmt: skip
+    history.git("revert", "--no-commit", "HEAD")
+    commits["revert"] = history.commit('Revert "Tell means apart"')
+    return commits
+
+
+@pytest.fixture(scope="module")
+def mined(
+    bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[HistoryBuilder, dict[str, str], MineReport, list[MineEvent]]:
+    home = tmp_path_factory.mktemp("mined")
+    history = HistoryBuilder(home / "repository")
+    commits = _build(history)
+    events: list[MineEvent] = []
+    report = mine(history.folder, home / "pkg", MineOptions(name="pkg"), bwrap_backend, events.append)
+    return history, commits, report, events
+
+
+Mined = tuple[HistoryBuilder, dict[str, str], MineReport, list[MineEvent]]
+
+
+def test_every_unit_ends_as_a_problem_or_with_a_reason(mined: Mined) -> None:
+    _, commits, report, _ = mined
+    ends = {result.commit: result.problem or result.reason for result in report.results}
+    assert {name: ends[commit] for name, commit in commits.items()} == {
+        "docs": "docs_only",
+        "merge": "pkg-2",
+        "flaky": "pkg-3",
+        "bot": "bot",
+        "format": "format_only",
+        "crlf": f"pkg-{commits['crlf'][:12]}",
+        "feature": "only_new_tests",
+        "same": "no_f2p",
+        "revert": "revert",
+    }
+    assert len(report.results) == len(commits)
+    assert {stage.name: stage.count for stage in report.funnel} == {
+        "units": 9, "bug-like": 4, "source and tests": 5, "environment": 5, "fail-to-pass": 4, "validated": 3,
+    }  # fmt: skip
+
+
+def test_the_suite_is_complete_and_its_trees_are_byte_exact(mined: Mined) -> None:
+    history, commits, report, _ = mined
+    suite = load_suite(report.out)
+    assert suite.digest == (report.suite.digest if report.suite else "")
+    merge, flaky, crlf = suite.problems
+    assert [problem.id for problem in suite.problems] == list(report.problems)
+    assert merge.statement == (
+        "Sum up nothing\n\nThe total of an empty list raises an IndexError, it should be zero.\n"
+    )
+    assert flaky.statement.startswith("In pkg (pkg), the following behaviour does not")
+    assert flaky.manifest.statement.mode == "failure"
+    assert merge.manifest.base.commit == history.git("rev-parse", f"{commits['merge']}^1")
+    assert merge.manifest.provenance.kind == "merge"
+    assert merge.manifest.provenance.pull_request == 2
+    assert merge.manifest.tags == {
+        "tier": "XS", "component": "pkg/sums", "year": "2025", "fails_by": "exception",
+    }  # fmt: skip
+    assert merge.tests.FAIL_TO_PASS == ("tests/test_sums.py::test_nothing",)
+    assert merge.tests.PASS_TO_PASS == ("tests/test_sums.py::test_total",)
+    created = crlf.fix["pkg/ünits.py"]
+    assert created is not None
+    assert created.data == b"FACTOR = 1000\r\n"
+    data = crlf.hidden["tests/data/new.bin"]
+    assert data is not None
+    assert data.data == b"\0\xff"
+    assert crlf.manifest.hidden_deleted == ("tests/data/naïve.bin",)
+    assert "tests/test_ünits.py::test_factor" in crlf.tests.FAIL_TO_PASS
+    (environment,) = suite.manifest.environments
+    assert environment.rung == "declared"
+    assert environment.exclude_newer == date(2025, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("out", "expected"),
+    [("repository/suites/x", "../.."), ("x", "../repository"), ("far/away/x", None)],
+)
+def test_a_suite_names_its_repository_where_it_is_around_or_beside_it(
+    history: HistoryBuilder, out: str, expected: str | None
+) -> None:
+    assert _repository_of(history.folder, history.folder.parent / out) == expected
+
+
+def test_planted_order_and_seed_dependence_is_quarantined_with_evidence(mined: Mined) -> None:
+    suite = mined[2].suite
+    assert suite is not None
+    flaky = suite.problems[1]
+    assert flaky.tests.FAIL_TO_PASS == ("tests/test_text.py::test_empty",)
+    assert {entry.id.rpartition("::")[2] for entry in flaky.tests.QUARANTINED} == {
+        "test_needs_first",
+        "test_needs_seed",
+    }
+    assert all(entry.quarantine.reason == "flaky" for entry in flaky.tests.QUARANTINED)
+
+
+def test_the_fix_resolves_and_the_tests_alone_do_not(mined: Mined, bwrap_backend: BubblewrapBackend) -> None:
+    history, _, report, _ = mined
+    assert report.suite is not None
+    sandboxes = Sandboxes(bwrap_backend, report.suite.locks)
+    problem = report.suite.problems[0]
+    base = load_base(report.suite, problem)
+    assert base == load_base(report.suite, problem, history.folder)
+    assert grade(problem, base, make_patch(base, problem.fix), sandboxes).resolved
+    wrong = make_patch(base, {"pkg/sums.py": type(base["pkg/sums.py"])(b"def total(items):\n    return 1\n")})
+    assert not grade(problem, base, wrong, sandboxes).resolved
+    sandboxes.close()
+
+
+def test_the_funnel_is_written_beside_the_suite_and_told_as_it_goes(mined: Mined) -> None:
+    _, _, report, events = mined
+    rows = [json.loads(line) for line in (report.out / "funnel.jsonl").read_text().splitlines()]
+    assert [row["commit"] for row in rows] == [result.commit for result in report.results]
+    assert {row["status"] for row in rows} == {"accepted", "rejected"}
+    summary = json.loads((report.out / "mining.json").read_text())
+    assert summary["funnel"]["validated"] == 3
+    assert summary["reasons"] == report.reasons
+    assert summary["seconds_per_problem"] == pytest.approx(report.seconds["total"] / 3, abs=0.001)
+    assert [event.kind for event in events] == ["scanned", *["unit"] * 6]
+    assert (events[-1].done, events[-1].total, events[-1].accepted) == (9, 9, 3)
+
+
+def test_which_problems_are_found_does_not_depend_on_how_many_run_at_once(
+    mined: Mined, bwrap_backend: BubblewrapBackend, tmp_path: Path
+) -> None:
+    history, commits, _, _ = mined
+    options = MineOptions(name="pkg", max_problems=2, concurrency=4, rounds=2)
+    again = mine(history.folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
+    # The best score first, then the newest: "Fix the ünits" is newer than "Fix it".
+    assert again.problems == ("pkg-2", f"pkg-{commits['crlf'][:12]}")
+    assert again.reasons["budget"] == 4
+
+
+def test_an_interrupt_leaves_no_suite_and_no_sandbox(mined: Mined, tmp_path: Path) -> None:
+    backend = BubblewrapBackend("interrupted")
+
+    def interrupt(event: MineEvent) -> None:
+        if event.kind == "unit":
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as caught:
+        mine(mined[0].folder, tmp_path / "out", MineOptions(), backend, interrupt)
+    assert caught.value.exit_code is ExitCode.INTERRUPTED
+    assert list(tmp_path.iterdir()) == []
+    backend.close()
+
+
+def test_nothing_to_mine_is_told_and_writes_no_suite(
+    bwrap_backend: BubblewrapBackend, history: HistoryBuilder, tmp_path: Path
+) -> None:
+    history.commit("begin", {"a.py": "1\n"})
+    history.commit("change", {"a.py": "2\n"})
+    report = mine(history.folder, tmp_path / "out", MineOptions(), bwrap_backend, lambda _: None)
+    assert report.suite is None
+    assert report.reasons == {"no_test": 1}
+    assert sorted(path.name for path in report.out.iterdir()) == ["funnel.jsonl", "mining.json"]
+    assert mine(history.folder, tmp_path / "out", MineOptions(), bwrap_backend, lambda _: None).suite is None
+
+
+def test_no_time_left_starts_nothing(mined: Mined, bwrap_backend: BubblewrapBackend, tmp_path: Path) -> None:
+    options = MineOptions(budget_minutes=0.0)
+    report = mine(mined[0].folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
+    assert report.reasons["budget"] == 6
+
+
+def test_a_tree_that_no_sandbox_takes_is_no_problem(
+    bwrap_backend: BubblewrapBackend, history: HistoryBuilder, tmp_path: Path
+) -> None:
+    history.folder.joinpath("elsewhere").symlink_to("/etc/passwd")
+    history.commit("begin", {"pkg/__init__.py": "", "pkg/sums.py": SUMS, "tests/test_sums.py": TEST_SUMS})
+    history.commit("Fix sums", {"pkg/sums.py": SUMS_FIXED, "tests/test_sums.py": TEST_SUMS + "\n# more\n"})
+    report = mine(history.folder, tmp_path / "out", MineOptions(), bwrap_backend, lambda _: None)
+    assert report.reasons == {"symlink": 1}
+    assert "elsewhere" in report.results[0].detail
+
+
+def test_a_fix_that_the_real_grader_does_not_accept_is_no_problem(
+    bwrap_backend: BubblewrapBackend, history: HistoryBuilder, tmp_path: Path
+) -> None:
+    nothing = TEST_SUMS + "\n\ndef test_nothing():\n    assert total([]) == 0\n"
+    history.commit("begin", {"pkg/__init__.py": "", "pkg/sums.py": SUMS, "tests/test_sums.py": TEST_SUMS})
+    history.commit(
+        "Fix sums", {"pkg/sums.py": SUMS_FIXED, "pkg/old.py": "print 'python 2'\n", "tests/test_sums.py": nothing}
+    )
+    report = mine(history.folder, tmp_path / "out", MineOptions(), bwrap_backend, lambda _: None)
+    assert report.reasons == {"oracle_fails": 1}
+    assert report.results[0].detail.startswith("syntax_error: pkg/old.py")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        MineOptions(name="../x"),
+        MineOptions(name="x y"),
+        MineOptions(python="three"),
+        MineOptions(rounds=0),
+        MineOptions(concurrency=0),
+        MineOptions(max_problems=0),
+        MineOptions(branch="absent"),
+    ],
+)
+def test_wrong_options_are_refused(
+    bwrap_backend: BubblewrapBackend, history: HistoryBuilder, tmp_path: Path, options: MineOptions
+) -> None:
+    history.commit("begin", {"a.py": "1\n"})
+    with pytest.raises(UsageError):
+        mine(history.folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(
+    bwrap_backend: BubblewrapBackend, history: HistoryBuilder, tmp_path: Path
+) -> None:
+    history.commit("begin", {"a.py": "1\n"})
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.tex").write_text("x")
+    with pytest.raises(UsageError, match="is no suite"):
+        mine(history.folder, tmp_path / "out", MineOptions(), bwrap_backend, lambda _: None)

@@ -1,0 +1,221 @@
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from codegate.durable import sha256
+from codegate.errors import ExitCode, Interrupted, UsageError
+from codegate.grading import Grade, TestReport, TestResult, TestStatus
+from codegate.mining import Proof, validate_suite
+from codegate.mining.proof import judge
+from codegate.sandbox import EnvironmentRecipe
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import (
+    Base,
+    EnvironmentManifest,
+    Problem,
+    ProblemManifest,
+    Provenance,
+    Statement,
+    Suite,
+    TestSets,
+    Tree,
+    TreeFile,
+    load_suite,
+    make_problem,
+    write_suite,
+)
+from tests.mining.history_builder import HistoryBuilder
+
+TODAY = date(2025, 6, 1)
+FLAKY = "import random\n\n\ndef test_flaky():\n    assert random.random() < 0.5\n"
+
+
+def _environment(lock: str) -> EnvironmentManifest:
+    return EnvironmentManifest(
+        id="tests", python="3.11", lock="environments/tests/requirements.lock",
+        lock_sha256=sha256(lock.encode()), rung="manual",
+    )  # fmt: skip
+
+
+def _problem(
+    name: str,
+    fixed: str = "x = 2\n",
+    tests: str = "import pkg\n\ndef test_a():\n    assert pkg.x == 2\n\ndef test_b():\n    assert pkg.x > 0\n",
+    sets: TestSets | None = None,
+    lock: str = "",
+) -> Problem:
+    manifest = ProblemManifest(
+        id=name,
+        base=Base(folder="base"),
+        environment="tests",
+        test_files=("test_pkg.py",),
+        statement=Statement(mode="handwritten", sha256=sha256(b"Mend it.\n")),
+        provenance=Provenance(kind="handwritten"),
+    )
+    sets = sets or TestSets(FAIL_TO_PASS=("test_pkg.py::test_a",), PASS_TO_PASS=("test_pkg.py::test_b",))
+    hidden, fix = {"test_pkg.py": TreeFile(tests.encode())}, {"pkg.py": TreeFile(fixed.encode())}
+    base = Tree({"pkg.py": TreeFile(b"x = 1\n")})
+    return make_problem(manifest, "Mend it.\n", sets, hidden, fix, _environment(lock), base.digest())
+
+
+class TestJudge:
+    A, B = "test_pkg.py::test_a", "test_pkg.py::test_b"
+
+    def _judge(self, fixed: list[str], unfixed: list[str]) -> Proof:
+        """Judge rounds given as two letters each: the status of test_a and of test_b."""
+        names: dict[str, TestStatus] = {"p": "passed", "f": "failed"}
+        grades, reports = [], []
+        for a, b in map(tuple, fixed):
+            tests = (TestResult(id=self.A, status=names[a]), TestResult(id=self.B, status=names[b]))
+            passed = sum(test.status == "passed" for test in tests)
+            grades.append(
+                Grade(resolved=passed == 2, score=50.0 * passed, tests_passed=passed, tests_total=2, tests=tests)
+            )
+        for a, b in map(tuple, unfixed):
+            results = {
+                self.A: TestResult(id=self.A, status=names[a]),
+                self.B: TestResult(id=self.B, status=names[b]),
+            }
+            reports.append(TestReport(results=results))
+        return judge(_problem("p"), grades, reports, TODAY)
+
+    @pytest.mark.parametrize(
+        ("fixed", "unfixed", "quarantined", "reason"),
+        [
+            (["pp", "pp", "pp"], ["fp", "fp", "fp"], [], None),
+            (["pp", "pf", "pp"], ["fp", "fp", "fp"], ["test_b"], None),
+            (["pp", "pp", "pp"], ["fp", "ff", "fp"], ["test_b"], None),
+            (["pp", "fp", "pp"], ["fp", "fp", "fp"], ["test_a"], "flaky"),
+            (["pp", "pp", "pp"], ["fp", "pp", "fp"], ["test_a"], "flaky"),
+            (["ff", "ff", "ff"], ["fp", "fp", "fp"], [], "oracle_fails"),
+            (["pp", "pp", "pp"], ["pp", "pp", "pp"], ["test_a"], "nop_resolves"),
+        ],
+    )
+    def test_what_flickers_is_set_aside_and_what_is_left_must_hold(
+        self, fixed: list[str], unfixed: list[str], quarantined: list[str], reason: str | None
+    ) -> None:
+        proof = self._judge(fixed, unfixed)
+        assert [entry.id.rpartition("::")[2] for entry in proof.tests] == quarantined
+        assert (proof.quarantine.reason if proof.quarantine else None) == reason
+        assert proof.proven == (not quarantined and reason is None)
+
+    def test_a_problem_that_lost_a_test_still_holds_without_it(self) -> None:
+        proof = self._judge(["pp", "pf"], ["fp", "fp"])
+        assert (proof.oracle_resolved, proof.nop_resolved) == (2, 0)
+        assert proof.tests[0].quarantine.evidence == "fixed: passed/failed; not fixed: passed/passed"
+
+
+FLAKY_SETS = TestSets(FAIL_TO_PASS=("test_pkg.py::test_a",), PASS_TO_PASS=("test_pkg.py::test_flaky",))
+
+
+@pytest.mark.bwrap
+class TestValidateSuite:
+    def _suite(self, history: HistoryBuilder, recipe: EnvironmentRecipe, *problems: Problem) -> Suite:
+        history.commit("begin", {"pkg.py": "x = 1\n"})
+        base = Base(commit=history.git("rev-parse", "HEAD"))
+        environment = _environment(recipe.lock)
+        placed = [
+            make_problem(
+                problem.manifest.model_copy(update={"base": base}), problem.statement, problem.tests, problem.hidden,
+                problem.fix, environment,
+            )
+            for problem in problems
+        ]  # fmt: skip
+        return write_suite(
+            history.folder / "suite", name="tests", repository="..", environments=[(environment, recipe.lock)],
+            problems=placed,
+        )  # fmt: skip
+
+    def test_what_does_not_hold_is_quarantined_on_disk_and_the_rest_is_proven(
+        self, history: HistoryBuilder, recipe: EnvironmentRecipe, bwrap_backend: BubblewrapBackend
+    ) -> None:
+        suite = self._suite(
+            history,
+            recipe,
+            _problem("holds"),
+            _problem("unfixed", fixed="x = 3\n"),
+            _problem("solved", tests="def test_a():\n    pass\n\ndef test_b():\n    pass\n"),
+        )
+        seen: list[str] = []
+
+        report = validate_suite(suite, None, bwrap_backend, rounds=2, progress=lambda proof: seen.append(proof.problem))
+
+        assert sorted(seen) == ["holds", "solved", "unfixed"]
+        assert [proof.proven for proof in report.proofs] == [True, False, False]
+        assert report.quarantined == ("unfixed", "solved")
+        assert not report.proven
+        assert report.faults == {}
+        again = load_suite(suite.folder)
+        assert again == report.suite
+        assert [problem.id for problem in again.active] == ["holds"]
+        reasons = {p.id: p.manifest.quarantine.reason for p in again.problems if p.manifest.quarantine}
+        assert reasons == {"unfixed": "oracle_fails", "solved": "nop_resolves"}
+
+        restored = replace(again, problems=tuple(replace(p, fix=_problem("x").fix) for p in again.problems[1:2]))
+        second = validate_suite(restored, None, bwrap_backend, rounds=1)
+        assert second.proofs[0].proven
+        assert [problem.id for problem in load_suite(suite.folder).active] == ["holds"]  # a person releases it
+
+    def test_a_planted_flaky_test_is_quarantined_and_its_problem_stays(
+        self, history: HistoryBuilder, recipe: EnvironmentRecipe, bwrap_backend: BubblewrapBackend
+    ) -> None:
+        tests = f"import pkg\n\ndef test_a():\n    assert pkg.x == 2\n\n{FLAKY}"
+        suite = self._suite(history, recipe, _problem("flaky", tests=tests, sets=FLAKY_SETS))
+
+        # Ten runs: all alike in both states once in 256.
+        report = validate_suite(suite, history.folder, bwrap_backend, rounds=5)
+
+        (problem,) = load_suite(suite.folder).problems
+        assert problem.active
+        assert problem.tests.PASS_TO_PASS == ()
+        (entry,) = problem.tests.QUARANTINED
+        assert entry.id == "test_pkg.py::test_flaky"
+        assert "passed" in entry.quarantine.evidence
+        assert "failed" in entry.quarantine.evidence
+        assert report.quarantined == ()
+
+    def test_an_environment_that_cannot_be_built_is_a_fault_not_a_verdict(
+        self, history: HistoryBuilder, recipe: EnvironmentRecipe, bwrap_backend: BubblewrapBackend
+    ) -> None:
+        broken = f"codegate-no-such-package-4711==1 --hash=sha256:{'0' * 64}\n"
+        suite = self._suite(history, EnvironmentRecipe(recipe.python, broken), _problem("p"))
+
+        report = validate_suite(suite, None, bwrap_backend, rounds=1)
+
+        assert report.proofs == ()
+        assert "requirements.lock" in report.faults["p"]
+        assert load_suite(suite.folder).problems[0].active
+        assert not report.proven
+
+    def test_an_empty_suite_proves_nothing(
+        self, history: HistoryBuilder, recipe: EnvironmentRecipe, bwrap_backend: BubblewrapBackend
+    ) -> None:
+        with pytest.raises(UsageError, match="has no problems"):
+            validate_suite(self._suite(history, recipe), None, bwrap_backend)
+
+    def test_a_base_commit_that_is_not_there_is_told(
+        self, history: HistoryBuilder, recipe: EnvironmentRecipe, bwrap_backend: BubblewrapBackend, tmp_path: Path
+    ) -> None:
+        suite = self._suite(history, recipe, _problem("p"))
+        other = HistoryBuilder(tmp_path / "other")
+        with pytest.raises(UsageError, match="fetch-depth"):
+            validate_suite(suite, other.folder, bwrap_backend)
+
+    def test_an_interrupt_ends_it_with_the_right_code(
+        self,
+        history: HistoryBuilder,
+        recipe: EnvironmentRecipe,
+        bwrap_backend: BubblewrapBackend,
+    ) -> None:
+        suite = self._suite(history, recipe, _problem("p"))
+        backend = BubblewrapBackend("interrupted")
+
+        def interrupt(_: Proof) -> None:
+            raise KeyboardInterrupt
+
+        with pytest.raises(Interrupted) as caught:
+            validate_suite(suite, None, backend, rounds=1, progress=interrupt)
+        assert caught.value.exit_code is ExitCode.INTERRUPTED
+        backend.close()

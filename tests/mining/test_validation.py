@@ -1,0 +1,216 @@
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from datetime import date
+
+import pytest
+
+from codegate.durable import sha256
+from codegate.grading import Sandboxes, TestReport, TestResult, TestStatus
+from codegate.mining import validation
+from codegate.mining.cut import Cut
+from codegate.mining.units import Rejected
+from codegate.mining.validation import Validated, classify_tests, time_limit, validate_cut
+from codegate.sandbox import EnvironmentRecipe, Sandbox
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import EnvironmentManifest, ProblemLimits, Tree, TreeFile
+
+TODAY = date(2025, 6, 1)
+
+
+def _report(statuses: str, *, timed_out: bool = False) -> TestReport:
+    """Make a report from letters: p(assed) f(ailed) e(rror) s(kipped) m(issing), a dot for not reported."""
+    names: dict[str, TestStatus] = {"p": "passed", "f": "failed", "e": "error", "s": "skipped", "m": "missing"}
+    results = {
+        f"t.py::{index}": TestResult(id=f"t.py::{index}", status=names[letter])
+        for index, letter in enumerate(statuses)
+        if letter != "."
+    }
+    return TestReport(results=results, timed_out=timed_out, complete=not timed_out)
+
+
+class TestClassification:
+    @pytest.mark.parametrize(
+        ("before", "after", "expected"),
+        [
+            ("fff", "ppp", "fail_to_pass"),
+            ("eee", "ppp", "fail_to_pass"),
+            ("...", "ppp", "fail_to_pass"),
+            ("fem", "ppp", "fail_to_pass"),
+            ("ppp", "ppp", "pass_to_pass"),
+            ("ppf", "ppp", "quarantined"),
+            ("ffp", "ppp", "quarantined"),
+            ("fff", "ppf", "quarantined"),
+            ("ppp", "pfp", "quarantined"),
+            ("ppp", "pps", "quarantined"),
+            ("ppp", "fff", "pass_to_fail"),
+            ("fff", "fff", None),
+            ("sss", "ppp", None),
+            ("ppp", "sss", None),
+            ("fff", "pp.", None),
+        ],
+    )
+    def test_a_test_counts_only_when_every_run_of_a_state_agrees(
+        self, before: str, after: str, expected: str | None
+    ) -> None:
+        found = classify_tests([_report(b) for b in before], [_report(a) for a in after], TODAY)
+        kept = {
+            "fail_to_pass": found.fail_to_pass,
+            "pass_to_pass": found.pass_to_pass,
+            "quarantined": tuple(entry.id for entry in found.quarantined),
+            "pass_to_fail": found.pass_to_fail,
+        }
+        assert {name: ids for name, ids in kept.items() if ids} == ({expected: ("t.py::0",)} if expected else {})
+
+    def test_the_evidence_names_every_run_and_expires(self) -> None:
+        found = classify_tests([_report("f"), _report("f")], [_report("p"), _report("f")], TODAY)
+        (entry,) = found.quarantined
+        assert entry.quarantine.evidence == "before the fix: failed/failed; after it: passed/failed"
+        assert entry.quarantine.expires == date(2025, 8, 30)
+        assert found.flaky_fix_tests
+
+    def test_tests_that_a_hanging_one_kept_from_running_are_not_blamed(self) -> None:
+        natural, backward = _report("pm..", timed_out=True), _report(".mpp", timed_out=True)
+        found = classify_tests([natural, backward, natural], [_report("pppp")] * 3, TODAY)
+        assert found.fail_to_pass == ("t.py::1",)
+        assert found.pass_to_pass == ("t.py::0", "t.py::2", "t.py::3")
+        assert found.quarantined == ()
+        assert found.kinds == {"t.py::1": "timeout"}
+
+
+@pytest.mark.parametrize(
+    ("wall", "cpu", "limit"), [(0.4, 0.3, 20), (6.0, 0.4, 20), (6.0, 3.0, 60), (30.0, 0.1, 120), (118.0, 118.0, 600)]
+)
+def test_the_time_limit_is_one_of_a_few_and_follows_processor_time(wall: float, cpu: float, limit: float) -> None:
+    assert time_limit(TestReport(results={}, seconds=wall, cpu_seconds=cpu)) == limit
+
+
+@pytest.fixture(scope="module")
+def sandboxes(bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> Iterator[Sandboxes]:
+    found = Sandboxes(bwrap_backend, {"tests": recipe.lock})
+    yield found
+    found.close()
+
+
+class _Opener:
+    def __init__(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+        self.sandboxes = sandboxes
+        self.manifest = EnvironmentManifest(
+            id="tests", python=recipe.python, lock="x.lock", lock_sha256=sha256(recipe.lock.encode()), rung="manual"
+        )
+        self.opened = 0
+
+    def __call__(self, limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
+        self.opened += 1
+        return self.sandboxes.open(self.manifest, limits)
+
+
+def _cut(old: str, new: str, tests: str) -> Cut:
+    base = Tree({"pkg.py": TreeFile(old.encode())})
+    fix = {"pkg.py": TreeFile(new.encode())}
+    hidden = {"test_pkg.py": TreeFile(tests.encode())}
+    return Cut(base, hidden, fix, base.overlay(fix).overlay(hidden), ("test_pkg.py",), (), 1)
+
+
+TESTS = """
+import os, pytest
+import pkg
+
+seen = []
+
+def test_fixed():
+    assert pkg.answer() == 42
+
+def test_kept():
+    assert pkg.answer() > 0
+
+def test_first():
+    seen.append(1)
+
+def test_needs_first():
+    assert seen == [1] and pkg.answer() == 42
+
+def test_needs_seed():
+    assert os.environ["PYTHONHASHSEED"] != "2" or pkg.answer() == 42
+
+def test_broken():
+    assert False
+
+@pytest.mark.skip
+def test_skipped():
+    pass
+
+@pytest.mark.parametrize("value", [object()], ids=repr)
+def test_unstable_id(value):
+    assert pkg.answer() == 42
+"""
+
+
+@pytest.mark.bwrap
+class TestExecution:
+    @pytest.fixture
+    def opener(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> _Opener:
+        return _Opener(sandboxes, recipe)
+
+    def _validate(self, parts: Cut, opener: _Opener, *, rounds: int = 3, new: bool = False) -> Validated | Rejected:
+        return validate_cut(parts, opener, ("",), rounds, TODAY, new)
+
+    def test_what_depends_on_order_or_seed_is_quarantined_and_the_rest_is_proven(self, opener: _Opener) -> None:
+        parts = _cut("def answer(): return 41\n", "def answer(): return 42\n", TESTS)
+
+        found = self._validate(parts, opener)
+
+        assert isinstance(found, Validated)
+        assert found.outcomes.fail_to_pass == ("test_pkg.py::test_fixed",)
+        assert found.outcomes.pass_to_pass == ("test_pkg.py::test_first", "test_pkg.py::test_kept")
+        evidence = {entry.id: entry.quarantine.evidence for entry in found.outcomes.quarantined}
+        assert evidence == {
+            "test_pkg.py::test_needs_first": "before the fix: failed/failed/failed; after it: passed/failed",
+            "test_pkg.py::test_needs_seed": "before the fix: passed/passed/failed; after it: passed/passed",
+        }
+        assert found.outcomes.kinds == {"test_pkg.py::test_fixed": "assertion"}
+        assert found.limits.seconds == 20
+        assert opener.opened == 5  # the caller's grade of the fix is the sixth
+
+    def test_a_bug_that_hangs_costs_a_limit_made_to_measure(
+        self, opener: _Opener, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(validation, "_LIMITS", (3.0,))
+        tests = "import pkg\n\ndef test_ends():\n    pkg.answer()\n\ndef test_other():\n    pass\n"
+        parts = _cut("def answer():\n    while True: pass\n", "def answer(): return 42\n", tests)
+
+        found = self._validate(parts, opener, rounds=2)
+
+        assert isinstance(found, Validated)
+        assert found.outcomes.fail_to_pass == ("test_pkg.py::test_ends",)
+        assert found.outcomes.pass_to_pass == ("test_pkg.py::test_other",)
+        assert found.outcomes.kinds == {"test_pkg.py::test_ends": "timeout"}
+
+    @pytest.mark.parametrize(
+        ("old", "new", "tests", "reason", "runs"),
+        [
+            ("x = 1", "x = 2", "def test_it(): pass", "no_f2p", 2),
+            ("x = 1", "x = 2", "import absent\ndef test_it(): pass", "env_no_passing_test", 1),
+            ("x = 1", "x = 2", "def test_it(): assert False", "env_no_passing_test", 1),
+            ("x = 1", "y = 2", "from pkg import y\ndef test_it(): pass", "only_new_tests", 2),
+            ("x = 1", "x = 2", "import pkg\ndef test_a(): assert pkg.x == 2\ndef test_b(): assert pkg.x == 1",
+             "p2f_in_gold", 5),
+            ("x = 1", "x = 2", "import os, pkg\ndef test_a(): assert pkg.x == 2 and os.getenv('PYTHONHASHSEED') != '1'",
+             "f2p_flaky", 5),
+            ("x = 1", "x = 2", "import os, pkg\n\ndef test_a(): assert pkg.x == 2\ndef test_b(): os._exit(0)",
+             "collect_error_gold", 1),
+        ],
+    )  # fmt: skip
+    def test_what_proves_nothing_ends_early_with_its_reason(
+        self, opener: _Opener, old: str, new: str, tests: str, reason: str, runs: int
+    ) -> None:
+        found = self._validate(_cut(old, new, tests), opener)
+        assert isinstance(found, Rejected)
+        assert found.reason == reason
+        assert found.detail
+        assert opener.opened == runs
+
+    def test_new_modules_can_be_asked_for(self, opener: _Opener) -> None:
+        parts = _cut("x = 1", "y = 2", "from pkg import y\ndef test_it(): pass")
+        found = self._validate(parts, opener, rounds=1, new=True)
+        assert isinstance(found, Validated)
+        assert found.outcomes.kinds == {"test_pkg.py::test_it": "collection"}
