@@ -48,6 +48,7 @@ _EMPTY_BRACKETS: Final = re.compile(r"[(\[]\s*[,;.]?\s*[)\]]")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 _HUMAN: Final = re.compile(r"[_\W]+")
+_CODE_LIKE: Final = re.compile(r"[^_]_[^_]|[0-9]|[a-z][A-Z]")
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,8 @@ def vocabulary(cut: Cut) -> FixVocabulary:
     """Return what the source part of ``cut`` adds."""
     added = [line for lines in added_lines(cut).values() for line in lines]
     tokens = tuple(tuple(_TOKEN.findall(line)) for line in added)
-    words = {word for line in tokens for word in line if IDENTIFIER.fullmatch(word) and len(word) > 3}
+    # A plain word ("over", "short") is English in a statement, whatever the fix calls by it.
+    words = {word for line in tokens for word in line if IDENTIFIER.fullmatch(word) and _CODE_LIKE.search(word)}
     known: set[str] = set()
     for file in cut.base.values():
         if words <= known:

@@ -142,8 +142,8 @@ class TestModes:
 
 def test_the_vocabulary_is_what_the_whole_base_does_not_have() -> None:
     known = vocabulary(_cut())
-    assert known.identifiers == {"empty_amount", "start"}
-    assert vocabulary(_cut({"docs/x.md": "empty_amount"})).identifiers == {"start"}
+    assert known.identifiers == {"empty_amount"}
+    assert vocabulary(_cut({"docs/x.md": "empty_amount"})).identifiers == set()
 
 
 class TestAudit:
@@ -158,3 +158,14 @@ class TestAudit:
         assert audit(_cut({"old/test_sums.py.orig": HIDDEN})) == (
             "old/test_sums.py.orig has the content of the hidden test tests/test_sums.py",
         )
+
+
+def test_a_plain_word_is_not_masked_because_the_fix_calls_something_by_it() -> None:
+    found = write_statement(
+        "p",
+        _unit("Start from nothing\n\nThe start of the sum is wrong for an empty list."),
+        _cut(),
+        _outcomes(TEST, FAILED),
+    )
+    assert found is not None
+    assert MASK not in found.text
