@@ -18,9 +18,10 @@ PYTHON = "3.11"
 PYTEST = "pytest==8.3.4"
 
 
-def _unavailable(reason: str) -> None:
-    if os.environ.get("CODEGATE_REQUIRE_DOCKER") == "1":
-        pytest.fail(f"CODEGATE_REQUIRE_DOCKER=1, but {reason}")
+def _unavailable(backend: str, reason: str) -> None:
+    variable = f"CODEGATE_REQUIRE_{backend}"
+    if os.environ.get(variable) == "1":
+        pytest.fail(f"{variable}=1, but {reason}")
     pytest.skip(reason)
 
 
@@ -30,12 +31,12 @@ def docker_backend() -> Iterator[DockerBackend]:
     try:
         backend = DockerBackend("tests")
     except SandboxUnavailable as error:
-        _unavailable(str(error))
+        _unavailable("DOCKER", str(error))
         raise
     image = os.environ.get("CODEGATE_BASE_IMAGE") or BASE_IMAGE.format(python=PYTHON)
     if not backend.has_image(image):
         backend.close()
-        _unavailable(f"the daemon has no image {image}")
+        _unavailable("DOCKER", f"the daemon has no image {image}")
     yield backend
     backend.close()
 
@@ -46,7 +47,8 @@ def bwrap_backend() -> Iterator[BubblewrapBackend]:
     try:
         backend = BubblewrapBackend("tests")
     except SandboxUnavailable as error:
-        pytest.skip(str(error))
+        _unavailable("BWRAP", str(error))
+        raise
     yield backend
     backend.close()
 

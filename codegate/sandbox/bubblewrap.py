@@ -6,6 +6,7 @@ capabilities. Memory and process totals need a control group; where none can be 
 """
 
 import contextlib
+import os
 import re
 import shutil
 import socket
@@ -69,7 +70,7 @@ class BubblewrapBackend:
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         self._program = find_bubblewrap()
-        self._parents = control_group.find_parents()
+        self._parents = _group_parents()
         # The kernel ties a sandbox's life to the *thread* that started it: one thread starts them all and
         # lives as long as the backend.
         self._starter = ThreadPoolExecutor(1, "codegate-bwrap-start")
@@ -163,10 +164,12 @@ class BubblewrapBackend:
                     raise SandboxClosed("the sandbox backend was closed.")
                 starting = self._starter.submit(_spawn, argv, theirs, errors)
             process = starting.result()
-        except OSError as error:
+        except BaseException as error:
             ours.close()
             errors.close()
-            raise SandboxError(f"cannot start bubblewrap: {error}.") from error
+            if isinstance(error, OSError):
+                raise SandboxError(f"cannot start bubblewrap: {error}.") from error
+            raise
         finally:
             theirs.close()
         enclosure = _Enclosure(process, errors, group, self)
@@ -269,6 +272,27 @@ def find_bubblewrap() -> str:
         said = probe.stderr.decode("utf-8", "replace").strip()[-300:]
         raise SandboxUnavailable(f"bubblewrap cannot make a sandbox here ({said}).", _remedy())
     return program
+
+
+def _group_parents() -> control_group.GroupParents | None:
+    """Return where control groups can be made and joined, or None.
+
+    Raises:
+        SandboxUnavailable: nothing would bound the number of processes.
+    """
+    parents = control_group.find_parents()
+    if parents is not None:
+        group = control_group.ControlGroup(parents, SandboxLimits())
+        joined = _ask(["/bin/sh", "-c", _JOIN, "sh", *group.member_files, "--", "/bin/true"])
+        group.remove()
+        if joined.returncode == 0:
+            return parents
+    if os.geteuid() == 0:  # the kernel does not hold root to RLIMIT_NPROC
+        raise SandboxUnavailable(
+            "bubblewrap as root needs a control group to bound processes, and none can be made here.",
+            "Run as an ordinary user, or use Docker.",
+        )
+    return None
 
 
 def _ask(argv: list[str]) -> "subprocess.CompletedProcess[bytes]":

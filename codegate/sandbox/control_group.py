@@ -5,6 +5,7 @@ below the caller's own; where the machine does not let us, there is none and per
 """
 
 import contextlib
+import os
 import re
 import secrets
 import time
@@ -16,8 +17,9 @@ from typing import Final
 from codegate.sandbox.contract import SandboxError, SandboxLimits
 from codegate.sandbox.ownership import Owner, current_owner, parse_owner
 
+_ROOT: Final = Path("/sys/fs/cgroup")
 _PERIOD_MICROSECONDS: Final = 100_000
-_EXTRA_PROCESSES: Final = 4  # bubblewrap and the supervisor
+_EXTRA_PROCESSES: Final = 2  # bubblewrap and the supervisor
 _NAME: Final = re.compile(r"^codegate-([0-9a-f-]+_\d+_\d+_\d+)-[0-9a-f]{12}$")
 
 
@@ -110,14 +112,15 @@ def find_parents() -> GroupParents | None:
 
 
 def sweep(parents: GroupParents) -> int:
-    """Remove the groups of dead owners and return how many sandboxes they belonged to."""
+    """Remove the groups of dead owners, wherever they were made, and return how many sandboxes they belonged to."""
     stale: dict[str, list[Path]] = {}
-    for parent in parents.folders.values():
-        with contextlib.suppress(OSError):
-            for folder in parent.glob("codegate-*"):
-                owner = _owner_of(folder.name)
+    roots = {_ROOT} if parents.unified else {_ROOT / controller for controller in parents.folders}
+    for root in roots:
+        for place, folders, _ in os.walk(root):
+            for name in folders:
+                owner = _owner_of(name)
                 if owner is not None and owner.known_dead:
-                    stale.setdefault(folder.name, []).append(folder)
+                    stale.setdefault(name, []).append(Path(place, name))
     return sum(_remove(folders, 2.0) for folders in stale.values())
 
 
@@ -155,20 +158,18 @@ def _own_groups() -> dict[str, str]:
 
 
 def _find_v1(own: Mapping[str, str]) -> GroupParents | None:
-    root = Path("/sys/fs/cgroup")
     folders = {}
     for controller in ("memory", "pids", "cpu"):
         if controller in own:
-            folder = root / controller / own[controller].lstrip("/")
-            folders[controller] = folder if folder.is_dir() else root / controller
+            folder = _ROOT / controller / own[controller].lstrip("/")
+            folders[controller] = folder if folder.is_dir() else _ROOT / controller
     return GroupParents(folders) if {"memory", "pids"} <= folders.keys() else None
 
 
 def _find_v2(own: Mapping[str, str]) -> GroupParents | None:
     """Return the nearest folder from our own group upwards whose children get the controllers."""
-    root = Path("/sys/fs/cgroup")
-    folder = root / own.get("", "/").lstrip("/")
-    while folder.is_relative_to(root):
+    folder = _ROOT / own.get("", "/").lstrip("/")
+    while folder.is_relative_to(_ROOT):
         with contextlib.suppress(OSError):
             enabled = (folder / "cgroup.subtree_control").read_text(encoding="ascii").split()
             if {"memory", "pids"} <= set(enabled):

@@ -12,6 +12,8 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from codegate.sandbox import images
@@ -41,6 +43,8 @@ _PING_SECONDS: Final = 3
 _CLOSE_SECONDS: Final = 15.0
 _REMOVERS: Final = 4
 _DEADLINE_SLACK: Final = 120.0
+
+_REMEDY: Final = "Start it, or set DOCKER_HOST to where it listens."
 
 RUN_LABEL: Final = "codegate.run"
 OWNER_LABEL: Final = "codegate.owner"
@@ -196,16 +200,18 @@ class DockerBackend:
 
         for _ in range(2):
             try:
-                self._undertaker.remove_container(container, v=True, force=True)
+                try:
+                    self._undertaker.remove_container(container, v=True, force=True)
+                except APIError as error:
+                    if error.status_code != HTTPStatus.CONFLICT:
+                        raise
+                    # It removes itself at its end, and is at it.
+                    self._undertaker.wait(container, timeout=_REMOVE_SECONDS, condition="removed")
             except NotFound:
                 return True
-            except APIError as error:
-                if error.status_code == 409:  # its own removal at exit is under way
-                    return True
-            except (RequestException, OSError):
+            except (APIError, RequestException, OSError):
                 continue
-            else:
-                return True
+            return True
         return False
 
     def out_of_memory(self, container: str) -> bool:
@@ -215,7 +221,7 @@ class DockerBackend:
             events = self._undertaker.events(
                 since=now - 3600, until=now + 1, filters={"container": container, "event": "oom"}, decode=True
             )
-            return any(True for _ in events)
+            return len(list(events)) > 0  # read to the end, which lets go of the connection
         return False
 
 
@@ -256,6 +262,9 @@ class _Enclosure:
 
 
 def _connect(seconds: int) -> "APIClient":
+    address = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
+    if address.startswith("unix://") and not Path(address.removeprefix("unix:/")).exists():
+        raise SandboxUnavailable(f"no Docker daemon answers (there is no {address}).", _REMEDY)
     from docker import APIClient  # noqa: PLC0415 - docker takes 0.2 s to import
     from docker.errors import DockerException  # noqa: PLC0415
     from docker.utils import kwargs_from_env  # noqa: PLC0415
@@ -268,10 +277,7 @@ def _connect(seconds: int) -> "APIClient":
     except (DockerException, RequestException, OSError) as error:
         if client is not None:
             client.close()
-        raise SandboxUnavailable(
-            f"no Docker daemon answers ({str(error)[:200]}).",
-            "Start it, or set DOCKER_HOST to where it listens.",
-        ) from error
+        raise SandboxUnavailable(f"no Docker daemon answers ({str(error)[:200]}).", _REMEDY) from error
     return client
 
 
@@ -362,8 +368,3 @@ def _configuration(
 
 def _tmpfs(size: int, execution: str, rest: str) -> str:
     return f"rw,nosuid,nodev,{execution},size={size},nr_inodes={inodes(size)},{rest}"
-
-
-def daemon_is_likely() -> bool:
-    """Return whether looking for a daemon is worth importing the docker package for."""
-    return bool(os.environ.get("DOCKER_HOST")) or os.path.exists("/var/run/docker.sock")  # noqa: PTH110

@@ -41,6 +41,7 @@ print(json.dumps({
     "interfaces": sorted(name for _, name in socket.if_nameindex() if name != "lo"),
     "connect": [refused(lambda: connect(socket.AF_INET, ("169.254.169.254", 80))),
                 refused(lambda: connect(socket.AF_INET, ("8.8.8.8", 53)))],
+    "families": [refused(lambda: socket.socket(family).close()) for family in (17, 38, 40)],
     "system": {path: refused(lambda: touch(path)) for path in ("/codegate", "/etc/codegate", "/usr/codegate")},
     "kernel": refused(lambda: os.close(os.open("/proc/sys/kernel/core_pattern", os.O_WRONLY))),
     "supervisor": refused(lambda: os.close(os.open("/proc/1/environ", os.O_RDONLY))),
@@ -80,7 +81,7 @@ def preflight(backend: Backend, environment: PreparedEnvironment) -> tuple[Findi
         sandbox.close()
     if not done.ok:
         raise SandboxError(f"the sandbox's preflight could not run: {done.stderr[-500:]!r}.")
-    findings = _judge(done.stdout)
+    findings = judge(done.stdout)
     broken = [f"{finding.check} ({finding.evidence})" for finding in findings if not finding.held]
     if broken:
         raise SandboxError(
@@ -90,14 +91,18 @@ def preflight(backend: Backend, environment: PreparedEnvironment) -> tuple[Findi
     return findings
 
 
-def _judge(output: bytes) -> tuple[Finding, ...]:
+def judge(output: bytes) -> tuple[Finding, ...]:
+    """Return the findings that the probe's output stands for."""
     seen = json.loads(output)
     allowed = {"PATH", *ENVIRONMENT, "PWD", "LC_CTYPE"}
     verdicts = {
         "not root": (seen["uid"] != 0, seen["uid"]),
         "no capabilities": (all(int(mask, 16) == 0 for mask in seen["capabilities"]), seen["capabilities"]),
         "no new privileges": (seen["no_new_privileges"] == "1", seen["no_new_privileges"]),
-        "system call filter": (seen["seccomp"] == "2", seen["seccomp"]),
+        "system call filter": (
+            seen["seccomp"] == "2" and all(seen["families"]),
+            [seen["seccomp"], seen["families"]],
+        ),
         "no network route": (seen["routes"] == [] and seen["interfaces"] == [], seen["interfaces"]),
         "no connection": (all(seen["connect"]), seen["connect"]),
         "read-only system": (all(seen["system"].values()), seen["system"]),

@@ -3,6 +3,7 @@
 import contextlib
 import socket
 import struct
+import threading
 import time
 from typing import Any, Final
 
@@ -17,18 +18,21 @@ class SocketConnection:
 
     def __init__(self, raw: socket.socket) -> None:
         self._raw = raw
+        self._busy = threading.Lock()  # a descriptor is not closed under a call that waits on it
 
     def send(self, data: bytes, deadline: float) -> None:
         """Send all of ``data``."""
-        self._raw.settimeout(_remaining(deadline))
-        self._raw.sendall(data)
+        with self._busy:
+            self._raw.settimeout(_remaining(deadline))
+            self._raw.sendall(data)
 
     def receive(self, count: int, deadline: float) -> bytes:
         """Return exactly ``count`` bytes."""
         parts = []
         while count:
-            self._raw.settimeout(_remaining(deadline))
-            part = self._raw.recv(min(count, _PART))
+            with self._busy:
+                self._raw.settimeout(_remaining(deadline))
+                part = self._raw.recv(min(count, _PART))
             if not part:
                 raise ConnectionError("it ended")
             parts.append(part)
@@ -36,16 +40,15 @@ class SocketConnection:
         return b"".join(parts)
 
     def close(self) -> None:
-        """Cut the connection, waking a blocked call; the descriptor goes with the last reference."""
+        """Cut the connection, waking a blocked call, and let go of the descriptor."""
+        self.cut()
+        with self._busy:
+            self._raw.close()
+
+    def cut(self) -> None:
+        """End both directions, so that a blocked call returns."""
         with contextlib.suppress(OSError):
             self._raw.shutdown(socket.SHUT_RDWR)
-
-
-def _remaining(deadline: float) -> float:
-    remaining = deadline - time.monotonic()
-    if remaining <= 0:
-        raise TimeoutError("no answer in time")
-    return remaining
 
 
 class AttachedConnection:
@@ -79,5 +82,17 @@ class AttachedConnection:
         return data
 
     def close(self) -> None:
-        """Cut the connection, waking a blocked call."""
+        """Cut the connection, waking a blocked call, and let go of the response around it."""
+        self._plain.cut()
+        for part in (getattr(self._attached, "_response", None), self._attached):
+            if part is not None:
+                with contextlib.suppress(OSError, ValueError):  # closed before its buffer, a file complains
+                    part.close()
         self._plain.close()
+
+
+def _remaining(deadline: float) -> float:
+    remaining = deadline - time.monotonic()
+    if remaining <= 0:
+        raise TimeoutError("no answer in time")
+    return remaining

@@ -11,7 +11,7 @@ Wire format (all integers big-endian): the host sends ``length:8 body``, the sup
 ``header-length:4 header blob`` where the header is a JSON object and the blob is raw bytes.
 """
 
-# Every sandbox pays for the imports, so pathlib is not among them.
+# Every sandbox pays for the imports: pathlib and typing are not among them.
 # ruff: noqa: PTH102, PTH123, S108, S606
 
 from __future__ import annotations
@@ -29,7 +29,12 @@ import stat
 import struct
 import sys
 import time
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Header = dict[str, Any]
 
 WORKSPACE = b"/workspace"
 RECORDS_BYTES = 16 << 20
@@ -43,8 +48,6 @@ REFUSED = frozenset((
 """Errors of a write that are about the file, not about us."""
 MESSAGE_BYTES = 64 << 20
 PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 4, 22, 38, 2
-
-Header = dict[str, Any]
 
 
 class FilesRefused(Exception):

@@ -85,10 +85,9 @@ def placeholders(subject: Subject) -> None:
         expect(done.stdout.decode().strip() == subject.recipe.python, subject.recipe.python, done)
         done = sandbox.run(Command((f"{TOOLS}/ruff", "--version")))
         expect(done.ok and done.stdout.startswith(b"ruff "), "ruff runs", done)
-        listing = (
-            "import json, os, sys; print(json.dumps([os.path.isdir(sys.argv[1]), os.access(sys.argv[1], os.W_OK)]))"
-        )
-        expect(answer(python(sandbox, listing, SITE)) == [True, False], "packages to read only", SITE)
+        listing = "import json, os; print(json.dumps([os.path.isdir(place), os.access(place, os.W_OK)]))"
+        listing = f"place = {SITE!r}; {listing}"
+        expect(answer(python(sandbox, listing)) == [True, False], "packages to read only", SITE)
 
 
 def fixed_environment(subject: Subject) -> None:

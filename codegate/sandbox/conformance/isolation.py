@@ -60,7 +60,7 @@ for folder, folders, names in os.walk("/proc/sys"):
             written.append(os.path.join(folder, name))
         except OSError:
             pass
-for path in ("/proc/sysrq-trigger", "/proc/pressure/memory", "/usr/bin/env", "/etc/passwd", "/proc/1/oom_score_adj"):
+for path in ("/proc/sysrq-trigger", "/usr/bin/env", "/etc/passwd", "/proc/1/oom_score_adj"):
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
         written.append(path)
@@ -112,8 +112,10 @@ done = []
 for name in ("environ", "mem", "fd/0", "fd/1", "fd/3", "cwd/x", "root/etc/passwd", "exe", "stack", "syscall"):
     for flags in (os.O_RDONLY, os.O_WRONLY):
         try:
-            os.close(os.open("/proc/1/" + name, flags))
-            done.append(name)
+            one = os.open("/proc/1/" + name, flags)
+            if flags == os.O_WRONLY or os.read(one, 1):
+                done.append(name)
+            os.close(one)
         except OSError:
             pass
 try:

@@ -1,7 +1,7 @@
 """Resources: every limit bites, and the sandbox survives what hits it."""
 
 from codegate.sandbox.conformance.subject import LIMITS, Check, Subject, answer, expect, python
-from codegate.sandbox.contract import Command
+from codegate.sandbox.contract import Command, SandboxLimits
 from codegate.sandbox.sizes import shared_memory_bytes, temporary_bytes, workspace_bytes
 
 _FORK = """
@@ -66,7 +66,7 @@ import os, sys, time
 for _ in range(6):
     if os.fork() == 0:
         x = bytearray(80 << 20)
-        time.sleep(5)
+        time.sleep(1.5)
         os._exit(0)
 try:
     while True: os.wait()
@@ -77,6 +77,16 @@ except ChildProcessError:
         with subject.sandbox() as sandbox:
             done = python(sandbox, program)
         expect(done.memory_exceeded, "480 MiB in six processes noticed", done)
+
+
+def memory_of_the_watcher(subject: Subject) -> None:
+    """A command whose output alone uses up the memory is at fault, even if it takes the supervisor along."""
+    program = "import os\nfor fd in (1, 2) * 480: os.write(fd, bytes(65536))"
+    if subject.totals:
+        limits = SandboxLimits(memory_bytes=64 << 20, disk_bytes=1 << 20, lifetime_seconds=60)
+        with subject.sandbox(limits) as sandbox:
+            done = sandbox.run(Command(("{python}", "-I", "-S", "-c", program), output_bytes=30 << 20))
+        expect(done.memory_exceeded and not done.ok, "memory, and nobody else's fault", done)
 
 
 def processes(subject: Subject) -> None:
@@ -135,6 +145,7 @@ print(json.dumps([opened, resource.getrlimit(resource.RLIMIT_CORE), resource.get
 CHECKS: tuple[Check, ...] = (
     memory_of_one,
     memory_of_all,
+    memory_of_the_watcher,
     processes,
     disk,
     file_count,

@@ -1,0 +1,185 @@
+"""The bubblewrap backend: with and without control groups, and where it does not work."""
+
+import contextlib
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from codegate.sandbox import (
+    Command,
+    EnvironmentRecipe,
+    SandboxClosed,
+    SandboxError,
+    SandboxLimits,
+    SandboxUnavailable,
+    control_group,
+)
+from codegate.sandbox.bubblewrap import BubblewrapBackend, BubblewrapEnvironment, find_bubblewrap
+from codegate.sandbox.conformance import Subject, resources
+from codegate.sandbox.control_group import ControlGroup, find_parents
+from codegate.sandbox.interpreter import find_interpreter, sealed_environment
+from codegate.sandbox.ownership import current_owner
+
+pytestmark = pytest.mark.bwrap
+
+FOREVER = Command(("sleep", "600"), timeout_seconds=600)
+
+
+@pytest.fixture
+def own(bwrap_backend: BubblewrapBackend) -> Iterator[BubblewrapBackend]:
+    backend = BubblewrapBackend("test")
+    yield backend
+    backend.close()
+
+
+@pytest.fixture(scope="module")
+def plain(bwrap_backend: BubblewrapBackend) -> BubblewrapEnvironment:
+    return bwrap_backend.prepare(EnvironmentRecipe("3.11", ""))
+
+
+@pytest.mark.parametrize("check", resources.CHECKS, ids=lambda check: check.__name__)
+def test_limits_per_process_do_where_no_control_group_can_be_made(
+    own: BubblewrapBackend, plain: BubblewrapEnvironment, check: object
+) -> None:
+    own._parents = None  # as on a machine that delegates none
+    if check is resources.processes and Path("/proc/self/uid_map").read_text().split()[:2] == ["0", "0"]:
+        pytest.skip("the kernel does not hold root to RLIMIT_NPROC")
+    assert callable(check)
+    check(Subject(own, plain, EnvironmentRecipe("3.11", ""), totals=False))
+
+
+def test_a_peak_near_the_limit_counts_as_memory_without_a_control_group(
+    own: BubblewrapBackend, plain: BubblewrapEnvironment
+) -> None:
+    own._parents = None
+    sandbox = own.open(plain, SandboxLimits(memory_bytes=128 << 20))
+    grow = "x = []\nwhile True: x.append(bytearray(1 << 20))"
+    assert sandbox.run(Command(("{python}", "-I", "-c", grow))).memory_exceeded
+    assert not sandbox.run(Command(("false",))).memory_exceeded
+
+
+def test_closing_the_backend_ends_runs_under_way_within_two_seconds(
+    own: BubblewrapBackend, plain: BubblewrapEnvironment
+) -> None:
+    sandboxes = [own.open(plain, SandboxLimits()) for _ in range(4)]
+    ends: list[type[BaseException]] = []
+
+    def run(index: int) -> None:
+        try:
+            sandboxes[index].run(FOREVER)
+        except SandboxError as error:
+            ends.append(type(error))
+
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(4)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.3)
+    begun = time.monotonic()
+    own.close()
+    took = time.monotonic() - begun
+    for thread in threads:
+        thread.join(5)
+    assert ends == [SandboxClosed] * 4
+    assert took < 2
+    with pytest.raises(SandboxClosed):
+        own.open(plain, SandboxLimits())
+
+
+def test_nothing_is_left_of_a_closed_sandbox(own: BubblewrapBackend, plain: BubblewrapEnvironment) -> None:
+    parents = find_parents()
+    if parents is None:
+        pytest.skip("no control groups here")
+    sandbox = own.open(plain, SandboxLimits())
+    mark = f"codegate-{str(current_owner()).replace(':', '_')}-*"
+    assert any(list(folder.glob(mark)) for folder in parents.folders.values())
+    before = {path.name for folder in parents.folders.values() for path in folder.glob(mark)}
+    sandbox.close()
+    own.close()
+    after = {path.name for folder in parents.folders.values() for path in folder.glob(mark)}
+    assert len(before - after) == 1
+
+
+def test_sweeping_takes_the_groups_of_the_dead_and_leaves_the_living(bwrap_backend: BubblewrapBackend) -> None:
+    parents = find_parents()
+    if parents is None:
+        pytest.skip("no control groups here")
+    boot, namespace, _, _ = str(current_owner()).split(":")
+    names = {
+        "dead": f"codegate-{boot}_{namespace}_999999999_1-{'0' * 12}",
+        "elsewhere": f"codegate-{boot}_1_999999999_1-{'0' * 12}",
+        "odd": "codegate-something",
+    }
+    folders = [folder / name for folder in parents.folders.values() for name in names.values()]
+    live = ControlGroup(parents, SandboxLimits())
+    try:
+        for folder in folders:
+            folder.mkdir()
+        assert bwrap_backend.sweep() >= 1
+        assert {name for name in names if not any((f / names[name]).exists() for f in parents.folders.values())} == {
+            "dead"
+        }
+        assert all(Path(file).parent.exists() for file in live.member_files)
+    finally:
+        live.remove()
+        for folder in folders:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+
+def test_a_group_that_cannot_be_made_is_an_infrastructure_error(tmp_path: Path) -> None:
+    parents = control_group.GroupParents({"memory": tmp_path / "absent", "pids": tmp_path})
+    with pytest.raises(SandboxError, match="cannot set up a control group"):
+        ControlGroup(parents, SandboxLimits())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_packages_of_the_machine_are_hidden(own: BubblewrapBackend, plain: BubblewrapEnvironment) -> None:
+    sandbox = own.open(plain, SandboxLimits())
+    done = sandbox.run(Command(("{python}", "-c", "import pip")))
+    assert b"No module named 'pip'" in done.stderr
+
+
+def test_bubblewrap_absent_old_or_blocked_is_said_with_its_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SandboxUnavailable, match=r"not installed.*apt-get install bubblewrap"):
+        find_bubblewrap()
+    program = tmp_path / "bwrap"
+    program.write_text("#!/bin/sh\necho bubblewrap 0.4.1\n")
+    program.chmod(0o755)
+    with pytest.raises(SandboxUnavailable, match=r"too old \(bubblewrap 0\.4\.1\)"):
+        find_bubblewrap()
+    program.write_text(
+        '#!/bin/sh\n[ "$1" = --version ] && echo bubblewrap 0.8.0 && exit\necho No permissions >&2; exit 1\n'
+    )
+    with pytest.raises(SandboxUnavailable, match=r"cannot make a sandbox here \(No permissions\).*(namespaces|Docker)"):
+        find_bubblewrap()
+
+
+def test_an_interpreter_that_is_not_here_is_said_with_its_remedy(bwrap_backend: BubblewrapBackend) -> None:
+    with pytest.raises(SandboxError, match=r"no Python 3\.99 .*uv python install 3\.99"):
+        bwrap_backend.prepare(EnvironmentRecipe("3.99", ""))
+
+
+def test_the_interpreter_is_outside_any_virtual_environment() -> None:
+    found = find_interpreter("3.11")
+    assert found is not None
+    assert (found.prefix / "lib" / "python3.11" / "os.py").is_file()
+    said = subprocess.run([found.executable, "--version"], capture_output=True, check=True).stdout
+    assert said.startswith(b"Python 3.11")
+
+
+def test_an_installer_sees_only_what_reaching_an_index_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    monkeypatch.setenv("UV_EXTRA_INDEX_URL", "http://example.com")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1/simple")
+    monkeypatch.setenv("SSL_CERT_FILE", "/cert")
+    kept = sealed_environment()
+    assert not {"OPENAI_API_KEY", "UV_EXTRA_INDEX_URL"} & kept.keys()
+    assert kept["UV_DEFAULT_INDEX"] == "http://127.0.0.1/simple"
+    assert kept["SSL_CERT_FILE"] == "/cert"

@@ -1,0 +1,179 @@
+"""The Docker backend against a real daemon: flags, images, sweeping, and every way in which it goes away."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from docker import APIClient
+
+from codegate.errors import ExitCode
+from codegate.sandbox import (
+    Command,
+    EnvironmentRecipe,
+    SandboxClosed,
+    SandboxError,
+    SandboxLimits,
+    SandboxUnavailable,
+)
+from codegate.sandbox.docker import DEADLINE_LABEL, OWNER_LABEL, RUN_LABEL, DockerBackend, DockerEnvironment
+from codegate.sandbox.ownership import current_owner
+
+pytestmark = pytest.mark.docker
+
+FOREVER = Command(("sleep", "600"), timeout_seconds=600)
+
+
+@pytest.fixture
+def own(docker_backend: DockerBackend) -> Iterator[DockerBackend]:
+    """A backend of the test's own, so that it can be closed; the shared one proves that a daemon is here."""
+    backend = DockerBackend(f"test-{time.monotonic_ns()}")
+    yield backend
+    backend.close()
+
+
+@pytest.fixture(scope="module")
+def plain(docker_backend: DockerBackend) -> DockerEnvironment:
+    return docker_backend.prepare(EnvironmentRecipe("3.11", ""))
+
+
+@pytest.fixture
+def client(docker_backend: DockerBackend) -> Iterator[APIClient]:
+    with contextlib.closing(APIClient(timeout=30)) as client:
+        yield client
+
+
+def containers(client: APIClient, run_id: str) -> list[Any]:
+    return list(client.containers(all=True, filters={"label": f"{RUN_LABEL}={run_id}"}))
+
+
+def test_a_container_has_every_flag(own: DockerBackend, plain: DockerEnvironment, client: APIClient) -> None:
+    own.open(plain, SandboxLimits(memory_bytes=128 << 20, cpus=0.5, pids=40))
+    (container,) = containers(client, own.run_id)
+    seen: Any = client.inspect_container(container["Id"])
+    host, config = seen["HostConfig"], seen["Config"]
+    assert host["NetworkMode"] == "none"
+    assert host["CapDrop"] == ["ALL"]
+    assert host["CapAdd"] is None
+    assert host["SecurityOpt"] == ["no-new-privileges"]
+    assert (host["Privileged"], host["ReadonlyRootfs"], host["AutoRemove"]) == (False, True, True)
+    assert (host["Memory"], host["MemorySwap"]) == (128 << 20, 128 << 20)
+    assert (host["NanoCpus"], host["PidsLimit"]) == (500_000_000, 41)
+    assert host["LogConfig"]["Type"] == "none"
+    assert (host["Binds"], host.get("Mounts"), host["Devices"] or None, seen["Mounts"]) == (None, None, None, [])
+    assert host["IpcMode"] == "private"
+    assert {limit["Name"]: limit["Hard"] for limit in host["Ulimits"]} == {
+        "core": 0, "nofile": 512, "fsize": 64 << 20,
+    }  # fmt: skip
+    for place in ("/workspace", "/tmp", "/dev/shm"):
+        assert {"nosuid", "nodev"} <= set(host["Tmpfs"][place].split(","))
+        assert "size=" in host["Tmpfs"][place]
+        assert "nr_inodes=" in host["Tmpfs"][place]
+    assert (config["User"], config["Hostname"], config["Tty"]) == ("10001:10001", "sandbox", False)
+    assert seen["Image"] == plain.image
+    assert config["Labels"][OWNER_LABEL] == str(current_owner())
+    assert float(config["Labels"][DEADLINE_LABEL]) > time.time()
+
+
+def test_closing_the_backend_ends_runs_under_way_within_two_seconds(
+    own: DockerBackend, plain: DockerEnvironment, client: APIClient
+) -> None:
+    sandboxes = [own.open(plain, SandboxLimits()) for _ in range(3)]
+    ends: list[type[BaseException]] = []
+
+    def run(index: int) -> None:
+        try:
+            sandboxes[index].run(FOREVER)
+        except SandboxError as error:
+            ends.append(type(error))
+
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(3)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.3)
+    begun = time.monotonic()
+    own.close()
+    took = time.monotonic() - begun
+    for thread in threads:
+        thread.join(5)
+    assert ends == [SandboxClosed] * 3
+    assert containers(client, own.run_id) == []
+    assert took < 4  # 0.4 s on an idle machine; the daemon is shared with everything else that runs here
+    with pytest.raises(SandboxClosed):
+        own.open(plain, SandboxLimits())
+
+
+def test_a_container_that_someone_removed_is_an_infrastructure_error(
+    own: DockerBackend, plain: DockerEnvironment, client: APIClient
+) -> None:
+    sandbox = own.open(plain, SandboxLimits())
+    (container,) = containers(client, own.run_id)
+    threading.Timer(0.3, client.kill, (container["Id"],)).start()
+    with pytest.raises(SandboxError, match="went away") as raised:
+        sandbox.run(FOREVER)
+    assert not isinstance(raised.value, SandboxClosed)
+    assert raised.value.exit_code == ExitCode.INFRASTRUCTURE
+
+
+def test_sweeping_takes_the_dead_and_leaves_the_living(
+    docker_backend: DockerBackend, plain: DockerEnvironment, client: APIClient
+) -> None:
+    owner = str(current_owner())
+    boot, namespace, _, _ = owner.split(":")
+    later, earlier = f"{time.time() + 600:.0f}", f"{time.time() - 600:.0f}"
+    labels = {
+        "dead owner": {OWNER_LABEL: f"{boot}:{namespace}:999999999:1", DEADLINE_LABEL: later},
+        "over time": {OWNER_LABEL: owner, DEADLINE_LABEL: earlier},
+        "live": {OWNER_LABEL: owner, DEADLINE_LABEL: later},
+        "another machine": {OWNER_LABEL: f"other-boot:{namespace}:999999999:1", DEADLINE_LABEL: later},
+        "another namespace": {OWNER_LABEL: f"{boot}:1:999999999:1", DEADLINE_LABEL: later},
+        "unreadable": {OWNER_LABEL: "nonsense", DEADLINE_LABEL: "never"},
+        "not ours": {"something": "else"},
+    }
+    made = {
+        name: client.create_container(plain.image, command=["sleep", "60"], labels=given)["Id"]
+        for name, given in labels.items()
+    }
+    try:
+        assert docker_backend.sweep() >= 2
+        left = {container["Id"] for container in client.containers(all=True)}
+        assert {name for name, one in made.items() if one not in left} == {"dead owner", "over time"}
+    finally:
+        for one in made.values():
+            with contextlib.suppress(Exception):
+                client.remove_container(one, force=True)
+
+
+def test_an_environment_is_built_once_and_named_by_its_content(
+    docker_backend: DockerBackend, plain: DockerEnvironment, recipe: EnvironmentRecipe
+) -> None:
+    assert docker_backend.prepare(EnvironmentRecipe("3.11", "")) == plain
+    assert docker_backend.prepare(recipe).identity != plain.identity
+    assert plain.image.startswith("sha256:")
+    assert plain.identity.startswith("sha256:")
+
+
+def test_a_base_image_that_cannot_be_had_says_which_and_how_to_supply_it(
+    docker_backend: DockerBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CODEGATE_BASE_IMAGE", "127.0.0.1:1/codegate/no-such-image:1")
+    with pytest.raises(SandboxError, match=r"no-such-image:1 .*cannot be pulled.*CODEGATE_BASE_IMAGE"):
+        docker_backend.prepare(EnvironmentRecipe("3.11", ""))
+
+
+def test_a_base_image_with_another_python_is_refused(docker_backend: DockerBackend, plain: DockerEnvironment) -> None:
+    other = DockerEnvironment(plain.image, plain.identity, "3.12")
+    with pytest.raises(SandboxError, match=r"runs Python 3\.11, the environment is for Python 3\.12"):
+        docker_backend.open(other, SandboxLimits())
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "unix:///nonexistent/docker.sock", "nonsense://x"])
+def test_no_daemon_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("DOCKER_HOST", address)
+    begun = time.monotonic()
+    with pytest.raises(SandboxUnavailable, match="no Docker daemon answers") as raised:
+        DockerBackend("test")
+    assert time.monotonic() - begun < 5
+    assert "\n" not in str(raised.value)

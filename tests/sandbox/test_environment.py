@@ -1,0 +1,206 @@
+"""Environments: only pinned wheels get in, the cache holds, and a failure says why."""
+
+import http.server
+import io
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codegate.errors import ExitCode, UsageError
+from codegate.sandbox import EnvironmentRecipe, SandboxError, environment
+from codegate.sandbox.environment import build_environment, cache_folder, check_lock, environment_key
+
+HASH = "--hash=sha256:" + "0" * 64
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "requests==2.0",
+        f"requests {HASH}",
+        f"requests>=2.0 {HASH}",
+        f"requests @ https://example.com/x.whl {HASH}",
+        f"./local.whl {HASH}",
+        f"file:///etc/passwd {HASH}",
+        "-e .",
+        "-r other.txt",
+        "--index-url https://example.com/simple",
+        "--find-links /tmp",
+        "--trusted-host example.com",
+        f"requests==2.0 --config-settings x=y {HASH}",
+        "requests==2.0 --hash=md5:" + "0" * 32,
+        f"requests==2.0 ; python_version > '3' @ https://example.com {HASH}",
+        f"requests==2.0 {HASH} --global-option=x",
+        f"requests==2.0 \\\n--index-url https://example.com {HASH}",
+        "${TOKEN}==1 " + HASH,
+    ],
+)
+def test_a_lock_line_that_is_not_a_pinned_wheel_is_refused(line: str) -> None:
+    with pytest.raises(UsageError, match="lock has a line"):
+        check_lock(f"good==1.0 {HASH}\n{line}\n")
+
+
+def test_a_refused_lock_is_not_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path))
+    with pytest.raises(UsageError, match="lock has a line"):
+        build_environment(EnvironmentRecipe("3.11", "--index-url https://example.com/simple\n"))
+    assert list(tmp_path.iterdir()) == []
+
+
+@given(st.text(max_size=80))
+def test_no_line_smuggles_an_option_or_an_address_in(text: str) -> None:
+    try:
+        check_lock(text)
+    except UsageError:
+        return
+    for line in text.replace("\\\n", " ").splitlines():
+        plain = line.split("#")[0].strip()
+        assert not plain or ("==" in plain and HASH[:14] in plain)
+
+
+def test_what_a_lock_tool_writes_is_accepted(recipe: EnvironmentRecipe) -> None:
+    check_lock(recipe.lock)
+    check_lock(f"# a comment\n\nname[extra]==1.0+local.1 ; sys_platform == 'linux' \\\n    {HASH} \\\n    {HASH}\n")
+    assert "pytest==" in recipe.lock
+
+
+def test_the_key_covers_everything_that_goes_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = EnvironmentRecipe("3.11", "")
+    keys = {
+        environment_key(recipe, "x86_64"),
+        environment_key(recipe, "aarch64"),
+        environment_key(EnvironmentRecipe("3.12", ""), "x86_64"),
+        environment_key(EnvironmentRecipe("3.11", "#"), "x86_64"),
+    }
+    monkeypatch.setattr(environment, "RUFF_VERSION", "0.0.1")
+    keys.add(environment_key(recipe, "x86_64"))
+    assert len(keys) == 5
+
+
+def test_the_cache_is_used_without_a_network_and_readable_by_all(
+    recipe: EnvironmentRecipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = build_environment(recipe)
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:1/simple")
+    assert build_environment(recipe) == built
+    assert (built.site / "pytest" / "__init__.py").is_file()
+    compiled = list((built.site / "pytest" / "__pycache__").glob("__init__.*.pyc"))
+    assert compiled
+    assert b"/opt/codegate/site/pytest" in compiled[0].read_bytes()
+    assert str(built.site).encode() not in compiled[0].read_bytes()
+    assert all(path.is_symlink() or path.stat().st_mode & 0o444 == 0o444 for path in built.site.rglob("*"))
+    assert os.access(built.tools / "ruff", os.X_OK)
+
+
+def test_builders_at_once_agree_and_an_unusable_leftover_gives_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = EnvironmentRecipe("3.11", "")
+    monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path))
+    leftover = tmp_path / "environments" / environment_key(recipe, os.uname().machine)
+    (leftover / "site").mkdir(parents=True)
+    program = (
+        "from codegate.sandbox import EnvironmentRecipe; from codegate.sandbox.environment import build_environment;"
+        "assert (build_environment(EnvironmentRecipe('3.11', '')).tools / 'ruff').is_file()"
+    )
+    others = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(2)]
+    threads = [threading.Thread(target=build_environment, args=(recipe,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [other.wait(60) for other in others] == [0, 0]
+    assert (leftover / "tools" / "ruff").is_file()
+    assert [path.name for path in (tmp_path / "environments").iterdir()] == [leftover.name]
+
+
+class Index(http.server.BaseHTTPRequestHandler):
+    """A package index with one wheel in it."""
+
+    def do_GET(self) -> None:
+        wheel = "tiny-1.0-py3-none-any.whl"
+        if self.path == "/simple/tiny/":
+            self._answer(f'<a href="/{wheel}">{wheel}</a>'.encode(), "text/html")
+        elif self.path == f"/{wheel}":
+            buffer = io.BytesIO()
+            with zipfile.ZipFile(buffer, "w") as archive:
+                archive.writestr("tiny.py", "x = 1")
+                archive.writestr("tiny-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n")
+                archive.writestr("tiny-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+                archive.writestr("tiny-1.0.dist-info/RECORD", "")
+            self._answer(buffer.getvalue(), "application/octet-stream")
+        else:
+            self.send_error(404)
+
+    def _answer(self, data: bytes, kind: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Index) as server:
+        threading.Thread(target=server.serve_forever).start()
+        monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path))
+        monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
+        monkeypatch.setenv("UV_DEFAULT_INDEX", f"http://127.0.0.1:{server.server_port}/simple")
+        yield
+        server.shutdown()
+
+
+@pytest.mark.usefixtures("index")
+def test_a_package_that_cannot_be_had_is_explained(tmp_path: Path) -> None:
+    with pytest.raises(SandboxError, match=r"cannot be built; uv says: .*nothing-here") as raised:
+        build_environment(EnvironmentRecipe("3.11", f"nothing-here==1.0 {HASH}\n"))
+    assert raised.value.exit_code == ExitCode.INFRASTRUCTURE
+    assert list((tmp_path / "environments").iterdir()) == []
+
+
+@pytest.mark.usefixtures("index")
+def test_a_wheel_with_another_hash_is_refused() -> None:
+    with pytest.raises(SandboxError, match=r"(?i)hash mismatch"):
+        build_environment(EnvironmentRecipe("3.11", f"tiny==1.0 {HASH}\n"))
+
+
+def test_a_cache_that_cannot_be_written_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / "file"))
+    with pytest.raises(SandboxError, match="CODEGATE_CACHE"):
+        build_environment(EnvironmentRecipe("3.11", ""))
+
+
+def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CODEGATE_CACHE", "/somewhere")
+    assert cache_folder() == Path("/somewhere")
+    monkeypatch.delenv("CODEGATE_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
+    assert cache_folder() == Path("/cache/codegate")
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert cache_folder() == Path.home() / ".cache" / "codegate"
+
+
+def test_what_dead_builders_left_is_dropped_after_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path))
+    old, young = tmp_path / "environments" / ".building-old", tmp_path / "environments" / ".building-young"
+    for folder in (old, young):
+        folder.mkdir(parents=True)
+    os.utime(old, (1, 1))
+    build_environment(EnvironmentRecipe("3.11", ""))
+    assert not old.exists()
+    assert young.exists()
+    shutil.rmtree(young)

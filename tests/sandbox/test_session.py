@@ -1,0 +1,245 @@
+"""The front door: choosing a backend, the preflight, the pool, ownership and sizes."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codegate.errors import ExitCode
+from codegate.sandbox import (
+    Backend,
+    Command,
+    EnvironmentRecipe,
+    PreparedEnvironment,
+    Sandbox,
+    SandboxClosed,
+    SandboxError,
+    SandboxLimits,
+    SandboxPool,
+    SandboxUnavailable,
+    preflight,
+    select_backend,
+)
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.sandbox.ownership import Owner, current_owner, parse_owner
+from codegate.sandbox.preflight import judge
+from codegate.sandbox.sizes import inodes, shared_memory_bytes, temporary_bytes, workspace_bytes
+
+SMALL = SandboxLimits(lifetime_seconds=60, memory_bytes=128 << 20)
+
+
+def test_the_front_door_imports_no_docker() -> None:
+    program = "import sys, codegate.sandbox; print([n for n in ('docker', 'requests', 'uv') if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stdout == b"[]\n"
+
+
+def test_without_any_backend_nothing_runs_and_the_remedies_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SandboxUnavailable) as raised:
+        select_backend("auto", "test")
+    text = str(raised.value)
+    assert raised.value.exit_code == ExitCode.INFRASTRUCTURE
+    assert "\n" not in text
+    assert "DOCKER_HOST" in text
+    assert "apt-get install bubblewrap" in text
+
+
+@pytest.mark.docker
+def test_docker_comes_first_where_it_answers(docker_backend: Backend) -> None:
+    backend = select_backend("auto", "test")
+    assert backend.name == docker_backend.name
+    backend.close()
+
+
+@pytest.mark.bwrap
+def test_bubblewrap_is_next(bwrap_backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    backend = select_backend("auto", "test")
+    assert backend.name == bwrap_backend.name
+    backend.close()
+
+
+def test_the_preflight_finds_every_wall_standing(backend: Backend, environment: PreparedEnvironment) -> None:
+    findings = preflight(backend, environment)
+    assert len(findings) >= 12
+    assert all(finding.held for finding in findings)
+
+
+SOUND = {
+    "uid": 10001,
+    "capabilities": ["0000000000000000"] * 5,
+    "no_new_privileges": "1",
+    "seccomp": "2",
+    "routes": [],
+    "interfaces": [],
+    "connect": ["ENETUNREACH", "ENETUNREACH"],
+    "families": ["EAFNOSUPPORT"],
+    "system": {"/codegate": "EROFS"},
+    "kernel": "EROFS",
+    "supervisor": "EACCES",
+    "sockets": [],
+    "variables": ["PATH", "HOME"],
+    "disk": 16 << 20,
+    "files": 4,
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "check"),
+    [
+        ("uid", 0, "not root"),
+        ("capabilities", ["0000000000000000"] * 4 + ["00000000a80425fb"], "no capabilities"),
+        ("no_new_privileges", "0", "no new privileges"),
+        ("seccomp", "0", "system call filter"),
+        ("families", [""], "system call filter"),
+        ("routes", ["eth0 ..."], "no network route"),
+        ("interfaces", ["eth0"], "no network route"),
+        ("connect", ["ENETUNREACH", ""], "no connection"),
+        ("system", {"/codegate": "EROFS", "/etc/codegate": ""}, "read-only system"),
+        ("kernel", "", "kernel settings closed"),
+        ("supervisor", "", "supervisor closed"),
+        ("sockets", ["/var/run/docker.sock"], "no container socket"),
+        ("variables", ["PATH", "OPENAI_API_KEY"], "no inherited variables"),
+        ("disk", 1 << 40, "disk limit"),
+        ("files", 5, "no inherited descriptors"),
+    ],
+)
+def test_the_preflight_sees_each_wall_fall(key: str, value: object, check: str) -> None:
+    assert all(finding.held for finding in judge(json.dumps(SOUND).encode()))
+    fallen = [finding.check for finding in judge(json.dumps({**SOUND, key: value}).encode()) if not finding.held]
+    assert fallen == [check]
+
+
+SHARED_NETWORK = """#!/bin/sh
+for one; do
+    shift
+    case "$one" in
+    --unshare-all) set -- "$@" --unshare-user --unshare-pid --unshare-ipc --unshare-uts ;;
+    *) set -- "$@" "$one" ;;
+    esac
+done
+exec {} "$@"
+"""
+
+
+@pytest.mark.bwrap
+def test_a_wall_that_is_down_stops_the_run(bwrap_backend: BubblewrapBackend, tmp_path: Path) -> None:
+    if not [name for _, name in socket.if_nameindex() if name != "lo"]:
+        pytest.skip("this machine has no network to leak")
+    wrapper = tmp_path / "bwrap"
+    wrapper.write_text(SHARED_NETWORK.format(shutil.which("bwrap")))
+    wrapper.chmod(0o755)
+    leaky = BubblewrapBackend("test")
+    leaky._program = str(wrapper)
+    with pytest.raises(SandboxError, match=r"bwrap sandbox does not hold here: no network route .*Nothing is run"):
+        preflight(leaky, leaky.prepare(EnvironmentRecipe("3.11", "")))
+    leaky.close()
+
+
+def test_a_pool_hands_out_each_sandbox_once_and_warms_the_next(
+    backend: Backend, environment: PreparedEnvironment
+) -> None:
+    pool = SandboxPool(backend, ahead=1)
+    seen: list[Sandbox] = []
+    marks = []
+    for _ in range(3):
+        with pool.acquire(environment, SMALL) as sandbox:
+            marks.append(sandbox.run(Command(("sh", "-c", "ls; touch used"))).stdout)
+            assert all(sandbox is not other for other in seen)
+            seen.append(sandbox)
+    assert marks == [b""] * 3
+    for sandbox in seen:
+        with pytest.raises(SandboxClosed):
+            sandbox.run(Command(("true",)))
+    pool.close()
+    with pytest.raises(SandboxClosed), pool.acquire(environment, SMALL):
+        pass
+
+
+@pytest.mark.bwrap
+def test_a_warm_sandbox_is_there_at_once_and_closed_when_unwanted(bwrap_backend: BubblewrapBackend) -> None:
+    backend = BubblewrapBackend("test")
+    environment = backend.prepare(EnvironmentRecipe("3.11", ""))
+    pool = SandboxPool(backend, ahead=2)
+    with pool.acquire(environment, SMALL):
+        pass
+    warm = [future.result(30) for _, future in pool._warm]
+    assert len(warm) == 2
+    with pool.acquire(environment, SMALL) as sandbox:
+        assert sandbox in warm
+    with pool.acquire(environment, SandboxLimits(pids=64)) as sandbox:
+        assert sandbox not in warm
+    pool.close()
+    backend.close()
+    for one in warm:
+        with pytest.raises(SandboxClosed):
+            one.run(Command(("true",)))
+
+
+def test_a_pool_serves_many_threads(backend: Backend, environment: PreparedEnvironment) -> None:
+    pool = SandboxPool(backend, ahead=2)
+    outputs: list[bytes] = []
+
+    def work(number: int) -> None:
+        with pool.acquire(environment, SMALL) as sandbox:
+            outputs.append(sandbox.run(Command(("echo", str(number)))).stdout)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    pool.close()
+    assert sorted(outputs) == [f"{number}\n".encode() for number in range(6)]
+
+
+def test_an_owner_is_alive_until_its_process_ends() -> None:
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    here = current_owner()
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    owner = Owner(here.boot, here.namespace, process.pid, int(fields[19]))
+    assert not here.known_dead
+    dead = owner.known_dead
+    assert not dead
+    assert Owner(here.boot, here.namespace, process.pid, owner.start + 1).known_dead
+    process.kill()
+    while Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+        time.sleep(0.01)
+    assert owner.known_dead  # a zombie does nothing any more
+    process.communicate()
+    assert owner.known_dead
+    assert not Owner("other boot", here.namespace, process.pid, 1).known_dead
+    assert not Owner(here.boot, "1", process.pid, 1).known_dead
+
+
+def test_an_owner_survives_being_written_down() -> None:
+    assert parse_owner(str(current_owner())) == current_owner()
+    assert current_owner().pid == os.getpid()
+
+
+@given(st.text(max_size=60))
+def test_no_text_breaks_reading_an_owner(text: str) -> None:
+    owner = parse_owner(text)
+    assert owner is None or isinstance(owner.known_dead, bool)
+
+
+@given(st.integers(64 << 20, 64 << 30), st.integers(16 << 20, 16 << 30))
+def test_files_alone_never_use_up_the_memory(memory: int, disk: int) -> None:
+    limits = SandboxLimits(memory_bytes=memory, disk_bytes=disk)
+    sizes = (workspace_bytes(limits), temporary_bytes(limits), shared_memory_bytes(limits))
+    assert 0 < sum(sizes) <= memory * 11 // 16
+    assert workspace_bytes(limits) <= disk
+    assert all(inodes(size) >= 4096 for size in sizes)

@@ -1,0 +1,158 @@
+"""The signed stream: only the supervisor's next message gets through."""
+
+import hmac
+import json
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from codegate.sandbox.sockets import AttachedConnection, SocketConnection
+from codegate.sandbox.stream import StreamBroken, SupervisorStream
+
+
+class Peer:
+    """The other end of a stream, which knows the key as the supervisor does: from the first message."""
+
+    def __init__(self) -> None:
+        ours, self.socket = socket.socketpair()
+        self.socket.settimeout(5)
+        self.stream = SupervisorStream(SocketConnection(ours))
+        self.key = b""
+
+    def read_hello(self) -> None:
+        source = self._exactly(struct.unpack(">Q", self._exactly(8))[0])
+        assert b"prctl" in source
+        body = self._exactly(struct.unpack(">Q", self._exactly(8))[0])
+        (size,) = struct.unpack(">I", body[:4])
+        self.key = bytes.fromhex(json.loads(body[4 : 4 + size])["key"])
+        assert len(self.key) == 32
+
+    def frame(self, sequence: int, header: object, blob: bytes = b"", key: bytes | None = None) -> bytes:
+        text = json.dumps(header).encode()
+        body = struct.pack(">I", len(text)) + text + blob
+        prefix = struct.pack(">QQ", sequence, len(body))
+        return prefix + hmac.digest(self.key if key is None else key, prefix + body, "sha256") + body
+
+    def close(self) -> None:
+        self.stream.close()
+        self.socket.close()
+
+    def _exactly(self, count: int) -> bytes:
+        data = b""
+        while len(data) < count:
+            data += self.socket.recv(count - len(data))
+        return data
+
+
+@pytest.fixture
+def peer() -> Iterator[Peer]:
+    peer = Peer()
+    reader = threading.Thread(target=peer.read_hello)
+    reader.start()
+
+    def answer() -> None:
+        reader.join()
+        peer.socket.sendall(peer.frame(0, {"ok": True}))
+
+    answering = threading.Thread(target=answer)
+    answering.start()
+    assert peer.stream.start({}, 5).header == {"ok": True}
+    answering.join()
+    yield peer
+    peer.close()
+
+
+def ask(peer: Peer, *, limit: int = 100, timeout: float = 5) -> object:
+    return peer.stream.request({"op": "ping"}, b"", reply_bytes=limit, timeout=timeout)
+
+
+def test_the_next_signed_message_arrives_with_its_bytes(peer: Peer) -> None:
+    peer.socket.sendall(peer.frame(1, {"n": 1}, b"blob"))
+    reply = peer.stream.request({"op": "ping"}, b"", reply_bytes=100, timeout=5)
+    assert (reply.header, reply.blob) == ({"n": 1}, b"blob")
+
+
+@pytest.mark.parametrize(
+    ("sequence", "key", "reason"),
+    [(1, b"wrong" * 6, "signature"), (0, None, "order"), (2, None, "order"), (1, b"", "signature")],
+)
+def test_a_wrong_signature_or_order_is_refused(peer: Peer, sequence: int, key: bytes | None, reason: str) -> None:
+    peer.socket.sendall(peer.frame(sequence, {"ok": True}, key=key))
+    with pytest.raises(StreamBroken, match=reason):
+        ask(peer)
+
+
+def test_a_replayed_message_is_refused(peer: Peer) -> None:
+    peer.socket.sendall(peer.frame(1, {"ok": True}) * 2)
+    ask(peer)
+    with pytest.raises(StreamBroken, match="order"):
+        ask(peer)
+
+
+def test_a_message_over_the_limit_is_refused_before_it_is_read(peer: Peer) -> None:
+    peer.socket.sendall(struct.pack(">QQ", 1, 1 << 40))
+    with pytest.raises(StreamBroken, match="limit"):
+        ask(peer)
+
+
+def test_a_changed_byte_anywhere_is_refused(peer: Peer) -> None:
+    frame = peer.frame(1, {"ok": True}, b"payload")
+    for place in (0, 15, 20, 50, len(frame) - 1):
+        changed = frame[:place] + bytes([frame[place] ^ 1]) + frame[place + 1 :]
+        other = Peer()
+        other.stream._key, other.stream._sequence = peer.key, 1
+        other.socket.sendall(changed)
+        with pytest.raises(StreamBroken):
+            ask(other, timeout=0.2)
+        other.close()
+
+
+def test_the_end_of_the_stream_and_silence_are_told_apart(peer: Peer) -> None:
+    begun = time.monotonic()
+    with pytest.raises(StreamBroken, match="no answer in time"):
+        ask(peer, timeout=0.2)
+    assert time.monotonic() - begun < 2
+    peer.socket.close()
+    with pytest.raises(StreamBroken, match="broke"):
+        ask(peer)
+
+
+def test_closing_wakes_a_waiting_call(peer: Peer) -> None:
+    threading.Timer(0.1, peer.stream.close).start()
+    begun = time.monotonic()
+    with pytest.raises(StreamBroken):
+        ask(peer, timeout=30)
+    assert time.monotonic() - begun < 2
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=200))
+def test_no_bytes_of_an_attacker_are_a_message(data: bytes) -> None:
+    peer = Peer()
+    peer.socket.sendall(data)
+    peer.socket.shutdown(socket.SHUT_WR)
+    with pytest.raises(StreamBroken):
+        ask(peer)
+    peer.close()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from([1, 2]), st.binary(max_size=50)), max_size=12))
+def test_attached_channels_are_taken_apart_however_they_are_cut(frames: list[tuple[int, bytes]]) -> None:
+    ours, theirs = socket.socketpair()
+    for channel, data in frames:
+        theirs.sendall(struct.pack(">BxxxI", channel, len(data)) + data)
+    theirs.close()
+    connection = AttachedConnection(ours)
+    output = b"".join(data for channel, data in frames if channel == 1)
+    assert connection.receive(len(output), time.monotonic() + 5) == output
+    with pytest.raises(ConnectionError):
+        connection.receive(1, time.monotonic() + 5)
+    assert connection.errors == b"".join(data for channel, data in frames if channel == 2)
+    connection.close()
