@@ -1,9 +1,11 @@
 """Bytes that survive: canonical JSON, digests, atomic replacement and fsynced appends."""
 
+import errno
 import hashlib
 import json
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,39 +38,41 @@ def write_atomic(path: Path, data: bytes) -> None:
     Raises:
         InfrastructureError: the disk refused (full, read-only, no permission).
     """
-    name = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name[:80]}.", delete=False) as file:
-            name = file.name
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-        name = None
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".codegate-")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fchmod(file.fileno(), 0o644)
+                os.fsync(file.fileno())
+            Path(name).replace(path)
+        except BaseException:
+            with suppress(OSError):
+                Path(name).unlink()
+            raise
         _sync_folder(path.parent)
     except OSError as error:
         raise _disk_error(path, error) from error
-    finally:
-        if name is not None:
-            Path(name).unlink(missing_ok=True)
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Append ``line`` and a newline to ``path`` in one write, and wait until the disk has it.
+    """Append ``line`` and a newline to ``path``, and wait until the disk has it. One writer at a time.
+
+    When the disk refuses, what was written of the line is taken back, so that the next line begins a line.
 
     Raises:
         InfrastructureError: the disk refused.
+        ValueError: ``line`` holds a newline.
     """
+    if b"\n" in line:
+        raise ValueError("a line holds no newline")
     try:
         created = not path.exists()
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            data = memoryview(line + b"\n")
-            while data:
-                data = data[os.write(descriptor, data) :]
-            os.fsync(descriptor)
+            _append(descriptor, line + b"\n")
         finally:
             os.close(descriptor)
         if created:
@@ -77,10 +81,26 @@ def append_line(path: Path, line: bytes) -> None:
         raise _disk_error(path, error) from error
 
 
+def _append(descriptor: int, data: bytes) -> None:
+    before = os.fstat(descriptor).st_size
+    rest = memoryview(data)
+    try:
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fsync(descriptor)
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(descriptor, before)
+        raise
+
+
 def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # some file systems have no such thing as syncing a folder
+            raise
     finally:
         os.close(descriptor)
 

@@ -30,14 +30,8 @@ from codegate.suite.reader import (
     read_text,
     read_yaml,
 )
-from codegate.suite.store import (
-    find_repository,
-    load_base,
-    load_suite,
-    make_problem,
-    update_problem,
-    write_suite,
-)
+from codegate.suite.repository import find_repository, load_base
+from codegate.suite.store import load_suite, make_problem, update_problem, write_suite
 from codegate.suite.tree import Changes, FileMode, Tree, TreeFile, check_path, is_plain_path
 
 __all__ = [

@@ -1,19 +1,25 @@
 """Git, sealed: reads objects by id and derives or applies patches, and nothing in a repository can make it do more.
 
-No system or user configuration, no hooks, no pager, no prompts, no lazy fetch, no replaced objects. Trees are
-read object by object (``ls-tree`` and ``cat-file``), so attributes such as ``export-ignore``, ``export-subst``
-and filters change nothing.
+No system or user configuration, no hooks, no pager, no prompts, no transport, no replaced or grafted objects.
+Trees are read object by object (``ls-tree`` and ``cat-file``), so attributes such as ``export-ignore``,
+``export-subst`` and filters change nothing.
 """
 
+import hashlib
 import os
+import resource
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, cast
 
 from codegate.errors import UsageError
-from codegate.suite.tree import Tree, TreeFile, is_plain_path
+from codegate.suite.tree import FileMode, Tree, TreeFile, is_plain_path
+
+MAX_TREE_BYTES: Final = 1 << 30
+_LINK_OR_FILE: Final = frozenset({"100644", "100755", "120000"})
 
 _SEALED_OPTIONS: Final = (
     "-c", "core.hooksPath=/dev/null",
@@ -21,19 +27,35 @@ _SEALED_OPTIONS: Final = (
     "-c", "core.attributesFile=/dev/null",
     "-c", "core.quotePath=false",
     "-c", "core.pager=cat",
-    "-c", "diff.external=",
-    "-c", "protocol.allow=never",
     "-c", "log.showSignature=false",
     "-c", "safe.directory=*",
 )  # fmt: skip
+
+
+_COMMANDS_WITH_DIFFS: Final = frozenset({"diff", "diff-index", "diff-tree", "log", "show"})
 
 
 class GitError(UsageError):
     """Git refused; the message holds its own words."""
 
 
-def git(repository: Path, *arguments: str, stdin: bytes = b"", timeout: float = 300.0) -> bytes:
+class MissingCommitError(GitError):
+    """The repository does not have the commit."""
+
+
+def git(
+    repository: Path, *arguments: str, stdin: bytes = b"", timeout: float = 300.0, memory: int | None = None
+) -> bytes:
     """Run git sealed in ``repository`` and return its standard output.
+
+    Commands that look at the work tree are not sealed: what they find there goes through the repository's filters.
+
+    Args:
+        repository: the folder to run in.
+        arguments: the subcommand and its arguments.
+        stdin: its standard input.
+        timeout: seconds.
+        memory: most bytes of address space, for input that may be a bomb; None: as much as there is.
 
     Raises:
         GitError: git is not installed, failed, or took longer than ``timeout`` seconds.
@@ -41,24 +63,34 @@ def git(repository: Path, *arguments: str, stdin: bytes = b"", timeout: float = 
     program = shutil.which("git")
     if program is None:
         raise GitError("git is not installed or not on PATH.", "Install it (for example `apt-get install git`).")
+    command, *rest = arguments
+    if command in _COMMANDS_WITH_DIFFS:
+        rest = ["--no-ext-diff", "--no-textconv", *rest]
     try:
-        done = subprocess.run(
-            [program, *_SEALED_OPTIONS, *arguments],
+        process = subprocess.Popen(
+            [program, *_SEALED_OPTIONS, command, *rest],
             cwd=repository,
-            input=stdin,
             env=_sealed_environment(),
-            capture_output=True,
-            timeout=timeout,
-            check=False,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
     except OSError as error:
         raise GitError(f"cannot run git in {repository}: {error.strerror or error}.") from error
-    except subprocess.TimeoutExpired as error:
-        raise GitError(f"git {arguments[0]} in {repository} took longer than {timeout:.0f} s.") from error
-    if done.returncode != 0:
-        words = done.stderr.decode("utf-8", "replace").strip()[:500]
-        raise GitError(f"git {arguments[0]} failed in {repository}: {words or f'exit {done.returncode}'}.")
-    return done.stdout
+    with process:
+        try:
+            if memory is not None:
+                with suppress(ProcessLookupError):  # it reads its input before it needs memory, or it is over
+                    resource.prlimit(process.pid, resource.RLIMIT_AS, (memory, memory))
+            output, errors = process.communicate(stdin, timeout)
+        except subprocess.TimeoutExpired as error:
+            raise GitError(f"git {command} in {repository} took longer than {timeout:.0f} s.") from error
+        finally:
+            process.kill()
+    if process.returncode != 0:
+        words = " ".join(errors.decode("utf-8", "replace").split())[:500]
+        raise GitError(f"git {command} failed in {repository}: {words or f'exit {process.returncode}'}.")
+    return output
 
 
 def _sealed_environment() -> Mapping[str, str]:
@@ -71,7 +103,11 @@ def _sealed_environment() -> Mapping[str, str]:
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_GRAFT_FILE": "/dev/null",
         "GIT_NO_LAZY_FETCH": "1",
+        # Over the repository's own protocol.*.allow: without it, an older git fetches a missing object of a
+        # partial clone by whatever command the repository's configuration names (an `ext::` address).
+        "GIT_ALLOW_PROTOCOL": "",
         "GIT_OPTIONAL_LOCKS": "0",
     }
 
@@ -80,44 +116,69 @@ def read_commit(repository: Path, commit: str) -> Tree:
     """Return the files of ``commit`` (or of a tree's id), byte-exact. Submodules and unusable paths are left out.
 
     Raises:
-        GitError: the commit is not in the repository (a shallow clone, perhaps) or git failed.
+        MissingCommitError: the commit is not in the repository (a shallow clone, perhaps).
+        GitError: some of its objects are missing (a partial clone, perhaps), it is over 1 GiB, or git failed.
     """
-    listing = git(repository, "ls-tree", "-r", "-z", "--full-tree", f"{commit}^{{tree}}", "--")
-    wanted: list[tuple[str, str, str]] = []
-    for entry in listing.split(b"\0"):
-        if not entry:
-            continue
+    try:
+        tree = git(repository, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
+        return _read_tree(repository, tree.decode("ascii").strip())
+    except GitError as error:
+        if "promisor" in error.cause:
+            raise _missing_objects(repository) from error
+        if not error.cause.startswith("git rev-parse"):
+            raise
+    git(repository, "rev-parse", "--git-dir")  # raises if there is no repository
+    raise MissingCommitError(
+        f"commit {commit[:12]!r} is not in {repository}.",
+        "Fetch the whole history (`git fetch --unshallow`; in a workflow, actions/checkout with fetch-depth: 0).",
+    )
+
+
+def _read_tree(repository: Path, tree: str) -> Tree:
+    wanted: list[tuple[str, FileMode, str]] = []
+    for entry in git(repository, "ls-tree", "-r", "-z", "--full-tree", tree).split(b"\0")[:-1]:
         facts, _, raw_path = entry.partition(b"\t")
         mode, kind, name = facts.decode("ascii").split(" ")
         path = raw_path.decode("utf-8", "surrogateescape")
         if kind == "blob" and is_plain_path(path):
-            wanted.append((path, mode, name))
-    blobs = _read_blobs(repository, sorted({name for _, _, name in wanted}))
-    files = {}
-    for path, mode, name in wanted:
-        match mode:
-            case "100755":
-                files[path] = TreeFile(blobs[name], "100755")
-            case "120000":
-                files[path] = TreeFile(blobs[name], "120000")
-            case _:
-                files[path] = TreeFile(blobs[name])
-    return Tree(files)
+            # Histories of old hold modes such as 100664; git too takes them for plain files.
+            wanted.append((path, cast("FileMode", mode if mode in _LINK_OR_FILE else "100644"), name))
+    blobs = read_blobs(repository, {name for _, _, name in wanted}, MAX_TREE_BYTES)
+    return Tree({path: TreeFile(blobs[name], mode) for path, mode, name in wanted})
 
 
-def _read_blobs(repository: Path, names: list[str]) -> dict[str, bytes]:
-    stream = git(repository, "cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode("ascii"))
+def read_blobs(repository: Path, ids: Iterable[str], limit: int) -> dict[str, bytes]:
+    """Return the bytes of the blobs ``ids``, which may have ``limit`` bytes together.
+
+    Raises:
+        GitError: some are missing or damaged, or they are larger.
+    """
+    names = sorted(ids)
+    request = "".join(f"{name}\n" for name in names).encode("ascii")
+    sizes = git(repository, "cat-file", "--batch-check=%(objectsize)", stdin=request).split(b"\n")[:-1]
+    if any(not size.isdigit() for size in sizes):
+        raise _missing_objects(repository)
+    if sum(map(int, sizes)) > limit:
+        raise GitError(f"the files in {repository} have more than {limit >> 20} MiB.")
+    stream = git(repository, "cat-file", "--batch", stdin=request)
     blobs: dict[str, bytes] = {}
     position = 0
-    for name in names:
-        end = stream.index(b"\n", position)
-        header = stream[position:end].decode("ascii").split(" ")
-        if len(header) != 3:
-            raise GitError(
-                f"object {name} is missing from {repository}.",
-                "Fetch the whole history (not a partial clone).",
-            )
-        size = int(header[2])
-        blobs[name] = stream[end + 1 : end + 1 + size]
-        position = end + 1 + size + 1
+    for name, size in zip(names, sizes, strict=True):
+        start = stream.index(b"\n", position) + 1
+        blobs[name] = stream[start : start + int(size)]
+        if object_id(blobs[name], "sha1" if len(name) == 40 else "sha256") != name:
+            raise GitError(f"object {name} in {repository} is damaged.", "Clone the repository again.")
+        position = start + int(size) + 1
     return blobs
+
+
+def object_id(data: bytes, algorithm: Literal["sha1", "sha256"] = "sha1") -> str:
+    """Return the id that git gives to a blob of ``data``."""
+    return hashlib.new(algorithm, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def _missing_objects(repository: Path) -> GitError:
+    return GitError(
+        f"objects are missing from {repository}: it is a partial clone.",
+        "Fetch them all (`git fetch --refetch --no-filter`, or clone again without --filter).",
+    )

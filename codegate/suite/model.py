@@ -10,9 +10,9 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from codegate.suite.tree import Changes
+from codegate.suite.tree import Changes, is_plain_path
 
 SUITE_SCHEMA: Literal["codegate.suite/1"] = "codegate.suite/1"
 PROBLEM_SCHEMA: Literal["codegate.problem/1"] = "codegate.problem/1"
@@ -20,6 +20,21 @@ PROBLEM_SCHEMA: Literal["codegate.problem/1"] = "codegate.problem/1"
 Slug = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
+
+
+def _plain(path: str) -> str:
+    if not is_plain_path(path):
+        message = "not a plain relative path"
+        raise ValueError(message)
+    return path
+
+
+def _root(path: str) -> str:
+    return _plain(path) if path else path
+
+
+PlainPath = Annotated[str, AfterValidator(_plain)]
+ImportRoot = Annotated[str, AfterValidator(_root)]
 
 
 class Strict(BaseModel):
@@ -32,20 +47,22 @@ class ProblemLimits(Strict):
     """What one grading sandbox may use."""
 
     seconds: float = Field(default=120, gt=0, le=3600, description="Wall-clock limit of a whole test run.")
-    memory_mb: int = Field(default=1024, ge=64, le=65536)
-    cpus: float = Field(default=1.0, gt=0, le=64)
-    pids: int = Field(default=128, ge=16, le=4096)
+    memory_mb: int = Field(default=1024, ge=64, le=65536, description="Memory, without swap.")
+    cpus: float = Field(default=1.0, gt=0, le=64, description="Processors, parts of one included.")
+    pids: int = Field(default=128, ge=16, le=4096, description="Processes and threads at one time.")
     disk_mb: int = Field(default=256, ge=16, le=16384, description="Size of the writable tmpfs.")
-    output_kb: int = Field(default=1024, ge=16, le=65536)
+    output_kb: int = Field(default=1024, ge=16, le=65536, description="Output that is kept; more is cut off.")
 
 
 class EnvironmentManifest(Strict):
     """How a problem's dependencies are built: an interpreter and a hash-locked list of wheels."""
 
-    id: Slug
-    python: Annotated[str, StringConstraints(pattern=r"^3\.\d{1,2}$")]
-    lock: str = Field(description="Path of the requirements lock, relative to the suite.")
-    lock_sha256: Sha256
+    id: Slug = Field(description="What problems call it.")
+    python: Annotated[str, StringConstraints(pattern=r"^3\.\d{1,2}$")] = Field(
+        description="Version of the interpreter, in quotes: '3.11'."
+    )
+    lock: PlainPath = Field(description="Path of the requirements lock, relative to the suite.")
+    lock_sha256: Sha256 = Field(description="SHA-256 of the lock's bytes.")
     exclude_newer: date | None = Field(default=None, description="No package released on or after this day.")
     rung: Literal["declared", "runtime", "minimal", "manual"] = Field(
         description="Which requirements resolved: all declared, run-time only, the test runner only, or by hand."
@@ -55,8 +72,8 @@ class EnvironmentManifest(Strict):
 class Base(Strict):
     """Where the base tree is: a commit of the repository at hand, or a folder of the suite."""
 
-    commit: Commit | None = None
-    folder: str | None = None
+    commit: Commit | None = Field(default=None, description="Full id of a commit of the repository.")
+    folder: PlainPath | None = Field(default=None, description="Folder with the tree, relative to the suite.")
 
     @model_validator(mode="after")
     def _exactly_one(self) -> "Base":
@@ -70,20 +87,20 @@ class Provenance(Strict):
     """Which change the problem was mined from, and why it was taken for a bug fix."""
 
     kind: Literal["merge", "squash", "direct", "handwritten"]
-    commit: Commit | None = None
+    commit: Commit | None = Field(default=None, description="The commit that has the fix.")
     pull_request: int | None = None
     title: str = Field(default="", max_length=500)
     date: datetime | None = None
-    bug_score: int | None = None
-    evidence: tuple[str, ...] = ()
+    bug_score: int | None = Field(default=None, description="How much speaks for a bug fix; higher is surer.")
+    evidence: tuple[str, ...] = Field(default=(), description="What the score was given for.")
 
 
 class Quarantine(Strict):
     """Why something is kept out of comparisons, on what evidence, and until when."""
 
     reason: Literal["flaky", "oracle_fails", "nop_resolves", "environment", "manual"]
-    evidence: str = Field(max_length=2000)
-    expires: date
+    evidence: str = Field(max_length=2000, description="What was seen, for people.")
+    expires: date = Field(description="From this day on it should be looked at again.")
 
 
 class QuarantinedTest(Strict):
@@ -96,8 +113,10 @@ class QuarantinedTest(Strict):
 class Statement(Strict):
     """What the model is told, in ``statement.md``."""
 
-    mode: Literal["change", "failure", "handwritten"]
-    sha256: Sha256
+    mode: Literal["change", "failure", "handwritten"] = Field(
+        description="From the change's own words, from how the tests fail, or by hand."
+    )
+    sha256: Sha256 = Field(description="SHA-256 of the bytes of statement.md.")
 
 
 class TestSets(Strict):
@@ -105,9 +124,11 @@ class TestSets(Strict):
 
     __test__ = False  # not a test class, whatever its name begins with
 
-    FAIL_TO_PASS: tuple[str, ...] = Field(min_length=1)
-    PASS_TO_PASS: tuple[str, ...] = ()
-    QUARANTINED: tuple[QuarantinedTest, ...] = ()
+    FAIL_TO_PASS: tuple[str, ...] = Field(
+        min_length=1, description="Ids of hidden tests that fail without the fix and pass with it."
+    )
+    PASS_TO_PASS: tuple[str, ...] = Field(default=(), description="Ids of hidden tests that pass with and without it.")
+    QUARANTINED: tuple[QuarantinedTest, ...] = Field(default=(), description="Hidden tests that are not graded.")
 
     @property
     def expected(self) -> tuple[str, ...]:
@@ -119,19 +140,23 @@ class ProblemManifest(Strict):
     """``problem.yml``."""
 
     problem_schema: Literal["codegate.problem/1"] = Field(default=PROBLEM_SCHEMA, alias="schema")
-    id: Slug
+    id: Slug = Field(description="Unique in the suite, and the name of the problem's folder.")
     base: Base
-    environment: Slug
+    environment: Slug = Field(description="Id of one of the suite's environments.")
     language: Literal["python"] = "python"
     runner: Literal["pytest"] = "pytest"
-    python_path: tuple[str, ...] = Field(default=("", "src"), description="Import roots, relative to the tree.")
-    test_files: tuple[str, ...] = Field(min_length=1, description="Hidden test files that are run.")
-    public_tests: tuple[str, ...] = Field(default=(), description="Test files of the base tree shown to the model.")
-    hidden_deleted: tuple[str, ...] = ()
-    fix_deleted: tuple[str, ...] = ()
+    python_path: tuple[ImportRoot, ...] = Field(
+        default=("", "src"), description="Import roots, relative to the tree; an empty text is the tree itself."
+    )
+    test_files: tuple[PlainPath, ...] = Field(min_length=1, description="Hidden test files that are run.")
+    public_tests: tuple[PlainPath, ...] = Field(
+        default=(), description="Test files of the base tree shown to the model."
+    )
+    hidden_deleted: tuple[PlainPath, ...] = Field(default=(), description="Test files that the fix deletes.")
+    fix_deleted: tuple[PlainPath, ...] = Field(default=(), description="Source files that the fix deletes.")
     statement: Statement
     limits: ProblemLimits = ProblemLimits()
-    tags: dict[str, str] = {}
+    tags: dict[str, str] = Field(default={}, description="For slicing results; they change no grade.")
     provenance: Provenance
     status: Literal["active", "quarantined"] = "active"
     quarantine: Quarantine | None = None
@@ -146,6 +171,14 @@ class ProblemManifest(Strict):
         return self
 
 
+class StoredProblemManifest(ProblemManifest):
+    """``problem.yml`` as stored: with the modes of files that are executable, because checkouts lose them."""
+
+    file_modes: dict[PlainPath, Literal["100755"]] = Field(
+        default={}, description="Executable files: their path below the problem's folder, such as fix/tool.py."
+    )
+
+
 class SuiteManifest(Strict):
     """``suite.yml``."""
 
@@ -153,11 +186,15 @@ class SuiteManifest(Strict):
     name: Slug
     repository: str | None = Field(
         default=None,
-        description="Repository that the base commits are in: a path relative to the suite, or null.",
+        description="Repository that the base commits are in: a path relative to the suite, or null for the one that "
+        "the suite is in. It may lead to that repository, or to one below the suite's parent folder; any other has "
+        "to be given with --repository.",
     )
-    canary: str = Field(description="A unique string: a model that can recite it has seen this suite.")
+    canary: Annotated[str, StringConstraints(pattern=r"^[!-~]{8,200}$")] = Field(
+        description="A unique word: a model that can recite it has seen this suite."
+    )
     environments: tuple[EnvironmentManifest, ...]
-    problems: tuple[Slug, ...]
+    problems: tuple[Slug, ...] = Field(description="Ids of the problems, in the order that they run in.")
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 

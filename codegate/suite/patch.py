@@ -5,18 +5,27 @@ out, so its names, links and attributes have nothing to act on. No fuzz, no thre
 or it does not.
 """
 
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
-from codegate.errors import CodegateError
-from codegate.suite.git import GitError, git, read_commit
-from codegate.suite.tree import Changes, Tree, TreeFile
+from codegate.errors import CodegateError, InfrastructureError
+from codegate.suite.git import GitError, git, object_id, read_blobs
+from codegate.suite.tree import Changes, FileMode, Tree, TreeFile, is_plain_path
 
 MAX_PATCH_BYTES: Final = 8 << 20
-_LINK_OR_SUBMODULE: Final = (b"120000", b"160000")
+MAX_HEADER_BYTES: Final = 512 << 10
+MAX_CHANGED_BYTES: Final = 64 << 20
+_APPLY_SECONDS: Final = 60.0
+_APPLY_MEMORY: Final = 1 << 30
+
+_HEADERS: Final = re.compile(r"^(?:diff --git |--- |\+\+\+ |rename |copy )[^\n]*", re.MULTILINE)
+_QUOTED_NAME: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_ESCAPE: Final = re.compile(r"\\([0-7]{3}|.)")
+_ESCAPED: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
 class PatchError(CodegateError):
@@ -28,13 +37,13 @@ def make_patch(base: Tree, changes: Changes) -> str:
 
     Bytes that are not UTF-8 come out as surrogate escapes, which ``apply_patch`` turns back.
     """
-    real = {path: file for path, file in changes.items() if base.get(path) != file}
+    real = base.changes_to(base.overlay(changes))
     if not real:
         return ""
     before = Tree({path: base[path] for path in real if path in base})
     with _store() as store:
         _import(store, [before, before.overlay(real)])
-        options = ("-p", "-r", "--binary", "--no-renames", "--no-ext-diff", "--no-textconv", "--full-index")
+        options = ("-p", "-r", "--binary", "--no-renames", "--full-index")
         patch = git(store, "diff-tree", *options, "tree-0", "tree-1")
     return patch.decode("utf-8", "surrogateescape")
 
@@ -43,45 +52,86 @@ def apply_patch(base: Tree, patch: str) -> dict[str, TreeFile | None]:
     """Return the changes that ``patch`` makes to ``base``.
 
     Raises:
-        PatchError: it is malformed or over 8 MiB, does not apply exactly, leaves the tree, or makes a link.
+        PatchError: it is malformed or too large, does not apply exactly, leaves the tree, or makes a link.
     """
     raw = patch.encode("utf-8", "surrogateescape" if _escapes_only(patch) else "replace")
     if len(raw) > MAX_PATCH_BYTES:
         raise PatchError(f"the patch has {len(raw)} bytes; {MAX_PATCH_BYTES} are allowed.")
     if not raw.strip():
         return {}
-    # A superset of the files that the patch names: git quotes the names that this comparison cannot see.
-    touched = Tree({p: f for p, f in base.items() if p in patch or not p.isascii() or '"' in p})
+    headers = _headers(patch)
+    if len(headers) > MAX_HEADER_BYTES:
+        raise PatchError("the patch names too many files.")
+    entries = {path: (file.mode, object_id(file.data)) for path, file in base.items()}
     with _store() as store:
-        _import(store, [touched])
-        git(store, "read-tree", "tree-0")
+        # The index knows every path of the base, so that a patch meets all that is in its way; only the bytes
+        # of files that the patch can name are worth storing.
+        _import(store, [Tree({path: file for path, file in base.items() if path in headers})])
+        listing = "".join(f"{mode} {name}\t{path}\0" for path, (mode, name) in entries.items())
+        git(store, "update-index", "-z", "--index-info", stdin=listing.encode("utf-8", "surrogateescape"))
         try:
-            git(store, "apply", "--cached", "--whitespace=nowarn", "-", stdin=raw.rstrip(b"\n") + b"\n")
+            git(
+                store, "apply", "--cached", "--whitespace=nowarn", "-",
+                stdin=raw if raw.endswith(b"\n") else raw + b"\n", timeout=_APPLY_SECONDS, memory=_APPLY_MEMORY,
+            )  # fmt: skip
         except GitError as error:
             raise PatchError(_reason(error)) from error
-        entries = git(store, "ls-files", "-s", "-z").split(b"\0")
-        before = {path for path, file in touched.items() if file.is_link}
-        for entry in entries:
-            facts, _, name = entry.partition(b"\t")
-            if facts[:6] in _LINK_OR_SUBMODULE and name.decode("utf-8", "surrogateescape") not in before:
-                raise PatchError("the patch makes a symbolic link or a submodule.")
-        written = git(store, "write-tree").decode("ascii").strip()
-        return touched.changes_to(_read(store, written, len(entries)))
+        return _changes(store, base, entries)
 
 
-def _read(store: Path, tree: str, entries: int) -> Tree:
-    result = read_commit(store, tree)
-    if len(result) != entries - 1:
-        raise PatchError("the patch names a path that is not a plain relative path.")
-    return result
+def _changes(store: Path, base: Tree, before: dict[str, tuple[FileMode, str]]) -> dict[str, TreeFile | None]:
+    """Return what differs between the index of ``store`` and the entries ``before``."""
+    after: dict[str, tuple[FileMode, str]] = {}
+    for entry in git(store, "ls-files", "-s", "-z").split(b"\0")[:-1]:
+        facts, _, raw_path = entry.partition(b"\t")
+        mode, name, _stage = facts.decode("ascii").split(" ")
+        after[raw_path.decode("utf-8", "surrogateescape")] = (cast("FileMode", mode), name)
+    changed = {path: entry for path, entry in after.items() if before.get(path) != entry}
+    for path, (mode, _) in changed.items():
+        if mode not in {"100644", "100755"}:
+            raise PatchError("the patch makes a symbolic link or a submodule.")
+        if not is_plain_path(path):
+            raise PatchError("the patch names a path that is not a plain relative path.")
+    known = {name: base[path].data for path, (_, name) in before.items()}
+    try:
+        new = read_blobs(store, {name for _, name in changed.values() if name not in known}, MAX_CHANGED_BYTES)
+    except GitError as error:
+        raise PatchError(f"the patch makes more than {MAX_CHANGED_BYTES >> 20} MiB of changes.") from error
+    blobs = {**known, **new}
+    files = {path: TreeFile(blobs[name], mode) for path, (mode, name) in changed.items()}
+    return dict(sorted({**{path: None for path in before if path not in after}, **files}.items()))
+
+
+def _headers(patch: str) -> str:
+    """Return the lines of ``patch`` that git reads names from, and the names again that are quoted there."""
+    lines = "\n".join(_HEADERS.findall(patch))
+    quoted = [_unquoted(match) for match in _QUOTED_NAME.findall(lines)]
+    return "\n".join([lines, *quoted])
+
+
+def _unquoted(name: str) -> str:
+    """Return the path that git writes as ``"name"``."""
+
+    def unescape(match: re.Match[str]) -> str:
+        code = match.group(1)
+        return chr(int(code, 8) & 0xFF) if len(code) == 3 else _ESCAPED.get(code, code)
+
+    # Escapes stand for bytes: those that are written as characters join them as their own bytes.
+    octets = name.encode("utf-8", "surrogateescape").decode("latin-1")
+    return _ESCAPE.sub(unescape, octets).encode("latin-1").decode("utf-8", "surrogateescape")
 
 
 @contextmanager
 def _store() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="codegate-patch-") as name:
-        folder = Path(name)
-        git(folder, "init", "--quiet", "--bare", "--template=", ".")
-        yield folder
+    try:
+        with tempfile.TemporaryDirectory(prefix="codegate-patch-", ignore_cleanup_errors=True) as name:
+            folder = Path(name)
+            git(folder, "init", "--quiet", "--bare", "--template=", "--object-format=sha1", ".")
+            yield folder
+    except OSError as error:
+        raise InfrastructureError(
+            f"cannot write {tempfile.gettempdir()}: {error.strerror or error}.", "Free some space or set TMPDIR."
+        ) from error
 
 
 def _import(store: Path, trees: list[Tree]) -> None:
@@ -94,7 +144,11 @@ def _import(store: Path, trees: list[Tree]) -> None:
             stream += b"M %s inline %s\n" % (file.mode.encode("ascii"), _quoted(path))
             stream += b"data %d\n%s\n" % (len(file.data), file.data)
         stream += b"\n"
-    git(store, "fast-import", "--quiet", stdin=bytes(stream))
+    try:
+        git(store, "fast-import", "--quiet", stdin=bytes(stream))
+    except GitError as error:
+        # Its input is ours and well-formed: what is left to go wrong is the disk.
+        raise InfrastructureError(error.cause, "Free some space or set TMPDIR.") from error
 
 
 def _quoted(path: str) -> bytes:
@@ -112,5 +166,6 @@ def _escapes_only(text: str) -> bool:
 
 
 def _reason(error: GitError) -> str:
-    lines = [part.splitlines()[0].strip(" .") for part in str(error).split("error: ")[1:] if part.strip()]
-    return f"the patch does not apply: {'; '.join(lines)[:500]}." if lines else "the patch does not apply."
+    faults = [fault.strip(" .") for fault in re.split("(?:error|fatal): ", error.cause)[1:]]
+    said = "; ".join(fault for fault in faults if fault)[:500] or f"no result within {_APPLY_SECONDS:.0f} s"
+    return f"the patch does not apply: {said}."

@@ -5,11 +5,12 @@ make a small file mean something that its reader does not see.
 """
 
 import json
+import math
 import os
 import stat
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -19,18 +20,46 @@ from codegate.errors import UsageError
 MAX_YAML_BYTES: Final = 1 << 20
 MAX_JSON_BYTES: Final = 32 << 20
 MAX_DEPTH: Final = 32
+_MAX_NUMBER: Final = 40
+_MAX_FAULTS: Final = 10
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
 class _Loader(yaml.CSafeLoader):
-    """The C safe loader, refusing duplicate keys."""
+    """The C safe loader, refusing duplicate keys, merge keys and numbers that are bombs or not numbers."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        for key, _ in node.value:
+            if key.tag == "tag:yaml.org,2002:merge":
+                raise _refusal("merge keys are not allowed", key)
         mapping = super().construct_mapping(node, deep=deep)
         if len(mapping) != len(node.value):
-            raise yaml.constructor.ConstructorError(None, None, "a key is given twice", node.start_mark)
+            seen: set[object] = set()
+            for key, _ in node.value:
+                value = self.construct_object(key, deep=True)
+                if value in seen:
+                    raise _refusal(f"the key {str(value)[:80]!r} is given twice", key)
+                seen.add(value)
         return mapping
+
+    def construct_number(self, node: yaml.ScalarNode) -> int | float:
+        # `1:1:1:...` is a number of base 60 to YAML, and takes quadratic time.
+        if len(node.value) > _MAX_NUMBER:
+            raise _refusal("a number is too long", node)
+        whole = node.tag.endswith(":int")
+        number: int | float = self.construct_yaml_int(node) if whole else self.construct_yaml_float(node)
+        if not math.isfinite(number):
+            raise _refusal("a number is not finite", node)
+        return number
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_number)
+_Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_number)
+
+
+def _refusal(problem: str, node: yaml.Node) -> yaml.constructor.ConstructorError:
+    return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
 
 def parse_yaml(text: str, place: str) -> Any:
@@ -50,22 +79,21 @@ def parse_yaml(text: str, place: str) -> Any:
         return yaml.load(text, Loader=_Loader)  # noqa: S506  a subclass of the safe loader
     except yaml.YAMLError as error:
         raise UsageError(f"{place} is not usable YAML: {_one_line(error)}.") from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{place} is not usable YAML: {str(error)[:200]}.") from error
+    except (ValueError, OverflowError, RecursionError) as error:  # of dates that there are not, for example
+        raise UsageError(f"{place} is not usable YAML: {_one_line(error)}.") from error
 
 
 def _check_events(text: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise yaml.YAMLError(f"anchors and aliases are not allowed ({event.start_mark})")
-        tag = getattr(event, "tag", None)
-        if tag not in {None, "!"}:
-            raise yaml.YAMLError(f"tags are not allowed ({event.start_mark})")
+        if getattr(event, "anchor", None):
+            raise yaml.YAMLError(f"anchors and aliases are not allowed{event.start_mark}")
+        if getattr(event, "tag", None):
+            raise yaml.YAMLError(f"tags are not allowed{event.start_mark}")
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:
-                raise yaml.YAMLError(f"nested deeper than {MAX_DEPTH} ({event.start_mark})")
+                raise yaml.YAMLError(f"nested deeper than {MAX_DEPTH} levels{event.start_mark}")
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
 
@@ -94,17 +122,26 @@ def parse_json(text: str, place: str) -> Any:
     """
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len({key for key, _ in pairs}) != len(pairs):
-            raise ValueError("a key is given twice")
-        return dict(pairs)
+        mapping: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in mapping:
+                raise ValueError(f"the key {key[:80]!r} is given twice")
+            mapping[key] = value
+        return mapping
 
-    def refuse(constant: str) -> Any:
+    def refuse(constant: str) -> NoReturn:
         raise ValueError(f"{constant} is not JSON")
 
+    def finite(digits: str) -> float:
+        number = float(digits)
+        if not math.isfinite(number):
+            raise ValueError(f"{digits[:80]} is not finite")
+        return number
+
     try:
-        return json.loads(text, object_pairs_hook=unique, parse_constant=refuse)
+        return json.loads(text, object_pairs_hook=unique, parse_constant=refuse, parse_float=finite)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{place} is not usable JSON: {str(error)[:200]}.") from error
+        raise UsageError(f"{place} is not usable JSON: {_one_line(error)}.") from error
 
 
 def check_model(data: Any, model: type[Model], place: str) -> Model:
@@ -116,12 +153,14 @@ def check_model(data: Any, model: type[Model], place: str) -> Model:
     try:
         return model.model_validate(data)
     except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False)
         faults = [
-            f"{'.'.join(str(part) for part in fault['loc']) or 'document'}: {fault['msg']}"
-            for fault in error.errors(include_url=False, include_context=False, include_input=False)
+            f"{'.'.join(_shown(part) for part in fault['loc']) or 'document'}: {_shown(fault['msg'])}"
+            + (" (put it in quotes)" if fault["type"] == "string_type" and _is_plain_scalar(fault["input"]) else "")
+            for fault in found[:_MAX_FAULTS]
         ]
-        more = f" and {len(faults) - 10} more" if len(faults) > 10 else ""
-        raise UsageError(f"{place}: {'; '.join(faults[:10])}{more}.") from error
+        more = f" and {len(found) - _MAX_FAULTS} more" if len(found) > _MAX_FAULTS else ""
+        raise UsageError(f"{place}: {'; '.join(faults)}{more}.") from error
 
 
 def read_text(path: Path, limit: int) -> str:
@@ -139,20 +178,37 @@ def read_text(path: Path, limit: int) -> str:
 def read_bytes(path: Path, limit: int) -> bytes:
     """Return the bytes of a regular file; raises as ``read_text``."""
     try:
+        # Not to wait for the other end of a pipe, and not to follow a link.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise UsageError(f"{path} is not a regular file.")
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                data = file.read(limit + 1)
+        finally:
+            os.close(descriptor)
     except FileNotFoundError as error:
         raise UsageError(f"{path} does not exist.") from error
     except OSError as error:
+        if os.path.islink(path):  # noqa: PTH114  it does not raise
+            raise UsageError(f"{path} is a symbolic link.", "Put the file itself there.") from error
         raise UsageError(f"cannot read {path}: {error.strerror or error}.") from error
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise UsageError(f"{path} is not a regular file.")
-        data = file.read(limit + 1)
     if len(data) > limit:
         raise UsageError(f"{path} is larger than {limit} bytes.")
     return data
 
 
+def _is_plain_scalar(value: object) -> bool:
+    """Whether YAML made something else of what was meant as a word: ``no``, ``1.10``, ``2024-01-01``."""
+    return value is not None and not isinstance(value, dict | list)
+
+
+def _shown(part: object) -> str:
+    """Return text that may hold a stranger's key as one short line."""
+    text = str(part)[:200]
+    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
+
+
 def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]
+    text = " ".join(str(error).split()).replace(' in "<unicode string>",', " at")
+    return _shown(text).removesuffix(".")

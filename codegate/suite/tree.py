@@ -4,6 +4,8 @@ Everything that crosses between rooms is a tree or a change to one. A tree never
 system by the names inside it, so a hostile path or link in it has nothing to reach.
 """
 
+import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -15,6 +17,8 @@ FileMode = Literal["100644", "100755", "120000"]
 
 MAX_PATH_BYTES: Final = 4096
 MAX_NAME_BYTES: Final = 255
+
+_CONTROL_OR_BACKSLASH: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +35,19 @@ class TreeFile:
 
 
 class Tree(Mapping[str, TreeFile]):
-    """An immutable mapping from relative POSIX path to file.
+    """An immutable mapping from relative POSIX path to file, in the order of the paths.
 
     Raises:
-        UsageError: a path is not a plain relative path (see ``check_path``).
+        UsageError: a path is not a plain relative path (see ``check_path``), or is a file and a folder at once.
     """
 
     def __init__(self, files: Mapping[str, TreeFile] | None = None) -> None:
         self._files = dict(sorted((files or {}).items()))
         for path in self._files:
             check_path(path)
+            for folder in _folders_above(path):
+                if folder in self._files:
+                    raise UsageError(f"path {_shown(folder)} is a file and a folder at once.")
 
     def __getitem__(self, path: str) -> TreeFile:
         return self._files[path]
@@ -55,14 +62,17 @@ class Tree(Mapping[str, TreeFile]):
         return f"Tree({len(self._files)} files)"
 
     def overlay(self, changes: "Changes") -> "Tree":
-        """Return this tree with ``changes`` applied: new bytes replace, None deletes (absent is fine)."""
-        files = dict(self._files)
-        for path, file in changes.items():
-            if file is None:
-                files.pop(path, None)
-            else:
-                files[path] = file
-        return Tree(files)
+        """Return this tree with ``changes`` applied: new bytes replace, None deletes (absent is fine).
+
+        The upper layer wins: a new file takes the place of a folder of its name, and a new folder that of a file.
+        """
+        files = {path: file for path, file in self._files.items() if path not in changes}
+        new = {path: file for path, file in changes.items() if file is not None}
+        for folder in {folder for path in new for folder in _folders_above(path)}:
+            files.pop(folder, None)
+        if new.keys() - self._files.keys():
+            files = {p: file for p, file in files.items() if not any(f in new for f in _folders_above(p))}
+        return Tree({**files, **new})
 
     def changes_to(self, other: "Tree") -> "dict[str, TreeFile | None]":
         """Return the changes that turn this tree into ``other``."""
@@ -83,25 +93,47 @@ def check_path(path: str) -> None:
     """Accept only a plain relative POSIX path that names something inside the tree.
 
     Raises:
-        UsageError: absolute, empty, ``.``/``..``/``.git`` segments, control characters, a lone surrogate that
-            is not an undecodable byte, or over-long.
+        UsageError: absolute, empty, ``.``/``..``/``.git`` segments, control characters, a backslash, a lone
+            surrogate that is not an undecodable byte, or over-long.
     """
     if not is_plain_path(path):
-        shown = path[:120].encode("unicode_escape").decode("ascii")
-        raise UsageError(f"path {shown!r} is not a plain relative path inside the repository.")
+        raise UsageError(f"path {_shown(path)} is not a plain relative path inside the repository.")
 
 
 def is_plain_path(path: str) -> bool:
     """Return whether ``check_path`` accepts ``path``."""
-    if not path or any(ord(character) < 32 or ord(character) == 127 for character in path) or "\\" in path:
+    if _CONTROL_OR_BACKSLASH.search(path):
         return False
     try:
         encoded = path.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         return False
-    segments = path.split("/")
-    if len(encoded) > MAX_PATH_BYTES or any(
-        len(s.encode("utf-8", "surrogateescape")) > MAX_NAME_BYTES for s in segments
-    ):
+    if len(encoded) > MAX_PATH_BYTES:
         return False
-    return all(segment not in {"", ".", ".."} and segment.lower() != ".git" for segment in segments)
+    return all(
+        segment not in {b"", b".", b".."} and len(segment) <= MAX_NAME_BYTES and not _is_git_folder(segment)
+        for segment in encoded.split(b"/")
+    )
+
+
+def _is_git_folder(segment: bytes) -> bool:
+    """Whether some file system takes ``segment`` for ``.git``: in any case, by its short name, ignoring characters.
+
+    The rules of git's own ``core.protectHFS`` and ``core.protectNTFS``, or stricter.
+    """
+    if b"git" not in segment.lower() and segment.isascii():
+        return False
+    name = segment.decode("utf-8", "surrogateescape")
+    visible = "".join(character for character in name if unicodedata.category(character) != "Cf")
+    return visible.split(":")[0].rstrip(". ").lower() in {".git", "git~1"}
+
+
+def _folders_above(path: str) -> Iterator[str]:
+    end = path.find("/")
+    while end >= 0:
+        yield path[:end]
+        end = path.find("/", end + 1)
+
+
+def _shown(path: str) -> str:
+    return repr(path[:120].encode("unicode_escape").decode("ascii"))

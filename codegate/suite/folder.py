@@ -1,0 +1,88 @@
+"""A folder written by a stranger, as a tree: links are refused, names are checked, sizes capped."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from codegate.errors import UsageError
+from codegate.suite.model import ProblemManifest
+from codegate.suite.reader import read_bytes
+from codegate.suite.tree import Tree, TreeFile, is_plain_path
+
+MAX_FILE_BYTES: Final = 16 << 20
+MAX_FOLDER_BYTES: Final = 512 << 20
+MAX_FOLDER_FILES: Final = 50_000
+
+
+def inside(folder: Path, relative: str) -> Path:
+    """Return ``folder/relative``, a plain path, refusing links on the way.
+
+    Raises:
+        UsageError: there is one.
+    """
+    path = folder
+    for part in relative.split("/"):
+        path = path / part
+        if os.path.islink(path):  # noqa: PTH114  it does not raise
+            raise _link(path)
+    return path
+
+
+def read_folder(root: Path) -> dict[str, bytes]:
+    """Return the files below ``root``, by relative path.
+
+    Raises:
+        UsageError: ``root`` is not a folder, or holds a link, an unusable name, or too much.
+    """
+    files: dict[str, bytes] = {}
+    size = 0
+    for path in _walk(root):
+        relative = path.relative_to(root).as_posix()
+        if not is_plain_path(relative):
+            raise UsageError(f"{str(path)!r} is not a usable path.")
+        if len(files) >= MAX_FOLDER_FILES:
+            raise UsageError(f"{root} holds more than {MAX_FOLDER_FILES} files.")
+        files[relative] = read_bytes(path, MAX_FILE_BYTES)
+        size += len(files[relative])
+        if size > MAX_FOLDER_BYTES:
+            raise UsageError(f"the files in {root} have more than {MAX_FOLDER_BYTES >> 20} MiB.")
+    return files
+
+
+def base_folder(suite: Path, manifest: ProblemManifest) -> Tree:
+    """Return the base tree that a problem keeps in the suite's folder. All of its files are plain files.
+
+    Raises:
+        UsageError: it has none, or ``read_folder`` refuses.
+    """
+    if manifest.base.folder is None:
+        raise UsageError(f"{suite}: problem {manifest.id} has no base folder.")
+    root = inside(suite, manifest.base.folder)
+    if not os.path.isdir(root):  # noqa: PTH112  it does not raise
+        raise UsageError(f"{root} does not exist; problem {manifest.id} says that it is its base tree.")
+    return Tree({path: TreeFile(data) for path, data in read_folder(root).items()})
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """Yield what is below ``folder`` and is not a folder."""
+    waiting = [folder]
+    while waiting:
+        place = waiting.pop()
+        try:
+            entries = sorted(os.scandir(place), key=lambda entry: entry.name)
+            modes = [entry.stat(follow_symlinks=False).st_mode for entry in entries]
+        except OSError as error:
+            raise UsageError(f"cannot read {place}: {error.strerror or error}.") from error
+        for entry, mode in zip(entries, modes, strict=True):
+            if stat.S_ISLNK(mode):
+                raise _link(Path(entry.path))
+            if stat.S_ISDIR(mode):
+                waiting.append(Path(entry.path))
+            else:
+                yield Path(entry.path)
+
+
+def _link(path: Path) -> UsageError:
+    return UsageError(f"{path} is a symbolic link; suites hold none.", "Put the file or folder itself there.")

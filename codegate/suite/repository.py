@@ -1,0 +1,113 @@
+"""Which git repository a suite's base commits are read from.
+
+A suite is untrusted, and what it names is read and put into prompts. So it may lead only to the repository
+that it lies in, or to one that lies next to it, and to nothing that these borrow objects from. Any other
+repository has to be named by the person who runs the suite.
+"""
+
+import os
+from pathlib import Path
+
+from codegate.errors import UsageError
+from codegate.suite.folder import base_folder
+from codegate.suite.git import GitError, git, read_commit
+from codegate.suite.model import Problem, Suite
+from codegate.suite.reader import read_text
+from codegate.suite.tree import Tree
+
+
+def load_base(suite: Suite, problem: Problem, repository: Path | None = None) -> Tree:
+    """Return the base tree of ``problem``, from the suite's folder or from git.
+
+    Args:
+        suite: the suite.
+        problem: one of its problems.
+        repository: where base commits are; default: what suite.yml says, else the repository around the suite.
+
+    Raises:
+        UsageError: no repository, or it does not have the commit.
+    """
+    commit = problem.manifest.base.commit
+    if commit is None:
+        return base_folder(suite.folder, problem.manifest)
+    home = find_repository(suite, repository)
+    try:
+        return read_commit(home, commit)
+    except GitError as error:
+        raise UsageError(f"base of problem {problem.id}: {error.cause}", error.remedy) from error
+
+
+def find_repository(suite: Suite, repository: Path | None = None) -> Path:
+    """Return the git repository that the suite's base commits are in.
+
+    ``repository`` is taken as it is: a person named it. Without it, the suite's own word leads to the repository
+    that its folder is in, or to one below its parent folder, and only to one that keeps its objects to itself.
+
+    Raises:
+        UsageError: there is none, or it is none that a suite may lead to.
+    """
+    if repository is not None:
+        try:
+            git(repository, "rev-parse", "--git-dir")
+        except GitError as error:
+            raise _none(suite, repository, error) from error
+        return repository
+    folder = suite.folder.resolve()
+    around = next((place for place in (folder, *folder.parents) if os.path.lexists(place / ".git")), None)
+    if suite.manifest.repository is None:
+        if around is None:
+            raise UsageError(
+                f"{suite.folder} is in no git repository; the base commits of suite {suite.name} are looked for there.",
+                "Give --repository.",
+            )
+        home = around
+    else:
+        home = Path(os.path.realpath(folder / suite.manifest.repository))
+        if home != around and not home.is_relative_to(folder.parent):
+            raise UsageError(
+                f"{suite.folder / 'suite.yml'}: repository leads out of the suite's surroundings, to {home}.",
+                "If you trust the suite with it, give --repository.",
+            )
+    try:
+        _check_own(home)
+    except GitError as error:
+        raise _none(suite, home, error) from error
+    return home
+
+
+def _none(suite: Suite, home: Path, error: GitError) -> UsageError:
+    if "not a git repository" not in error.cause and home.is_dir():
+        return error
+    return UsageError(
+        f"{home} is not a git repository; the base commits of suite {suite.name} are looked for there.",
+        "Give --repository.",
+    )
+
+
+def _check_own(home: Path) -> None:
+    """Check that ``home`` is the top of a repository whose objects are its own, or of a work tree linked to one."""
+    said = git(home, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
+    folder, common = (Path(os.path.realpath(line)) for line in os.fsdecode(said).removesuffix("\n").split("\n"))
+    own = folder == common and folder in {home, home / ".git"}
+    if not own and not _is_linked(home, folder, common):
+        raise GitError(f"{home} is not the top of a git repository: git looks in {folder}.", "Give --repository.")
+    try:
+        borrows = _borrows(common / "objects")
+    except OSError as error:
+        raise GitError(f"cannot read {common}: {error.strerror or error}.") from error
+    if borrows:
+        raise GitError(f"the repository {home} borrows objects from elsewhere.", "If that is meant, give --repository.")
+
+
+def _borrows(objects: Path) -> bool:
+    if any((objects / "info" / name).exists() for name in ("alternates", "http-alternates")):
+        return True
+    places = (objects, *objects.iterdir(), *objects.glob("info/*"), *objects.glob("pack/*"))
+    return any(path.is_symlink() for path in places)
+
+
+def _is_linked(home: Path, folder: Path, common: Path) -> bool:
+    """Whether ``folder`` is git's record of the work tree ``home`` in the repository ``common``: both sides say so."""
+    if folder.parent != common / "worktrees":
+        return False
+    return os.path.realpath(read_text(folder / "gitdir", 1 << 16).strip()) == str(home / ".git")

@@ -1,0 +1,53 @@
+"""JSON Schemas of a suite's files, generated from their types, for editors and for checks in other languages.
+
+``python -m codegate.suite.schema FOLDER`` writes them; ``docs/schema/`` holds the ones of this version.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from codegate.durable import write_atomic
+from codegate.suite.model import StoredProblemManifest, SuiteManifest, TestSets
+
+_MODELS: Final[dict[str, tuple[type[BaseModel], str]]] = {
+    "suite": (SuiteManifest, "suite.yml: a suite's name, environments and list of problems."),
+    "problem": (StoredProblemManifest, "problems/<id>/problem.yml: one stripped bug fix."),
+    "tests": (TestSets, "problems/<id>/tests.json: the hidden tests by what they must do."),
+}
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """Return the JSON Schema (draft 2020-12) of each kind of file: ``suite``, ``problem`` and ``tests``."""
+    return {name: _schema(model, title) for name, (model, title) in _MODELS.items()}
+
+
+def _schema(model: type[BaseModel], title: str) -> dict[str, Any]:
+    schema = model.model_json_schema(by_alias=True)
+    del schema["title"], schema["description"]
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
+    return {**head, **{key: _without_titles(value) for key, value in schema.items()}}
+
+
+def _without_titles(value: Any) -> Any:
+    """Drop the titles that pydantic makes up from the names of keys: they tell a reader nothing new."""
+    if isinstance(value, list):
+        return [_without_titles(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: _without_titles(entry) for key, entry in value.items() if not (key == "title" and isinstance(entry, str))
+    }
+
+
+def write_schemas(folder: Path) -> None:
+    """Write each schema to ``folder/<name>.schema.json``."""
+    for name, schema in schemas().items():
+        write_atomic(folder / f"{name}.schema.json", json.dumps(schema, indent=2, ensure_ascii=False).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    write_schemas(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/schema"))

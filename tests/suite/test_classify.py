@@ -1,0 +1,372 @@
+import time
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codegate.suite import PathClass, PathClassifier, Tree, TreeFile
+from codegate.suite.classify import _imported_names
+
+
+def classifier(files: Mapping[str, str]) -> PathClassifier:
+    return PathClassifier.of(Tree({path: TreeFile(text.encode()) for path, text in files.items()}))
+
+
+def check(files: Mapping[str, str], expected: Mapping[str, PathClass]) -> None:
+    room = classifier(files)
+    assert {path: room.classify(path) for path in expected} == dict(expected)
+
+
+def test_names_and_segments_not_substrings() -> None:
+    check(
+        {"pkg/__init__.py": "", "news/__init__.py": ""},
+        {
+            "pkg/core.py": "source",
+            "contest/latest.py": "source",
+            "src/attestation/protest.py": "source",
+            "pkg/testing.py": "source",
+            "pkg/latest_testing.py": "source",
+            "pkg/templates/page.html": "source",
+            "pkg/py.typed": "source",
+            "tests/test_core.py": "test",
+            "tests/unit/core_test.py": "test",
+            "pkg/test_core.py": "test",
+            "Tests/test_image.py": "test",
+            "Tests/images/a.png": "test_support",
+            "tests/__init__.py": "test_support",
+            "tests/helpers.py": "test_support",
+            "tests/data/x.json": "test_support",
+            "tests/README.md": "test_support",
+            "tests/requirements.txt": "test_support",
+            "pkg/tests/data/x.json": "test_support",
+            "testdata/x.json": "test_support",
+            "pkg/__snapshots__/x.ambr": "test_support",
+            "tests.py": "test_support",
+            "polls/tests.py": "test_support",
+            "polls/test.py": "test_support",
+            "conftest.py": "test_support",
+            "pkg/conftest.py": "test_support",
+            "tests/conftest.py": "test_support",
+            "docs/conf.py": "docs",
+            "docs/index.rst": "docs",
+            "doc/x.txt": "docs",
+            "README.md": "docs",
+            "CHANGES.rst": "docs",
+            "CHANGES": "docs",
+            "CHANGELOG.txt": "docs",
+            "HISTORY": "docs",
+            "LICENSE": "docs",
+            "LICENSE-MIT": "docs",
+            "changes/123.bugfix": "docs",
+            "changelog.d/9.txt": "docs",
+            "examples/demo.py": "docs",
+            "pkg/guide.md": "docs",
+            "pkg/history.py": "source",
+            "pkg/changes.py": "source",
+            "pkg/news.py": "source",
+            "pkg/notice.py": "source",
+            "pkg/todo.py": "source",
+            "pkg/license.py": "source",
+            "news/feed.py": "source",
+            ".github/workflows/ci.yml": "ci",
+            ".github/test_x.py": "test",
+            ".gitlab-ci.yml": "ci",
+            ".pre-commit-config.yaml": "ci",
+            "pkg/azure-pipelines.yml": "source",
+            "requirements.txt": "dependencies",
+            "requirements-dev.txt": "dependencies",
+            "dev-requirements.txt": "dependencies",
+            "requirements/dev.txt": "dependencies",
+            "constraints.txt": "dependencies",
+            "poetry.lock": "dependencies",
+            "uv.lock": "dependencies",
+            "pkg/requirements.py": "source",
+            "setup.py": "configuration",
+            "libs/core/setup.py": "configuration",
+            "pkg/setup.py": "source",
+            "setup.cfg": "configuration",
+            "pyproject.toml": "configuration",
+            "tox.ini": "configuration",
+            "pytest.ini": "configuration",
+            "noxfile.py": "configuration",
+            "tasks.py": "configuration",
+            "app/tasks.py": "source",
+            "Makefile": "configuration",
+            "pkg/_vendor/six.py": "generated",
+            "node_modules/x.js": "generated",
+            "api/x_pb2.py": "generated",
+            "pkg/vendors.py": "source",
+        },
+    )
+
+
+def test_pytest_s_own_layout() -> None:
+    check(
+        {
+            "pyproject.toml": '[tool.pytest.ini_options]\ntestpaths = ["testing"]\n'
+            'python_files = ["test_*.py", "*_test.py", "testing/python/*.py"]',
+            "src/_pytest/python.py": "from _pytest.pytester import x\n",
+            "src/pytest/__init__.py": "from _pytest.python import y\n",
+            "testing/conftest.py": "",
+            "testing/test_main.py": "",
+            "testing/example_scripts/x.py": "",
+        },
+        {
+            "src/_pytest/python.py": "source",
+            "src/_pytest/pytester.py": "source",
+            "src/_pytest/_code/code.py": "source",
+            "src/pytest/__init__.py": "source",
+            "testing/test_main.py": "test",
+            "testing/python/collect.py": "test",
+            "testing/conftest.py": "test_support",
+            "testing/example_scripts/x.py": "test_support",
+            "testing/freeze/runtests_script.py": "test_support",
+            "changelog/1.bugfix.rst": "docs",
+        },
+    )
+
+
+def test_django_s_layout() -> None:
+    check(
+        {
+            "django/__init__.py": "",
+            "django/test/__init__.py": "from django.test.client import Client\n",
+            "django/test/client.py": "",
+            "django/test/utils.py": "",
+            "django/core/management/commands/test.py": "from django.test.utils import get_runner\n",
+            "django/core/management/commands/__init__.py": "",
+            "django/core/management/__init__.py": "from django.core.management.commands import test as cmd\n",
+            "django/contrib/gis/__init__.py": "",
+            "django/contrib/gis/tests/__init__.py": "",
+            "django/contrib/gis/tests/tests.py": "from django.contrib.gis.tests import utils\n",
+            "tests/runtests.py": "import django.contrib.gis.tests\n",
+        },
+        {
+            "django/test/client.py": "source",
+            "django/test/__init__.py": "source",
+            "django/test/new.py": "source",
+            "django/core/management/commands/test.py": "source",
+            "django/contrib/gis/tests/tests.py": "test_support",
+            "django/contrib/gis/tests/test_geo.py": "test",
+            "tests/runtests.py": "test_support",
+            "tests/admin/tests.py": "test_support",
+        },
+    )
+
+
+def test_numpy_s_layout() -> None:
+    check(
+        {
+            "numpy/__init__.py": "from . import core, testing\n",
+            "numpy/testing/__init__.py": "from ._private.utils import *\n",
+            "numpy/testing/_private/utils.py": "",
+            "numpy/testing/tests/__init__.py": "",
+            "numpy/core/__init__.py": "from numpy._pytesttester import PytestTester\n",
+            "numpy/core/tests/__init__.py": "",
+            "numpy/core/tests/_locales.py": "",
+        },
+        {
+            "numpy/testing/_private/utils.py": "source",
+            "numpy/testing/__init__.py": "source",
+            "numpy/testing/tests/test_utils.py": "test",
+            "numpy/core/tests/test_numeric.py": "test",
+            "numpy/core/tests/_locales.py": "test_support",
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from pkg.test_helpers import x",
+        "from pkg.test_helpers.deep import x",
+        "import pkg.test_helpers",
+        "import os, pkg.test_helpers as th  # comment",
+        "    import pkg.test_helpers",
+        "from pkg import test_helpers",
+        "from pkg import a, test_helpers as th",
+        "from pkg import (\n    a,  # one\n    test_helpers,\n)",
+        "from . import test_helpers",
+        "from .test_helpers import (x)",
+        "from .test_helpers import *",
+    ],
+)
+def test_a_module_that_source_imports_is_source_however_it_is_imported(statement: str) -> None:
+    for root in ("", "src/", "lib/python/"):
+        files = {f"{root}pkg/__init__.py": "", f"{root}pkg/test_helpers.py": "", f"{root}pkg/core.py": f"{statement}\n"}
+        check(files, {f"{root}pkg/test_helpers.py": "source"})
+        by_a_test = {**files, f"{root}pkg/core.py": "", f"{root}pkg/test_core.py": f"{statement}\n"}
+        check(by_a_test, {f"{root}pkg/test_helpers.py": "test"})
+        elsewhere = {
+            **files,
+            f"{root}pkg/core.py": "",
+            "scripts/run.py": f"{statement}\n",
+            "setup.py": f"{statement}\n",
+        }
+        check(elsewhere, {f"{root}pkg/test_helpers.py": "test"})
+
+
+def test_relative_imports_climb_by_their_dots() -> None:
+    check(
+        {
+            "src/pkg/__init__.py": "",
+            "src/pkg/sub/deep/mod.py": "from ...test import tool\nfrom ..tests import x\nfrom ........test import y\n",
+            "src/pkg/test/__init__.py": "",
+            "src/pkg/sub/tests/__init__.py": "",
+            "src/pkg/sub/deep/tests/__init__.py": "",
+            "src/jinja/tests.py": "",
+            "src/jinja/defaults.py": "from .tests import TESTS\n",
+        },
+        {
+            "src/pkg/test/tool.py": "source",
+            "src/pkg/sub/tests/x.py": "source",
+            "src/pkg/sub/deep/tests/x.py": "test_support",
+            "src/jinja/tests.py": "source",
+        },
+    )
+
+
+def test_imported_names() -> None:
+    code = b"import a.b as c, d\nfrom ..x.y import p as q, r\nx = 'import z'\nfrom . import (g, # h\n i)\n"
+    code += b"from e import f; j = 1\n"
+    names = set(_imported_names(["one", "two"], code))
+    assert names == {"a", "a.b", "d", "one", "one.x", "one.x.y", "one.x.y.p", "one.x.y.r", "e", "e.f"} | {
+        "one.two", "one.two.g", "one.two.i",
+    }  # fmt: skip
+
+
+@given(
+    st.lists(st.text(st.sampled_from("abc.")), max_size=4),
+    st.text(st.sampled_from("from imprt.()*,\\\n\tas ab#;"), max_size=80),
+)
+def test_no_source_breaks_the_scan(folders: list[str], code: str) -> None:
+    assert all(isinstance(name, str) for name in _imported_names(folders, code.encode()))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pytest.ini", "[pytest]\npython_files = check_*.py *_spec.py\ntestpaths =\n    ./checks/\n    qa_tests\n"),
+        ("pytest.ini", "[pytest]\n; comment\npython_files: check_*.py\n   *_spec.py\ntestpaths = checks qa_tests\n"),
+        (".pytest.ini", "[pytest]\npython_files = check_*.py *_spec.py\ntestpaths = checks qa_tests\n"),
+        ("tox.ini", "[tox]\nx = 1\n[pytest]\npython_files = check_*.py *_spec.py\ntestpaths = checks qa_tests\n"),
+        ("setup.cfg", "[tool:pytest]\npython_files = check_*.py *_spec.py\ntestpaths = checks qa_tests\n"),
+        (
+            "pyproject.toml",
+            '[tool.pytest.ini_options]\npython_files = "check_*.py *_spec.py"\ntestpaths = "checks qa_tests"',
+        ),
+        (
+            "pyproject.toml",
+            '[tool.pytest.ini_options]\npython_files = ["check_*.py", "*_spec.py"]\n'
+            'testpaths = ["checks", "qa_tests", 7]',
+        ),
+        (
+            "pyproject.toml",
+            '[tool.pytest]\npython_files = ["check_*.py", "*_spec.py"]\ntestpaths = ["checks", "qa_tests"]',
+        ),
+        ("pytest.toml", '[pytest]\npython_files = ["check_*.py", "*_spec.py"]\ntestpaths = ["checks", "qa_tests"]'),
+    ],
+)
+def test_the_runner_s_configuration_is_read_where_pytest_reads_it(name: str, text: str) -> None:
+    room = classifier({name: text})
+    assert room.python_files == ("check_*.py", "*_spec.py")
+    assert room.test_paths == ("checks", "qa_tests")
+    expected: dict[str, PathClass] = {
+        "checks/check_a.py": "test",
+        "pkg/a_spec.py": "test",
+        "pkg/test_a.py": "source",
+        "tests/test_a.py": "test_support",
+        "qa_tests/data.json": "test_support",
+        "qa_tests_not/data.json": "source",
+        "checks/data.json": "source",
+    }
+    assert {path: room.classify(path) for path in expected} == expected
+
+
+def test_the_first_file_in_pytest_s_order_wins() -> None:
+    files = {
+        "pytest.ini": "[pytest]\npython_files = one_*.py\n",
+        "pyproject.toml": '[tool.pytest.ini_options]\npython_files = "two_*.py"',
+        "tox.ini": "[pytest]\npython_files = three_*.py\n",
+        "setup.cfg": "[tool:pytest]\npython_files = four_*.py\n",
+    }
+    found = []
+    for name in list(files):
+        found.append(classifier(files).python_files[0])
+        del files[name]
+    assert found == ["one_*.py", "two_*.py", "three_*.py", "four_*.py"]
+    assert classifier({"setup.cfg": "[pytest]\npython_files = x.py\n"}).python_files == ("test_*.py", "*_test.py")
+
+
+def test_a_package_as_testpath_does_not_make_its_source_tests() -> None:
+    check(
+        {"pytest.ini": "[pytest]\ntestpaths = pkg docs .\npython_files = *.py\n", "pkg/__init__.py": ""},
+        {
+            "pkg/core.py": "source",
+            "pkg/test_core.py": "test",
+            "tests/any.py": "test",
+            "tests/conftest.py": "test_support",
+        },
+    )
+    check(
+        {
+            "pytest.ini": "[pytest]\ntestpaths = pkg/testing\n",
+            "pkg/testing/__init__.py": "",
+            "pkg/a.py": "from .testing import x\n",
+        },
+        {"pkg/testing/tool.py": "source", "pkg/testing/test_tool.py": "test"},
+    )
+
+
+@pytest.mark.parametrize("name", ["pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "pytest.toml"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"", b"\xff\xfe\0", b"[pytest", b"key\n  more\n", b"[pytest]\npython_files\n", b"[tool]\npytest = 3\n",
+        b"tool = [1]\n",
+        b"[tool.pytest]\nini_options = 3\n", b"[tool.pytest.ini_options]\npython_files = 3\ntestpaths = {a = 1}\n",
+        b"[pytest]\npython_files = \n", b"a = " + b"[" * 5000, b"[DEFAULT]\npython_files = x\n",
+        b"[pytest]\n%(a)s = %(b)s\n",
+        b"[tool:pytest]\na = 1\na = 2\n[tool:pytest]\n", b"x" * (2 << 20),
+    ],
+)  # fmt: skip
+def test_a_broken_configuration_configures_nothing(name: str, data: bytes) -> None:
+    room = PathClassifier.of(Tree({name: TreeFile(data)}))
+    assert room.python_files == ("test_*.py", "*_test.py")
+    assert room.classify("tests/test_a.py") == "test"
+
+
+@given(
+    st.text(st.sampled_from("[pytest]\n =:;#a\t\\\"'%")), st.sampled_from(["pytest.ini", "pyproject.toml", "tox.ini"])
+)
+def test_no_configuration_breaks_the_classifier(text: str, name: str) -> None:
+    assert classifier({name: text}).classify("a.py")
+
+
+def test_a_link_configures_nothing() -> None:
+    tree = Tree({"pytest.ini": TreeFile(b"[pytest]\npython_files = x.py\n", "120000")})
+    assert PathClassifier.of(tree).python_files == ("test_*.py", "*_test.py")
+
+
+def test_imports_are_scanned_once_however_many_paths_are_asked_for() -> None:
+    text = "import os\nfrom . import sibling\n" + "x = 1\n" * 200
+    files = {f"pkg/sub{n % 40}/mod{n}.py": text for n in range(2000)} | {
+        f"pkg/tests/test_{n}.py": text for n in range(1000)
+    }
+    room = classifier({**files, "pkg/tests/__init__.py": ""})
+    start = time.perf_counter()
+    room.classify("pkg/tests/test_0.py")
+    first = time.perf_counter() - start
+    start = time.perf_counter()
+    kinds = [room.classify(path) for path in files]
+    rest = time.perf_counter() - start
+    assert kinds.count("source") == 2000
+    assert rest < first * 30  # 3,000 scans of 2,000 files would be thousands of times the first
+
+
+def test_a_file_made_to_stall_the_scan_does_not() -> None:
+    room = classifier({"pkg/a.py": "from x import (\n" * 3000, "pkg/test_x.py": ""})
+    start = time.perf_counter()
+    assert room.classify("pkg/test_x.py") == "test"
+    assert time.perf_counter() - start < 20

@@ -1,0 +1,229 @@
+import os
+import socket
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict
+
+from codegate.errors import ExitCode, UsageError
+from codegate.suite import check_model, parse_json, parse_yaml, read_bytes, read_json, read_text, read_yaml
+
+
+class Inner(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    version: str = ""
+    seconds: float = 1
+
+
+class Outer(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    name: str
+    inner: Inner = Inner()
+    names: tuple[str, ...] = ()
+
+
+LAUGHS = "a: &a [x, x]\n" + "".join(
+    f"{b}: &{b} [*{a}, *{a}, *{a}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (LAUGHS, "anchors and aliases are not allowed at line 1"),
+        ("x: &a 1", "anchors and aliases"),
+        ("x: *a", "anchors and aliases"),
+        ("x: &a {b: 1}\ny: {<<: *a}", "anchors and aliases"),
+        ("x:\n  <<: {b: 1}\n", "merge keys are not allowed at line 2"),
+        ("<<: 1", "merge keys"),
+        ("name: !!python/object/apply:os.system [true]", "tags are not allowed at line 1, column 7"),
+        ("name: !!str 1", "tags"),
+        ("name: !local 1", "tags"),
+        ("name: ! 1", "tags"),
+        ("!!map {}", "tags"),
+        ("name: a\nname: a", "the key 'name' is given twice at line 2"),
+        ("name: a\ninner: {version: a, version: b}", "'version' is given twice at line 2"),
+        ("names:\n- {a: 1, b: {c: 1, c: 2}}", "'c' is given twice"),
+        ("{1: a, 1.0: b}", "given twice"),
+        ("{yes: a, on: b}", "given twice"),
+        ("? [a]\n: 1", "unhashable"),
+        ("[" * 5000, "nested deeper than 32"),
+        ("{a: " * 33 + "1" + "}" * 33, "nested deeper than 32"),
+        ("- " * 40 + "a", "nested deeper than 32"),
+        ("name: a\n--- \nname: b\n", "expected a single document"),
+        ("name: [", "line 2"),
+        ("name: a\n\tb: c", "line 2"),
+        ("name: \0", "control characters"),
+        ("name: \x1b[31m", "control characters"),
+        ("name: \ud800", "surrogates"),
+        ("seconds: " + "1:" * 200_000 + "1", "a number is too long"),
+        ("seconds: " + "1:" * 300 + "1.5", "a number is too long"),
+        ("seconds: " + "9" * 5000, "a number is too long"),
+        ("seconds: 0x" + "f" * 5000, "a number is too long"),
+        ("seconds: .nan", "not finite"),
+        ("seconds: -.inf", "not finite"),
+        ("seconds: 1.0e+999", "not finite"),
+        ("date: 2024-13-45", "month"),
+        ("date: 2024-01-01T00:00:00+99:99", "offset"),
+        ("a: =", "line 1"),
+        ("x" * (1 << 20) + "x", "larger than 1024 KiB"),
+        ("é" * (1 << 19) + "x", "larger than 1024 KiB"),
+    ],
+)
+def test_clever_yaml_is_refused_in_one_line_that_names_the_place(text: str, words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_yaml(text, "suite.yml")
+    message = str(caught.value)
+    assert message.startswith("suite.yml is ")
+    assert words in message
+    assert message.isprintable()
+    assert len(message) < 400
+    assert caught.value.exit_code == ExitCode.USAGE
+
+
+def test_plain_yaml_is_read() -> None:
+    text = "name: 'no'\ninner: {version: \"1.10\", seconds: 1e1}\nnames: [a, 'b: c', \"\\u00e4\"]\n# a comment\n"
+    assert parse_yaml(text, "x") == {
+        "name": "no",
+        "inner": {"version": "1.10", "seconds": "1e1"},
+        "names": ["a", "b: c", "ä"],
+    }
+    assert parse_yaml("a: [1, 0x1f, 1_000, -1.5, true, null]", "x") == {"a": [1, 31, 1000, -1.5, True, None]}
+    assert parse_yaml("[" * 32 + "]" * 32, "x")
+
+
+@given(
+    st.one_of(
+        st.text(),
+        st.text(st.sampled_from("ab:-[]{}&*!<>|'\"#%? \n\t0159.,=~@`")),
+        st.text(st.sampled_from("0123456789:.-+TZeE_xb ")),
+    )
+)
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        parse_yaml(text, "f.yml")
+    except UsageError as refusal:
+        message = str(refusal)
+    else:
+        message = ""
+    assert message.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("name: no", "name: Input should be a valid string (put it in quotes)"),
+        ("name: 1.10", "name: Input should be a valid string (put it in quotes)"),
+        ("name: 2024-01-01", "name: Input should be a valid string (put it in quotes)"),
+        ("name: a\nnames: [a, off]", "names.1: Input should be a valid string (put it in quotes)"),
+        ("name: [a]", "name: Input should be a valid string."),
+        ("name: null", "name: Input should be a valid string."),
+        ("name: a\ninner: {seconds: fast}", "inner.seconds: Input should be a valid number"),
+        ("name: a\ninner: {verison: '1'}", "inner.verison: Extra inputs are not permitted"),
+        ('name: a\n"new\\nline\\e[31m": 1', "new\\nline\\x1b[31m: Extra inputs"),
+        ("inner: {}", "name: Field required"),
+        ("", "document: Input should be a valid dictionary"),
+        ("[]", "document: Input should be a valid dictionary"),
+        ("name: a\n" + "".join(f"k{n}: 1\n" for n in range(30)), "and 20 more"),
+        (f"name: a\n{'k' * 1000}: 1", "kkk: Extra"),
+    ],
+)
+def test_a_wrong_value_names_file_and_key_in_one_line(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "suite.yml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        read_yaml(path, Outer)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert words in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 3000
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"name": "a", "name": "b"}', "'name' is given twice"),
+        ('{"a": {"b": 1, "b": 1}}', "'b' is given twice"),
+        ('{"a": NaN}', "NaN is not JSON"),
+        ('{"a": -Infinity}', "-Infinity is not JSON"),
+        ('{"a": 1e999}', "1e999 is not finite"),
+        ("[" * 200_000, "recursion"),
+        ('{"a":' * 200_000, "recursion"),
+        ("9" * 5000, "digits"),
+        ("", "Expecting value"),
+        ("{} {}", "Extra data"),
+        ("{'a': 1}", "property name"),
+        ('{"a\x01": 1}', "control character"),
+        ('{"\\u001b\\n": 1, "\\u001b\\n": 1}', "given twice"),
+    ],
+)
+def test_json_is_read_strictly(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "tests.json"
+    path.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        read_json(path, Outer)
+    assert str(caught.value).startswith(f"{path} is not usable JSON: ")
+    assert words in str(caught.value)
+    assert str(caught.value).isprintable()
+
+
+def test_json_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"name": "ä", "inner": {"seconds": 1.5}}')
+    assert read_json(tmp_path / "a.json", Outer) == Outer(name="ä", inner=Inner(seconds=1.5))
+    assert parse_json("[1, 2.5, null]", "x") == [1, 2.5, None]
+    assert check_model({"name": "a"}, Outer, "x").name == "a"
+
+
+def test_text_that_is_not_utf8_names_the_file(tmp_path: Path) -> None:
+    (tmp_path / "a.yml").write_bytes(b"name: \xff\n")
+    with pytest.raises(UsageError, match=r"a\.yml is not UTF-8 text"):
+        read_yaml(tmp_path / "a.yml", Outer)
+
+
+def test_only_regular_files_are_read(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "dangling").symlink_to("nothing")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "fifo")
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(os.path.relpath(tmp_path / "socket"))
+    server.close()
+    expected = {
+        "link": "is a symbolic link",
+        "dangling": "is a symbolic link",
+        "folder": "is not a regular file",
+        "fifo": "is not a regular file",
+        "socket": "cannot read",
+        "missing": "does not exist",
+        "file/below": "cannot read",
+        "x" * 300: "cannot read",
+    }
+    for name, words in expected.items():
+        with pytest.raises(UsageError) as caught:
+            read_bytes(tmp_path / name, 10)
+        assert words in str(caught.value)
+        assert str(tmp_path / name) in str(caught.value)
+    with pytest.raises(UsageError, match="not a regular file"):
+        read_bytes(Path("/dev/zero"), 10)
+
+
+def test_a_file_may_have_as_many_bytes_as_allowed_and_no_more(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("12345")
+    assert read_text(path, 5) == "12345"
+    with pytest.raises(UsageError, match="larger than 4 bytes"):
+        read_text(path, 4)
+
+
+def test_reading_leaves_no_descriptor_open(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("x")
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(5):
+        read_bytes(tmp_path / "file", 5)
+        with pytest.raises(UsageError):
+            read_bytes(tmp_path / "folder", 5)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
