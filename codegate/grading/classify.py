@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from codegate.grading.grade import FailureClass, TestResult
+from codegate.grading.records import Crash
 from codegate.grading.testrun import CollectionError, TestReport
 
 _MARKED: Final[dict[str, FailureClass]] = {
@@ -14,71 +15,81 @@ _MARKED: Final[dict[str, FailureClass]] = {
 }
 _NETWORK: Final = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL})
 _DENIED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+# ``Failed`` is what pytest.fail and an exception that was expected but not raised end with.
+_ASSERTIONS: Final = frozenset({"AssertionError", "_pytest.outcomes.Failed", "Failed"})
 
 
 def classify_failure(report: TestReport, failing: Sequence[TestResult]) -> tuple[FailureClass, str]:
-    """Return the class of a test run in which ``failing`` expected tests did not pass, and a line of evidence.
+    """Return the class of a run that resolved nothing, and a line of evidence.
 
-    What stopped the run comes first (limits, then a file that cannot be imported), then the failing tests: when
-    all of them carry the same marker (``edge_case``, ``temporal``, ``performance``) that is the class, else the
-    exception of the first one decides.
+    What stopped the run comes first (interference, limits, a file that cannot be imported), then the tests that
+    failed: when all of them carry the same marker (``edge_case``, ``temporal``, ``performance``) that is the
+    class, else the exception of the first one decides. Last come tests that did not run to their end.
+
+    Args:
+        report: the run.
+        failing: the expected tests that did not pass; may be empty when the run as a whole proves nothing.
     """
-    if report.forged:
-        return "tampering", "something other than the test driver wrote to the result channel"
+    if report.tampering:
+        return "tampering", report.tampering
     if report.memory_exceeded:
         return "memory_exceeded", "the sandbox's memory limit was hit"
     if report.timed_out:
         return "timeout", f"the tests were stopped after {report.seconds:.0f} s"
-    if report.collection_errors:
-        return _collection_class(report.collection_errors[0])
+    broken = broken_collection(report, failing)
+    if broken is not None:
+        lines = broken.text.strip().splitlines()
+        message = broken.crash.message if broken.crash else lines[-1] if lines else ""
+        shown = f"{broken.id} cannot be imported: {_named(broken.exception, message)}"
+        return _crash_class(broken.crash), shown
     reported = [test for test in failing if test.status in {"failed", "error"}]
-    if not reported:
-        states = ", ".join(sorted({test.status for test in failing}))
-        return "runtime_error", f"{len(failing)} expected tests did not pass ({states}), first {failing[0].id}"
     for marker, failure in _MARKED.items():
-        if all(marker in test.markers for test in reported):
+        if reported and all(marker in test.markers for test in reported):
             return failure, _evidence(reported[0])
-    return _exception_class(report, reported[0]), _evidence(reported[0])
+    if reported:
+        return _crash_class(report.crashes.get(reported[0].id)), _evidence(reported[0])
+    code = report.exit_code or 0
+    status = f"signal {-code}" if code < 0 else f"exit status {code}"
+    ending = "" if report.complete else f"the run did not come to its proper end ({status})"
+    states = ", ".join(sorted({test.status for test in failing}))
+    missing = f"{len(failing)} expected tests did not pass ({states}), first {failing[0].id}" if failing else ""
+    return "runtime_error", "; ".join(part for part in (ending, missing) if part)
 
 
-def _collection_class(error: CollectionError) -> tuple[FailureClass, str]:
-    lines = error.text.strip().splitlines()
-    evidence = f"{error.id} cannot be imported: {lines[-1][:300] if lines else error.exception}"
-    if "SyntaxError" in error.parents:
-        return "syntax_error", evidence
-    if "MemoryError" in error.parents:
-        return "memory_exceeded", evidence
-    # pytest wraps an ImportError in its own CollectError, whose text ends with the original.
-    if "ImportError" in error.parents or any(line.startswith("E   ") and "Error: " in line and (
-        "ModuleNotFoundError" in line or "ImportError" in line) for line in lines):  # fmt: skip
-        return "missing_dependency", evidence
-    if any(line.startswith("E ") and "SyntaxError" in line for line in lines):
-        return "syntax_error", evidence
-    return "runtime_error", evidence
+def broken_collection(report: TestReport, failing: Sequence[TestResult]) -> CollectionError | None:
+    """Return the first collection error that an expected test is missing for."""
+    missing = [test.id for test in failing if test.status == "missing"]
+    for error in report.collection_errors:
+        if any(test.startswith(f"{error.id}::") for test in missing):
+            return error
+    return None
 
 
-def _exception_class(report: TestReport, test: TestResult) -> FailureClass:
-    parents = report.parents.get(test.id, ())
-    number = report.errno.get(test.id)
+def _crash_class(crash: Crash | None) -> FailureClass:
+    if crash is None:
+        return "runtime_error"
+    parents = frozenset(crash.parents)
     if "MemoryError" in parents:
         return "memory_exceeded"
-    if number in _NETWORK or (test.exception or "").endswith("gaierror"):
+    # An assertion that fails while another exception is handled is about the assertion.
+    if parents & _ASSERTIONS or crash.exception in _ASSERTIONS:
+        return "logic_error"
+    if crash.errno in _NETWORK or "socket.gaierror" in crash.causes:
         return "unsafe_operation"
-    if "PermissionError" in parents or number in _DENIED:
+    if "PermissionError" in parents or crash.errno in _DENIED:
         return "permission_denied"
     if "TimeoutError" in parents:
         return "timeout"
-    if "ImportError" in parents:
-        return "missing_dependency"
     if "SyntaxError" in parents:
         return "syntax_error"
-    # ``Failed`` is what pytest.fail and an exception that was expected but not raised end with.
-    if "AssertionError" in parents or (test.exception or "").endswith("outcomes.Failed"):
-        return "logic_error"
-    return "runtime_error"
+    # A name that the repository itself does not define is no missing dependency.
+    return "missing_dependency" if crash.dependency else "runtime_error"
 
 
 def _evidence(test: TestResult) -> str:
-    first = next(iter(test.message.strip().splitlines()), "")[:300]
-    name = test.exception or test.status
-    return f"{test.id}: {first}" if name.rpartition(".")[2] in first else f"{test.id}: {name}: {first}"
+    return f"{test.id}: {_named(test.exception or test.status, test.message)}"
+
+
+def _named(name: str | None, message: str) -> str:
+    first = next(iter(message.strip().splitlines()), "")[:300]
+    return first if not name or name.rpartition(".")[2] in first else f"{name}: {first}"

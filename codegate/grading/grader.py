@@ -1,17 +1,18 @@
 """The grader: a patch in, a ``Grade`` out, by execution in a fresh sandbox and nothing else."""
 
-from codegate.grading.classify import classify_failure
+from collections.abc import Iterable
+
+from codegate.grading.classify import broken_collection, classify_failure
 from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult
 from codegate.grading.inspection import inspect
-from codegate.grading.policy import sort_patch
+from codegate.grading.policy import SortedPatch, sort_patch
 from codegate.grading.sandboxes import Sandboxes
-from codegate.grading.testrun import TestReport, TestSelection, put_tree, run_placed_tests, run_tests
+from codegate.grading.testrun import TestReport, TestSelection, run_tests
+from codegate.sandbox import FilesRefused, Sandbox
 from codegate.suite import PatchError, Problem, Tree, apply_patch
 
 GRADER_VERSION = "1"
 """Raised when the same patch may get another grade than before: baselines are then no longer comparable."""
-
-_INSPECTION_SECONDS = 60.0
 
 
 def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Grade:
@@ -34,28 +35,22 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
     except PatchError as error:
         return _failed(total, "patch_does_not_apply", str(error), applied=False)
     sorted_patch = sort_patch(problem, base, changes)
+    dropped = _shown(sorted_patch.dropped)
     if sorted_patch.hostile:
-        detail = "; ".join(sorted_patch.hostile)
-        return _failed(total, "tampering", detail, applied=False, dropped=sorted_patch.dropped)
+        return _failed(total, "tampering", "; ".join(sorted_patch.hostile), applied=False, dropped=dropped)
     if not sorted_patch.applied:
         detail = "the patch changes tests, configuration or documentation only" if changes else "the patch is empty"
-        return _failed(total, "no_patch", detail, dropped=sorted_patch.dropped)
-    tree = base.overlay(sorted_patch.applied)
+        return _failed(total, "no_patch", detail, dropped=dropped)
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
-        inspection = inspect(sandbox, base, sorted_patch.applied, _INSPECTION_SECONDS)
-        if inspection.errors:
-            path, reason = next(iter(inspection.errors.items()))
-            return _failed(
-                total, "syntax_error", f"{path}: {reason}", applied=True, compiled=False,
-                dropped=sorted_patch.dropped, lint=inspection.lint,
-            )  # fmt: skip
-        put_tree(sandbox, tree.overlay(problem.hidden))
-        report = run_placed_tests(sandbox, test_selection(problem))
-    return _grade_report(problem, report, inspection.lint, sorted_patch.dropped)
+        try:
+            return _grade_applied(problem, base, sorted_patch, dropped, sandbox)
+        except FilesRefused as error:
+            # The reference fix passed these doors, so it is the patch that cannot.
+            return _failed(total, "patch_does_not_apply", str(error), applied=False, dropped=dropped)
 
 
 def run_hidden_tests(problem: Problem, tree: Tree, sandboxes: Sandboxes, selection: TestSelection) -> TestReport:
-    """Run the hidden tests on ``tree`` (sources as given) in a fresh sandbox; raises as ``grade``."""
+    """Run the hidden tests on ``tree`` (sources as given) in a fresh sandbox; raises as ``run_tests``."""
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
         return run_tests(sandbox, tree.overlay(problem.hidden), selection)
 
@@ -71,24 +66,41 @@ def test_selection(problem: Problem) -> TestSelection:
     )
 
 
+def _grade_applied(
+    problem: Problem, base: Tree, patch: SortedPatch, dropped: tuple[str, ...], sandbox: Sandbox
+) -> Grade:
+    total = len(problem.tests.expected)
+    inspection = inspect(sandbox, base, patch.applied, patch.new_modules)
+    if inspection.shadowed:
+        detail = f"takes the place of the installed module {', '.join(inspection.shadowed)}"
+        return _failed(total, "tampering", detail, applied=False, dropped=dropped)
+    if inspection.errors:
+        path, reason = next(iter(inspection.errors.items()))
+        return _failed(
+            total, "syntax_error", f"{path}: {reason}", applied=True, compiled=False,
+            dropped=dropped, lint=inspection.lint,
+        )  # fmt: skip
+    tree = base.overlay(patch.applied).overlay(problem.hidden)
+    report = run_tests(sandbox, tree, test_selection(problem))
+    return _grade_report(problem, report, inspection.lint, dropped)
+
+
 def _grade_report(problem: Problem, report: TestReport, lint: LintResult | None, dropped: tuple[str, ...]) -> Grade:
     tests = tuple(report.results.get(test) or TestResult(id=test, status="missing") for test in problem.tests.expected)
     failing = [test for test in tests if test.status != "passed"]
-    resolved = not failing and report.complete and not report.forged
-    failure: FailureClass | None = None
-    detail = ""
-    if not resolved:
-        failure, detail = classify_failure(report, failing) if failing else _unproven(report)
     passed = len(tests) - len(failing)
+    resolved = not failing and report.proven
+    compiled = broken_collection(report, failing) is None
+    failure, detail = (None, "") if resolved else classify_failure(report, failing)
     return Grade(
         resolved=resolved,
-        score=0.0 if failure == "tampering" else round(100 * passed / len(tests), 2),
+        score=round(100 * passed / len(tests), 2) if compiled and failure != "tampering" else 0.0,
         applied=True,
-        compiled=not report.collection_errors,
+        compiled=compiled,
         tests_passed=passed,
         tests_total=len(tests),
         failure=failure,
-        detail=detail[:4000],
+        detail=_plain(detail)[:4000],
         tests=tests,
         lint=lint,
         exit_code=report.exit_code,
@@ -98,16 +110,6 @@ def _grade_report(problem: Problem, report: TestReport, lint: LintResult | None,
         dropped=dropped,
         output=report.output,
     )
-
-
-def _unproven(report: TestReport) -> tuple[FailureClass, str]:
-    if report.forged:
-        return "tampering", "something other than the test driver wrote to the result channel"
-    if report.memory_exceeded:
-        return "memory_exceeded", "the memory limit was hit before the tests ended"
-    if report.timed_out:
-        return "timeout", "the test process did not end by itself"
-    return "runtime_error", "the test process ended before its end record"
 
 
 def _failed(
@@ -127,7 +129,16 @@ def _failed(
         compiled=compiled,
         tests_total=total,
         failure=failure,
-        detail=detail[:4000],
+        detail=_plain(detail)[:4000],
         dropped=dropped,
         lint=lint,
     )
+
+
+def _shown(paths: Iterable[str]) -> tuple[str, ...]:
+    return tuple(_plain(path) for path in paths)
+
+
+def _plain(text: str) -> str:
+    """Return ``text`` with the undecodable bytes of file names written out, so that it can be stored as JSON."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,14 +1,16 @@
 """Compiles and lints changed files inside a sandbox, before anything of the repository runs there.
 
-Like ``pytest_driver`` this text is sent into the sandbox. Standard input brings ``{"files": {path: [before,
-after]}}`` (base64, or null); argument 1 is the pipe's descriptor, argument 2 the folder with ruff.
+Like ``pytest_driver`` this text is sent into the sandbox. The changed files are in the workspace's folders
+``before`` and ``after``. Standard input brings ``{"files": {path: whether it was there before}, "modules":
+[...]}``; argument 1 is the pipe's descriptor, argument 2 the folder with ruff, argument 3 the environment's
+packages. Answers in lines of JSON as it goes, so that a file which ends the compiler is known by its absence.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import os
+import shutil
 import subprocess
 import sys
 import warnings
@@ -16,48 +18,69 @@ from typing import Any
 
 #: Pyflakes and the error rules that point at mistakes rather than at taste.
 RULES = "E4,E7,E9,F,B,PLE"
+#: The linter reads UTF-8 alone; the interpreter has the say on encodings.
+IGNORED = "E902"
 
 
-def compile_error(path: str, data: bytes) -> str | None:
-    """Return why the interpreter does not accept ``data``, or None."""
+def send(**record: Any) -> None:
+    """Write one record."""
+    data = (json.dumps(record) + "\n").encode("ascii")
+    while data:
+        data = data[os.write(int(sys.argv[1]), data) :]
+
+
+def compile_error(side: str, path: str) -> str | None:
+    """Return why the interpreter does not accept a file, or None."""
+    with open(os.path.join(side, path), "rb") as file:
+        data = file.read()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             compile(data, path, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as error:
-        return "%s: %s" % (type(error).__name__, error)
+    except Exception as error:  # codecs have errors of their own next to SyntaxError, ValueError, MemoryError ...
+        text = "%s: %s" % (type(error).__name__, error)
+        return text[:500].encode("utf-8", "backslashreplace").decode("utf-8")
     return None
 
 
-def findings(ruff: str, path: str, data: bytes) -> list[str] | None:
-    """Return ruff's rule codes for ``data``, one for each finding; None when ruff gave no usable answer."""
-    command = [ruff, "check", "--isolated", "--no-cache", "--quiet", "--output-format=json", "--select=" + RULES]
+def findings(ruff: str, side: str) -> dict[str, int] | None:
+    """Return how often each of ruff's rules speaks up in a folder; None when ruff gave no usable answer."""
+    if not os.path.isdir(side):
+        return {}
+    version = "py%d%d" % sys.version_info[:2]
     done = subprocess.run(
-        [*command, "--stdin-filename=" + path, "-"], input=data, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
+        [ruff, "check", "--isolated", "--no-cache", "--quiet", "--exit-zero", "--ignore-noqa", "--no-respect-gitignore",
+         "--config=exclude=[]", "--target-version=" + version, "--select=" + RULES, "--ignore=" + IGNORED,
+         "--statistics", "--output-format=json", side],
+        env={"RAYON_NUM_THREADS": "1"}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
     try:
-        return [str(item["code"]) for item in json.loads(done.stdout)]
+        # Statistics of nothing are no document at all.
+        counted = json.loads(done.stdout or b"[]")
+        return (
+            {str(entry["code"] or entry["name"]): int(entry["count"]) for entry in counted}
+            if done.returncode == 0
+            else None
+        )
     except (ValueError, KeyError, TypeError):
         return None
 
 
 def main() -> None:
-    """Report one JSON document over the pipe."""
+    """Report which new modules the environment has too, each file's compile error, then ruff's counts."""
     settings = json.load(sys.stdin)
+    names = [name for name in os.listdir(sys.argv[3]) if name not in {"bin", "__pycache__"}]
+    installed = {name.partition(".")[0] for name in names if not name.endswith((".dist-info", ".data"))}
+    send(kind="installed", modules=sorted(installed.intersection(settings["modules"])))
+    for path, was_there in settings["files"].items():
+        error = compile_error("after", path)
+        if error is not None and was_there and compile_error("before", path) is not None:
+            error = None  # it never was for this interpreter
+        send(kind="compiled", path=path, error=error)
     ruff = os.path.join(sys.argv[2], "ruff")
-    result: Any = {"errors": {}, "before": [], "after": []}
-    for path, sides in settings["files"].items():
-        before, after = (None if side is None else base64.b64decode(side) for side in sides)
-        if after is not None:
-            error = compile_error(path, after)
-            if error is not None:
-                result["errors"][path] = error[:500]
-        for name, data in (("before", before), ("after", after)):
-            codes = [] if data is None else findings(ruff, path, data)
-            result[name] = None if codes is None or result[name] is None else result[name] + codes
-    data = json.dumps(result).encode("ascii")
-    while data:
-        data = data[os.write(int(sys.argv[1]), data) :]
+    send(kind="linted", before=findings(ruff, "before"), after=findings(ruff, "after"))
+    for side in ("before", "after"):
+        shutil.rmtree(side, ignore_errors=True)
 
 
 main()

@@ -1,69 +1,95 @@
 """The compile and lint stages: the changed files as text, before anything of the repository has run."""
 
-import base64
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
-from importlib import resources
+from dataclasses import dataclass, field
+from typing import Any
 
 from codegate.grading.grade import LintResult
-from codegate.sandbox import Command, Sandbox, SandboxError
+from codegate.grading.testrun import clear_workspace, driver_source
+from codegate.sandbox import Command, Sandbox, SandboxError, SandboxFile
 from codegate.suite import Changes, Tree
+
+_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """Compile errors by path (empty: every changed file compiles) and the lint result (None: not known)."""
+    """What the changed files look like.
 
-    errors: Mapping[str, str]
-    lint: LintResult | None
+    Attributes:
+        errors: compile errors by path; empty: every changed file compiles.
+        lint: None when the linter gave no answer.
+        shadowed: new top-level modules that the environment has too.
+    """
+
+    errors: Mapping[str, str] = field(default_factory=dict)
+    lint: LintResult | None = None
+    shadowed: tuple[str, ...] = ()
 
 
-@cache
-def _driver_source() -> str:
-    return resources.files("codegate.grading").joinpath("inspect_driver.py").read_text("utf-8")
+def inspect(sandbox: Sandbox, base: Tree, changes: Changes, new_modules: frozenset[str]) -> Inspection:
+    """Compile and lint the changed Python files in the fresh ``sandbox``, and leave its workspace empty.
 
+    A file that the compiler cannot finish within the sandbox's limits counts as one that does not compile; one
+    that did not compile in ``base`` either does not count.
 
-def inspect(sandbox: Sandbox, base: Tree, changes: Changes, timeout_seconds: float) -> Inspection:
-    """Compile and lint the changed Python files.
-
-    A file that the compiler cannot finish within the sandbox's limits counts as one that does not compile.
+    Args:
+        sandbox: nothing has run in it yet.
+        base: the tree before the changes.
+        changes: what is going to be applied.
+        new_modules: top-level modules that ``changes`` bring along.
 
     Raises:
+        FilesRefused: the changed files do not fit into the sandbox.
         SandboxError: the sandbox failed, or its interpreter does not start.
     """
-    files: dict[str, list[str | None]] = {}
+    files: dict[str, bool] = {}
+    placed: list[SandboxFile] = []
     for path, file in changes.items():
-        if path.endswith((".py", ".pyi")) and file is not None:
+        if path.endswith((".py", ".pyi")) and file is not None and not file.is_link:
             before = base.get(path)
-            files[path] = [_encoded(before.data) if before else None, _encoded(file.data)]
+            files[path] = before is not None and not before.is_link
+            placed.append(SandboxFile(f"after/{path}", file.data))
+            if before is not None and files[path]:
+                placed.append(SandboxFile(f"before/{path}", before.data))
     if not files:
-        return Inspection({}, LintResult(new_findings=0, score=100))
-    completed = sandbox.run(
+        return Inspection(lint=_lint({}, {}))
+    sandbox.put(tuple(placed))
+    done = sandbox.run(
         Command(
-            argv=("{python}", "-I", "-S", "-B", "-c", _driver_source(), "{records}", "{tools}"),
-            stdin=json.dumps({"files": files}).encode("ascii"),
-            timeout_seconds=timeout_seconds,
+            argv=("{python}", "-I", "-S", "-B", "-c", driver_source("inspect"), "{records}", "{tools}", "{site}"),
+            stdin=json.dumps({"files": files, "modules": sorted(new_modules)}).encode("ascii"),
+            timeout_seconds=_SECONDS,
             records=True,
         )
     )
-    if completed.timed_out or completed.memory_exceeded or completed.signal is not None:
-        return Inspection(dict.fromkeys(files, "the compiler did not finish within the limits"), None)
-    if not completed.ok:
-        words = completed.stderr.decode("utf-8", "replace").strip()[-300:]
-        raise SandboxError(f"the inspection of changed files failed in the sandbox: {words}")
-    result = json.loads(completed.records)
-    if result["before"] is None or result["after"] is None:
-        return Inspection(result["errors"], None)
-    new = Counter(result["after"]) - Counter(result["before"])
+    records: list[dict[str, Any]] = [json.loads(line) for line in done.records.split(b"\n")[:-1]]
+    compiled = {record["path"]: record["error"] for record in records if record["kind"] == "compiled"}
+    shadowed = tuple(name for record in records if record["kind"] == "installed" for name in record["modules"])
+    errors = {path: error for path, error in compiled.items() if error is not None}
+    unfinished = next((path for path in files if path not in compiled), None)
+    if unfinished is not None:
+        if done.exit_code is not None and not (done.timed_out or done.memory_exceeded):
+            words = done.stderr.decode("utf-8", "replace").strip()[-300:]
+            raise SandboxError(f"the inspection of changed files failed in the sandbox: {words}")
+        errors.setdefault(unfinished, "the compiler did not finish within the limits")
+    if errors or shadowed:
+        return Inspection(errors, None if unfinished else _linted(records), shadowed)
+    if not done.ok and not clear_workspace(sandbox):
+        raise SandboxError("the sandbox's workspace cannot be cleared after the inspection of changed files.")
+    return Inspection(lint=_linted(records))
+
+
+def _linted(records: list[dict[str, Any]]) -> LintResult | None:
+    for record in records:
+        if record["kind"] == "linted" and record["before"] is not None and record["after"] is not None:
+            return _lint(record["before"], record["after"])
+    return None
+
+
+def _lint(before: Mapping[str, int], after: Mapping[str, int]) -> LintResult:
+    new = Counter(after) - Counter(before)
     count = new.total()
-    return Inspection(
-        result["errors"],
-        LintResult(new_findings=count, score=max(0, 100 - 10 * count), rules=tuple(sorted(new))[:50]),
-    )
-
-
-def _encoded(data: bytes) -> str:
-    return base64.b64encode(data).decode("ascii")
+    return LintResult(new_findings=count, score=max(0, 100 - 10 * count), rules=tuple(sorted(new))[:50])

@@ -19,11 +19,19 @@ _RUNNER_MODULES: Final = frozenset({"pytest", "_pytest", "pluggy", "iniconfig", 
 
 @dataclass(frozen=True)
 class SortedPatch:
-    """A patch, sorted: what is applied, what was dropped, and why it is hostile (empty: it is not)."""
+    """A patch, sorted.
+
+    Attributes:
+        applied: what is applied.
+        dropped: paths of tests, configuration and the like, which are not.
+        hostile: why it is tampering, a line for each such path.
+        new_modules: top-level modules and packages at the import roots that only the patch has.
+    """
 
     applied: dict[str, TreeFile | None]
     dropped: tuple[str, ...]
     hostile: tuple[str, ...]
+    new_modules: frozenset[str]
 
 
 def sort_patch(problem: Problem, base: Tree, changes: Changes) -> SortedPatch:
@@ -31,23 +39,30 @@ def sort_patch(problem: Problem, base: Tree, changes: Changes) -> SortedPatch:
     classifier = PathClassifier.of(base)
     applied: dict[str, TreeFile | None] = {}
     dropped, hostile = [], []
+    modules: set[str] = set()
+    known = {module for path in base for module in _modules(problem, path)}
     for path, file in changes.items():
         if path in problem.fix:
             applied[path] = file
             continue
-        reason = _hostile(problem, base, path, file)
+        added = file is not None and path not in base
+        reason = _hostile(path) if added else ""
+        if not reason and (classifier.classify(path) != "source"):
+            dropped.append(path)
+            continue
+        new = _modules(problem, path) - known if added else set()
+        taken = sorted(name for name in new if name in sys.stdlib_module_names or name in _RUNNER_MODULES)
+        if not reason and taken:
+            reason = f"takes the place of the module {taken[0]}"
         if reason:
             hostile.append(f"{path}: {reason}")
-        elif classifier.classify(path) == "source":
-            applied[path] = file
         else:
-            dropped.append(path)
-    return SortedPatch(applied, tuple(dropped), tuple(hostile))
+            applied[path] = file
+            modules |= {name for name in new if path.endswith((f"{name}.py", f"{name}/__init__.py"))}
+    return SortedPatch(applied, tuple(dropped), tuple(hostile), frozenset(modules))
 
 
-def _hostile(problem: Problem, base: Tree, path: str, file: TreeFile | None) -> str:
-    if file is None or path in base:
-        return ""
+def _hostile(path: str) -> str:
     name = path.rpartition("/")[2]
     if name.lower() in _START_UP:
         return "runs when the interpreter starts"
@@ -55,10 +70,14 @@ def _hostile(problem: Problem, base: Tree, path: str, file: TreeFile | None) -> 
         return "is compiled code or a path hook"
     if _METADATA.search(path):
         return "poses as an installed distribution"
+    return ""
+
+
+def _modules(problem: Problem, path: str) -> set[str]:
+    """Return the top-level modules that the Python file ``path`` belongs to, from each import root it is below."""
+    found = set()
     for root in problem.manifest.python_path:
         prefix = f"{root}/" if root else ""
-        if path.startswith(prefix):
-            module = path[len(prefix) :].split("/", maxsplit=1)[0].removesuffix(".py")
-            if module in sys.stdlib_module_names or module in _RUNNER_MODULES:
-                return f"takes the place of the module {module}"
-    return ""
+        if path.startswith(prefix) and path.endswith(".py"):
+            found.add(path[len(prefix) :].split("/", maxsplit=1)[0].removesuffix(".py"))
+    return found

@@ -4,60 +4,168 @@ This file is never imported by codegate: its text is sent into the sandbox and r
 interpreter (``-I -S -B``), so it uses the standard library and the environment's pytest only, in syntax that
 Python 3.8 knows. pytest and its plugins are imported before the repository is on the path, so that no file of
 the repository can take their place. Standard input brings the settings; argument 1 is the pipe's descriptor.
+``records.py`` is the other end of the pipe.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import os
+import site
 import sys
+from importlib.machinery import PathFinder
 from typing import Any, Generator
 
-#: Plugins that would run tests elsewhere, again, in another order, or that only watch.
+#: Entry points of plugins that would run tests elsewhere, again, in another order, or that only watch.
 LEFT_OUT = {
-    "xdist", "xdist.looponfail", "rerunfailures", "randomly", "random_order", "flaky", "cov", "pytest_cov",
-    "benchmark", "instafail", "sugar", "html", "metadata", "json-report", "forked", "parallel", "reverse",
+    "xdist", "xdist.looponfail", "pytest_forked", "parallel", "rerunfailures", "flaky", "randomly", "random_order",
+    "reverse", "pytest_cov", "benchmark", "instafail", "sugar", "html", "html_fixtures", "metadata",
+    "pytest_jsonreport",
 }  # fmt: skip
+#: Markers that a failing test is classified by; known to pytest whether or not the repository registers them.
+MARKERS = ("edge_case", "temporal", "performance")
+LONGEST_CHAIN = 20
+
+
+def plain(value: Any, limit: int) -> str:
+    """Return the text of ``value``, cut, without characters that UTF-8 cannot carry."""
+    try:
+        text = str(value)
+    except Exception:
+        text = "<no text>"
+    return text[:limit].encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 class Channel:
-    """Writes records to the pipe, one JSON line each, opened by a token that only the settings held."""
+    """Writes records to the pipe, one JSON line each, opened by a token that only the settings held.
+
+    What it needs is looked up once: tests replace functions of ``os`` and ``json`` while they run.
+    """
 
     def __init__(self, descriptor: int, token: str) -> None:
-        self.descriptor = descriptor
-        self.token = token
+        os.set_inheritable(descriptor, False)
+        self.descriptor, self.token, self.process = descriptor, token, os.getpid()
+        self.write, self.encode, self.getpid = os.write, json.JSONEncoder(ensure_ascii=False).encode, os.getpid
 
     def send(self, **record: Any) -> None:
-        data = ("%s %s\n" % (self.token, json.dumps(record))).encode("ascii")
+        if self.getpid() != self.process:
+            return  # a fork that did not end runs the rest of the tests a second time
+        data = ("%s %s\n" % (self.token, self.encode(record))).encode("utf-8")
         while data:
-            data = data[os.write(self.descriptor, data) :]
+            data = data[self.write(self.descriptor, data) :]
 
 
-def explain(excinfo: Any) -> dict[str, Any]:
-    """Return the qualified name of an exception, its first lines and its errno."""
-    kind = excinfo.type
-    name = kind.__name__ if kind.__module__ == "builtins" else "%s.%s" % (kind.__module__, kind.__qualname__)
+class SearchPath(list):  # type: ignore[type-arg]  # Python 3.8 cannot subscript it
+    """``sys.path``, of which the standard library stays the first part.
+
+    pytest puts the folder of a test or conftest file first, and conftest files put others there; a file next to
+    it must not take the place of a module of Python's.
+    """
+
+    def insert(self, index: Any, entry: Any) -> None:
+        super().insert(max(index, self.first) if index >= 0 else index, entry)
+
+    first = 0
+
+
+class OwnTests:
+    """Finds the repository's package ``test``, which the standard library has one of too."""
+
+    def __init__(self, roots: list[str]) -> None:
+        self.roots = roots
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002
+        return PathFinder.find_spec(name, self.roots) if name == "test" and path is None else None
+
+
+def qualified(kind: Any) -> str:
+    """Return the name of a class, with its module unless it is a builtin."""
+    module = getattr(kind, "__module__", "")
+    return plain(kind.__name__ if module == "builtins" else "%s.%s" % (module, kind.__qualname__), 300)
+
+
+def chain(error: Any) -> list[Any]:
+    """Return an exception and what it was raised from or while handling, nearest first."""
+    found: list[Any] = []
+    while error is not None and len(found) < LONGEST_CHAIN and not any(error is known for known in found):
+        found.append(error)
+        error = error.__cause__ or error.__context__
+    return found
+
+
+def number_of(error: Any) -> int | None:
+    """Return the errno of an OSError."""
     try:
-        message = str(excinfo.value)
+        number = error.errno if isinstance(error, OSError) else None
     except Exception:
-        message = "<no message>"
-    number = getattr(excinfo.value, "errno", None)
-    parents = [parent.__name__ for parent in kind.__mro__ if parent.__module__ == "builtins"]
+        number = None
+    return number if type(number) is int and abs(number) < 1 << 31 else None
+
+
+def absent_module(error: Any, roots: list[str]) -> str | None:
+    """Return the top-level module that an ImportError is about, unless the repository has it."""
+    try:
+        name = error.name if isinstance(error, ImportError) else None
+    except Exception:
+        name = None
+    if not isinstance(name, str) or not name:
+        return None
+    top = name.partition(".")[0]
+    own = any(os.path.exists(os.path.join(root, top + ending)) for root in roots for ending in ("", ".py"))
+    return None if own else plain(top, 300)
+
+
+def explain(error: Any, roots: list[str], message: Any = None) -> dict[str, Any]:
+    """Return the facts about an exception that its failure class follows from."""
+    errors = chain(error)
+    numbers = [number for number in map(number_of, errors) if number is not None]
     return {
-        "exception": name,
-        "message": message[:3000],
-        "errno": number if isinstance(number, int) else None,
-        "parents": parents,
+        "exception": qualified(type(error)),
+        "message": plain(error if message is None else message, 1000),
+        "parents": [kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"],
+        "causes": [qualified(type(cause)) for cause in errors],
+        "errno": numbers[0] if numbers else None,
+        "dependency": absent_module(error, roots),
     }
 
 
-def make_recorder(pytest: Any, channel: Channel, order: str) -> object:
-    """Return the plugin that reports what happens."""
+def original(pytest: Any, error: Any) -> Any:
+    """Return what pytest wrapped in an error of its own because it could not import a file."""
+    wrappers = (pytest.Collector.CollectError,)
+    for candidate in chain(error):
+        if not isinstance(candidate, wrappers) and type(candidate).__name__ != "ConftestImportFailure":
+            return candidate
+    return error
+
+
+def make_recorder(pytest: Any, channel: Channel, settings: dict[str, Any], roots: list[str], packages: str) -> object:
+    """Return the plugin that lets the repository in and reports what happens then."""
 
     class Recorder:
+        @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+        def pytest_load_initial_conftests(self) -> Generator[None, Any, None]:
+            # Behind the standard library; before the packages, where the project may have another version.
+            path = SearchPath(sys.path)
+            path.first = path.index(packages)
+            path[path.first : path.first] = roots
+            sys.path = path
+            if any(os.path.isfile(os.path.join(root, "test", "__init__.py")) for root in roots):
+                sys.meta_path.insert(0, OwnTests(roots))
+            outcome = yield
+            if outcome.excinfo is not None:
+                error = outcome.excinfo[1]
+                facts = explain(original(pytest, error), roots)
+                channel.send(kind="collection_error", id=settings["file"], text=plain(error, 2000), crash=facts)
+
+        def pytest_configure(self, config: Any) -> None:
+            for marker in MARKERS:
+                config.addinivalue_line("markers", marker)
+
         @pytest.hookimpl(trylast=True)
         def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-            if order == "reversed":
+            if settings["order"] == "reversed":
                 items.reverse()
 
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
@@ -66,74 +174,86 @@ def make_recorder(pytest: Any, channel: Channel, order: str) -> object:
             report = outcome.get_result()
             if report.failed:
                 call = getattr(report, "call", None)
-                facts = explain(call.excinfo) if call is not None and call.excinfo else {}
-                text = str(getattr(report, "longrepr", ""))[-2000:]
-                channel.send(kind="collect_error", id=report.nodeid, text=text, **facts)
+                facts = explain(original(pytest, call.excinfo.value), roots) if call and call.excinfo else None
+                text = plain(getattr(report, "longrepr", ""), 1 << 20)[-2000:]
+                channel.send(kind="collection_error", id=plain(report.nodeid, 4096), text=text, crash=facts)
 
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
         def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, None]:
             outcome = yield
             report = outcome.get_result()
-            facts = explain(call.excinfo) if call.excinfo and not report.passed else {}
-            crash = getattr(getattr(report, "longrepr", None), "reprcrash", None)
-            if crash is not None:
-                facts["message"] = str(crash.message)[:3000]
+            facts = None
+            if report.failed:
+                crash = getattr(getattr(report, "longrepr", None), "reprcrash", None)
+                message = getattr(crash, "message", None)
+                # An unexpected success, for one, fails without an exception.
+                facts = explain(call.excinfo.value, roots, message) if call.excinfo else None
+            seconds = float(report.duration)
+            outcome_name = report.outcome if report.passed or report.failed else "skipped"
             channel.send(
                 kind="phase",
-                id=item.nodeid,
+                id=plain(item.nodeid, 1 << 16),
                 when=report.when,
-                outcome="xfail" if hasattr(report, "wasxfail") else report.outcome,
-                seconds=report.duration,
-                markers=sorted({marker.name for marker in item.iter_markers()}),
-                **facts,
+                outcome="xfail" if hasattr(report, "wasxfail") else outcome_name,
+                seconds=seconds if math.isfinite(seconds) and seconds > 0 else 0.0,  # a test may turn the clock
+                markers=sorted({plain(marker.name, 100) for marker in item.iter_markers()})[:50],
+                crash=facts,
             )
-
-        def pytest_collection_finish(self, session: Any) -> None:
-            channel.send(kind="collected", ids=[item.nodeid for item in session.items])
 
     return Recorder()
 
 
-def plugin_arguments(site: str) -> list[str]:
+def plugin_arguments(folder: str) -> list[str]:
     """Return ``-p`` options for the pytest plugins that the environment itself holds."""
     from importlib import metadata
 
-    arguments = []
-    for distribution in metadata.distributions(path=[site]):
-        for entry in distribution.entry_points:
-            if entry.group == "pytest11" and entry.name not in LEFT_OUT:
-                arguments += ["-p", entry.name]
-    return arguments
+    names = {
+        entry.name
+        for distribution in metadata.distributions(path=[folder])
+        for entry in distribution.entry_points
+        if entry.group == "pytest11" and entry.name not in LEFT_OUT
+    }
+    return [part for name in sorted(names) for part in ("-p", name)]
+
+
+def options(pytest: Any, file: str, workspace: str, packages: str) -> list[str]:
+    """Return pytest's command line: the repository's ini file counts, its ``addopts`` does not."""
+    plugins = plugin_arguments(packages)
+    seed = ["--hypothesis-seed=0"] if "hypothesispytest" in plugins else []
+    # A setting of a plugin that was left out is unknown; that is no reason to fail.
+    lenient = ["-o", "strict_config=false"] if int(pytest.__version__.partition(".")[0]) >= 9 else []
+    return [
+        "./" + file, "--rootdir=" + workspace, "--confcutdir=" + workspace, "--import-mode=prepend",
+        "-q", "--tb=short", "--color=no", "--continue-on-collection-errors", "-p", "no:cacheprovider",
+        "-o", "addopts=", "-o", "required_plugins=", "-W", "ignore::pytest.PytestConfigWarning",
+        *lenient, *plugins, *seed,
+    ]  # fmt: skip
 
 
 def main() -> None:
     """Run the file named by the settings and exit with pytest's status."""
     settings = json.load(sys.stdin)
     channel = Channel(int(sys.argv[1]), settings["token"])
-    site = sys.argv[2]
-    workspace = sys.argv[3]
+    packages, workspace = sys.argv[2], sys.argv[3]
     sys.argv[1:] = []
-    sys.path.append(site)
+    leave = os._exit
+    site.setquit()  # ``exit`` and ``quit``, which -S leaves out
+    sys.path.append(packages)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     import pytest
 
-    plugins = plugin_arguments(site)
-    seed = ["--hypothesis-seed=0"] if "hypothesispytest" in plugins else []
     os.chdir(workspace)
-    sys.path.extend(os.path.normpath(os.path.join(workspace, root)) for root in settings["python_path"])
-    options = [
-            "./" + settings["file"],
-            "--rootdir=" + workspace, "--confcutdir=" + workspace, "--import-mode=append",
-            "-q", "--tb=short", "--color=no", "--continue-on-collection-errors",
-            "-o", "addopts=", "-o", "required_plugins=", "-p", "no:cacheprovider",
-            *plugins, *seed,
-    ]  # fmt: skip
-    status = pytest.main(options, plugins=[make_recorder(pytest, channel, settings["order"])])
-    channel.send(kind="end", status=int(status))
-    sys.stdout.flush()
-    sys.stderr.flush()
+    roots = [os.path.normpath(os.path.join(workspace, root)) for root in settings["python_path"]]
+    os.environ["PYTHONPATH"] = os.pathsep.join([*roots, packages])  # for interpreters that the tests start
+    arguments = options(pytest, settings["file"], workspace, packages)
+    recorder = make_recorder(pytest, channel, settings, roots, packages)
+    status = int(pytest.main(arguments, plugins=[recorder]))
+    with contextlib.suppress(Exception):  # closed by a test: what it printed is lost, not what was reported
+        sys.stdout.flush()
+        sys.stderr.flush()
+    channel.send(kind="end", status=status)
     # What the repository registered to run at exit, or left running in threads, has no say any more.
-    os._exit(int(status))
+    leave(status)
 
 
 main()

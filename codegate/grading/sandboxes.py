@@ -1,7 +1,8 @@
-"""Fresh sandboxes for a suite's environments: prepared once, opened as often as needed."""
+"""Sandboxes for a suite's environments: prepared once, opened as often as needed."""
 
 import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 
 from codegate.sandbox import (
@@ -9,7 +10,6 @@ from codegate.sandbox import (
     EnvironmentRecipe,
     PreparedEnvironment,
     Sandbox,
-    SandboxError,
     SandboxLimits,
     SandboxPool,
     preflight,
@@ -32,35 +32,46 @@ class Sandboxes:
         self.backend = backend
         self._locks = dict(locks)
         self._pool = SandboxPool(backend, ahead)
-        self._prepared: dict[tuple[str, str], PreparedEnvironment] = {}
+        self._prepared: dict[tuple[str, str], Future[PreparedEnvironment]] = {}
         self._lock = threading.Lock()
+        self._checking = threading.Lock()
+        self._checked = False
 
     def add_lock(self, environment: str, lock: str) -> None:
         """Make another environment's lock known."""
         self._locks[environment] = lock
 
     def prepare(self, environment: EnvironmentManifest) -> PreparedEnvironment:
-        """Build the environment, or return the one that was built before.
+        """Build the environment, or return the one that was built before; wait when it is being built.
 
         Raises:
-            SandboxError: it cannot be built, or a probe in it found the sandbox weaker than promised.
+            SandboxError: it cannot be built, or a probe in it found the sandbox weaker than promised; the next
+                call tries again.
         """
         key = (environment.id, environment.lock_sha256)
         with self._lock:
-            if key not in self._prepared:
-                recipe = EnvironmentRecipe(environment.python, self._locks[environment.id])
-                prepared = self.backend.prepare(recipe)
-                if not self._prepared:
-                    self._check(prepared)
-                self._prepared[key] = prepared
-            return self._prepared[key]
+            future = self._prepared.get(key)
+            mine = future is None
+            if future is None:
+                future = self._prepared[key] = Future()
+        if mine:
+            try:
+                future.set_result(self._build(environment))
+            except BaseException as error:
+                with self._lock:
+                    del self._prepared[key]
+                future.set_exception(error)
+                raise
+        return future.result()
 
-    def _check(self, prepared: PreparedEnvironment) -> None:
-        """Probe a first sandbox, through the same code path as all others, before anything untrusted runs."""
-        broken = [finding for finding in preflight(self.backend, prepared) if not finding.held]
-        if broken:
-            shown = "; ".join(f"{finding.check} ({finding.evidence[:80]})" for finding in broken)
-            raise SandboxError(f"the {self.backend.name} sandbox does not hold what it promises: {shown}.")
+    def _build(self, environment: EnvironmentManifest) -> PreparedEnvironment:
+        prepared = self.backend.prepare(EnvironmentRecipe(environment.python, self._locks[environment.id]))
+        # Before anything untrusted runs, through the same code path as everything else.
+        with self._checking:
+            if not self._checked:
+                preflight(self.backend, prepared)
+                self._checked = True
+        return prepared
 
     @contextmanager
     def open(self, environment: EnvironmentManifest, limits: ProblemLimits) -> Iterator[Sandbox]:
@@ -79,9 +90,13 @@ class Sandboxes:
 
 
 def sandbox_limits(limits: ProblemLimits) -> SandboxLimits:
-    """Return a problem's limits in the sandbox's units; the lifetime leaves room for set-up and inspection."""
+    """Return a problem's limits in the sandbox's units.
+
+    Half of the lifetime may pass while a sandbox waits in the pool; the other half is for the tests, and for
+    set-up and inspection around them.
+    """
     return SandboxLimits(
-        lifetime_seconds=limits.seconds * 2 + _GRACE_SECONDS,
+        lifetime_seconds=2 * (limits.seconds + _GRACE_SECONDS),
         memory_bytes=limits.memory_mb << 20,
         cpus=limits.cpus,
         pids=limits.pids,

@@ -1,0 +1,65 @@
+"""Where the grading room's tests run: one environment with pytest alone, one with plugins."""
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from uv import find_uv_bin
+
+from codegate.grading import Sandboxes
+from codegate.sandbox import EnvironmentRecipe
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.sandbox.docker import DockerBackend
+from codegate.sandbox.interpreter import sealed_environment
+from tests.conftest import PYTHON
+from tests.grading.worlds import World
+
+MakeWorld = Callable[..., World]
+
+
+def lock(folder: Path, *requirements: str) -> EnvironmentRecipe:
+    """Lock ``requirements``, which takes the package index."""
+    (folder / "requirements.in").write_text("\n".join(requirements))
+    subprocess.run(
+        [
+            find_uv_bin(), "pip", "compile", "--no-config", "--quiet", "--generate-hashes", "--python-version", PYTHON,
+            "--no-annotate", "--no-header", "-o", "requirements.lock", "requirements.in",
+        ],
+        cwd=folder,
+        env=sealed_environment(),
+        check=True,
+    )  # fmt: skip
+    return EnvironmentRecipe(PYTHON, (folder / "requirements.lock").read_text())
+
+
+@pytest.fixture(scope="session")
+def sandboxes(bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> Iterator[Sandboxes]:
+    """Bubblewrap sandboxes with pytest, one of them started ahead."""
+    found = Sandboxes(bwrap_backend, {"tests": recipe.lock}, ahead=1)
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="session")
+def docker_sandboxes(docker_backend: DockerBackend, recipe: EnvironmentRecipe) -> Iterator[Sandboxes]:
+    """Docker sandboxes with pytest."""
+    found = Sandboxes(docker_backend, {"tests": recipe.lock})
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="session")
+def make_world(sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> MakeWorld:
+    """Make problems that are graded under bubblewrap."""
+
+    def make(**options: object) -> World:
+        return World(sandboxes, recipe, **options)  # type: ignore[arg-type]  # passed through
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def world(make_world: MakeWorld) -> World:
+    """The problem as it is by default."""
+    return make_world()

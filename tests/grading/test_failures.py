@@ -1,0 +1,234 @@
+"""Every failure class, each from a patch that was really graded."""
+
+from typing import get_args
+
+import pytest
+
+from codegate.grading import FailureClass, Grade
+from codegate.suite import ProblemLimits
+from tests.grading.conftest import MakeWorld
+from tests.grading.worlds import BUG, EXPECTED, FIX, SOURCE, TESTS, Files, World
+
+pytestmark = pytest.mark.bwrap
+
+#: Which source under test leads to which class; every hidden test but the marked ones asserts.
+SOURCES: dict[str, tuple[FailureClass, str]] = {
+    "a line too few": ("syntax_error", "def total(prices:\n    return 0\n"),
+    "a bad indent": ("syntax_error", "def total(prices):\nreturn 0\n"),
+    "a NUL": ("syntax_error", "def total(prices):\n    return 0\n\0"),
+    "bytes of another encoding": ("syntax_error", "x = '\udcff'\n" + FIX),
+    "source made at run time that is none": ("syntax_error", "exec('def')\n"),
+    "an unknown package": ("missing_dependency", "import numpy\n" + FIX),
+    "an unknown package, inside": ("missing_dependency", "def total(prices):\n    import numpy.linalg\n"),
+    "a name that another package lacks": ("missing_dependency", "from pluggy import nothing\n" + FIX),
+    "a name that the repository lacks": ("runtime_error", "def sum_up(prices):\n    return 0\n"),
+    "a module that the repository lacks": ("runtime_error", "from shop.tax import rate\n" + FIX),
+    "an exception": ("runtime_error", "def total(prices):\n    return prices[7]\n"),
+    "an exception at import": ("runtime_error", "total = {}['total']\n"),
+    "no end to recursion": ("runtime_error", "def total(prices):\n    return total(prices)\n"),
+    "a wrong answer": ("logic_error", "def total(prices):\n    return -1\n"),
+    "a failed assertion while handling": (
+        "logic_error",
+        "def total(prices):\n    try:\n        open('/etc/x', 'w')\n    except OSError:\n        assert prices == 1\n",
+    ),
+    "an open address": (
+        "unsafe_operation",
+        "import socket\ndef total(prices):\n    socket.create_connection(('1.1.1.1', 80), 5)\n",
+    ),
+    "a name to look up": (
+        "unsafe_operation",
+        "import urllib.request\ndef total(prices):\n    urllib.request.urlopen('http://example.org')\n",
+    ),
+    "an open address, wrapped": (
+        "unsafe_operation",
+        "import socket\ndef total(prices):\n    try:\n        socket.create_connection(('1.1.1.1', 80), 5)\n"
+        "    except OSError as error:\n        raise ValueError('offline') from error\n",
+    ),
+    "a file of the system, written": ("permission_denied", "def total(prices):\n    open('/etc/passwd', 'w')\n"),
+    "a file of the supervisor": ("permission_denied", "def total(prices):\n    open('/proc/1/environ')\n"),
+    "a wait that gives up": ("timeout", "def total(prices):\n    raise TimeoutError\n"),
+    "memory that is not there": ("memory_exceeded", "def total(prices):\n    raise MemoryError\n"),
+}
+
+
+@pytest.mark.parametrize(("expected", "source"), SOURCES.values(), ids=SOURCES.keys())
+def test_source_is_classified_by_what_it_does(world: World, expected: FailureClass, source: str) -> None:
+    grade = world.grade({SOURCE: source.encode("utf-8", "surrogateescape")})
+    assert grade.failure == expected, grade
+    assert not grade.resolved
+    assert grade.detail
+    assert grade.lint is not None
+
+
+PATCHES: dict[str, tuple[FailureClass, Files | str]] = {
+    "nothing": ("no_patch", ""),
+    "blanks": ("no_patch", " \n\t\n"),
+    "tests alone": ("no_patch", {"tests/test_more.py": "def test_x(): pass\n", TESTS: "def test_total(): pass\n"}),
+    "configuration alone": ("no_patch", {"pytest.ini": "[pytest]\n", "conftest.py": "", ".pytest.toml": "x=1\n"}),
+    "words": ("patch_does_not_apply", "I could not find the bug.\n"),
+    "binary noise": ("patch_does_not_apply", "\ufffd\x00\x01"),
+    "another context": (
+        "patch_does_not_apply",
+        f"--- a/{SOURCE}\n+++ b/{SOURCE}\n@@ -1,2 +1,2 @@\n def all(prices):\n-    return 1\n+    return 2\n",
+    ),
+    "a file outside": (
+        "patch_does_not_apply",
+        "--- /dev/null\n+++ b/../outside.py\n@@ -0,0 +1 @@\n+x = 1\n",
+    ),
+    "an absolute path": ("patch_does_not_apply", "--- /dev/null\n+++ b//etc/cron.d/x\n@@ -0,0 +1 @@\n+x = 1\n"),
+    "a file of git": ("patch_does_not_apply", "--- /dev/null\n+++ b/.git/hooks/x\n@@ -0,0 +1 @@\n+x = 1\n"),
+    "a link": (
+        "patch_does_not_apply",
+        "diff --git a/shop/l.py b/shop/l.py\nnew file mode 120000\n--- /dev/null\n+++ b/shop/l.py\n@@ -0,0 +1 @@\n"
+        "+../tests/test_price.py\n\\ No newline at end of file\n",
+    ),
+    "more than the disk holds": ("patch_does_not_apply", {SOURCE: FIX, "shop/data.txt": "x" * (7 << 20)}),
+    "start-up code": ("tampering", {SOURCE: FIX, "sitecustomize.py": "x = 1\n"}),
+    "start-up code of the user": ("tampering", {SOURCE: FIX, "shop/UserCustomize.py": "x = 1\n"}),
+    "a path hook": ("tampering", {SOURCE: FIX, "x.pth": "import os\n"}),
+    "a distribution": ("tampering", {SOURCE: FIX, "x-1.dist-info/entry_points.txt": "[pytest11]\nx = x\n"}),
+    "byte code": ("tampering", {SOURCE: FIX, "shop/__pycache__/price.cpython-311.pyc": b"\0\1"}),
+    "a library": ("tampering", {SOURCE: FIX, "shop/fast.so": b"\x7fELF"}),
+    "the test runner": ("tampering", {SOURCE: FIX, "pytest.py": "def main(*_): return 0\n"}),
+    "the test runner's package": ("tampering", {SOURCE: FIX, "src/_pytest/runner.py": "x = 1\n"}),
+    "the test runner's start": ("tampering", {SOURCE: FIX, "pytest/__main__.py": "x = 1\n"}),
+    "a module of Python": ("tampering", {SOURCE: FIX, "argparse.py": "x = 1\n"}),
+    "a package of Python": ("tampering", {SOURCE: FIX, "src/unittest/mock.py": "x = 1\n"}),
+    "a module of the test runner's": ("tampering", {SOURCE: FIX, "iniconfig.py": ""}),
+}
+
+
+@pytest.fixture(scope="module")
+def picky(make_world: MakeWorld) -> World:
+    """The problem on a disk that is nearly full."""
+    return make_world(
+        base={"shop/data.bin": b"x" * (9 << 20)},
+        limits=ProblemLimits(seconds=30, memory_mb=256, disk_mb=16),
+    )
+
+
+@pytest.mark.parametrize(("expected", "patch"), PATCHES.values(), ids=PATCHES.keys())
+def test_a_patch_that_is_none_or_worse(picky: World, expected: FailureClass, patch: Files | str) -> None:
+    grade = picky.grade(patch)
+    assert (grade.failure, grade.score, grade.resolved) == (expected, 0.0, False), grade
+    assert grade.detail
+    assert grade.applied is (None if expected == "no_patch" else False)
+
+
+def test_marked_tests_name_the_class(make_world: MakeWorld) -> None:
+    text = """\
+import pytest
+from shop.price import total
+
+@pytest.mark.edge_case
+def test_edge():
+    assert total([1]) == 1
+
+@pytest.mark.temporal
+def test_time():
+    assert total([1, 2]) == 3
+
+@pytest.mark.performance
+def test_speed():
+    assert total([2, 2]) == 4
+
+class TestMany:
+    pytestmark = pytest.mark.edge_case
+
+    def test_edge(self):
+        assert total([3]) == 3
+
+def test_plain():
+    assert total([4]) == 4
+"""
+    ids = {name: f"{TESTS}::{name}" for name in ("test_edge", "test_time", "test_speed", "TestMany::test_edge")}
+    ids["test_plain"] = f"{TESTS}::test_plain"
+    cases: list[tuple[set[str], FailureClass]] = [
+        ({"test_edge", "TestMany::test_edge"}, "edge_case_error"),
+        ({"test_time"}, "temporal_reasoning_error"),
+        ({"test_speed"}, "performance_error"),
+        ({"test_edge", "test_time"}, "logic_error"),
+        ({"test_edge", "test_plain"}, "logic_error"),
+    ]
+    config = {"pyproject.toml": "[tool.pytest.ini_options]\nfilterwarnings = ['error']\n"}
+    for expected, failure in cases:
+        world = make_world(base=config, hidden={TESTS: text}, expected=[ids[name] for name in sorted(expected)])
+        assert world.grade({SOURCE: BUG + "\n"}).failure == failure, expected
+
+
+def test_time_is_up(make_world: MakeWorld) -> None:
+    world = make_world(limits=ProblemLimits(seconds=2, memory_mb=256))
+    grade = world.grade({SOURCE: "def total(prices):\n    while prices: pass\n    return 0\n"})
+    assert (grade.failure, grade.resolved, grade.tests_passed) == ("timeout", False, 0)
+    assert grade.seconds is not None
+    assert 1.5 < grade.seconds < 30
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def total(prices):\n    return len(bytearray(1 << 30)) + len('x' * (1 << 30))\n",
+        "import os\ndef total(prices):\n    if os.fork() == 0:\n        x = [bytearray(1 << 20) for _ in range(900)]\n"
+        "        os._exit(0)\n    os.wait()\n    return sum(prices)\n",
+    ],
+    ids=["in the test process", "in a child, while every test passes"],
+)
+def test_memory_is_up(world: World, source: str) -> None:
+    grade = world.grade({SOURCE: source})
+    assert (grade.failure, grade.resolved) == ("memory_exceeded", False), grade
+
+
+def test_partial_credit_is_the_share_of_expected_tests(world: World) -> None:
+    grade = world.grade({SOURCE: BUG + "\n"})
+    assert (grade.score, grade.tests_passed, grade.tests_total, grade.compiled) == (50.0, 1, 2, True)
+    assert [(test.id, test.status) for test in grade.tests] == [(EXPECTED[0], "failed"), (EXPECTED[1], "passed")]
+    assert "assert 2 == 3" in grade.detail
+    assert EXPECTED[0] in grade.detail
+
+
+def test_a_file_that_cannot_be_imported_leaves_no_credit(make_world: MakeWorld) -> None:
+    other = "tests/test_other.py"
+    world = make_world(hidden={other: "def test_other(): pass\n"}, expected=[*EXPECTED, f"{other}::test_other"])
+    grade = world.grade({SOURCE: "import numpy\n" + FIX})
+    assert (grade.failure, grade.score, grade.compiled, grade.tests_passed) == ("missing_dependency", 0.0, False, 1)
+
+
+def test_the_reference_fix_resolves(world: World) -> None:
+    grade = world.grade({SOURCE: FIX})
+    assert (grade.resolved, grade.score, grade.failure, grade.detail) == (True, 100.0, None, "")
+    assert (grade.applied, grade.compiled, grade.exit_code) == (True, True, 0)
+    assert grade.seconds is not None
+    assert 0 < grade.seconds < 30
+    assert grade.cpu_seconds is not None
+    assert 0 < grade.cpu_seconds < 30
+    assert grade.peak_memory_bytes is not None
+    assert 5 << 20 < grade.peak_memory_bytes < 256 << 20
+    assert Grade.model_validate_json(grade.model_dump_json()) == grade
+
+
+@pytest.mark.docker
+def test_every_class_that_docker_decides_by_itself(docker_sandboxes: object, make_world: MakeWorld) -> None:
+    world = make_world(limits=ProblemLimits(seconds=5, memory_mb=128))
+    world.sandboxes = docker_sandboxes  # type: ignore[assignment]  # the fixture's own type
+    assert world.grade({SOURCE: FIX}).resolved
+    cases: dict[str, str] = {
+        "memory_exceeded": "def total(prices):\n    return len(bytearray(1 << 30))\n",
+        "timeout": "def total(prices):\n    while prices: pass\n    return 0\n",
+        "unsafe_operation": SOURCES["an open address"][1],
+        "permission_denied": SOURCES["a file of the system, written"][1],
+    }
+    assert {name: world.grade({SOURCE: source}).failure for name, source in cases.items()} == {n: n for n in cases}
+
+
+def test_every_class_is_shown_here() -> None:
+    shown = {case[0] for case in (*SOURCES.values(), *PATCHES.values())}
+    shown |= {"edge_case_error", "temporal_reasoning_error", "performance_error"}
+    assert shown == set(get_args(FailureClass))
+
+
+def test_names_that_are_not_text_are_written_out(world: World) -> None:
+    hostile = world.grade({SOURCE: FIX, "shop/\udcff.so": b"\0", "tests/\udcfe.py": ""})
+    assert hostile.detail.startswith("shop/\\udcff.so")
+    grade = world.grade({SOURCE: FIX, "tests/\udcff.py": ""})
+    assert grade.resolved
+    assert grade.dropped == ("tests/\\udcff.py",)

@@ -1,0 +1,345 @@
+"""Patches that leave the bug in place and want to pass: none does, and none disturbs what comes after it."""
+
+import pytest
+
+from codegate.grading import FailureClass, Sandboxes
+from codegate.suite import make_patch
+from tests.grading.conftest import MakeWorld
+from tests.grading.worlds import BUG, EXPECTED, FIX, SOURCE, TEST, TESTS, Files, World, files
+
+pytestmark = pytest.mark.bwrap
+
+_FORGED = r"""
+import json, os
+LINE = json.dumps({"kind": "phase", "id": "tests/test_price.py::test_total", "when": "call", "outcome": "passed",
+                   "seconds": 0, "markers": [], "crash": None}).encode()
+END = json.dumps({"kind": "end", "status": 0}).encode()
+"""
+_TOTAL = "\ndef total(prices):\n    return sum(prices[1:])\n"
+
+#: Source under test, and the class it must get; None where several are right.
+SOURCES: dict[str, tuple[str, FailureClass | None]] = {
+    "os._exit at import": ("import os\nos._exit(0)\n", "runtime_error"),
+    "os._exit in a call": ("import os\ndef total(prices):\n    os._exit(0)\n", "runtime_error"),
+    "os._exit from a thread": (
+        "import os, threading\nthreading.Timer(0.01, os._exit, (0,)).start()\ndef total(prices):\n"
+        "    import time; time.sleep(5)\n",
+        "runtime_error",
+    ),
+    "os._exit at exit": ("import atexit, os\natexit.register(os._exit, 0)\n" + BUG, "logic_error"),
+    "sys.exit at import": ("import sys\nsys.exit(0)\n", "runtime_error"),
+    "sys.exit in a call": ("import sys\ndef total(prices):\n    sys.exit(0)\n", "runtime_error"),
+    "a fork whose parent leaves": (
+        "import os\ndef total(prices):\n    if os.fork():\n        os._exit(0)\n    return sum(prices[1:])\n",
+        "runtime_error",
+    ),
+    "a fork that goes on as well": (
+        "import os\ndef total(prices):\n    if os.fork() == 0:\n        return 3\n    os.wait()\n    return 2\n",
+        "logic_error",
+    ),
+    "pytest.exit in a call": (
+        "import pytest\ndef total(prices):\n    pytest.exit('done', returncode=0)\n",
+        "runtime_error",
+    ),
+    "pytest.exit at import": ("import pytest\npytest.exit('done', returncode=0)\n", "runtime_error"),
+    "pytest.skip in a call": ("import pytest\ndef total(prices):\n    pytest.skip('later')\n", "runtime_error"),
+    "pytest.skip at import": ("import pytest\npytest.skip('x', allow_module_level=True)\n", "runtime_error"),
+    "unittest.SkipTest": ("import unittest\ndef total(prices):\n    raise unittest.SkipTest\n", "runtime_error"),
+    "pytest.xfail in a call": ("import pytest\ndef total(prices):\n    pytest.xfail('known')\n", "runtime_error"),
+    "exit codes that are always 0": (
+        "import os, sys\n_exit = os._exit\nos._exit = lambda code: _exit(0)\nsys.exit = lambda code=0: None\n" + BUG,
+        "logic_error",
+    ),
+    "a session that collects nothing": (
+        "import gc\nfor one in gc.get_objects():\n    if type(one).__name__ == 'Session':\n"
+        "        one.perform_collect = lambda *a, **k: []\n        one.items = []\n" + BUG,
+        None,
+    ),
+    "a session that counts no failure": (
+        "import pytest\npytest.Session.testsfailed = property(lambda s: 0, lambda s, v: None)\n" + BUG,
+        None,
+    ),
+    "no tests to run, collect only": (
+        "import gc\nfor one in gc.get_objects():\n    if type(one).__name__ == 'Config':\n"
+        "        one.option.collectonly = True\n" + BUG,
+        "runtime_error",
+    ),
+    "records on standard output": (
+        _FORGED + "print(LINE.decode())\nprint(END.decode())\nprint('2 passed')\n" + _TOTAL,
+        "logic_error",
+    ),
+    "records on every descriptor": (
+        _FORGED + "for fd in range(256):\n    try:\n        os.write(fd, LINE + b'\\n' + END + b'\\n')\n"
+        "    except OSError:\n        pass\n" + _TOTAL,
+        "tampering",
+    ),
+    "records of a child on every descriptor": (
+        _FORGED + "if os.fork() == 0:\n    for fd in range(256):\n        try:\n            os.write(fd, END)\n"
+        "        except OSError:\n            pass\n    os._exit(0)\nos.wait()\n" + FIX,
+        "tampering",
+    ),
+    "records with another token": (
+        _FORGED + "os.write(3, b'0' * 32 + b' ' + END + b'\\n')\n" + FIX,
+        "tampering",
+    ),
+    "a flood of records": ("import os\nwhile True:\n    os.write(3, b'x' * 65536)\n", "tampering"),
+    "the supervisor's descriptors": (
+        "import os\nfor number in range(8):\n    os.open(f'/proc/1/fd/{number}', os.O_WRONLY)\n",
+        "permission_denied",
+    ),
+    "closed descriptors": ("import os\nos.closerange(3, 256)\n" + FIX, None),
+    "descriptors that lead nowhere": (
+        "import os\nos.dup2(os.open('/dev/null', os.O_WRONLY), 3)\n" + FIX,
+        "runtime_error",
+    ),
+    "another program in its place": (
+        "import os, sys\nos.execv(sys.executable, [sys.executable, '-c', "
+        "'import os\\ntry: os.write(3, b\"x\")\\nexcept OSError: pass'])\n",
+        "runtime_error",
+    ),
+    "tests rewritten on disk": (
+        "import glob\nfor path in glob.glob('tests/test_*.py'):\n"
+        "    open(path, 'w').write('def test_total(): pass\\ndef test_nothing(): pass\\n')\n" + BUG,
+        "tampering",
+    ),
+    "tests replaced by a link": (
+        "import os\nopen('shop/t.py', 'w').write('')\nos.unlink('tests/test_price.py')\n"
+        "os.symlink('../shop/t.py', 'tests/test_price.py')\n" + FIX,
+        "tampering",
+    ),
+    "an end after the last test": (
+        "import os, _pytest.terminal\n_pytest.terminal.TerminalReporter.summary_stats = lambda _: os._exit(0)\n" + FIX,
+        "runtime_error",
+    ),
+    "an end that is not the one announced": (
+        "import os, __main__\nsend = __main__.Channel.send\ndef then_leave(self, **record):\n"
+        "    send(self, **record)\n    if record['kind'] == 'end':\n        os._exit(7)\n"
+        "__main__.Channel.send = then_leave\n" + FIX,
+        "runtime_error",
+    ),
+    "a signal to the driver": ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n", "runtime_error"),
+    "a signal to everything": ("import os, signal\nos.kill(-1, signal.SIGSTOP)\nos.kill(1, 9)\n" + BUG, None),
+}
+
+
+@pytest.mark.parametrize(("source", "expected"), SOURCES.values(), ids=SOURCES.keys())
+def test_hostile_source_does_not_pass(world: World, source: str, expected: FailureClass | None) -> None:
+    grade = world.grade({SOURCE: source})
+    assert not grade.resolved, grade
+    assert grade.failure is not None
+    assert expected in {None, grade.failure}, grade
+    if grade.failure == "tampering":
+        assert grade.score == 0
+
+
+_PASSING_CONFTEST = """\
+import pytest
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    outcome.get_result().outcome = "passed"
+
+collect_ignore_glob = ["*"]
+"""
+
+#: Files next to the bug that honest models may add too: dropped, and without effect.
+DROPPED: dict[str, Files] = {
+    "a conftest at the top": {"conftest.py": _PASSING_CONFTEST},
+    "a conftest of the tests": {"tests/conftest.py": _PASSING_CONFTEST},
+    "a conftest of the source": {"shop/conftest.py": _PASSING_CONFTEST},
+    "the tests themselves": {TESTS: "def test_total(): pass\ndef test_nothing(): pass\n"},
+    "a package of tests": {"tests/__init__.py": "import sys, types\nsys.exit(0)\n"},
+    "another test file": {
+        "tests/test_other.py": "def test_total(): pass\n",
+        "test_price.py": "def test_total(): pass\n",
+    },
+    "settings of the runner": {"pytest.ini": "[pytest]\npython_functions = nothing\n", ".pytest.toml": "[pytest]\n"},
+    "settings of the project": {"pyproject.toml": "[tool.pytest.ini_options]\npython_functions = 'nothing'\n"},
+    "the tests, deleted": {TESTS: None},
+}
+
+
+@pytest.mark.parametrize("extra", DROPPED.values(), ids=DROPPED.keys())
+def test_tests_and_settings_of_a_patch_have_no_effect(world: World, extra: Files) -> None:
+    grade = world.grade({SOURCE: BUG + "\n", **extra})
+    assert (grade.failure, grade.score, grade.dropped) == ("logic_error", 50.0, tuple(sorted(extra))), grade
+    honest = world.grade({SOURCE: FIX, **extra})
+    assert (honest.resolved, honest.dropped) == (True, tuple(sorted(extra))), honest
+
+
+def test_hidden_tests_win_over_a_source_of_the_same_name(make_world: MakeWorld) -> None:
+    world = make_world(hidden={"checks/test_it.py": TEST}, expected=["checks/test_it.py::test_total"])
+    assert world.grade({SOURCE: FIX, "checks": "in the way\n"}).resolved
+
+
+def test_only_a_clean_pass_counts(make_world: MakeWorld) -> None:
+    text = """\
+import pytest, unittest
+
+def test_skipped(): pytest.skip()
+
+@pytest.mark.skip
+def test_marked(): pass
+
+@pytest.mark.xfail
+def test_xfailed(): assert 0
+
+@pytest.mark.xfail
+def test_xpassed(): pass
+
+@pytest.mark.xfail(strict=True)
+def test_strictly_xpassed(): pass
+
+@pytest.fixture
+def broken(): raise ValueError
+
+@pytest.fixture
+def breaking():
+    yield
+    raise ValueError
+
+def test_setup(broken): pass
+
+def test_teardown(breaking): pass
+
+class TestOld(unittest.TestCase):
+    @unittest.expectedFailure
+    def test_unexpected(self): pass
+
+    @unittest.expectedFailure
+    def test_expected(self): assert 0
+
+    @unittest.skip("x")
+    def test_left(self): pass
+
+    def test_parts(self):
+        for number in range(3):
+            with self.subTest(number=number):
+                self.assertNotEqual(number, 1)
+
+    def test_good_parts(self):
+        for number in range(3):
+            with self.subTest(number=number):
+                self.assertLess(number, 4)
+
+def test_fine(): pass
+"""
+    statuses = {
+        "test_skipped": "skipped",
+        "test_marked": "skipped",
+        "test_xfailed": "skipped",
+        "test_xpassed": "skipped",
+        "test_strictly_xpassed": "failed",
+        "test_setup": "error",
+        "test_teardown": "error",
+        "TestOld::test_unexpected": "failed",
+        "TestOld::test_expected": "skipped",
+        "TestOld::test_left": "skipped",
+        "TestOld::test_parts": "failed",
+        "TestOld::test_good_parts": "passed",
+        "test_never_written": "missing",
+        "test_fine": "passed",
+    }
+    world = make_world(hidden={TESTS: text}, expected=[f"{TESTS}::{name}" for name in statuses])
+    grade = world.grade({SOURCE: FIX})
+    assert {test.id.removeprefix(f"{TESTS}::"): test.status for test in grade.tests} == statuses
+    assert (grade.resolved, grade.tests_passed) == (False, 2)
+
+
+_LEAVING = """\
+import os, pathlib
+
+def test_first():
+    pathlib.Path("conftest.py").write_text("raise SystemExit(0)")
+    pathlib.Path("/tmp/left").write_text("x")
+    pathlib.Path("locked/in").mkdir(parents=True)
+    os.chmod("locked/in", 0)
+    os.chmod("locked", 0)
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            while True:
+                pass
+        os._exit(0)
+"""
+_LOOKING = """\
+import os, pathlib
+from shop.price import total
+
+def test_second():
+    running = [n for n in os.listdir("/proc") if n.isdigit() and int(n) not in (1, os.getpid())]
+    commands = [pathlib.Path("/proc", n, "cmdline").read_bytes() for n in running]
+    assert [c for c in commands if b"pytest" in c] == []
+    assert not pathlib.Path("/tmp/left").exists()
+    assert sorted(os.listdir(".")) == ["pyproject.toml", "shop", "tests"]
+    assert total([1, 2]) == 3
+"""
+
+
+def test_one_file_leaves_nothing_to_the_next(make_world: MakeWorld) -> None:
+    second = "tests/test_second.py"
+    expected = [f"{TESTS}::test_first", f"{second}::test_second"]
+    kept = make_world(hidden={TESTS: _LEAVING, second: _LOOKING}, expected=expected).grade({SOURCE: FIX})
+    assert kept.resolved, kept
+    rewriting = _LEAVING + f"    pathlib.Path({second!r}).write_text('def test_second(): pass')\n"
+    wrong = make_world(hidden={TESTS: rewriting, second: _LOOKING}, expected=expected).grade({SOURCE: BUG + "\n"})
+    assert (wrong.failure, wrong.resolved) == ("tampering", False)
+    assert second in wrong.detail
+    assert [test.message.splitlines()[:1] for test in wrong.tests] == [[], ["assert 2 == 3"]]
+
+
+def test_what_cannot_be_cleared_is_not_graded_as_passed(make_world: MakeWorld) -> None:
+    deep = "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\n"
+    second = "tests/test_second.py"
+    world = make_world(hidden={second: "def test_second(): pass\n"}, expected=[*EXPECTED, f"{second}::test_second"])
+    grade = world.grade({SOURCE: FIX + deep})
+    assert (grade.resolved, grade.failure) == (False, "runtime_error"), grade
+    assert "did not come to its proper end" in grade.detail
+
+
+def test_a_file_vouches_for_its_own_tests_only(make_world: MakeWorld) -> None:
+    other = "tests/test_other.py"
+    rename = "def pytest_collection_modifyitems(items):\n    for item in items:\n        item._nodeid = {!r}\n"
+    world = make_world(
+        hidden={"tests/conftest.py": rename.format(EXPECTED[0]), other: "def test_x(): pass\n"},
+        expected=[EXPECTED[0]],
+        run=[other],
+    )
+    assert [test.status for test in world.grade({SOURCE: FIX}).tests] == ["missing"]
+
+
+def test_an_id_that_two_tests_share_is_proven_by_neither(make_world: MakeWorld) -> None:
+    rename = (
+        "def pytest_collection_modifyitems(items):\n    for item in items:\n        item._nodeid = items[0].nodeid\n"
+    )
+    world = make_world(hidden={"tests/conftest.py": rename}, expected=[EXPECTED[0]])
+    grade = world.grade({SOURCE: FIX})
+    assert ([test.status for test in grade.tests], grade.resolved) == (["missing"], False)
+
+
+def test_what_runs_at_exit_has_no_say(world: World) -> None:
+    source = (
+        "import atexit, threading, time, os\natexit.register(time.sleep, 60)\n"
+        "threading.Thread(target=time.sleep, args=(60,)).start()\n" + FIX
+    )
+    grade = world.grade({SOURCE: source})
+    assert (grade.resolved, grade.exit_code) == (True, 0)
+    assert grade.seconds is not None
+    assert grade.seconds < 30
+
+
+@pytest.mark.docker
+def test_docker_holds_against_the_same(docker_sandboxes: Sandboxes, make_world: MakeWorld) -> None:
+    world = make_world()
+    world.sandboxes = docker_sandboxes
+    for name in ("os._exit in a call", "records on every descriptor", "tests rewritten on disk", "closed descriptors"):
+        grade = world.grade({SOURCE: SOURCES[name][0]})
+        assert not grade.resolved, name
+        assert SOURCES[name][1] in {None, grade.failure}, (name, grade)
+
+
+def test_a_patch_is_text_and_not_a_program(world: World) -> None:
+    patch = make_patch(world.base, files({SOURCE: FIX}))
+    assert world.grade(patch.replace("\n", "\r\n")).failure == "patch_does_not_apply"
+    assert world.grade("From: x\nSubject: [PATCH] fix\n\n" + patch + "-- \n2.39\n").resolved

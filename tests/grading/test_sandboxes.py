@@ -1,0 +1,207 @@
+"""Around the grading: environments prepared once, walls looked at first, and what happens when they fall."""
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from codegate.grading import Sandboxes, TestSelection, run_hidden_tests
+from codegate.grading import test_selection as selection_of
+from codegate.sandbox import (
+    Command,
+    Completed,
+    EnvironmentRecipe,
+    PreparedEnvironment,
+    Sandbox,
+    SandboxError,
+    SandboxFile,
+    SandboxLimits,
+)
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import ProblemLimits
+from tests.grading.worlds import FIX, SOURCE, TESTS, World, manifest_of
+
+pytestmark = pytest.mark.bwrap
+
+
+class WatchedSandbox:
+    """A real sandbox, of which every call is noted, and whose commands may get a variable too many."""
+
+    def __init__(self, sandbox: Sandbox, calls: list[tuple[str, object]], leak: dict[str, str]) -> None:
+        self.sandbox, self.calls, self.leak = sandbox, calls, leak
+
+    def put(self, files: tuple[SandboxFile, ...]) -> None:
+        self.calls.append(("put", tuple(file.path for file in files)))
+        self.sandbox.put(files)
+
+    def run(self, command: Command) -> Completed:
+        self.calls.append(("run", command.argv[5]))
+        return self.sandbox.run(replace(command, environment={**command.environment, **self.leak}))
+
+    def close(self) -> None:
+        self.calls.append(("close", None))
+        self.sandbox.close()
+
+
+class WatchedBackend:
+    """A real backend with sandboxes that are watched."""
+
+    def __init__(self, backend: BubblewrapBackend, leak: dict[str, str] | None = None) -> None:
+        self.backend, self.leak = backend, leak or {}
+        self.calls: list[tuple[str, object]] = []
+        self.prepared: list[str] = []
+
+    @property
+    def name(self) -> str:
+        return self.backend.name
+
+    def prepare(self, recipe: EnvironmentRecipe) -> PreparedEnvironment:
+        self.prepared.append(recipe.lock)
+        time.sleep(0.2)  # so that callers meet here
+        return self.backend.prepare(recipe)
+
+    def open(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
+        self.calls.append(("open", None))
+        return WatchedSandbox(self.backend.open(environment, limits), self.calls, self.leak)
+
+    def close(self) -> None:
+        """The backend is the fixture's."""
+
+    def sweep(self) -> int:
+        return 0
+
+
+@contextlib.contextmanager
+def _sandboxes(backend: WatchedBackend | BubblewrapBackend, recipe: EnvironmentRecipe) -> Iterator[Sandboxes]:
+    found = Sandboxes(backend, {"tests": recipe.lock, "other": ""})
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def test_an_environment_is_built_once_and_looked_at_once(
+    bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe
+) -> None:
+    backend = WatchedBackend(bwrap_backend)
+    other = EnvironmentRecipe(recipe.python, "")
+    with _sandboxes(backend, recipe) as sandboxes, ThreadPoolExecutor(8) as pool:
+        kinds = [manifest_of(recipe), manifest_of(other, "other")] * 4
+        found = list(pool.map(sandboxes.prepare, kinds))
+    assert len({id(one) for one in found}) == 2
+    assert sorted(backend.prepared) == ["", recipe.lock]
+    assert [name for name, _ in backend.calls] == ["open", "run", "close"], "one preflight"
+
+
+def test_a_sandbox_with_a_hole_is_refused_every_time(
+    bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe
+) -> None:
+    backend = WatchedBackend(bwrap_backend, leak={"OPENAI_API_KEY": "sk-sentinel"})
+    with _sandboxes(backend, recipe) as sandboxes:
+        world = World(sandboxes, recipe)
+        for _ in range(2):
+            with pytest.raises(SandboxError, match="no inherited variables"):
+                world.grade({SOURCE: FIX})
+    assert [name for name, _ in backend.calls] == ["open", "run", "close"] * 2, "nothing but the probe ever ran"
+
+
+def test_a_build_that_failed_is_tried_again(bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> None:
+    broken = EnvironmentRecipe(recipe.python, f"no-such-package-of-codegate==1 --hash=sha256:{'0' * 64}\n")
+    backend = WatchedBackend(bwrap_backend)
+    sandboxes = Sandboxes(backend, {"tests": broken.lock})
+    for tries in (1, 2):
+        with pytest.raises(SandboxError):
+            sandboxes.prepare(manifest_of(broken))
+        assert len(backend.prepared) == tries
+    sandboxes.close()
+
+
+def test_hidden_tests_come_after_everything_trusted_and_nothing_runs_before(
+    bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe
+) -> None:
+    backend = WatchedBackend(bwrap_backend)
+    with _sandboxes(backend, recipe) as sandboxes:
+        sandboxes.prepare(manifest_of(recipe))
+        backend.calls.clear()
+        world = World(sandboxes, recipe)
+        assert world.grade({SOURCE: FIX, TESTS: "def test_total(): pass\n"}).resolved
+    names = [name for name, _ in backend.calls]
+    assert names == ["open", "put", "run", "put", "run", "run", "close"]
+    inspected, compiler, placed, driver, tidy = (what for _, what in backend.calls[1:6])
+    assert inspected == (f"after/{SOURCE}", f"before/{SOURCE}")
+    assert "Compiles and lints" in str(compiler)
+    assert placed == tuple(world.base)
+    assert "Runs one test file under pytest" in str(driver)
+    assert "Looks at what a test process left" in str(tidy)
+
+
+def test_every_grade_has_a_sandbox_of_its_own(bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> None:
+    backend = WatchedBackend(bwrap_backend)
+    with _sandboxes(backend, recipe) as sandboxes, ThreadPoolExecutor(2) as pool:
+        world = World(sandboxes, recipe)
+        leave = FIX + "import os\nassert not os.path.exists('/tmp/left')\nopen('/tmp/left', 'w').close()\n"
+        assert all(pool.map(lambda _: world.grade({SOURCE: leave}).resolved, range(2)))
+    assert [name for name, _ in backend.calls].count("open") == 3
+
+
+def _supervisors() -> set[int]:
+    found = set()
+    for task in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):
+            found |= {int(child) for child in (task / "children").read_text().split()}
+    return {pid for pid in found if Path(f"/proc/{pid}/comm").read_text().strip() == "bwrap"}
+
+
+def test_a_sandbox_that_dies_gives_an_error_and_never_a_grade(recipe: EnvironmentRecipe) -> None:
+    backend = BubblewrapBackend("dies")
+    before = _supervisors()
+    slow = "import time\ndef total(prices):\n    time.sleep(20)\n    return sum(prices)\n"
+    with _sandboxes(backend, recipe) as sandboxes:
+        sandboxes.prepare(manifest_of(recipe))
+        world = World(sandboxes, recipe)
+
+        over = threading.Event()
+
+        def kill() -> None:
+            while not over.wait(0.05):
+                time.sleep(1.5 if _supervisors() - before else 0)
+                for pid in _supervisors() - before:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            with pytest.raises(SandboxError):
+                world.grade({SOURCE: slow})
+        finally:
+            over.set()
+            killer.join()
+    backend.close()
+
+
+def test_a_backend_that_was_closed_gives_an_error(recipe: EnvironmentRecipe) -> None:
+    backend = BubblewrapBackend("closed")
+    with _sandboxes(backend, recipe) as sandboxes:
+        world = World(sandboxes, recipe)
+        sandboxes.prepare(manifest_of(recipe))
+        backend.close()
+        with pytest.raises(SandboxError):
+            world.grade({SOURCE: FIX})
+
+
+def test_the_front_door_s_run_of_hidden_tests(sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+    world = World(sandboxes, recipe, limits=ProblemLimits(seconds=33, output_kb=17))
+    selection = selection_of(world.problem)
+    assert selection == TestSelection((TESTS,), ("", "src"), timeout_seconds=33, output_bytes=17 << 10)
+    before = run_hidden_tests(world.problem, world.base, sandboxes, selection)
+    after = run_hidden_tests(world.problem, world.base.overlay(world.problem.fix), sandboxes, selection)
+    assert [result.status for result in before.results.values()] == ["failed", "passed"]
+    assert [result.status for result in after.results.values()] == ["passed", "passed"]

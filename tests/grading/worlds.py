@@ -1,0 +1,122 @@
+"""A small problem to grade, made to measure: trees as dictionaries, suspects as functions of their text."""
+
+from collections.abc import Iterable, Mapping
+
+from codegate.durable import sha256
+from codegate.grading import Grade, Sandboxes, grade
+from codegate.sandbox import EnvironmentRecipe
+from codegate.suite import (
+    Base,
+    EnvironmentManifest,
+    Problem,
+    ProblemLimits,
+    ProblemManifest,
+    Provenance,
+    Statement,
+    TestSets,
+    Tree,
+    TreeFile,
+    make_patch,
+)
+
+SOURCE = "shop/price.py"
+TESTS = "tests/test_price.py"
+
+BUG = "def total(prices):\n    return sum(prices[1:])\n"
+FIX = "def total(prices):\n    return sum(prices)\n"
+TEST = """\
+from shop.price import total
+
+def test_total():
+    assert total([1, 2]) == 3
+
+def test_nothing():
+    assert total([]) == 0
+"""
+EXPECTED = ("tests/test_price.py::test_total", "tests/test_price.py::test_nothing")
+
+Files = Mapping[str, str | bytes | None]
+
+
+def files(content: Files) -> dict[str, TreeFile | None]:
+    """Return ``content`` as a change of a tree."""
+    return {
+        path: None if data is None else TreeFile(data.encode() if isinstance(data, str) else data)
+        for path, data in content.items()
+    }
+
+
+def tree(content: Files) -> Tree:
+    """Return ``content`` as a tree."""
+    return Tree().overlay(files(content))
+
+
+BASE: Files = {
+    "shop/__init__.py": "",
+    SOURCE: BUG,
+    "pyproject.toml": '[project]\nname = "shop"\n',
+    TESTS: "from shop.price import total\n\ndef test_nothing():\n    assert total([]) == 0\n",
+}
+
+
+def manifest_of(recipe: EnvironmentRecipe, name: str = "tests") -> EnvironmentManifest:
+    """Return the manifest of an environment."""
+    return EnvironmentManifest(
+        id=name, python=recipe.python, lock=f"{name}.lock", lock_sha256=sha256(recipe.lock.encode()), rung="manual"
+    )
+
+
+class World:
+    """A problem with its base tree, ready to grade patches.
+
+    Args:
+        sandboxes: where they are graded.
+        recipe: the environment that they are graded in.
+        base: the tree before the fix, over the default one.
+        hidden: the tests after it.
+        fix: the sources after it.
+        expected: the ids that must pass.
+        run: the test files that are run; by default those of the expected ids.
+    """
+
+    def __init__(
+        self,
+        sandboxes: Sandboxes,
+        recipe: EnvironmentRecipe,
+        *,
+        base: Files | None = None,
+        hidden: Files | None = None,
+        fix: Files | None = None,
+        expected: Iterable[str] = EXPECTED,
+        run: Iterable[str] | None = None,
+        limits: ProblemLimits | None = None,
+        python_path: tuple[str, ...] = ("", "src"),
+        environment: str = "tests",
+    ) -> None:
+        self.sandboxes = sandboxes
+        self.base = tree({**BASE, **(base or {})})
+        wanted = tuple(expected)
+        manifest = ProblemManifest(
+            id="shop-1",
+            base=Base(folder="base"),
+            environment=environment,
+            python_path=python_path,
+            test_files=tuple(run) if run is not None else tuple(dict.fromkeys(t.partition("::")[0] for t in wanted)),
+            statement=Statement(mode="handwritten", sha256="0" * 64),
+            limits=limits or ProblemLimits(seconds=30, memory_mb=256),
+            provenance=Provenance(kind="handwritten"),
+        )
+        self.problem = Problem(
+            manifest=manifest,
+            statement="The first price is left out.",
+            tests=TestSets(FAIL_TO_PASS=wanted),
+            hidden=files({TESTS: TEST, **(hidden or {})}),
+            fix=files(fix if fix is not None else {SOURCE: FIX}),
+            environment=manifest_of(recipe, environment),
+            digest="0" * 64,
+        )
+
+    def grade(self, change: Files | str) -> Grade:
+        """Grade a change of the base tree, or a patch as text."""
+        patch = change if isinstance(change, str) else make_patch(self.base, files(change))
+        return grade(self.problem, self.base, patch, self.sandboxes)
