@@ -14,7 +14,16 @@ from codegate.running import Journal, Run, gate_run, run_exit_code
 def conclude(
     run: Run, journal: Journal, lock: Path | None, policy: GatePolicy, reports: Path | None, *, as_json: bool
 ) -> ExitCode:
-    """Gate (with a ``lock``), report and return the exit code."""
+    """Gate (with a ``lock``), report and return the exit code.
+
+    Args:
+        run: the finished run.
+        journal: where it is.
+        lock: what pins the baseline; None leaves the run ungated.
+        policy: the gate's thresholds.
+        reports: folder for the reports; None: in the run's folder.
+        as_json: print the report's JSON on stdout, and people's lines on stderr.
+    """
     verdicts = gate_run(run, lock, policy) if lock is not None else ()
     view = build_view([run], verdicts)
     written = write_reports(view, reports or journal.folder / "reports")

@@ -5,7 +5,6 @@ are compared with it. The candidates are transcripts written by hand, and say so
 """
 
 import shutil
-import threading
 import time
 from importlib import resources
 from pathlib import Path
@@ -16,13 +15,13 @@ import click
 import codegate
 from codegate.candidates import CandidateSpec
 from codegate.cli.mine import describe_funnel
-from codegate.cli.options import FOLDER, jobs_option, sandbox_option
+from codegate.cli.options import FOLDER, jobs_option, json_option, sandbox_option
 from codegate.cli.output import say
 from codegate.cli.progress import mine_progress, run_progress
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy, pin, write_baseline, write_lock
 from codegate.mining import MineOptions, mine
-from codegate.reporting import build_view, render_console, write_reports
+from codegate.reporting import build_view, render_console, render_json, write_reports
 from codegate.running import (
     Run,
     RunOptions,
@@ -38,45 +37,55 @@ from codegate.suite import git
 
 _PROBLEMS: Final = 30
 _MARK: Final = ".codegate-demo"
+_MADE: Final = ("repository", "suite", "runs", "reports", "baseline.json", "codegate.lock")
 
 
 @click.command()
 @click.option("--out", type=FOLDER, default=Path("codegate-demo"), show_default=True, help="Where everything goes.")
 @jobs_option
 @sandbox_option
-def command(out: Path, jobs: int, sandbox: Choice) -> ExitCode:
+@json_option
+def command(out: Path, jobs: int, sandbox: Choice, as_json: bool) -> ExitCode:
     """Mine a bundled history, run a good and a worse candidate, and gate both: one pass, one regressed.
 
-    Exits 0 when the gate says exactly that.
+    Exits 0 when the gate says exactly that, and 3 when it does not.
     """
     started = time.monotonic()
     chosen = _quick_sandbox() if sandbox == "auto" else sandbox
     _clear(out)
-    say(f"1. A library's history, unpacked into {out / 'repository'}")
+    say(f"1. A library's history, unpacked into {out / 'repository'}", as_json=as_json)
     _unpack(out / "repository")
-    say(f"2. Mining its bug fixes; every problem is proven by execution ({chosen} sandboxes, no network inside)")
-    with opened_backend(chosen, new_run_id(), threading.Event()) as backend, mine_progress() as progress:
+    say(
+        f"2. Mining its bug fixes; every problem is proven by execution ({chosen} sandboxes, no network inside)",
+        as_json=as_json,
+    )
+    with opened_backend(chosen, new_run_id()) as backend, mine_progress() as progress:
         options = MineOptions(name="quickstart", max_problems=_PROBLEMS, concurrency=jobs)
         report = mine(out / "repository", out / "suite", options, backend, progress)
     for line in describe_funnel(report):
-        say(f"   {line}")
-    say("3. The pinned candidate makes the baseline (its answers were written by hand, as are the next two)")
-    pinned = _run(out, "pinned", ("pinned",), chosen)
+        say(f"   {line}", as_json=as_json)
+    say(
+        "3. The pinned candidate makes the baseline (its answers were written by hand, as are the next two)",
+        as_json=as_json,
+    )
+    pinned = _run(out, "pinned", ("pinned",), chosen, as_json=as_json)
     samples = candidate_samples(pinned, pinned.manifest.candidates[0])
     baseline = pin(samples, run=pinned.manifest.id, suite_digest=pinned.manifest.suite_digest)
     write_baseline(out / "baseline.json", baseline)
     write_lock(out / "codegate.lock", out / "baseline.json")
-    say("4. A good and a worse candidate, compared with it")
-    run = _run(out, "upgrade", ("good", "worse"), chosen)
+    say("4. A good and a worse candidate, compared with it", as_json=as_json)
+    run = _run(out, "upgrade", ("good", "worse"), chosen, as_json=as_json)
     verdicts = gate_run(run, out / "codegate.lock", GatePolicy())
     view = build_view([run], verdicts)
     written = write_reports(view, out / "reports")
-    say(render_console(view))
+    say(render_console(view), as_json=as_json)
     for verdict in verdicts:
-        say(f"{verdict.label}: {verdict.kind.upper()}. {verdict.reason}")
+        say(f"{verdict.label}: {verdict.kind.upper()}. {verdict.reason}", as_json=as_json)
     for name in ("html", "junit", "json"):
-        say(f"{name:6} {written[name]}")
-    say(f"Done in {time.monotonic() - started:.0f} s.")
+        say(f"{name:6} {written[name]}", as_json=as_json)
+    say(f"Done in {time.monotonic() - started:.0f} s.", as_json=as_json)
+    if as_json:
+        click.echo(render_json(view))
     return ExitCode.PASS if [verdict.kind for verdict in verdicts] == ["pass", "regressed"] else ExitCode.INCONCLUSIVE
 
 
@@ -95,12 +104,17 @@ def _bundle() -> Path:
 
 
 def _clear(out: Path) -> None:
-    if out.exists() and any(out.iterdir()):
-        if not (out / _MARK).exists():
-            raise UsageError(f"{out} exists and is no earlier demo.", "Choose another --out.")
-        shutil.rmtree(out)
+    """Make ``out`` ready: of an earlier demo, what it made is removed and nothing else."""
+    if out.exists() and any(out.iterdir()) and not (out / _MARK).exists():
+        raise UsageError(f"{out} exists and is no earlier demo.", "Choose another --out.")
     out.mkdir(parents=True, exist_ok=True)
     (out / _MARK).touch()
+    for name in _MADE:
+        path = out / name
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def _unpack(repository: Path) -> None:
@@ -110,7 +124,7 @@ def _unpack(repository: Path) -> None:
     git(repository, "reset", "--quiet", "--hard", "main")
 
 
-def _run(out: Path, name: str, transcripts: tuple[str, ...], sandbox: Choice) -> Run:
+def _run(out: Path, name: str, transcripts: tuple[str, ...], sandbox: Choice, *, as_json: bool) -> Run:
     candidates = [
         CandidateSpec(provider="replay", model=f"{transcript}.jsonl", name=f"{transcript} (handwritten)")
         for transcript in transcripts
@@ -118,5 +132,5 @@ def _run(out: Path, name: str, transcripts: tuple[str, ...], sandbox: Choice) ->
     options = RunOptions(transcripts=_bundle() / "transcripts")
     request = RunRequest(out / "suite", candidates, sandbox=sandbox, out=out / "runs" / name, options=options)
     with run_progress() as progress:
-        run, _ = run_suite(request, progress, lambda text: say(f"   {text}"))
+        run, _ = run_suite(request, progress, lambda text: say(f"   {text}", as_json=as_json))
     return run

@@ -36,7 +36,7 @@ def command(
             graded += outcome.grade is not None
             solved += bool(outcome.grade and outcome.grade.resolved)
             if as_json:
-                click.echo(outcome.model_dump_json(by_alias=True))
+                click.echo(outcome.line())
             say(f"{outcome.candidate}: {outcome.problem} {describe_outcome(outcome)}", as_json=as_json)
     say(f"{solved} of {graded} graded patches solve their problem", as_json=as_json)
     return ExitCode.PASS if graded == len(read) else ExitCode.INFRASTRUCTURE

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from codegate.cli.options import FILE
-from codegate.cli.output import say
+from codegate.cli.options import FILE, json_option
+from codegate.cli.output import emit, say
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
 from codegate.running import CONFIG_NAME
@@ -31,9 +31,12 @@ gate:
 
 @click.command()
 @click.option("--out", type=FILE, default=Path(CONFIG_NAME), show_default=True, help="Where to write it.")
-def command(out: Path) -> None:
+@json_option
+def command(out: Path, as_json: bool) -> None:
     """Write a codegate.yml to start from; an existing file is left alone."""
     if out.exists():
         raise UsageError(f"{out} exists.", "Remove it first, or give another --out.")
     write_atomic(out, _TEXT.encode("utf-8"))
-    say(f"wrote {out}")
+    say(f"wrote {out}", as_json=as_json)
+    if as_json:
+        emit({"schema": "codegate.files/1", "config": str(out)})

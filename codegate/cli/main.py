@@ -1,14 +1,20 @@
 """The ``codegate`` command: imports only the subcommand that is asked for, and maps errors to exit codes."""
 
+import contextlib
+import errno
+import os
+import signal
 import sys
+import traceback
 from importlib import import_module
+from types import FrameType
 from typing import Any, Final, NoReturn
 
 import click
 
 from codegate import __version__
 from codegate.cli.output import print_error
-from codegate.errors import CodegateError, ExitCode
+from codegate.errors import CodegateError, InfrastructureError, Interrupted
 
 _COMMANDS: Final = {
     "demo": "Mine, run and gate a bundled history: no key, no Docker needed.",
@@ -16,13 +22,18 @@ _COMMANDS: Final = {
     "doctor": "Check what this machine has: git, sandboxes, keys.",
     "mine": "Mine a suite from a repository's past bug fixes.",
     "validate": "Prove again, by execution, that every problem of a suite is sound.",
-    "run": "Run candidates on a suite, and gate them when a baseline is given.",
+    "run": "Run candidates on a suite, and gate them when a baseline is pinned.",
     "grade": "Grade patches from a predictions file.",
     "gate": "Compare a run with the pinned baseline.",
     "baseline": "Pin a run as the baseline, or show the pinned one.",
     "report": "Write a run's reports again.",
     "action": "Entry point of the GitHub Action.",
 }
+# What a disk or its owner does, as opposed to a path that we got wrong.
+_MACHINE: Final = frozenset({
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EMFILE,
+    errno.ENFILE, errno.ENOMEM, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ELOOP,
+})  # fmt: skip
 
 
 class _LazyGroup(click.Group):
@@ -43,6 +54,13 @@ class _LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(_COMMANDS.items()))
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the subcommand; whoever reads our output may go away, and that is no verdict (click would exit 1)."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise InfrastructureError("the reader of the output went away.") from error
+
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="codegate")
@@ -57,21 +75,50 @@ def group() -> None:
 def run(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit.
 
-    A click usage error and a ``CodegateError`` become one line and their exit code; anything else is a bug and
-    keeps its traceback.
+    A click usage error and a ``CodegateError`` become one line and their exit code. Anything else is a bug: it keeps
+    its traceback, and ends with 4, because Python's own 1 would say that a model regressed.
     """
     words = sys.argv[1:] if arguments is None else arguments
+    signal.signal(signal.SIGTERM, _terminated)
     try:
         code: Any = group.main(args=words, prog_name="codegate", standalone_mode=False)
-    except click.exceptions.Exit as error:
-        code = error.exit_code
-    except click.ClickException as error:
-        print_error(CodegateError(error.format_message()), as_json="--json" in words)
-        code = ExitCode.USAGE
-    except CodegateError as error:
-        print_error(error, as_json="--json" in words)
-        code = error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("codegate: interrupted.", err=True)
-        code = ExitCode.INTERRUPTED
-    sys.exit(int(code) if isinstance(code, int) else 0)
+    except BaseException as error:
+        code = _explain(error, as_json="--json" in words)
+    _leave(int(code) if isinstance(code, int) else 0)
+
+
+def _explain(error: BaseException, *, as_json: bool) -> int:
+    """Say what ended the command, and return its exit code."""
+    match error:
+        case CodegateError():
+            known = error
+        case click.exceptions.Exit():
+            return error.exit_code
+        case click.Abort() | KeyboardInterrupt():
+            known = Interrupted("interrupted.")
+        case click.ClickException():
+            known = CodegateError(error.format_message())
+        case OSError() if error.errno in _MACHINE:
+            place = f"{error.filename}: " if error.filename else ""
+            known = InfrastructureError(f"{place}{error.strerror}.", "Check the disk, its space and its permissions.")
+        case Exception():
+            traceback.print_exception(error)
+            known = InfrastructureError("this is a bug in codegate.", "Please report it with the lines above.")
+        case _:
+            raise error
+    with contextlib.suppress(BrokenPipeError):  # there may be nobody left to tell
+        print_error(known, as_json=as_json)
+    return int(known.exit_code)
+
+
+def _leave(code: int) -> NoReturn:
+    """Exit with ``code``, also where the last lines cannot be written: the interpreter would change it then."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    raise KeyboardInterrupt

@@ -1,6 +1,5 @@
 """``codegate mine``: a suite from a repository's own history."""
 
-import threading
 from datetime import datetime
 from pathlib import Path
 
@@ -59,7 +58,7 @@ def command(
         rounds=rounds,
         include_new_tests=include_new_tests,
     )
-    with opened_backend(sandbox, new_run_id(), threading.Event()) as backend, mine_progress() as progress:
+    with opened_backend(sandbox, new_run_id()) as backend, mine_progress() as progress:
         report = mine(repository, out, options, backend, progress)
     for line in describe_funnel(report):
         say(line, as_json=as_json)

@@ -35,6 +35,13 @@ def repository_option(function: Decorated) -> Decorated:
     )(function)
 
 
+def config_option(function: Decorated) -> Decorated:
+    """Add ``--config``."""
+    return click.option(
+        "--config", type=FILE, help="Where the gate's policy is; default codegate.yml where there is one."
+    )(function)
+
+
 def jobs_option(function: Decorated) -> Decorated:
     """Add ``--jobs``."""
     return click.option(

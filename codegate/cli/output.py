@@ -22,15 +22,11 @@ def emit(document: Any) -> None:
 
 
 def print_error(error: CodegateError, *, as_json: bool) -> None:
-    """Print an expected error: one line on stderr, and the document on stdout when JSON was asked for."""
-    say(f"codegate: {error}", as_json=True)
+    """Print an expected error: one line on stderr, and one on stdout, a document, when JSON was asked for."""
+    say(f"codegate: {' '.join(str(error).split())}", as_json=True)
     if as_json:
-        emit(
-            {
-                "schema": "codegate.error/1",
-                "error": {"cause": error.cause, "remedy": error.remedy, "exit_code": int(error.exit_code)},
-            }
-        )
+        about = {"cause": error.cause, "remedy": error.remedy, "exit_code": int(error.exit_code)}
+        click.echo(json.dumps({"schema": "codegate.error/1", "error": about}, ensure_ascii=True))
 
 
 def on_terminal() -> bool:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
-from codegate.cli.options import FILE, FOLDER, json_option
+from codegate.cli.options import FILE, FOLDER, config_option, json_option
 from codegate.cli.output import emit, say
-from codegate.gating import GatePolicy
+from codegate.cli.policy import gate_settings
 from codegate.reporting import build_view, write_reports
 from codegate.running import gate_run, load_run
 
@@ -14,12 +14,17 @@ from codegate.running import gate_run, load_run
 @click.command()
 @click.argument("runs", type=FOLDER, nargs=-1, required=True)
 @click.option("--baseline", type=FILE, help="Lock of a baseline to show the verdicts against.")
+@config_option
 @click.option("--out", type=FOLDER, required=True, help="Where the reports go.")
 @json_option
-def command(runs: tuple[Path, ...], baseline: Path | None, out: Path, as_json: bool) -> None:
-    """Write HTML, JUnit, JSON, CSV and Markdown reports of one or more RUNS (folders)."""
+def command(runs: tuple[Path, ...], baseline: Path | None, config: Path | None, out: Path, as_json: bool) -> None:
+    """Write HTML, JUnit, JSON, CSV and Markdown reports of one or more RUNS (folders).
+
+    Exits 0 when they are written, whatever the verdicts: `codegate gate` is the command that decides.
+    """
+    policy, _ = gate_settings(config)
     loaded = [load_run(folder) for folder in runs]
-    verdicts = [verdict for run in loaded for verdict in (gate_run(run, baseline, GatePolicy()) if baseline else ())]
+    verdicts = [verdict for run in loaded for verdict in (gate_run(run, baseline, policy) if baseline else ())]
     written = write_reports(build_view(loaded, verdicts), out)
     for name, path in written.items():
         say(f"{name:9} {path}", as_json=as_json)

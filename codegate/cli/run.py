@@ -1,7 +1,6 @@
 """``codegate run``: candidates on a suite; with a baseline, the gate right after it."""
 
 from pathlib import Path
-from typing import cast
 
 import click
 
@@ -11,7 +10,17 @@ from codegate.cli.options import FILE, FOLDER, json_option, repository_option, s
 from codegate.cli.output import say
 from codegate.cli.progress import run_progress
 from codegate.errors import ExitCode, UsageError
-from codegate.running import CONFIG_NAME, Config, RunOptions, RunRequest, check_candidate, load_config, run_suite
+from codegate.gating import load_pinned
+from codegate.running import (
+    CONFIG_NAME,
+    Config,
+    Journal,
+    RunOptions,
+    RunRequest,
+    check_candidate,
+    load_config,
+    run_suite,
+)
 from codegate.sandbox import Choice
 
 
@@ -19,13 +28,13 @@ from codegate.sandbox import Choice
 @click.argument("suite", type=FOLDER, required=False)
 @click.option("--candidate", "names", multiple=True, help="provider:model[@base_url]; may be given several times.")
 @click.option("--config", type=FILE, help=f"Configuration file; default {CONFIG_NAME} where there is one.")
-@click.option("--samples", type=click.IntRange(1, 100), help="Samples per problem.")
+@click.option("--samples", type=click.IntRange(1, 100), help="Samples per problem; default 1.")
 @click.option("--out", type=FOLDER, help="Folder of the run; default runs/<id>.")
-@click.option("--resume", type=FOLDER, help="Continue the run in this folder.")
-@click.option("--baseline", type=FILE, help="Lock file of the baseline to gate with.")
-@click.option("--reports", type=FOLDER, help="Write HTML, JUnit, JSON, CSV and Markdown reports here.")
-@click.option("--models", type=click.IntRange(1, 256), help="Model calls under way at once.")
-@click.option("--jobs", type=click.IntRange(1, 256), help="Sandboxes running at once.")
+@click.option("--resume", type=FOLDER, help="Continue the run in this folder, with its own candidates and samples.")
+@click.option("--baseline", type=FILE, help="Lock file of the baseline to gate with; default codegate.lock if it is.")
+@click.option("--reports", type=FOLDER, help="Where the reports go; default <run>/reports.")
+@click.option("--models", type=click.IntRange(1, 256), help="Model calls under way at once; default 4.")
+@click.option("--jobs", type=click.IntRange(1, 256), help="Sandboxes at work at once; default 2.")
 @click.option("--max-model-calls", type=click.IntRange(min=1), help="Stop, resumable, before more calls than this.")
 @repository_option
 @sandbox_option
@@ -43,11 +52,18 @@ def command(
     jobs: int | None,
     max_model_calls: int | None,
     repository: Path | None,
-    sandbox: str,
+    sandbox: Choice,
     as_json: bool,
 ) -> ExitCode:
-    """Run candidates on SUITE and, with --baseline, compare them with the pinned baseline."""
-    settings, home = _settings(config, names)
+    """Run candidates on SUITE, and compare them with the pinned baseline where there is one.
+
+    The baseline is what --baseline names, else what `baseline` in codegate.yml names, else codegate.lock, if that
+    file exists. Without one the exit code is 0 when every outcome has a grade, and 4 when infrastructure faults left
+    some without. A run that --max-model-calls stopped exits 2 and can be resumed.
+    """
+    if resume is not None and (names or samples or out):
+        raise UsageError("--resume continues a run as it was planned.", "Leave out --candidate, --samples and --out.")
+    settings, home = _settings(config, names, resume)
     folder = suite or (home / settings.suite if settings.suite else None)
     if folder is None:
         raise UsageError("no suite was given.", "Name its folder, or set `suite` in codegate.yml.")
@@ -56,25 +72,35 @@ def command(
         sandboxes=jobs or settings.concurrency.sandboxes,
         max_model_calls=max_model_calls or settings.max_model_calls,
         repository=repository or (home / settings.repository if settings.repository else None),
-        transcripts=home,
+        transcripts=Path() if names else home,
     )
-    chosen = cast("Choice", sandbox if sandbox != "auto" else settings.sandbox)
+    chosen = settings.sandbox if sandbox == "auto" else sandbox
     request = RunRequest(folder, settings.candidates, samples or settings.samples, chosen, out, resume, options)
+    lock = baseline or (home / settings.baseline if (home / settings.baseline).exists() else None)
+    if lock is None:
+        say(f"not gated: there is no {home / settings.baseline} (codegate baseline pin writes it)", as_json=True)
+    else:
+        load_pinned(lock)  # a broken baseline is better known before money is spent than after
     with run_progress() as progress:
         run, journal = run_suite(request, progress, lambda text: say(text, as_json=True))
-    lock = baseline or (home / settings.baseline if (home / settings.baseline).exists() else None)
     return conclude(run, journal, lock, settings.gate, reports, as_json=as_json)
 
 
-def _settings(config: Path | None, names: tuple[str, ...]) -> tuple[Config, Path]:
-    """Return the configuration and the folder that its paths are relative to; candidates given by name win."""
-    path = config or (Path(CONFIG_NAME) if Path(CONFIG_NAME).exists() or not names else None)
+def _settings(config: Path | None, names: tuple[str, ...], resume: Path | None) -> tuple[Config, Path]:
+    """Return the configuration and the folder that its paths are relative to.
+
+    Candidates given by name win over those of the file; a resumed run has its own.
+    """
     candidates: list[CandidateSpec] = []
     for name in names:
         candidate = parse_candidate(name)
         check_candidate(candidate, f"--candidate {name}")
         candidates.append(candidate)
-    if path is None:
+    if resume is not None:
+        candidates += Journal.open(resume).manifest.candidates
+    if config is None and (Path(CONFIG_NAME).exists() or not candidates):
+        config = Path(CONFIG_NAME)
+    if config is None:
         return Config(candidates=tuple(candidates)), Path()
-    settings = load_config(path)
-    return settings.model_copy(update={"candidates": tuple(candidates)} if candidates else {}), path.parent
+    settings = load_config(config)
+    return settings.model_copy(update={"candidates": tuple(candidates)} if candidates else {}), config.parent

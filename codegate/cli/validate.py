@@ -1,6 +1,5 @@
 """``codegate validate``: every problem proven again."""
 
-import threading
 from pathlib import Path
 
 import click
@@ -28,13 +27,12 @@ def command(suite: Path, rounds: int, jobs: int, repository: Path | None, sandbo
     quarantined, 4 when something could not be run.
     """
     loaded = load_suite(suite)
-    stop = threading.Event()
 
     def show(proof: Proof) -> None:
         reason = proof.quarantine
         say(f"{proof.problem}: {'proven' if reason is None else f'quarantined: {reason.reason}'}", as_json=True)
 
-    with opened_backend(sandbox, new_run_id(), stop) as backend:
+    with opened_backend(sandbox, new_run_id()) as backend:
         report = validate_suite(loaded, repository, backend, rounds, show, jobs)
     for problem, fault in report.faults.items():
         say(f"{problem}: could not be run: {fault}", as_json=as_json)

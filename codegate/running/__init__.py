@@ -3,13 +3,14 @@
 A suite, candidates and a sandbox backend go in; a ``Run`` comes out and is on the disk all the while.
 """
 
-from codegate.running.config import CONFIG_NAME, Concurrency, Config, check_candidate, load_config
+from codegate.running.calls import CallLimitReached
+from codegate.running.config import CONFIG_NAME, Concurrency, Config, check_candidate, config_schema, load_config
 from codegate.running.journal import Journal, load_run
 from codegate.running.outcome import AttemptSummary, Fault, Outcome, Run, RunManifest
 from codegate.running.plan import candidate_conditions, new_run_id, plan_run
 from codegate.running.predictions import grade_predictions
 from codegate.running.samples import candidate_samples, choose_candidate
-from codegate.running.scheduler import CallLimitReached, Progress, RunOptions, execute
+from codegate.running.scheduler import Progress, RunOptions, execute
 from codegate.running.session import RunRequest, gate_run, opened_backend, run_exit_code, run_suite
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "candidate_samples",
     "check_candidate",
     "choose_candidate",
+    "config_schema",
     "execute",
     "gate_run",
     "grade_predictions",

@@ -27,8 +27,8 @@ class Concurrency(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    models: int = Field(default=4, ge=1, le=256, description="Model calls under way at once.")
-    sandboxes: int = Field(default=2, ge=1, le=256, description="Sandboxes running at once.")
+    models: int = Field(default=4, ge=1, le=256, strict=True, description="Model calls under way at once.")
+    sandboxes: int = Field(default=2, ge=1, le=256, strict=True, description="Sandboxes at work at once.")
 
 
 class Config(BaseModel):
@@ -41,11 +41,16 @@ class Config(BaseModel):
     candidates: tuple[Annotated[CandidateSpec, BeforeValidator(_candidate)], ...] = Field(
         min_length=1, description="Each `provider:model[@base_url]`, or the long form."
     )
-    samples: int = Field(default=1, ge=1, le=100, description="Samples per problem and candidate.")
-    sandbox: Literal["auto", "docker", "bwrap"] = "auto"
+    samples: int = Field(default=1, ge=1, le=100, strict=True, description="Samples per problem and candidate.")
+    sandbox: Literal["auto", "docker", "bwrap"] = Field(
+        default="auto", description="Where untrusted code runs; auto: Docker where a daemon answers, else bubblewrap."
+    )
     concurrency: Concurrency = Concurrency()
     max_model_calls: int | None = Field(
-        default=None, ge=1, description="The run stops, resumable, before it makes more calls than this."
+        default=None,
+        ge=1,
+        strict=True,
+        description="The run stops, resumable, before it makes more model calls than this; every request counts.",
     )
     baseline: str = Field(default="codegate.lock", description="The lock file that pins the baseline.")
     gate: GatePolicy = GatePolicy()
@@ -63,6 +68,15 @@ def load_config(path: Path) -> Config:
     for candidate in config.candidates:
         check_candidate(candidate, str(path))
     return config
+
+
+def config_schema() -> dict[str, Any]:
+    """Return the JSON Schema of ``codegate.yml``, for editors and for ``docs/schema/codegate.schema.json``."""
+    schema = Config.model_json_schema()
+    long_form = schema["properties"]["candidates"]["items"]
+    short_form = {"type": "string", "description": "provider:model[@base_url], for example openai:gpt-5-2025-08-07."}
+    schema["properties"]["candidates"]["items"] = {"anyOf": [short_form, long_form]}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": CONFIG_NAME}
 
 
 def check_candidate(candidate: CandidateSpec, place: str) -> None:

@@ -1,6 +1,7 @@
 """The one table of infrastructure faults: cause, how often it is retried, and whether its candidate goes on.
 
-No second opinion elsewhere: whatever is not in the table is a bug in codegate and ends the run with a traceback.
+No second opinion elsewhere. Whatever is not in the table is about the run and not about one outcome, and ends it: a
+full disk under the journal with its own message, a bug in codegate with a traceback.
 """
 
 import random
@@ -12,7 +13,7 @@ from typing import Final, TypeVar
 from codegate.candidates import ProviderError
 from codegate.errors import CodegateError, InfrastructureError, Interrupted
 from codegate.running.outcome import Fault
-from codegate.sandbox import SandboxClosed, SandboxError
+from codegate.sandbox import FilesRefused, SandboxClosed, SandboxError
 
 Result = TypeVar("Result")
 
@@ -46,54 +47,77 @@ FAULTS: Final[dict[str, FaultRule]] = {
     "provider.timeout": FaultRule(retries=1, wait=1.0),
     "provider.malformed": FaultRule(retries=2, wait=1.0),
     "sandbox": FaultRule(retries=2, wait=0.5),
-    "environment": FaultRule(retries=0),
+    "sandbox.files": FaultRule(retries=0),
+    "environment": FaultRule(retries=1, wait=1.0),
 }
 
 
 def cause_of(error: InfrastructureError) -> str:
-    """Return the row of ``FAULTS`` that ``error`` belongs to."""
+    """Return the row of ``FAULTS`` that ``error`` belongs to.
+
+    Raises:
+        InfrastructureError: ``error`` itself, when it belongs to none.
+    """
     if isinstance(error, ProviderError):
         return f"provider.{error.fault}"
+    if isinstance(error, FilesRefused):
+        return "sandbox.files"
     if isinstance(error, SandboxError):
         return "sandbox"
-    # Anything else (a full disk under the journal, say) is about the run, not about one outcome.
     raise error
 
 
 class Faulted(Exception):
     """An infrastructure fault that its retries did not cure."""
 
-    def __init__(self, fault: Fault, *, fatal: bool) -> None:
+    def __init__(self, fault: Fault) -> None:
         super().__init__(fault.message)
         self.fault = fault
-        self.fatal = fatal
 
 
-def with_retries(action: Callable[[], Result], stop: threading.Event) -> Result:
+def fault_of(cause: str, error: InfrastructureError, retries: int = 0) -> Fault:
+    """Return what the journal says about ``error``."""
+    text = str(error).encode("utf-8", "replace").decode("utf-8")
+    return Fault(cause=cause, message=text[:2000], retries=retries)
+
+
+def check_going(stop: threading.Event) -> None:
+    """Go on unless the run is ending.
+
+    Raises:
+        Interrupted: ``stop`` was set.
+    """
+    if stop.is_set():
+        raise Interrupted("the run was interrupted.")
+
+
+def with_retries(action: Callable[[], Result], stop: threading.Event, cause: str | None = None) -> Result:
     """Call ``action`` and retry it as the table says.
+
+    Args:
+        action: what to do.
+        stop: set when the run ends early.
+        cause: row of the table for every fault of ``action``; None for each error's own.
 
     Raises:
         Faulted: the retries are used up.
-        Interrupted: ``stop`` was set.
+        Interrupted: ``stop`` was set, or the sandbox was closed, which only the end of the run does.
         CodegateError: an error that is no infrastructure fault, as it was.
     """
     tries = 0
     while True:
-        if stop.is_set():
-            raise Interrupted("the run was interrupted.")
+        check_going(stop)
         try:
             return action()
         except SandboxClosed as error:
-            if stop.is_set():
-                raise Interrupted("the run was interrupted.") from error
-            failure: InfrastructureError = error
+            raise Interrupted("the run was interrupted.") from error
         except InfrastructureError as error:
             failure = error
-        cause = cause_of(failure)
-        rule = FAULTS[cause]
+        check_going(stop)
+        row = cause or cause_of(failure)
+        rule = FAULTS[row]
         if tries >= rule.retries:
-            fault = Fault(cause=cause, message=str(failure)[:2000], retries=tries)
-            raise Faulted(fault, fatal=rule.fatal) from failure
+            raise Faulted(fault_of(row, failure, tries)) from failure
         stop.wait(_pause(rule, tries, failure))
         tries += 1
 

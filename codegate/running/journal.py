@@ -7,40 +7,50 @@ each. A crash at any line loses at most what was in flight, and a resumed run re
 import fcntl
 import os
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from pydantic import ValidationError
-
 from codegate.durable import append_line, write_atomic
-from codegate.errors import InfrastructureError, UsageError
-from codegate.running.outcome import Outcome, Run, RunManifest
+from codegate.errors import InfrastructureError, Interrupted, UsageError
+from codegate.running.outcome import Outcome, Run, RunManifest, json_text
 from codegate.solving import Attempt
-from codegate.suite import read_bytes, read_json
+from codegate.suite import check_model, parse_json, read_bytes, read_json, read_text
 
 MAX_JOURNAL_BYTES: Final = 2 << 30
-MAX_TRANSCRIPT_BYTES: Final = 64 << 20
+MAX_TRANSCRIPT_BYTES: Final = 256 << 20
+
+_MANIFEST: Final = "run.json"
+_OUTCOMES: Final = "outcomes.jsonl"
+_TRANSCRIPTS: Final = "transcripts"
 
 
 class Journal:
-    """The folder of one run."""
+    """The folder of one run. Thread-safe; written to inside ``writing`` only."""
 
     def __init__(self, folder: Path, manifest: RunManifest) -> None:
         self.folder = folder
         self.manifest = manifest
+        self._lock = threading.Lock()
+        self._refusal: Exception | None = RuntimeError("the journal is not open for writing")
 
     @classmethod
     def create(cls, folder: Path, manifest: RunManifest) -> "Journal":
         """Start a run in a new folder.
 
         Raises:
-            UsageError: there already is a run.
+            UsageError: there already is a run, or what is left of one.
+            InfrastructureError: the disk refused.
         """
-        if (folder / "run.json").exists():
-            raise UsageError(f"{folder} already holds a run.", "Continue it with --resume, or choose another --out.")
-        write_atomic(folder / "run.json", manifest.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n")
+        for name in (_MANIFEST, _OUTCOMES, _TRANSCRIPTS):
+            if os.path.lexists(folder / name):
+                raise UsageError(
+                    f"{folder} already holds a run: there is {folder / name}.",
+                    "Continue it with --resume, or choose another --out.",
+                )
+        write_atomic(folder / _MANIFEST, manifest.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n")
         return cls(folder, manifest)
 
     @classmethod
@@ -50,31 +60,58 @@ class Journal:
         Raises:
             UsageError: there is none, or its ``run.json`` is broken.
         """
-        if not (folder / "run.json").exists():
-            raise UsageError(f"{folder} holds no run: it has no run.json.")
-        return cls(folder, read_json(folder / "run.json", RunManifest))
+        if not (folder / _MANIFEST).exists():
+            raise UsageError(f"{folder} holds no run: it has no {_MANIFEST}.", "Give the folder that `run` named.")
+        return cls(folder, read_json(folder / _MANIFEST, RunManifest))
 
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Keep every other process from writing to the run, and mend a line that a crash cut short.
 
+        At the end the journal is closed to threads that are still at work: another process may be writing then.
+
         Raises:
-            UsageError: another process is at it.
+            UsageError: another process is at it, or a part of the folder is a link.
+            InfrastructureError: the disk refused.
         """
-        descriptor = os.open(self.folder / "run.json", os.O_RDONLY)
+        for name in (_OUTCOMES, _TRANSCRIPTS):
+            if (self.folder / name).is_symlink():
+                raise UsageError(f"{self.folder / name} is a symbolic link; runs hold none.", "Remove it.")
+        try:
+            descriptor = os.open(self.folder / _MANIFEST, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise UsageError(f"cannot read {self.folder / _MANIFEST}: {error.strerror or error}.") from error
         try:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise UsageError(f"{self.folder} is being written by another process.") from error
+            except BlockingIOError as error:
+                raise UsageError(
+                    f"{self.folder} is being written by another process.", "Wait for it, or stop it first."
+                ) from error
             self._drop_torn_line()
+            self._refusal = None
             yield
         finally:
+            with self._lock:
+                self._refusal = self._refusal or Interrupted("the run has ended.")
             os.close(descriptor)
 
     def append(self, outcome: Outcome) -> None:
-        """Add an outcome; it is on the disk when this returns."""
-        append_line(self._outcomes, outcome.model_dump_json(by_alias=True).encode("utf-8", "replace"))
+        """Add an outcome; it is on the disk when this returns.
+
+        Raises:
+            InfrastructureError: the disk refused; every later call says the same, since a part of the line may have
+                been written, and what follows it would be lost with it.
+        """
+        with self._lock:
+            self._check_open()
+            try:
+                append_line(self._outcomes, outcome.line().encode("ascii"))
+            except InfrastructureError as error:
+                self._refusal = InfrastructureError(
+                    error.cause, f"{error.remedy} Outcomes written before are kept; continue with --resume."
+                )
+                raise self._refusal from error
 
     def outcomes(self) -> tuple[Outcome, ...]:
         """Return the outcome that counts for each key, in the order they finished.
@@ -82,18 +119,21 @@ class Journal:
         A graded outcome wins over a fault, whichever came first; of two of a kind the later one counts.
 
         Raises:
-            UsageError: a line is not an outcome (a last line that was cut short is left out).
+            UsageError: a line is not an outcome of this run (a last line that was cut short is left out).
         """
         if not self._outcomes.exists():
             return ()
-        raw = read_bytes(self._outcomes, MAX_JOURNAL_BYTES)
-        lines = raw.split(b"\n")
+        lines = read_bytes(self._outcomes, MAX_JOURNAL_BYTES).split(b"\n")
+        candidates = {candidate.key() for candidate in self.manifest.candidates}
         counted: dict[tuple[str, str, int], Outcome] = {}
         for number, line in enumerate(lines[:-1], start=1):
-            try:
-                outcome = Outcome.model_validate_json(line)
-            except ValidationError as error:
-                raise UsageError(f"{self._outcomes} line {number} is not an outcome.", "Restore the file.") from error
+            outcome = self._outcome(line, f"{self._outcomes} line {number}")
+            planned = self.manifest.problems.get(outcome.problem) == outcome.problem_digest
+            if not planned or outcome.candidate not in candidates or outcome.sample >= self.manifest.samples:
+                raise UsageError(
+                    f"{self._outcomes} line {number} is of another run: {self.folder / _MANIFEST} did not plan it.",
+                    "Restore the file.",
+                )
             before = counted.get(outcome.key)
             if before is None or before.grade is None or outcome.grade is not None:
                 counted.pop(outcome.key, None)
@@ -101,9 +141,15 @@ class Journal:
         return tuple(counted.values())
 
     def write_attempt(self, attempt: Attempt) -> None:
-        """Keep an attempt, before anything else is done with it."""
+        """Keep an attempt, before anything else is done with it.
+
+        Raises:
+            InfrastructureError: the disk refused.
+        """
         path = self._transcript(attempt.candidate, attempt.problem, attempt.sample)
-        write_atomic(path, attempt.model_dump_json(indent=1).encode("utf-8", "replace"))
+        with self._lock:
+            self._check_open()
+            write_atomic(path, json_text(attempt).encode("ascii"))
 
     def read_attempt(self, candidate: str, problem: str, sample: int) -> Attempt | None:
         """Return the attempt that was kept, or None.
@@ -114,7 +160,13 @@ class Journal:
         path = self._transcript(candidate, problem, sample)
         if not path.exists():
             return None
-        return read_json(path, Attempt)
+        try:
+            attempt = check_model(parse_json(read_text(path, MAX_TRANSCRIPT_BYTES), str(path)), Attempt, str(path))
+        except UsageError as error:
+            raise UsageError(error.cause, "Restore the file, or remove it to ask the model again.") from error
+        if (attempt.candidate, attempt.problem, attempt.sample) != (candidate, problem, sample):
+            raise UsageError(f"{path} holds another attempt.", "Restore the file, or remove it to ask again.")
+        return attempt
 
     def load(self) -> Run:
         """Return the run as it is now."""
@@ -122,13 +174,23 @@ class Journal:
 
     @property
     def _outcomes(self) -> Path:
-        return self.folder / "outcomes.jsonl"
+        return self.folder / _OUTCOMES
+
+    def _outcome(self, line: bytes, place: str) -> Outcome:
+        try:
+            return check_model(parse_json(line.decode("utf-8"), place), Outcome, place)
+        except (UsageError, UnicodeDecodeError) as error:
+            raise UsageError(f"{place} is not an outcome: {error}", "Restore the file.") from error
+
+    def _check_open(self) -> None:
+        if self._refusal is not None:
+            raise self._refusal
 
     def _transcript(self, candidate: str, problem: str, sample: int) -> Path:
         for part in (candidate, problem):
             if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", part):
                 raise UsageError(f"{part[:100]!r} is not a usable id.")
-        return self.folder / "transcripts" / candidate / f"{problem}.{sample}.json"
+        return self.folder / _TRANSCRIPTS / candidate / f"{problem}.{sample}.json"
 
     def _drop_torn_line(self) -> None:
         if not self._outcomes.exists():
@@ -141,7 +203,9 @@ class Journal:
                     file.truncate(whole)
                     os.fsync(file.fileno())
         except OSError as error:
-            raise InfrastructureError(f"cannot mend {self._outcomes}: {error.strerror or error}.") from error
+            raise InfrastructureError(
+                f"cannot mend {self._outcomes}: {error.strerror or error}.", "Check the disk and its permissions."
+            ) from error
 
 
 def load_run(folder: Path) -> Run:

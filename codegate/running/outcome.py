@@ -1,8 +1,9 @@
 """Outcome: attempt and grade, one line of a run's journal; and the run's own description."""
 
+import json
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from codegate.candidates import CandidateSpec, Usage
 from codegate.grading import Grade
@@ -62,6 +63,20 @@ class Outcome(BaseModel):
     grading_seconds: float = 0.0
     finished: str = Field(default="", description="UTC time, ISO 8601.")
 
+    @model_validator(mode="after")
+    def _grade_or_fault(self) -> "Outcome":
+        if (self.grade is None) == (self.fault is None):
+            message = "exactly one of `grade` and `fault` is set"
+            raise ValueError(message)
+        return self
+
+    def line(self) -> str:
+        """Return the outcome as one line of JSON.
+
+        Patches and test names can hold bytes that are not UTF-8, as lone surrogates: only escaped do they survive.
+        """
+        return json_text(self)
+
     @property
     def key(self) -> tuple[str, str, int]:
         """Return (candidate, problem, sample): at most one counted outcome each."""
@@ -88,6 +103,12 @@ class RunManifest(BaseModel):
     problems: dict[str, str]
     excluded: dict[str, str] = {}
     conditions: dict[str, str]
+    prompts: dict[str, str] = Field(default={}, description="Prompt version by candidate key, as of this run.")
+
+
+def json_text(model: BaseModel) -> str:
+    """Return ``model`` as JSON in ASCII, on one line."""
+    return json.dumps(model.model_dump(mode="json", by_alias=True), ensure_ascii=True, allow_nan=False)
 
 
 class Run(BaseModel):

@@ -48,6 +48,7 @@ def plan_run(suite: Suite, candidates: Sequence[CandidateSpec], samples: int, sa
     if not suite.active:
         raise UsageError(f"suite {suite.name} has no active problem.", "See `codegate validate`.")
     return RunManifest(
+        prompts={candidate.key(): prompt_version_of(candidate) for candidate in candidates},
         id=run_id,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         codegate=__version__,
@@ -72,23 +73,37 @@ def candidate_conditions(manifest: RunManifest, candidate: CandidateSpec) -> dic
         **manifest.conditions,
         "solver": candidate.solver,
         "iterations": str(candidate.max_iterations) if candidate.solver == "tool_loop" else "1",
-        "prompt": prompt_version_of(candidate),
+        "prompt": manifest.prompts.get(candidate.key(), "unknown"),
         "sampling": digest(candidate.sampling.model_dump(mode="json"))[:16],
     }
 
 
-def jobs(manifest: RunManifest, suite: Suite) -> tuple[Job, ...]:
-    """Return every job of a run, problem by problem so that candidates stay abreast.
+def check_resumable(manifest: RunManifest, suite: Suite) -> None:
+    """Refuse to mix outcomes that were made under different conditions in one run.
 
     Raises:
-        UsageError: the suite is not the one that the run was planned for.
+        UsageError: the suite, the grader or a prompt is not what it was when the run began.
     """
     if suite.digest != manifest.suite_digest:
         raise UsageError(
             f"run {manifest.id} was made with another version of suite {manifest.suite} "
-            f"({manifest.suite_digest[:12]}, now {suite.digest[:12]}).",
-            "Start a new run.",
+            f"({manifest.suite_digest[:12]}, {suite.folder} is {suite.digest[:12]}).",
+            "Restore that version, or start a new run.",
         )
+    now = plan_run(suite, manifest.candidates, manifest.samples, manifest.sandbox, manifest.id)
+    for what, before, after in (
+        ("grader", manifest.conditions, now.conditions),
+        ("prompts", manifest.prompts, now.prompts),
+    ):
+        if before != after:
+            raise UsageError(
+                f"run {manifest.id} was made by codegate {manifest.codegate} with other {what} than this version has.",
+                "Continue it with that version, or start a new run.",
+            )
+
+
+def jobs(manifest: RunManifest, suite: Suite) -> tuple[Job, ...]:
+    """Return every job of a run, problem by problem so that candidates stay abreast."""
     problems = {problem.id: problem for problem in suite.problems}
     return tuple(
         Job(candidate, problems[problem], sample)

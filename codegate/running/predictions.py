@@ -5,13 +5,14 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
-from codegate.errors import Interrupted, UsageError
+from codegate.errors import UsageError
 from codegate.grading import Grade, Prediction, Sandboxes, grade
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.outcome import AttemptSummary, Fault, Outcome
+from codegate.running.readiness import check_bases, prepare_environments
 from codegate.sandbox import Backend
 from codegate.suite import Problem, Suite, load_base
 
@@ -28,44 +29,47 @@ def grade_predictions(
     """Grade each prediction and give its outcome, in the order of ``predictions``.
 
     Raises:
-        UsageError: an instance is not in the suite.
+        UsageError: an instance is not in the suite, or its base commit is not in the repository.
         Interrupted: ``stop`` was set.
     """
     problems = {problem.id: problem for problem in suite.problems}
     unknown = sorted({p.instance_id for p in predictions} - problems.keys())
     if unknown:
         more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
-        raise UsageError(f"not in suite {suite.name}: {', '.join(unknown[:5])}{more}.")
-    boxes = Sandboxes(backend, suite.locks, ahead=sandboxes)
+        raise UsageError(f"not in suite {suite.name}: {', '.join(unknown[:5])}{more}.", "Check `instance_id`.")
+    asked = [problems[name] for name in dict.fromkeys(p.instance_id for p in predictions)]
+    check_bases(suite, asked, repository)
+    boxes = Sandboxes(backend, suite.locks, ahead=min(sandboxes, 2))
+    base = lru_cache(sandboxes)(lambda name: load_base(suite, problems[name], repository))
 
     def one(prediction: Prediction) -> Outcome:
-        problem = problems[prediction.instance_id]
+        problem, patch = problems[prediction.instance_id], prediction.model_patch or ""
         started = time.monotonic()
-        result, fault = _graded(problem, prediction.model_patch or "")
+        result, fault = graded(problem, patch)
         return Outcome(
             problem=problem.id,
             problem_digest=problem.digest,
             candidate=prediction.model_name_or_path,
             sample=0,
-            attempt=AttemptSummary(solver="external", prompt_version="external", patch=prediction.model_patch or ""),
+            attempt=AttemptSummary(solver="external", prompt_version="external", patch=patch),
             grade=result,
             fault=fault,
             grading_seconds=round(time.monotonic() - started, 3),
             finished=datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
-    def _graded(problem: Problem, patch: str) -> tuple[Grade | None, Fault | None]:
-        base = load_base(suite, problem, repository)
+    def graded(problem: Problem, patch: str) -> tuple[Grade | None, Fault | None]:
+        if problem.environment.id in broken:
+            return None, broken[problem.environment.id]
         try:
-            return with_retries(partial(grade, problem, base, patch, boxes), stop), None
+            return with_retries(partial(grade, problem, base(problem.id), patch, boxes), stop), None
         except Faulted as error:
             return None, error.fault
 
-    with ThreadPoolExecutor(sandboxes) as workers:
-        try:
-            yield from workers.map(one, predictions)
-        except Interrupted:
-            workers.shutdown(cancel_futures=True)
-            raise
-        finally:
-            boxes.close()
+    workers = ThreadPoolExecutor(sandboxes, "codegate-grade")
+    try:
+        broken = prepare_environments(boxes, asked, stop)
+        yield from workers.map(one, predictions)
+    finally:
+        workers.shutdown(cancel_futures=True)
+        boxes.close()

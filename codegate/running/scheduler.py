@@ -7,25 +7,29 @@ an attempt that is there already is graded without asking the model again.
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
 
-from codegate.candidates import CandidateSpec, Completion, check_answered, open_provider
-from codegate.errors import Interrupted, UsageError
+from codegate.candidates import Provider
+from codegate.errors import Interrupted
 from codegate.grading import Grade, Sandboxes, TestReport, TestSelection, grade, run_tests
+from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.journal import Journal
 from codegate.running.outcome import AttemptSummary, Fault, Outcome, Run
 from codegate.running.plan import Job, jobs
-from codegate.sandbox import Backend, SandboxError
+from codegate.running.readiness import prepare_environments
+from codegate.sandbox import Backend, FilesRefused
 from codegate.solving import Attempt, solve
 from codegate.suite import Problem, Suite, Tree, load_base
 
-_STOP_SECONDS: Final = 5.0
+_POLL_SECONDS: Final = 0.1
+_STOP_SECONDS: Final = 3.0
+_WARM: Final = 2
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class RunOptions:
 
     Attributes:
         models: model calls under way at once.
-        sandboxes: sandboxes running at once.
+        sandboxes: sandboxes at work at once; up to two more wait, started ahead of need.
         max_model_calls: the run stops, resumable, before it makes more calls than this.
         repository: where base commits are looked for, when not where the suite says.
         transcripts: folder that the paths of ``replay`` candidates are relative to.
@@ -57,31 +61,42 @@ class Progress:
     outcome: Outcome
 
 
-class CallLimitReached(UsageError):
-    """The run's own limit of model calls is used up; it can be resumed with a higher one."""
-
-
 def execute(
     journal: Journal,
     suite: Suite,
     backend: Backend,
+    providers: Mapping[str, Provider | None],
     options: RunOptions,
     progress: Callable[[Progress], None],
-    stop: threading.Event,
+    interrupt: threading.Event,
 ) -> Run:
     """Do what is left of the run in ``journal`` and return the run.
 
     Outcomes that were graded before are kept; faults are tried again.
 
+    Args:
+        journal: the run, open for writing.
+        suite: the suite that it was planned for.
+        backend: where code runs; on an interrupt its owner closes it.
+        providers: by candidate key; they are closed when the run ends early.
+        options: how to go about it.
+        progress: called after each outcome, by one thread at a time.
+        interrupt: set by the user's wish to stop.
+
     Raises:
-        Interrupted: ``stop`` was set; everything finished by then is in the journal.
-        CallLimitReached: ``options.max_model_calls`` was reached.
+        Interrupted: ``interrupt`` was set; everything finished by then is in the journal.
+        CallLimitReached: ``options.max_model_calls`` was reached; what needed no further call was done.
         InfrastructureError: the disk refused the journal.
+        UsageError: a base tree, a lock or a kept attempt is not usable.
     """
-    done = {outcome.key for outcome in journal.outcomes() if outcome.grade is not None}
+    graded = {outcome.key: outcome for outcome in journal.outcomes() if outcome.grade is not None}
     every = jobs(journal.manifest, suite)
-    left = [job for job in every if job.key not in done]
-    run = _Execution(journal, suite, backend, options, progress, stop, len(every), len(every) - len(left))
+    left = [job for job in every if job.key not in graded]
+    made = sum(outcome.attempt.iterations for outcome in graded.values() if outcome.attempt)
+    if options.max_model_calls is not None:
+        kept = (journal.read_attempt(*job.key) for job in left)
+        made += sum(attempt.iterations for attempt in kept if attempt is not None)
+    run = _Execution(journal, suite, backend, providers, options, progress, interrupt, len(every), len(graded), made)
     try:
         run.work(left)
     finally:
@@ -90,80 +105,101 @@ def execute(
 
 
 class _Execution:
-    """One execution of a run: its slots, its providers and its workers."""
+    """One execution of a run. Its threads are daemons: what hangs in one of them must not keep the process alive."""
 
     def __init__(
         self,
         journal: Journal,
         suite: Suite,
         backend: Backend,
+        providers: Mapping[str, Provider | None],
         options: RunOptions,
         progress: Callable[[Progress], None],
-        stop: threading.Event,
+        interrupt: threading.Event,
         total: int,
         done: int,
+        made: int,
     ) -> None:
         self._journal = journal
         self._suite = suite
-        self._options = options
+        self._providers = providers
         self._progress = progress
-        self._stop = stop
+        self._interrupt = interrupt
         self._total = total
         self._done = done
-        self._model_slots = threading.Semaphore(options.models)
+        self._stop = threading.Event()
+        self._width = options.models + options.sandboxes
+        self._calls = ModelCalls(options.models, options.max_model_calls, made, self._stop)
         self._sandbox_slots = threading.Semaphore(options.sandboxes)
-        self._sandboxes = Sandboxes(backend, suite.locks, ahead=min(options.sandboxes, 2))
-        self._providers = {spec.key(): open_provider(spec, options.transcripts) for spec in journal.manifest.candidates}
-        self._calls = 0
-        self._fatal: dict[str, Fault] = {}
+        self._sandboxes = Sandboxes(backend, suite.locks, ahead=min(options.sandboxes, _WARM))
         self._broken: dict[str, Fault] = {}
-        self._bases: dict[str, Tree] = {}
         self._failure: BaseException | None = None
-        self._lock = threading.RLock()
+        self._limit: CallLimitReached | None = None
+        self._lock = threading.Lock()
+        problems = {problem.id: problem for problem in suite.problems}
+        # Jobs come problem by problem: as many trees as there are workers are in use at once, and no others.
+        self._base = lru_cache(self._width)(lambda name: load_base(suite, problems[name], options.repository))
 
     def work(self, left: list[Job]) -> None:
         """Do every job in ``left``; raises what ended the run early."""
-        self._prepare_environments(left)
+        self._finish([partial(self._prepare, left)])
         pending: queue.SimpleQueue[Job] = queue.SimpleQueue()
         for job in left:
             pending.put(job)
-        count = min(len(left), self._options.models + self._options.sandboxes)
-        workers = [threading.Thread(target=self._worker, args=(pending,), daemon=True) for _ in range(count)]
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            # A plain join cannot be interrupted by the stop event; a worker in a model call may take a while.
-            while worker.is_alive() and not self._stop.is_set():
-                worker.join(0.1)
-        deadline = time.monotonic() + _STOP_SECONDS
-        for worker in workers:
-            worker.join(max(0.0, deadline - time.monotonic()))
+        self._finish([partial(self._work, pending)] * min(len(left), self._width))
+        if self._interrupt.is_set():  # whatever failed then, failed because sandboxes and calls were cut
+            raise Interrupted(f"interrupted after {self._so_far()}", self._continue()) from self._failure
         if self._failure is not None:
             raise self._failure
-        if self._stop.is_set():
-            raise Interrupted(
-                f"interrupted after {self._done} of {self._total} outcomes; they are kept in {self._journal.folder}.",
-                "Continue with `codegate run --resume`.",
+        if self._limit is not None:
+            raise CallLimitReached(
+                f"{self._limit.cause.rstrip('.')} after {self._so_far()}",
+                f"Raise max_model_calls and continue. {self._continue()}",
             )
 
     def close(self) -> None:
-        """Release the sandboxes and the providers."""
+        """Release the sandboxes that wait."""
         self._sandboxes.close()
-        for provider in self._providers.values():
-            if provider is not None:
-                provider.close()
 
-    def _prepare_environments(self, left: list[Job]) -> None:
-        """Build every environment before any model is asked: no money is spent on what cannot be graded."""
-        for environment in {job.problem.environment.id: job.problem.environment for job in left}.values():
-            if self._stop.is_set():
-                return
-            try:
-                self._sandboxes.prepare(environment)
-            except SandboxError as error:
-                self._broken[environment.id] = Fault(cause="environment", message=str(error)[:2000], retries=0)
+    def _so_far(self) -> str:
+        return f"{self._done} of {self._total} outcomes; they are kept in {self._journal.folder}."
 
-    def _worker(self, pending: "queue.SimpleQueue[Job]") -> None:
+    def _continue(self) -> str:
+        return f"Continue with `codegate run {self._suite.folder} --resume {self._journal.folder}`."
+
+    def _finish(self, tasks: Iterable[Callable[[], None]]) -> None:
+        """Run ``tasks``, each in a thread, to their end; when the run ends early, cut their model calls and leave."""
+        threads = [threading.Thread(target=self._guarded, args=(task,), daemon=True) for task in tasks]
+        for thread in threads:
+            thread.start()
+        # Polling, because waiting for an event in the main thread and setting it in a signal handler can deadlock.
+        alive = threads
+        while alive and not (self._interrupt.is_set() or self._stop.is_set()):
+            alive[0].join(_POLL_SECONDS)
+            alive = [thread for thread in alive if thread.is_alive()]
+        if self._interrupt.is_set() or self._stop.is_set():
+            self._stop.set()
+            for provider in self._providers.values():
+                if provider is not None:
+                    provider.close()
+        deadline = time.monotonic() + _STOP_SECONDS
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _guarded(self, task: Callable[[], None]) -> None:
+        try:
+            task()
+        except Interrupted:
+            return
+        except BaseException as error:  # it is raised again where the run was started
+            with self._lock:
+                self._failure = self._failure or error
+            self._stop.set()
+
+    def _prepare(self, left: list[Job]) -> None:
+        self._broken = prepare_environments(self._sandboxes, (job.problem for job in left), self._stop)
+
+    def _work(self, pending: "queue.SimpleQueue[Job]") -> None:
         while not self._stop.is_set():
             try:
                 job = pending.get_nowait()
@@ -171,13 +207,8 @@ class _Execution:
                 return
             try:
                 self._record(job, self._outcome(job))
-            except Interrupted:
-                return
-            except BaseException as error:  # it is raised again where the run was started
-                with self._lock:
-                    self._failure = self._failure or error
-                self._stop.set()
-                return
+            except CallLimitReached as error:
+                self._limit = error  # jobs whose attempt was kept, or that ask nobody, can still be done
 
     def _record(self, job: Job, outcome: Outcome) -> None:
         with self._lock:
@@ -187,7 +218,7 @@ class _Execution:
 
     def _outcome(self, job: Job) -> Outcome:
         started = time.monotonic()
-        key, problem = job.candidate.key(), job.problem
+        problem = job.problem
         attempt: Attempt | None = None
         result: Grade | None = None
         fault = self._broken.get(problem.environment.id)
@@ -199,12 +230,10 @@ class _Execution:
                 result = _explain_no_patch(result, attempt)
             except Faulted as error:
                 fault = error.fault
-                if error.fatal:
-                    self._fatal[key] = fault
         return Outcome(
             problem=problem.id,
             problem_digest=problem.digest,
-            candidate=key,
+            candidate=job.candidate.key(),
             sample=job.sample,
             attempt=_summary(attempt) if attempt else None,
             grade=result,
@@ -215,66 +244,40 @@ class _Execution:
 
     def _attempt(self, job: Job) -> Attempt:
         key = job.candidate.key()
-        kept = self._journal.read_attempt(key, job.problem.id, job.sample)
+        kept = self._journal.read_attempt(*job.key)
         if kept is not None:
             return kept
-        if key in self._fatal:
-            raise Faulted(self._fatal[key], fatal=True)
         attempt = solve(
             job.problem,
-            self._base(job.problem),
+            self._base(job.problem.id),
             job.candidate,
             self._providers[key],
             job.sample,
             partial(self._public_tests, job.problem),
-            partial(self._call, job.candidate),
+            partial(self._calls.make, job.candidate),
         )
         self._journal.write_attempt(attempt)
         return attempt
 
-    def _call(self, candidate: CandidateSpec, action: Callable[[], Completion]) -> Completion:
-        """Make one model call: within the limits, retried as the fault table says, answered by the pinned model."""
-
-        def counted() -> Completion:
-            with self._lock:
-                limit = self._options.max_model_calls
-                if limit is not None and self._calls >= limit:
-                    raise CallLimitReached(
-                        f"the limit of {limit} model calls is reached after {self._done} of {self._total} outcomes.",
-                        "Raise max_model_calls and continue with `codegate run --resume`.",
-                    )
-                self._calls += 1
-            completion = action()
-            check_answered(candidate, completion)
-            return completion
-
-        with self._model_slots:
-            return with_retries(counted, self._stop)
-
     def _grade(self, problem: Problem, patch: str) -> Grade:
         with self._sandbox_slots:
-            return grade(problem, self._base(problem), patch, self._sandboxes)
+            return grade(problem, self._base(problem.id), patch, self._sandboxes)
 
     def _public_tests(self, problem: Problem, tree: Tree) -> str:
-        def run() -> TestReport:
-            files = tuple(path for path in problem.manifest.public_tests if path in tree)
-            limits = problem.manifest.limits
-            selection = TestSelection(files, problem.manifest.python_path, timeout_seconds=limits.seconds)
-            with self._sandbox_slots, self._sandboxes.open(problem.environment, limits) as sandbox:
-                return run_tests(sandbox, tree, selection)
-
-        if not any(path in tree for path in problem.manifest.public_tests):
+        files = tuple(path for path in problem.manifest.public_tests if path in tree)
+        if not files:
             return "There are no public tests for this problem."
-        return describe_public_run(with_retries(run, self._stop))
+        limits = problem.manifest.limits
+        selection = TestSelection(files, problem.manifest.python_path, timeout_seconds=limits.seconds)
 
-    def _base(self, problem: Problem) -> Tree:
-        with self._lock:
-            base = self._bases.get(problem.id)
-        if base is None:
-            base = load_base(self._suite, problem, self._options.repository)
-            with self._lock:
-                self._bases = {**dict(list(self._bases.items())[-7:]), problem.id: base}
-        return base
+        def run() -> str:
+            with self._sandbox_slots, self._sandboxes.open(problem.environment, limits) as sandbox:
+                try:
+                    return describe_public_run(run_tests(sandbox, tree, selection))
+                except FilesRefused as error:  # the model's own doing: it is told, and it is no fault of ours
+                    return f"The tests could not be run: {error}"
+
+        return with_retries(run, self._stop)
 
 
 def describe_public_run(report: TestReport) -> str:

@@ -1,19 +1,20 @@
 """A whole run from its request: suite, backend, journal, execution; and the gate after it."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from codegate.candidates import CandidateSpec
-from codegate.errors import ExitCode
+from codegate.candidates import CandidateSpec, Provider, open_provider
+from codegate.errors import ExitCode, Interrupted, UsageError
 from codegate.gating import GatePolicy, Verdict, VerdictKind, compare, load_pinned
 from codegate.running.interrupts import interruptible
 from codegate.running.journal import Journal
-from codegate.running.outcome import Run
-from codegate.running.plan import new_run_id, plan_run
+from codegate.running.outcome import Run, RunManifest
+from codegate.running.plan import check_resumable, new_run_id, plan_run
+from codegate.running.readiness import check_bases
 from codegate.running.samples import candidate_samples
 from codegate.running.scheduler import Progress, RunOptions, execute
 from codegate.sandbox import Backend, Choice, select_backend
@@ -31,7 +32,7 @@ class RunRequest:
         suite: folder of the suite.
         candidates: who answers; ignored when an earlier run is resumed.
         samples: per problem and candidate; likewise.
-        sandbox: where untrusted code runs.
+        sandbox: where untrusted code runs; a resumed run stays where it began.
         out: folder of a new run; None makes ``runs/<id>``.
         resume: folder of a run to continue.
     """
@@ -46,19 +47,49 @@ class RunRequest:
 
 
 @contextmanager
-def opened_backend(sandbox: Choice, run_id: str, stop: threading.Event) -> Iterator[Backend]:
-    """Give a backend; on Ctrl-C, SIGTERM or the end every sandbox of it is removed.
+def opened_backend(sandbox: Choice, run_id: str, stop: threading.Event | None = None) -> Iterator[Backend]:
+    """Give a backend; at the end every sandbox of it is removed.
+
+    With ``stop``, Ctrl-C and SIGTERM set it and remove the sandboxes at once, and the block ends with
+    ``Interrupted`` whatever error that gives it. Without, they reach the block as ``KeyboardInterrupt``.
 
     Raises:
         SandboxUnavailable: nothing can run untrusted code here.
+        Interrupted: stopped by the user.
     """
     backend = select_backend(sandbox, run_id)
     try:
         backend.sweep()
-        with interruptible(stop, backend.close):
+        if stop is None:
             yield backend
+            return
+        try:
+            with interruptible(stop, backend.close):
+                yield backend
+        except Exception as error:
+            if stop.is_set() and not isinstance(error, Interrupted):
+                raise Interrupted("interrupted.") from error
+            raise
     finally:
         backend.close()
+
+
+@contextmanager
+def opened_providers(candidates: Sequence[CandidateSpec], folder: Path) -> Iterator[Mapping[str, Provider | None]]:
+    """Give each candidate's provider by the candidate's key, and close them at the end.
+
+    Raises:
+        UsageError: a key is not set, an address is not allowed, or a transcript file is not usable.
+    """
+    providers: dict[str, Provider | None] = {}
+    try:
+        for candidate in candidates:
+            providers[candidate.key()] = open_provider(candidate, folder)
+        yield providers
+    finally:
+        for provider in providers.values():
+            if provider is not None:
+                provider.close()
 
 
 def run_suite(
@@ -66,22 +97,41 @@ def run_suite(
 ) -> tuple[Run, Journal]:
     """Carry out a run, new or resumed, and return it with its journal.
 
+    A new run's folder is made when nothing is left that a user would have to mend first.
+
     Raises:
         CodegateError: as ``execute`` and what it needs; outcomes that are in the journal stay there.
     """
     suite = load_suite(request.suite)
-    run_id = new_run_id()
+    journal, sandbox, run_id, candidates = None, request.sandbox, new_run_id(), request.candidates
+    if request.resume is not None:
+        journal = Journal.open(request.resume)
+        check_resumable(journal.manifest, suite)
+        sandbox = _same_sandbox(request.sandbox, journal.manifest)
+        run_id, candidates = journal.manifest.id, journal.manifest.candidates
+    check_bases(suite, suite.active, request.options.repository)
     stop = threading.Event()
-    with opened_backend(request.sandbox, run_id, stop) as backend:
-        if request.resume is not None:
-            journal = Journal.open(request.resume)
-        else:
-            manifest = plan_run(suite, request.candidates, request.samples, backend.name, run_id)
+    with (
+        opened_providers(candidates, request.options.transcripts) as providers,
+        opened_backend(sandbox, run_id, stop) as backend,
+    ):
+        if journal is None:
+            manifest = plan_run(suite, candidates, request.samples, backend.name, run_id)
             journal = Journal.create(request.out or Path("runs") / run_id, manifest)
-        announce(f"run {journal.manifest.id} in {journal.folder}, sandbox {backend.name}")
+        announce(f"run {run_id} in {journal.folder}, sandbox {backend.name}")
         with journal.writing():
-            run = execute(journal, suite, backend, request.options, progress, stop)
-    return run, journal
+            return execute(journal, suite, backend, providers, request.options, progress, stop), journal
+
+
+def _same_sandbox(asked: Choice, manifest: RunManifest) -> Choice:
+    """Return the kind of sandbox that the run began with: its outcomes are compared as made under one."""
+    for began in ("docker", "bwrap"):
+        if began == manifest.sandbox and asked in {"auto", began}:
+            return began
+    raise UsageError(
+        f"run {manifest.id} began with {manifest.sandbox} sandboxes and cannot go on with {asked}.",
+        f"Leave out --sandbox, or start a new run (codegate.yml: `sandbox: {manifest.sandbox}`).",
+    )
 
 
 def gate_run(run: Run, lock: Path, policy: GatePolicy) -> tuple[Verdict, ...]:

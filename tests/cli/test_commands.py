@@ -1,0 +1,376 @@
+"""Every command as a process: exit codes, the JSON documents, and what a user gets for a mistake."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from codegate.suite import Suite, git
+from tests.running.world import NAMES, ModelServer, Said, codegate, lines, results, start
+
+COMMANDS = ("demo", "init", "doctor", "mine", "validate", "run", "grade", "gate", "baseline", "report", "action")
+HEAVY = {"openai", "anthropic", "docker", "scipy", "pydantic", "rich", "yaml", "jinja2", "requests", "uv"}
+
+
+@pytest.fixture(scope="session")
+def finished(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of ``reference`` and ``empty``; nobody writes to it."""
+    home = tmp_path_factory.mktemp("finished")
+    command = ("run", suite.folder, "--candidate", "reference", "--candidate", "empty", "--sandbox", "bwrap")
+    assert codegate(*command, "--out", home / "run", cwd=home).code == 0
+    return home / "run"
+
+
+@pytest.fixture
+def home(finished: Path, tmp_path: Path) -> Path:
+    """A folder with that run in it, and its reference pinned."""
+    shutil.copytree(finished, tmp_path / "run")
+    assert codegate("baseline", "pin", "run", "--candidate", "reference", cwd=tmp_path).code == 0
+    return tmp_path
+
+
+def refused(code: int, words: str, *arguments: object, cwd: Path, environment: Mapping[str, str] | None = None) -> None:
+    """The command says one line, that holds ``words``, and exits with ``code``; with --json it says so there too."""
+    done = codegate(*arguments, cwd=cwd, environment=environment)
+    assert done.code == code, done.stderr
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("codegate: ")]
+    assert words in line, line
+    if "--json" in arguments:
+        assert done.document["schema"] == "codegate.error/1"
+        assert done.document["error"]["exit_code"] == code
+    else:
+        assert words not in done.stdout
+
+
+def test_help_of_every_command(tmp_path: Path) -> None:
+    overview = codegate("--help", cwd=tmp_path)
+    assert overview.code == 0
+    assert all(name in overview.stdout for name in COMMANDS)
+    for name in (*((each,) for each in COMMANDS), ("baseline", "pin"), ("baseline", "show")):
+        done = codegate(*name, "-h", cwd=tmp_path)
+        assert (done.code, done.stderr) == (0, ""), name
+        assert f"Usage: codegate {' '.join(name)}" in done.stdout
+    assert "codegate" in codegate("--version", cwd=tmp_path).stdout
+
+
+def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
+    script = (
+        "import sys, codegate.cli.main as cli\n"
+        "try:\n    cli.run(['--help'])\nfinally:\n    print('\\n' + ' '.join(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert HEAVY.isdisjoint(done.stderr.split())
+    rooms = {name for name in done.stderr.split() if name.startswith("codegate.")}
+    assert rooms == {"codegate.cli", "codegate.cli.main", "codegate.cli.output", "codegate.errors"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("frobnicate",), "No such command 'frobnicate'"),
+        (("run", "--frobnicate"), "No such option"),
+        (("run", "x", "--samples", "0"), "--samples"),
+        (("run", "x", "--candidate", "reference", "--sandbox", "chroot"), "--sandbox"),
+        (("run", "--candidate", "reference"), "no suite was given. Name its folder"),
+        (("run",), "codegate.yml does not exist. Write one"),
+        (("run", "x", "--candidate", "reference"), "x is not a suite: it has no suite.yml. Make one with"),
+        (("run", "x", "--candidate", "openai:gpt-4o"), "floating alias"),
+        (("run", "x", "--candidate", "gpt-4o"), "unknown provider"),
+        (("run", "x", "--resume", "nowhere"), "nowhere holds no run"),
+        (("run", "x", "--resume", "y", "--samples", "2"), "--resume continues a run as it was planned"),
+        (("run", "x", "--candidate", "reference", "--baseline", "no.lock"), "no.lock"),
+        (("gate", "nowhere"), "nowhere holds no run"),
+        (("report", "nowhere", "--out", "o"), "nowhere holds no run"),
+        (("baseline", "pin", "nowhere"), "nowhere holds no run"),
+        (("baseline", "show"), "codegate.lock"),
+        (("grade", "x", "--predictions", "p"), "x is not a suite"),
+        (("validate", "x"), "x is not a suite"),
+        (("mine", "x", "--out", "o"), "x"),
+    ],
+)
+def test_a_mistake_gets_one_line_and_exit_2(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
+    refused(2, words, *arguments, cwd=tmp_path)
+    if arguments != ("frobnicate",) and "--frobnicate" not in arguments:
+        refused(2, words, *arguments, "--json", cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "words"),
+    [
+        ("suite.yml", lambda text: text + "colour: red\n", "suite.yml: colour: Extra inputs"),
+        ("suite.yml", lambda text: text[: len(text) // 2] + "\n  - [", "suite.yml"),
+        ("suite.yml", lambda text: text.replace("calc-half", "../calc-half"), "suite.yml: problems.1"),
+        ("problems/calc-half/problem.yml", lambda text: "limit: &a [*a]", "problem.yml"),
+        ("problems/calc-half/statement.md", lambda text: text + "!", "statement.md is not what problem.yml says"),
+        ("problems/calc-half/tests.json", lambda text: "{", "tests.json is not usable JSON"),
+        ("environments/py311/requirements.lock", lambda text: text + "#", "requirements.lock is not what"),
+    ],
+)
+def test_a_broken_suite_is_named(
+    own_suite: Suite, tmp_path: Path, file: str, change: Callable[[str], str], words: str
+) -> None:
+    path = own_suite.folder / file
+    path.write_text(change(path.read_text()))
+    refused(2, words, "run", own_suite.folder, "--candidate", "reference", cwd=tmp_path)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_history_that_cannot_be_mined_is_explained(suite: Suite, tmp_path: Path) -> None:
+    repository = suite.folder.parent / "repository"
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    git(empty, "init", "--quiet", ".")
+    again = tmp_path / "again"
+    shutil.copytree(repository, again)
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    git(again, *identity, "commit", "--quiet", "--allow-empty", "-m", "second")
+    subprocess.run(["git", "clone", "--quiet", "--depth", "1", f"file://{again}", tmp_path / "shallow"], check=True)
+    mine = ("mine", "--sandbox", "bwrap", "--out", "o")
+    refused(2, "empty", *mine, empty, cwd=tmp_path)
+    refused(2, "fetch", *mine, tmp_path / "shallow", cwd=tmp_path)
+    refused(2, "git", *mine, tmp_path / "nowhere", cwd=tmp_path)
+    bin_ = tmp_path / "bin"
+    bin_.mkdir()
+    bwrap = shutil.which("bwrap")
+    assert bwrap is not None
+    (bin_ / "bwrap").symlink_to(bwrap)
+    refused(2, "git is not installed", *mine, again, cwd=tmp_path, environment={"PATH": str(bin_)})
+
+
+def test_no_sandbox_at_all_is_exit_4_and_says_how_to_get_one(suite: Suite, tmp_path: Path) -> None:
+    environment = {"PATH": str(tmp_path), "DOCKER_HOST": f"unix://{tmp_path}/no.sock"}
+    git_program = shutil.which("git")
+    assert git_program is not None
+    (tmp_path / "git").symlink_to(git_program)
+    run = ("run", suite.folder, "--candidate", "reference")
+    refused(4, "no sandbox can run here", *run, cwd=tmp_path, environment=environment)
+    refused(4, "bubblewrap is not installed", *run, "--sandbox", "bwrap", cwd=tmp_path, environment=environment)
+    refused(4, "no Docker daemon answers", *run, "--sandbox", "docker", "--json", cwd=tmp_path, environment=environment)
+    doctor = codegate("doctor", "--json", cwd=tmp_path, environment=environment)
+    assert doctor.code == 4
+    assert doctor.document["checks"]["docker"]["ok"] is False
+
+
+@pytest.mark.bwrap
+def test_run_prints_one_document_and_people_read_stderr(suite: Suite, tmp_path: Path) -> None:
+    done = codegate(
+        "run", suite.folder, "--candidate", "reference", "--sandbox", "bwrap", "--out", "r", "--json", cwd=tmp_path
+    )
+    assert done.code == 0
+    assert done.document == json.loads((tmp_path / "r/reports/report.json").read_text())
+    assert "[3/3]" in done.stderr
+    assert "not gated: there is no codegate.lock" in done.stderr
+
+
+@pytest.mark.bwrap
+def test_gate_baseline_and_report(home: Path, tmp_path: Path) -> None:
+    gate = codegate("gate", "run", "--json", cwd=home)
+    assert gate.code == 3
+    kinds = [verdict["kind"] for verdict in gate.document["verdicts"]]
+    assert kinds == ["inconclusive", "inconclusive"], "three problems are too few to be sure of anything"
+    shown = codegate("baseline", "show", "--json", cwd=home)
+    assert (shown.code, shown.document["schema"]) == (0, "codegate.baseline/1")
+    report = codegate("report", "run", "--baseline", "codegate.lock", "--out", "reports", "--json", cwd=home)
+    assert report.code == 0
+    assert all((home / path).exists() for path in report.document["reports"].values())
+    assert codegate("report", "run", "run", "--out", "two", cwd=home).code == 0
+    pin = ("baseline", "pin", "run", "--candidate", "empty")
+    refused(2, "codegate.lock pins a baseline already. Give --replace", *pin, cwd=home)
+    replaced = codegate(*pin, "--replace", "--json", cwd=home)
+    assert (replaced.code, replaced.document["baseline"]) == (0, "baseline.json")
+    refused(2, "the run has 2 candidates", "baseline", "pin", "run", "--replace", cwd=home)
+
+
+@pytest.mark.bwrap
+def test_the_configurations_policy_and_baseline_hold_everywhere(home: Path) -> None:
+    (home / "gate").mkdir()
+    for name in ("baseline.json", "codegate.lock"):
+        (home / name).rename(home / "gate" / name)
+    (home / "codegate.yml").write_text(
+        "candidates: [reference]\nbaseline: gate/codegate.lock\ngate: {margin: 0.2, alpha: 0.2, min_problems: 2}\n"
+    )
+    done = codegate("gate", "run", "--json", cwd=home)
+    gated = done.document
+    assert {verdict["margin"] for verdict in gated["verdicts"]} == {0.2}
+    assert (done.code, gated["verdicts"][1]["kind"]) == (1, "regressed")
+    codegate("report", "run", "--baseline", "gate/codegate.lock", "--out", "reports", cwd=home)
+    assert json.loads((home / "reports/report.json").read_text())["verdicts"] == gated["verdicts"]
+
+
+@pytest.mark.bwrap
+def test_a_lock_next_to_the_configuration_gates_at_once(home: Path, own_suite: Suite, suite: Suite) -> None:
+    config = home / "codegate.yml"
+    config.write_text(
+        f"suite: {os.path.relpath(suite.folder, home)}\ncandidates: [empty]\nsandbox: bwrap\ngate: {{alpha: 0.2}}\n"
+    )
+    elsewhere = home / "elsewhere"
+    elsewhere.mkdir()
+    done = codegate("run", "--config", config, "--out", "new", "--json", cwd=elsewhere)
+    assert done.code == 1
+    assert [verdict["kind"] for verdict in done.document["verdicts"]] == ["regressed"]
+    fix = own_suite.folder / "problems/calc-half/fix/calc/half.py"
+    fix.write_text(fix.read_text() + "\n")
+    other = codegate("run", own_suite.folder, "--config", config, "--json", "--out", "other", cwd=elsewhere)
+    assert other.code == 3
+    [verdict] = other.document["verdicts"]
+    assert verdict["kind"] == "incomparable"
+    assert "suite" in {mismatch["field"] for mismatch in verdict["mismatches"]}
+    (home / "baseline.json").write_text("{}")
+    refused(2, "baseline.json", "run", "--config", config, "--out", "third", cwd=elsewhere)
+    assert not (elsewhere / "third").exists(), "known before money is spent"
+
+
+@pytest.mark.bwrap
+def test_grade_prints_one_outcome_per_line(suite: Suite, tmp_path: Path) -> None:
+    patch = "diff --git a/calc/half.py b/calc/half.py\n--- a/calc/half.py\n+++ b/calc/half.py\n@@ -1,2 +1,2 @@\n"
+    good = f"{patch} def half(n):\n-    return n // 3\n+    return n // 2\n"
+    predictions = {
+        "good": good,
+        "none": None,
+        "stale": good.replace("// 3", "// 4"),
+        "outside": good.replace("calc/half.py", "../calc/half.py"),
+        "tests": "--- /dev/null\n+++ b/tests/test_half.py\n@@ -0,0 +1 @@\n+def test_half(): pass\n",
+        "odd \u2028": good.replace("n // 2", "'\udce9'"),
+    }
+    file = tmp_path / "predictions.jsonl"
+    rows = [
+        {"instance_id": "calc-half", "model_name_or_path": name, "model_patch": text}
+        for name, text in predictions.items()
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = codegate("grade", suite.folder, "--predictions", file, "--sandbox", "bwrap", "--json", cwd=tmp_path)
+    assert done.code == 0, done.stderr
+    outcomes = [json.loads(line) for line in done.stdout.splitlines()]
+    assert outcomes[-1]["attempt"]["patch"] == predictions["odd \u2028"]
+    assert [outcome["candidate"] for outcome in outcomes] == list(predictions)
+    failures = [outcome["grade"]["failure"] for outcome in outcomes]
+    assert failures[:3] == [None, "no_patch", "patch_does_not_apply"]
+    assert all(failures[1:])
+    assert [outcome["grade"]["resolved"] for outcome in outcomes] == [True] + [False] * 5
+    rows[0]["instance_id"] = "calc-nothing"
+    file.write_text(json.dumps(rows[0]))
+    refused(2, "not in suite calc: calc-nothing", "grade", suite.folder, "--predictions", file, "--json", cwd=tmp_path)
+
+
+@pytest.mark.bwrap
+def test_validate_proves_the_suite(own_suite: Suite, tmp_path: Path) -> None:
+    validate = ("validate", own_suite.folder, "--rounds", "1", "--sandbox", "bwrap", "--json")
+    done = codegate(*validate, cwd=tmp_path)
+    assert (done.code, done.document["proven"]) == (0, [f"calc-{name}" for name in NAMES])
+    fix = own_suite.folder / "problems/calc-half/fix/calc/half.py"
+    fix.write_text("def half(n):\n    return None\n")
+    done = codegate(*validate, cwd=tmp_path)
+    assert (done.code, done.document["quarantined"]) == (3, ["calc-half"])
+
+
+@pytest.mark.bwrap
+def test_a_full_disk_keeps_what_was_journalled(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    out = tmp_path / "r"
+    run = ("run", suite.folder, "--sandbox", "bwrap")
+    first = codegate(*run, "--candidate", server.candidate, "--out", tmp_path / "x", cwd=tmp_path)
+    assert first.code == 0
+    largest = max(path.stat().st_size for path in (tmp_path / "x" / "transcripts").rglob("*.json"))
+    journal = (tmp_path / "x" / "outcomes.jsonl").stat().st_size
+    samples = 2 + 3 * largest // journal
+    server.reset()
+
+    new = (*run, "--candidate", server.candidate, "--samples", samples, "--out", out)
+    done = codegate(*new, cwd=tmp_path, file_bytes=largest + 500)
+    assert done.code == 4, done.stderr
+    assert f"cannot write {out / 'outcomes.jsonl'}: File too large. Free some space" in done.stderr
+    assert "continue with --resume" in done.stderr
+    whole = (out / "outcomes.jsonl").read_bytes()
+    kept = [json.loads(line) for line in whole[: whole.rfind(b"\n")].splitlines()]
+    assert kept
+    attempts = len(list((out / "transcripts").rglob("*.json")))
+    server.reset()
+    assert codegate(*run, "--resume", out, cwd=tmp_path).code == 0
+    assert lines(out)[: len(kept)] == kept
+    assert len(results(out)) == 3 * samples
+    assert len(server.asked) == 3 * samples - attempts
+
+
+@pytest.mark.bwrap
+@pytest.mark.parametrize(
+    ("said", "cause"),
+    [(Said(status=401), "provider.authentication"), (Said(raw=b""), "provider.malformed")],
+    ids=["401", "nothing"],
+)
+def test_a_provider_that_fails_is_exit_4(
+    suite: Suite, server: ModelServer, tmp_path: Path, said: Said, cause: str
+) -> None:
+    server.script = lambda name, turn, request: said
+    run = ("run", suite.folder, "--sandbox", "bwrap", "--candidate", server.candidate, "--out", "r", "--models", "1")
+    done = codegate(*run, "--json", cwd=tmp_path)
+    assert done.code == 4
+    assert {line["fault"]["cause"] for line in lines(tmp_path / "r")} == {cause}
+    assert f"infrastructure: {cause}" in done.stderr
+    assert done.document["candidates"]
+    assert len(server.asked) == (1 if cause == "provider.authentication" else 9)
+
+
+@pytest.mark.bwrap
+def test_the_call_limit_is_exit_2_and_says_how_to_go_on(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    run = ("run", suite.folder, "--sandbox", "bwrap", "--candidate", server.candidate, "--out", "r", "--models", "1")
+    refused(2, "the limit of 1 model calls is reached after 1 of 3", *run, "--max-model-calls", "1", cwd=tmp_path)
+    assert codegate("run", suite.folder, "--resume", "r", cwd=tmp_path).code == 0
+    assert len(server.asked) == 3
+
+
+def test_init_writes_a_configuration_that_is_read(tmp_path: Path) -> None:
+    assert codegate("init", "--json", cwd=tmp_path).document["config"] == "codegate.yml"
+    refused(2, "codegate.yml exists", "init", cwd=tmp_path)
+    refused(2, "suites/mine is not a suite", "run", cwd=tmp_path)
+
+
+def test_a_folder_that_is_no_earlier_demo_is_left_alone(tmp_path: Path) -> None:
+    precious = tmp_path / "mine" / "precious"
+    precious.parent.mkdir()
+    precious.write_text("x")
+    refused(2, "mine exists and is no earlier demo", "demo", "--out", "mine", cwd=tmp_path)
+    assert precious.read_text() == "x"
+
+
+def test_of_an_earlier_demo_only_what_it_made_is_removed(tmp_path: Path) -> None:
+    from codegate.cli.demo import _clear
+
+    out, elsewhere = tmp_path / "demo", tmp_path / "elsewhere"
+    _clear(out)
+    (out / "suite" / "problems").mkdir(parents=True)
+    elsewhere.mkdir()
+    (elsewhere / "precious").write_text("x")
+    (out / "runs").symlink_to(elsewhere)
+    (out / "notes").write_text("mine")
+    _clear(out)
+    assert sorted(path.name for path in out.iterdir()) == [".codegate-demo", "notes"]
+    assert (elsewhere / "precious").exists()
+
+
+def test_a_bug_is_not_a_regression(tmp_path: Path) -> None:
+    script = "import codegate.cli.main as cli, codegate.cli.init as i; del i.write_atomic; cli.run(['init', '--json'])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 4
+    assert "NameError" in done.stderr
+    assert done.stderr.splitlines()[-1] == "codegate: this is a bug in codegate. Please report it with the lines above."
+    assert json.loads(done.stdout)["error"]["exit_code"] == 4
+
+
+def test_a_reader_that_goes_away_is_not_a_regression(finished: Path, tmp_path: Path) -> None:
+    shutil.copytree(finished, tmp_path / "run")
+    with start("report", "run", "--out", "r", "--json", cwd=tmp_path) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        process.stdout = None
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 4, said
+    assert "Traceback" not in said
+
+
+def test_a_folder_that_cannot_be_written_is_infrastructure(finished: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    refused(4, "cannot write", "report", finished, "--out", tmp_path / "file" / "below", cwd=tmp_path)

@@ -1,0 +1,143 @@
+"""Ctrl-C and SIGTERM: how a command ends, what is left on the machine, and what can be continued."""
+
+import contextlib
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codegate.sandbox.docker import DockerBackend
+from codegate.suite import Suite
+from tests.running.world import ModelServer, Said, answer, codegate, lines, results, start, wait_until
+
+SECONDS = 5.0
+
+
+def children(pid: int) -> set[int]:
+    """Return every descendant of a process."""
+    found: set[int] = set()
+    todo = [pid]
+    while todo:
+        for path in Path(f"/proc/{todo.pop()}/task").glob("*/children"):
+            with contextlib.suppress(OSError):
+                new = {int(each) for each in path.read_text().split()} - found
+                found |= new
+                todo += new
+    return found
+
+
+def alive(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
+    return False
+
+
+def hang_on_square(name: str, turn: int, request: dict[str, Any]) -> Said:
+    return Said(hang=True) if name == "square" else Said(answer(name))
+
+
+def interrupted(process: "subprocess.Popen[str]", number: signal.Signals) -> tuple[float, str]:
+    """Send a signal; return the seconds until the process was gone, and what it said."""
+    started = time.monotonic()
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    return time.monotonic() - started, said
+
+
+@pytest.mark.bwrap
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_ends_in_order_leaves_nothing_and_can_be_continued(
+    suite: Suite, server: ModelServer, tmp_path: Path, number: signal.Signals
+) -> None:
+    server.script = hang_on_square
+    out = tmp_path / "r"
+    run = ("run", suite.folder, "--sandbox", "bwrap")
+    with start(*run, "--candidate", server.candidate, "--out", out, cwd=tmp_path) as process:
+        wait_until(lambda: len(lines(out)) == 2 and "square" in server.asked)
+        sandboxes = {pid for pid in children(process.pid) if alive(pid)}
+        assert sandboxes, "some wait, started ahead of need"
+        seconds, said = interrupted(process, number)
+    assert (process.returncode, "Traceback" in said) == (130, False), said
+    assert seconds <= SECONDS
+    assert f"interrupted after 2 of 3 outcomes; they are kept in {out}." in said
+    assert f"codegate run {suite.folder} --resume {out}" in said
+    wait_until(lambda: not any(alive(pid) for pid in sandboxes), 5)
+    server.reset()
+    assert codegate(*run, "--resume", out, cwd=tmp_path).code == 0
+    assert server.asked == ["square"]
+    assert set(results(out).values()) == {True}
+
+
+@pytest.mark.docker
+def test_a_run_on_docker_leaves_no_container(
+    suite: Suite, server: ModelServer, tmp_path: Path, docker_backend: DockerBackend
+) -> None:
+    from docker import APIClient
+    from docker.utils import kwargs_from_env
+
+    server.script = hang_on_square
+    out = tmp_path / "r"
+    client = APIClient(**kwargs_from_env())
+
+    def containers() -> list[Any]:
+        run = out.joinpath("run.json").read_text().split('"id": "')[1].split('"')[0]
+        return list(client.containers(all=True, filters={"label": f"codegate.run={run}"}))
+
+    command = ("run", suite.folder, "--sandbox", "docker", "--candidate", server.candidate, "--out", out)
+    with start(*command, cwd=tmp_path) as process:
+        wait_until(lambda: len(lines(out)) == 2 and "square" in server.asked, 120)
+        wait_until(lambda: bool(containers()))
+        seconds, said = interrupted(process, signal.SIGTERM)
+    assert process.returncode == 130, said
+    assert seconds <= SECONDS
+    wait_until(lambda: not containers(), 10)
+    client.close()
+
+
+def test_a_second_signal_ends_the_process_at_once(tmp_path: Path) -> None:
+    script = textwrap.dedent("""
+        import threading, time
+        from codegate.running.interrupts import interruptible
+        stop = threading.Event()
+        def slowly():
+            print("stopping", flush=True)
+            time.sleep(60)
+        with interruptible(stop, slowly):
+            print("ready", flush=True)
+            while True:
+                time.sleep(0.1)
+    """)
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == "stopping\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(5) == -signal.SIGINT
+
+
+@pytest.mark.bwrap
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_mining_that_is_stopped_writes_no_suite(suite: Suite, tmp_path: Path, number: signal.Signals) -> None:
+    bundle = Path(__file__).parents[2] / "suites" / "quickstart" / "history.fast-export"
+    if not bundle.exists():
+        pytest.skip("the bundled history is not here")
+    from codegate.suite import git
+
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    git(repository, "init", "--quiet", "--initial-branch=main", ".")
+    git(repository, "fast-import", "--quiet", stdin=bundle.read_bytes())
+    out = tmp_path / "suite"
+    with start("mine", repository, "--out", out, "--sandbox", "bwrap", cwd=tmp_path) as process:
+        wait_until(lambda: bool(children(process.pid)), 60)
+        time.sleep(1.0)
+        _, said = interrupted(process, number)
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    assert not out.exists()

@@ -1,0 +1,37 @@
+"""The suite and the model server that the tests of a running room share."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from codegate.sandbox import EnvironmentRecipe
+from codegate.suite import Suite, load_suite
+from tests.running.world import ModelServer, make_suite, serving
+
+
+@pytest.fixture(scope="session")
+def suite(tmp_path_factory: pytest.TempPathFactory, recipe: EnvironmentRecipe) -> Suite:
+    """Three bugs; nobody writes to it."""
+    return make_suite(tmp_path_factory.mktemp("world"), recipe.lock, recipe.python)
+
+
+@pytest.fixture
+def own_suite(tmp_path: Path, recipe: EnvironmentRecipe) -> Suite:
+    """The same three bugs, to break."""
+    make_suite(tmp_path / "world", recipe.lock, recipe.python)
+    return load_suite(tmp_path / "world" / "suite")
+
+
+@pytest.fixture(scope="session")
+def running_server() -> Iterator[ModelServer]:
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def server(running_server: ModelServer) -> Iterator[ModelServer]:
+    """The model server; it knows every answer unless told otherwise."""
+    running_server.reset()
+    yield running_server
+    running_server.reset()

@@ -1,0 +1,125 @@
+"""codegate.yml: every key, and what is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from codegate.errors import UsageError
+from codegate.running import CONFIG_NAME, Config, config_schema, load_config
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "schema" / "codegate.schema.json"
+EVERY_KEY = """\
+suite: suites/mine
+repository: ..
+candidates:
+  - openai:gpt-4o-2024-08-06
+  - anthropic:claude-haiku-4-5-20251001
+  - openai:qwen@http://127.0.0.1:8080/v1
+  - replay:answers.jsonl
+  - reference
+  - provider: openai
+    model: gpt-4o-2024-08-06
+    base_url: https://models.example.org/v1
+    api_key_env: OTHER_KEY
+    name: by another way
+    solver: tool_loop
+    max_iterations: 3
+    sampling: {temperature: 0.2, top_p: 0.9, max_output_tokens: 1000, seed: 7}
+    timeout_seconds: 30
+samples: 3
+sandbox: bwrap
+concurrency: {models: 8, sandboxes: 3}
+max_model_calls: 100
+baseline: gate/codegate.lock
+gate: {alpha: 0.01, margin: 0.05, min_problems: 20, max_missing: 0.1}
+"""
+
+
+def load(folder: Path, text: str) -> Config:
+    path = folder / CONFIG_NAME
+    path.write_text(text)
+    return load_config(path)
+
+
+def test_every_key_is_read(tmp_path: Path) -> None:
+    config = load(tmp_path, EVERY_KEY)
+    assert set(config.model_dump()) == config.model_fields_set, "a key is missing from the example"
+    assert config.concurrency.models == 8
+    assert config.gate.margin == 0.05
+    short, *_, long_form = config.candidates
+    assert (short.provider, short.model, short.label) == ("openai", "gpt-4o-2024-08-06", "openai:gpt-4o-2024-08-06")
+    assert type(long_form).model_fields.keys() == long_form.model_fields_set
+    assert long_form.sampling.seed == 7
+
+
+def test_all_but_the_candidates_has_a_default(tmp_path: Path) -> None:
+    config = load(tmp_path, "candidates: [reference]")
+    assert (config.samples, config.sandbox, config.baseline) == (1, "auto", "codegate.lock")
+    with pytest.raises(UsageError, match="candidates: Field required"):
+        load(tmp_path, "samples: 2")
+    with pytest.raises(UsageError, match="candidates: Tuple should have at least 1"):
+        load(tmp_path, "candidates: []")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("candidates: [reference]\nsample: 3", "sample: Extra inputs"),
+        ("candidates: [reference]\nconcurrency: {model: 3}", "concurrency.model: Extra inputs"),
+        ("candidates: [reference]\ngate: {margn: 0.1}", "gate.margn: Extra inputs"),
+        ("candidates: [{provider: openai, modle: x}]", "candidates.0.modle: Extra inputs"),
+        ("candidates: [{provider: openai, model: x, sampling: {temp: 1}}]", "candidates.0.sampling.temp: Extra"),
+        ("candidates: [{provider: opneai, model: x}]", "candidates.0.provider: Input should be 'openai'"),
+        ("candidates: [reference, 'opneai:x']", "candidates.1: .*unknown provider 'opneai'"),
+        ("candidates: ['openai:x@http://example.org']", "candidates.0: .*unencrypted"),
+        ("candidates: [reference]\nsamples: 0", "samples: Input should be greater"),
+        ("candidates: [reference]\nsamples: yes", "samples: Input should be a valid integer"),
+        ("candidates: [reference]\nsamples: '3'", "samples: Input should be a valid integer"),
+        ("candidates: [reference]\nmax_model_calls: true", "max_model_calls: Input should be a valid integer"),
+        ("candidates: [reference]\nsandbox: chroot", "sandbox: Input should be 'auto'"),
+        ("candidates: [reference]\ngate: {margin: '0.1'}", "gate.margin: Input should be a valid number"),
+        ("candidates: [reference]\nsamples: 1\nsamples: 2", "is given twice"),
+        ("a: &x [1]\nb: *x", "anchors and aliases are not allowed"),
+        ("candidates: [!!python/object:os.system {}]", "tags are not allowed"),
+        ("", "document: Input should be a valid dictionary"),
+        ("candidates: [reference", "not usable YAML"),
+        ("- " * 100, "nested deeper"),
+    ],
+)
+def test_what_is_wrong_is_named_with_the_file_and_the_key(tmp_path: Path, text: str, place: str) -> None:
+    with pytest.raises(UsageError, match=rf"codegate\.yml.*{place}"):
+        load(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "candidate", ["openai:gpt-4o", "anthropic:claude-3-5-sonnet-latest", "openai:chatgpt-4o-latest"]
+)
+@pytest.mark.parametrize("form", ["[{!r}]", "[{{provider: {}, model: {}}}]"])
+def test_a_floating_alias_is_refused_and_the_dated_form_asked_for(tmp_path: Path, candidate: str, form: str) -> None:
+    listed = form.format(candidate) if "!r" in form else form.format(*candidate.split(":"))
+    with pytest.raises(UsageError, match=r"codegate\.yml: candidate .*floating alias") as caught:
+        load(tmp_path, f"candidates: {listed}")
+    assert "Pin the dated form, for example" in caught.value.remedy
+
+
+def test_a_missing_file_is_named_and_a_link_is_not_followed(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"codegate\.yml does not exist.*--candidate"):
+        load_config(tmp_path / CONFIG_NAME)
+    (tmp_path / CONFIG_NAME).symlink_to("/etc/passwd")
+    with pytest.raises(UsageError, match=r"codegate\.yml is a symbolic link|cannot read .*codegate\.yml"):
+        load_config(tmp_path / CONFIG_NAME)
+
+
+def test_the_published_schema_is_fresh() -> None:
+    published = SCHEMA.read_text() if SCHEMA.exists() else ""
+    current = json.dumps(config_schema(), indent=2) + "\n"
+    assert published == current, (
+        "refresh it: python -c 'import json; from codegate.running import config_schema; "
+        "print(json.dumps(config_schema(), indent=2))' > docs/schema/codegate.schema.json"
+    )
+
+
+def test_the_schema_knows_both_forms_of_a_candidate() -> None:
+    items = config_schema()["properties"]["candidates"]["items"]
+    assert {form.get("type", "object") for form in items["anyOf"]} == {"string", "object"}

@@ -1,0 +1,245 @@
+"""The journal: what a crash, a full disk or a stranger does to it."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from codegate.candidates import Message
+from codegate.errors import InfrastructureError, Interrupted, UsageError
+from codegate.running import Journal, Outcome, load_run
+from codegate.solving import Attempt
+from tests.running.runs import SPECS, manifest, outcome
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    return Journal.create(tmp_path / "run", manifest())
+
+
+def written(journal: Journal, *outcomes: Outcome) -> bytes:
+    with journal.writing():
+        for each in outcomes:
+            journal.append(each)
+    return (journal.folder / "outcomes.jsonl").read_bytes()
+
+
+def attempt(patch: str = "", problem: str = "p-1") -> Attempt:
+    return Attempt(
+        problem=problem,
+        candidate=SPECS[0].key(),
+        sample=0,
+        solver="reference",
+        prompt_version="none",
+        patch=patch,
+        messages=(Message(role="assistant", text="done \udce9"),),
+    )
+
+
+def test_what_is_written_is_read(journal: Journal) -> None:
+    outcomes = (outcome(True), outcome(False, sample=1), outcome(None, "p-2"), outcome(True, spec=SPECS[1]))
+    written(journal, *outcomes)
+    run = load_run(journal.folder)
+    assert run.manifest == journal.manifest
+    assert run.outcomes == outcomes
+
+
+def test_bytes_that_are_not_utf8_survive_in_patches(journal: Journal) -> None:
+    patch = "-a = '\udce9'\n+a = '\\xe9' \u2028\n"
+    written(journal, outcome(True, patch=patch))
+    with journal.writing():
+        journal.write_attempt(attempt(patch))
+    [read] = journal.outcomes()
+    assert read.attempt is not None
+    assert read.attempt.patch == patch
+    assert journal.read_attempt(SPECS[0].key(), "p-1", 0) == attempt(patch)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_cut_anywhere_the_whole_lines_before_the_cut_count(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    journal = Journal.create(tmp_path_factory.mktemp("cut") / "run", manifest())
+    outcomes = (outcome(True), outcome(None, "p-2"), outcome(False, sample=1))
+    whole = written(journal, *outcomes)
+    cut = data.draw(st.integers(0, len(whole)))
+    path = journal.folder / "outcomes.jsonl"
+    path.write_bytes(whole[:cut])
+    kept = whole[:cut].count(b"\n")
+    assert journal.outcomes() == outcomes[:kept]
+    assert written(journal, outcome(True, "p-2", 1)).count(b"\n") == kept + 1
+    assert journal.outcomes() == (*outcomes[:kept], outcome(True, "p-2", 1))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"schema":"codegate.outc',
+        b"",
+        b"\xff\xfe",
+        b"[]",
+        b'{"a":1,"a":2}',
+        b"[" * 5000,
+        outcome(True).line().replace('"sample": 0', '"sample": 7').encode(),
+        outcome(True).line().replace("1" * 64, "9" * 64).encode(),
+        outcome(True).line().replace(SPECS[0].key(), "0" * 16).encode(),
+        outcome(True).line().replace('"resolved": true', '"resolved": "x"').encode(),
+    ],
+    ids=lambda line: line[:20].decode("latin-1"),
+)
+def test_a_broken_or_foreign_line_in_the_middle_is_refused_with_its_number(journal: Journal, line: bytes) -> None:
+    whole = written(journal, outcome(True), outcome(False, sample=1)).splitlines(keepends=True)
+    (journal.folder / "outcomes.jsonl").write_bytes(whole[0] + line + b"\n" + whole[1])
+    with pytest.raises(UsageError, match=r"outcomes\.jsonl line 2 .*Restore the file"):
+        journal.outcomes()
+
+
+def test_an_outcome_has_a_grade_or_a_fault() -> None:
+    good = outcome(True)
+    with pytest.raises(ValidationError, match="exactly one"):
+        Outcome.model_validate(good.model_dump() | {"grade": None})
+    with pytest.raises(ValidationError, match="exactly one"):
+        Outcome.model_validate(good.model_dump() | {"fault": outcome(None).fault})
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "counts"),
+    [(None, True, True), (True, None, True), (False, True, True), (True, False, False), (None, None, None)],
+)
+def test_a_grade_wins_over_a_fault_and_the_later_of_a_kind_counts(
+    journal: Journal, first: bool | None, second: bool | None, counts: bool | None
+) -> None:
+    written(journal, outcome(first), outcome(second))
+    [one] = journal.outcomes()
+    assert (one.grade.resolved if one.grade else None) is counts
+
+
+def test_a_folder_with_a_run_or_its_remains_takes_no_new_one(journal: Journal, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="already holds a run"):
+        Journal.create(journal.folder, manifest())
+    remains = tmp_path / "remains"
+    remains.mkdir()
+    (remains / "outcomes.jsonl").write_text("")
+    with pytest.raises(UsageError, match=r"outcomes\.jsonl.*--resume"):
+        Journal.create(remains, manifest())
+
+
+def test_two_writers_are_refused_and_the_first_goes_on(journal: Journal) -> None:
+    with journal.writing():
+        with (
+            pytest.raises(UsageError, match="written by another process"),
+            Journal.open(journal.folder).writing(),
+        ):
+            pass
+        journal.append(outcome(True))
+    with Journal.open(journal.folder).writing():
+        pass
+    assert len(journal.outcomes()) == 1
+
+
+def test_another_process_is_refused_too(journal: Journal) -> None:
+    script = textwrap.dedent("""
+        import sys
+        from pathlib import Path
+        from codegate.errors import UsageError
+        from codegate.running import Journal
+        try:
+            with Journal.open(Path(sys.argv[1])).writing():
+                print("in")
+        except UsageError:
+            print("refused")
+    """)
+
+    def other() -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", script, journal.folder], capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    with journal.writing():
+        assert other() == "refused"
+    assert other() == "in"
+
+
+def test_a_thread_left_over_from_a_run_cannot_write_after_it(journal: Journal) -> None:
+    with pytest.raises(RuntimeError, match="not open"):
+        journal.append(outcome(True))
+    written(journal, outcome(True))
+    with pytest.raises(Interrupted):
+        journal.append(outcome(False))
+    with pytest.raises(Interrupted):
+        journal.write_attempt(attempt())
+    assert journal.outcomes() == (outcome(True),)
+
+
+def test_after_a_write_that_failed_nothing_is_appended_behind_the_torn_line(journal: Journal) -> None:
+    before = written(journal, outcome(True))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with journal.writing():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 50, hard))
+        try:
+            with pytest.raises(InfrastructureError, match=r"cannot write .*outcomes\.jsonl.*kept; continue"):
+                journal.append(outcome(False, sample=1))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        with pytest.raises(InfrastructureError, match=r"outcomes\.jsonl"):
+            journal.append(outcome(False, sample=1))
+    assert journal.outcomes() == (outcome(True),)
+    written(journal, outcome(False, sample=1))
+    assert journal.outcomes() == (outcome(True), outcome(False, sample=1))
+
+
+@pytest.mark.parametrize("name", ["outcomes.jsonl", "transcripts"])
+def test_a_link_in_a_runs_folder_is_not_written_through(journal: Journal, tmp_path: Path, name: str) -> None:
+    target = tmp_path / "precious"
+    target.write_text("no line break at its end")
+    (journal.folder / name).symlink_to(target)
+    with pytest.raises(UsageError, match="symbolic link"):
+        written(journal, outcome(True))
+    assert target.read_text() == "no line break at its end"
+
+
+@pytest.mark.parametrize("text", ["", "{", json.dumps({"problem": "p-1"}), "\udce9"])
+def test_a_broken_attempt_is_named(journal: Journal, text: str) -> None:
+    with journal.writing():
+        journal.write_attempt(attempt())
+    [path] = (journal.folder / "transcripts").rglob("*.json")
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(UsageError, match=r"p-1\.0\.json.*remove it to ask the model again"):
+        journal.read_attempt(SPECS[0].key(), "p-1", 0)
+
+
+def test_an_attempt_in_anothers_place_is_refused(journal: Journal) -> None:
+    with journal.writing():
+        journal.write_attempt(attempt())
+    [path] = (journal.folder / "transcripts").rglob("*.json")
+    path.rename(path.with_name("p-2.0.json"))
+    with pytest.raises(UsageError, match="another attempt"):
+        journal.read_attempt(SPECS[0].key(), "p-2", 0)
+    assert journal.read_attempt(SPECS[0].key(), "p-1", 0) is None
+
+
+@pytest.mark.parametrize("problem", ["../../x", "a/b", "", ".hidden", "a\0"])
+def test_ids_cannot_leave_the_folder(journal: Journal, problem: str) -> None:
+    with journal.writing(), pytest.raises(UsageError, match="not a usable id"):
+        journal.write_attempt(attempt(problem=problem))
+
+
+def test_a_folder_without_a_run_and_a_broken_manifest_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"holds no run: it has no run\.json"):
+        load_run(tmp_path)
+    (tmp_path / "run.json").write_text('{"schema": "codegate.run/1"}')
+    with pytest.raises(UsageError, match=r"run\.json: id: "):
+        load_run(tmp_path)
+    os.truncate(tmp_path / "run.json", 5)
+    with pytest.raises(UsageError, match=r"run\.json is not usable JSON"):
+        load_run(tmp_path)

@@ -1,0 +1,148 @@
+"""What a run will do, the conditions that make two comparable, and what the gate sees of one."""
+
+import dataclasses
+
+import pytest
+
+from codegate.candidates import CandidateSpec, Sampling
+from codegate.errors import ExitCode, UsageError
+from codegate.gating import GatePolicy, Verdict, VerdictKind, compare
+from codegate.running import (
+    Run,
+    candidate_conditions,
+    candidate_samples,
+    choose_candidate,
+    new_run_id,
+    plan_run,
+    run_exit_code,
+)
+from codegate.running.plan import check_resumable, jobs
+from codegate.suite import Quarantine, Suite
+from tests.running.runs import SPECS, manifest, outcome
+
+MODEL = CandidateSpec(provider="openai", model="m-2025-01-01", base_url="http://127.0.0.1:1/v1")
+
+
+def with_first_quarantined(suite: Suite) -> Suite:
+    first, *others = suite.problems
+    quarantine = Quarantine.model_validate({"reason": "flaky", "evidence": "it is", "expires": "2030-01-01"})
+    changed = first.manifest.model_copy(update={"status": "quarantined", "quarantine": quarantine})
+    return dataclasses.replace(suite, problems=(dataclasses.replace(first, manifest=changed), *others))
+
+
+def test_candidates_stay_abreast_and_every_sample_is_planned(suite: Suite) -> None:
+    planned = plan_run(suite, SPECS, 2, "bwrap", "r")
+    keys = [job.key for job in jobs(planned, suite)]
+    assert len(keys) == len(set(keys)) == 2 * 3 * 2
+    first, second = (spec.key() for spec in SPECS)
+    assert keys[:3] == [(first, "calc-double", 0), (second, "calc-double", 0), (first, "calc-half", 0)]
+    assert [key[2] for key in keys] == [0] * 6 + [1] * 6
+
+
+def test_a_quarantined_problem_is_listed_and_not_run(suite: Suite) -> None:
+    planned = plan_run(with_first_quarantined(suite), SPECS, 1, "bwrap", "r")
+    assert planned.excluded == {"calc-double": "quarantined: flaky"}
+    assert list(planned.problems) == ["calc-half", "calc-square"]
+
+
+def test_a_plan_needs_candidates_and_problems(suite: Suite) -> None:
+    with pytest.raises(UsageError, match="no candidate"):
+        plan_run(suite, (), 1, "bwrap", "r")
+    with pytest.raises(UsageError, match="listed twice"):
+        plan_run(suite, (SPECS[0], SPECS[0].model_copy(update={"name": "same"})), 1, "bwrap", "r")
+    with pytest.raises(UsageError, match="no active problem"):
+        plan_run(dataclasses.replace(suite, problems=()), SPECS, 1, "bwrap", "r")
+
+
+@pytest.mark.parametrize(
+    ("update", "field"),
+    [
+        ({"solver": "tool_loop"}, {"solver", "prompt", "iterations"}),
+        ({"sampling": Sampling(temperature=0.5)}, {"sampling"}),
+        ({"model": "m-2025-02-02"}, set()),
+        ({"name": "x"}, set()),
+        ({"max_iterations": 9}, set()),
+    ],
+)
+def test_conditions_differ_where_candidates_do_except_in_the_model(
+    suite: Suite, update: dict[str, object], field: set[str]
+) -> None:
+    def conditions(spec: CandidateSpec) -> dict[str, str]:
+        return candidate_conditions(plan_run(suite, (spec,), 1, "bwrap", "r"), spec)
+
+    one, other = conditions(MODEL), conditions(MODEL.model_copy(update=update))
+    assert {name for name in one if one[name] != other[name]} == field
+
+
+def test_conditions_are_those_of_the_time_of_the_run(suite: Suite) -> None:
+    planned = plan_run(suite, (MODEL,), 1, "bwrap", "r")
+    old = planned.model_copy(update={"prompts": {MODEL.key(): "single_shot/0"}})
+    assert candidate_conditions(planned, MODEL)["prompt"].startswith("single_shot/")
+    assert candidate_conditions(old, MODEL)["prompt"] == "single_shot/0"
+    assert candidate_conditions(planned.model_copy(update={"prompts": {}}), MODEL)["prompt"] == "unknown"
+
+
+def test_a_run_is_not_continued_under_other_conditions(suite: Suite) -> None:
+    planned = plan_run(suite, (MODEL,), 1, "bwrap", "r")
+    check_resumable(planned, suite)
+    check_resumable(planned, with_first_quarantined(suite))
+    for update, words in (
+        ({"suite_digest": "0" * 64}, "another version of suite calc"),
+        ({"conditions": {**planned.conditions, "grader": "0"}}, "other grader"),
+        ({"prompts": {MODEL.key(): "single_shot/0"}}, "other prompts"),
+    ):
+        with pytest.raises(UsageError, match=rf"{words}.*new run"):
+            check_resumable(planned.model_copy(update=update), suite)
+
+
+def test_samples_say_what_is_missing_and_why() -> None:
+    run = Run(manifest=manifest(), outcomes=(outcome(True), outcome(None, sample=1), outcome(False, "p-2")))
+    seen = candidate_samples(run, SPECS[0])
+    assert [(s.passed, s.failure) for s in seen.samples["p-1"]] == [(True, None), (None, "sandbox")]
+    assert [(s.passed, s.failure) for s in seen.samples["p-2"]] == [(False, "logic_error"), (None, "not run")]
+    assert seen.model == "m-1"
+    assert {s.failure for s in candidate_samples(run, SPECS[1]).samples["p-1"]} == {"not run"}
+
+
+def test_a_candidate_is_chosen_by_any_of_its_names() -> None:
+    run = Run(manifest=manifest(), outcomes=())
+    for name in ("nothing", SPECS[1].key()):
+        assert choose_candidate(run, name) == SPECS[1]
+    assert choose_candidate(Run(manifest=manifest(specs=SPECS[:1]), outcomes=()), None) == SPECS[0]
+    with pytest.raises(UsageError, match=r"the run has 2 candidates\. Name one of: reference, nothing"):
+        choose_candidate(run, None)
+    with pytest.raises(UsageError, match="0 candidates fit 'x'"):
+        choose_candidate(run, "x")
+
+
+def verdict(kind: VerdictKind) -> Verdict:
+    run = Run(manifest=manifest(), outcomes=())
+    samples = candidate_samples(run, SPECS[0])
+    return compare(samples, samples, GatePolicy()).model_copy(update={"kind": kind})
+
+
+@pytest.mark.parametrize(
+    ("kinds", "code"),
+    [
+        (("pass", "pass"), 0),
+        (("pass", "regressed"), 1),
+        (("pass", "inconclusive"), 3),
+        (("inconclusive", "regressed"), 1),
+        (("regressed", "infrastructure"), 4),
+        (("pass", "incomparable"), 3),
+    ],
+)
+def test_the_worst_verdict_decides(kinds: tuple[VerdictKind, ...], code: int) -> None:
+    assert run_exit_code([], [verdict(kind) for kind in kinds]) == code
+
+
+def test_ungated_a_missing_grade_is_infrastructure() -> None:
+    every = tuple(outcome(False, p, s, c) for p in ("p-1", "p-2") for s in (0, 1) for c in SPECS)
+    assert run_exit_code([Run(manifest=manifest(), outcomes=every)], ()) == ExitCode.PASS
+    assert run_exit_code([Run(manifest=manifest(), outcomes=every[1:])], ()) == ExitCode.INFRASTRUCTURE
+    faulted = (*every[1:], outcome(None))
+    assert run_exit_code([Run(manifest=manifest(), outcomes=faulted)], ()) == ExitCode.INFRASTRUCTURE
+
+
+def test_run_ids_do_not_collide() -> None:
+    assert len({new_run_id() for _ in range(200)}) == 200

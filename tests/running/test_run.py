@@ -1,0 +1,323 @@
+"""Whole runs in this process: real sandboxes, a real server, and whatever a provider or a model may do."""
+
+import contextlib
+import json
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codegate.candidates import CandidateSpec
+from codegate.errors import InfrastructureError, UsageError
+from codegate.running import CallLimitReached, Run, run_exit_code
+from codegate.suite import Suite, load_suite
+from tests.running.world import NAMES, ModelServer, Said, answer, lines, results, run_here
+
+pytestmark = pytest.mark.bwrap
+
+REFERENCE = CandidateSpec(provider="reference")
+EMPTY = CandidateSpec(provider="empty")
+
+
+def faults(run: Run) -> set[str | None]:
+    return {outcome.fault.cause if outcome.fault else None for outcome in run.outcomes}
+
+
+def failures(run: Run) -> set[str | None]:
+    return {outcome.grade.failure if outcome.grade else "no grade" for outcome in run.outcomes}
+
+
+def test_reference_solves_all_and_empty_none(suite: Suite, tmp_path: Path) -> None:
+    run = run_here(suite, tmp_path / "r", REFERENCE, EMPTY, samples=2)
+    assert {o.grade.resolved for o in run.of(REFERENCE.key()) if o.grade} == {True}
+    assert {o.grade.failure for o in run.of(EMPTY.key()) if o.grade} == {"no_patch"}
+    assert len(run.outcomes) == 12
+    assert run_exit_code([run], ()) == 0
+
+
+def test_resuming_repeats_neither_a_call_nor_a_grading(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    out = tmp_path / "r"
+    first = run_here(suite, out, server.spec())
+    journal = (out / "outcomes.jsonl").read_bytes()
+    assert sorted(server.asked) == sorted(NAMES)
+    assert run_here(suite, out) == first
+    assert len(server.asked) == 3
+    assert (out / "outcomes.jsonl").read_bytes() == journal
+
+
+def test_an_attempt_on_disk_is_graded_without_asking_again(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    out = tmp_path / "r"
+    run_here(suite, out, server.spec())
+    before = results(out)
+    (out / "outcomes.jsonl").unlink()
+    run_here(suite, out)
+    assert len(server.asked) == 3
+    assert results(out) == before
+
+
+def test_a_fault_is_tried_again_on_resume(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    out = tmp_path / "r"
+    server.script = lambda name, turn, request: Said(status=400) if name == "half" else Said(answer(name))
+    assert faults(run_here(suite, out, server.spec())) == {None, "provider.bad_request"}
+    server.reset()
+    run = run_here(suite, out)
+    assert server.asked == ["half"]
+    assert faults(run) == {None}
+    assert len(lines(out)) == 4
+
+
+def test_model_calls_keep_their_limit(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    server.script = lambda name, turn, request: Said(answer(name), seconds=0.3)
+    run_here(suite, tmp_path / "r", server.spec(), samples=3, models=2, sandboxes=1)
+    assert len(server.asked) == 9
+    assert server.most_at_once == 2
+
+
+def sandboxes_now() -> int:
+    """Count the sandboxes that this process started, as the kernel sees them."""
+    count = 0
+    for task in Path("/proc/self/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # threads and processes come and go
+            for pid in task.read_text().split():
+                with contextlib.suppress(OSError):
+                    count += Path("/proc", pid, "comm").read_text().strip() == "bwrap"
+    return count
+
+
+def test_sandboxes_keep_their_limit(suite: Suite, tmp_path: Path) -> None:
+    seen: list[int] = []
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(0.01):
+            seen.append(sandboxes_now())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    run_here(suite, tmp_path / "r", REFERENCE, samples=3, models=8, sandboxes=1)
+    ended.set()
+    watcher.join()
+    assert max(seen) in {1, 2}, "one at work, and one that waits, started ahead of need"
+
+
+def test_the_call_limit_stops_resumably_and_counts_over_resumes(
+    suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    out = tmp_path / "r"
+    with pytest.raises(CallLimitReached, match=r"limit of 2 model calls is reached after 5 of 6 outcomes") as caught:
+        run_here(suite, out, server.spec(), REFERENCE, models=1, max_model_calls=2)
+    assert f"codegate run {suite.folder} --resume {out}" in str(caught.value)
+    assert len(server.asked) == 2
+    with pytest.raises(CallLimitReached):
+        run_here(suite, out, max_model_calls=2)
+    assert len(server.asked) == 2
+    run_here(suite, out, max_model_calls=3)
+    assert len(server.asked) == 3
+    assert len(lines(out)) == 6
+
+
+def test_a_refused_key_ends_the_calls_of_its_candidate_only(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    server.script = lambda name, turn, request: Said(status=401) if request["max_tokens"] == 77 else Said(answer(name))
+    wrong = server.spec(sampling={"max_output_tokens": 77})
+    run = run_here(suite, tmp_path / "r", wrong, server.spec(), samples=2, models=1)
+    assert {o.fault.cause for o in run.of(wrong.key()) if o.fault} == {"provider.authentication"}
+    assert all(o.grade and o.grade.resolved for o in run.of(server.spec().key()))
+    assert len(server.asked) == 1 + 6
+    assert run_exit_code([run], ()) == 4
+
+
+def test_a_rate_limit_is_waited_out_without_keeping_others_waiting(
+    suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    def script(name: str, turn: int, request: dict[str, Any]) -> Said:
+        return Said(status=429, headers={"Retry-After": "2"}) if len(server.asked) == 1 else Said(answer(name))
+
+    server.script = script
+    run = run_here(suite, tmp_path / "r", server.spec(), models=1)
+    assert set(server.asked[:3]) == set(NAMES)
+    assert server.asked[3:] == server.asked[:1]
+    assert faults(run) == {None}
+
+
+def test_a_server_that_stumbles_is_asked_again(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    server.script = lambda name, turn, request: (
+        Said(status=500 + 3 * turn, headers={"Retry-After": "0"}) if turn < 2 else Said(answer(name))
+    )
+    run = run_here(suite, tmp_path / "r", server.spec())
+    assert faults(run) == {None}
+    assert len(server.asked) == 9
+
+
+@pytest.mark.parametrize("raw", [b"\x00\xffgarbage", b"", b"<html>502</html>", b'{"choices": []}'], ids=repr)
+def test_garbage_is_a_fault_of_the_provider(suite: Suite, server: ModelServer, tmp_path: Path, raw: bytes) -> None:
+    server.script = lambda name, turn, request: Said(raw=raw)
+    run = run_here(suite, tmp_path / "r", server.spec())
+    assert faults(run) == {"provider.malformed"}
+    assert len(server.asked) == 9, "three tries for each problem"
+    assert run_exit_code([run], ()) == 4
+
+
+def test_a_server_that_says_nothing_runs_into_the_deadline(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    server.script = lambda name, turn, request: Said(hang=True)
+    started = time.monotonic()
+    run = run_here(suite, tmp_path / "r", server.spec(timeout_seconds=0.5))
+    assert faults(run) == {"provider.timeout"}
+    assert len(server.asked) == 6
+    assert time.monotonic() - started < 60
+
+
+def test_a_server_that_is_not_there_is_a_fault(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    nobody = CandidateSpec(provider="openai", model="m-1", base_url="http://127.0.0.1:9/v1")
+    run = run_here(suite, tmp_path / "r", nobody, REFERENCE)
+    assert {o.fault.cause for o in run.of(nobody.key()) if o.fault} == {"provider.connection"}
+    assert all(o.grade for o in run.of(REFERENCE.key()))
+
+
+@pytest.mark.parametrize(
+    ("text", "failure"),
+    [
+        ("I do not know.", {"no_patch"}),
+        ("", {"no_patch"}),
+        ("calc/half.py\n<<<<<<< SEARCH\nno such line\n=======\nx\n>>>>>>> REPLACE\n", {"patch_does_not_apply"}),
+        ("calc/nowhere.py\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n", {"patch_does_not_apply"}),
+        ("../../escape.py\n<<<<<<< SEARCH\n=======\nx = 1\n>>>>>>> REPLACE\n", {"patch_does_not_apply", "no_patch"}),
+        ("/etc/escape.py\n<<<<<<< SEARCH\n=======\nx = 1\n>>>>>>> REPLACE\n", {"patch_does_not_apply", "no_patch"}),
+        ("tests/test_half.py\n<<<<<<< SEARCH\n=======\ndef test_half(): pass\n>>>>>>> REPLACE\n", {"no_patch"}),
+        ("conftest.py\n<<<<<<< SEARCH\n=======\nraise SystemExit\n>>>>>>> REPLACE\n", {"no_patch"}),
+        ("calc/half.py\n<<<<<<< SEARCH\n=======\ndef half(\n>>>>>>> REPLACE\n", {"syntax_error"}),
+        ("calc/__init__.py\n<<<<<<< SEARCH\n=======\nimport numpy\n>>>>>>> REPLACE\n", {"missing_dependency"}),
+    ],
+)
+def test_what_a_model_does_wrong_is_its_own_failure(
+    suite: Suite, server: ModelServer, tmp_path: Path, text: str, failure: set[str]
+) -> None:
+    server.script = lambda name, turn, request: Said(text)
+    run = run_here(suite, tmp_path / "r", server.spec())
+    assert failures(run) <= failure
+    assert not any(o.grade.resolved or o.grade.score for o in run.outcomes if o.grade)
+    assert run_exit_code([run], ()) == 0
+    assert not list(tmp_path.rglob("escape.py"))
+
+
+def test_the_tool_loop_runs_the_public_tests_in_a_real_sandbox(
+    suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    told: dict[str, str] = {}
+
+    def script(name: str, turn: int, request: dict[str, Any]) -> Said:
+        if turn == 0:
+            return Said(tool_calls=[use("run_tests")])
+        if turn == 1:
+            told[name] = request["messages"][-1]["content"]
+            right = answer(name).split("=======\n")[1].split("\n>>>")[0]
+            return Said(tool_calls=[use("write_file", path=f"calc/{name}.py", content=f"def {name}(n):\n{right}\n")])
+        return Said("Done.")
+
+    server.script = script
+    run = run_here(suite, tmp_path / "r", server.spec(solver="tool_loop"))
+    assert all(o.grade and o.grade.resolved for o in run.outcomes)
+    assert {o.attempt.iterations for o in run.outcomes if o.attempt} == {3}
+    assert set(told) == set(NAMES)
+    assert all("1 passed" in text for text in told.values())
+
+
+def use(name: str, **arguments: Any) -> dict[str, Any]:
+    return {"id": "c1", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+
+
+def test_an_environment_that_cannot_be_built_costs_no_call(
+    own_suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    lock = own_suite.folder / "environments/py311/requirements.lock"
+    text = "pytest==8.3.4 --hash=sha256:" + "0" * 64 + "\n"
+    rewrite_lock(own_suite, lock, text)
+    run = run_here(load_suite(own_suite.folder), tmp_path / "r", server.spec(), REFERENCE)
+    assert faults(run) == {"environment"}
+    assert {o.fault.retries for o in run.outcomes if o.fault} == {1}
+    assert all("hash" in o.fault.message.lower() for o in run.outcomes if o.fault)
+    assert server.asked == []
+    assert run_exit_code([run], ()) == 4
+
+
+def rewrite_lock(suite: Suite, lock: Path, text: str) -> None:
+    from codegate.durable import sha256
+
+    manifest = suite.folder / "suite.yml"
+    before = sha256(lock.read_bytes())
+    lock.write_text(text)
+    manifest.write_text(manifest.read_text().replace(before, sha256(text.encode())))
+
+
+def test_a_missing_base_commit_is_known_before_money_is_spent(
+    own_suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    problem = own_suite.folder / "problems/calc-square/problem.yml"
+    commit = own_suite.problems[2].manifest.base.commit
+    assert commit is not None
+    problem.write_text(problem.read_text().replace(commit, "f" * 40))
+    with pytest.raises(UsageError, match=r"problem calc-square: .*ffffffffffff.* is not in .*fetch-depth: 0"):
+        run_here(load_suite(own_suite.folder), tmp_path / "r", server.spec())
+    assert server.asked == []
+    assert not (tmp_path / "r").exists()
+
+
+def test_another_version_of_the_suite_is_refused_on_resume(
+    own_suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    run_here(own_suite, tmp_path / "r", REFERENCE)
+    kept = (tmp_path / "r" / "outcomes.jsonl").read_bytes()
+    fix = own_suite.folder / "problems/calc-half/fix/calc/half.py"
+    fix.write_text(fix.read_text() + "\n")
+    with pytest.raises(UsageError, match="made with another version of suite calc"):
+        run_here(load_suite(own_suite.folder), tmp_path / "r")
+    assert (tmp_path / "r" / "outcomes.jsonl").read_bytes() == kept
+
+
+def test_a_run_is_not_continued_in_another_kind_of_sandbox(suite: Suite, tmp_path: Path) -> None:
+    out = tmp_path / "r"
+    run_here(suite, out, REFERENCE)
+    manifest = out / "run.json"
+    manifest.write_text(manifest.read_text().replace('"bwrap"', '"docker"'))
+    with pytest.raises(UsageError, match="began with docker sandboxes and cannot go on with bwrap"):
+        run_here(suite, out)
+
+
+def test_a_missing_key_leaves_no_folder_behind(suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
+        run_here(suite, tmp_path / "r", CandidateSpec(provider="openai", model="gpt-4o-2024-08-06"))
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_kept_attempt_that_is_broken_ends_the_run_with_its_name(
+    suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    out = tmp_path / "r"
+    run_here(suite, out, server.spec())
+    (out / "outcomes.jsonl").unlink()
+    [path] = (out / "transcripts").rglob("calc-half.0.json")
+    path.write_text("{")
+    with pytest.raises(UsageError, match=r"calc-half\.0\.json is not usable JSON.*remove it to ask the model again"):
+        run_here(suite, out)
+    assert len(server.asked) == 3
+
+
+def test_a_disk_that_refuses_an_attempt_ends_the_run(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    out = tmp_path / "r"
+    run_here(suite, out, REFERENCE)
+    kept = results(out)
+    (out / "outcomes.jsonl").write_text("".join((out / "outcomes.jsonl").read_text().splitlines(True)[:1]))
+    os.truncate(next((out / "transcripts").rglob("calc-square.0.json")), 0)
+    next((out / "transcripts").rglob("calc-square.0.json")).unlink()
+    folder = next((out / "transcripts").iterdir())
+    moved = folder.rename(tmp_path / "moved")
+    folder.write_text("a file is in the folder's place")
+    with pytest.raises(InfrastructureError, match=r"cannot write .*transcripts"):
+        run_here(suite, out)
+    folder.unlink()
+    moved.rename(folder)
+    run_here(suite, out)
+    assert results(out) == kept
