@@ -125,14 +125,14 @@ class ReplayProvider:
         transcript = self._transcripts.get((key.problem, key.sample)) or self._transcripts.get((key.problem, 0))
         if transcript is None:
             raise ProviderError(
-                "not_found",
+                "bad_request",
                 f"{self._path} has no transcript for problem {key.problem}, sample {key.sample}.",
                 "Record one, or choose the problems that it has.",
             )
         turn = sum(message.role == "assistant" for message in messages)
         if turn >= len(transcript.responses):
             raise ProviderError(
-                "not_found",
+                "bad_request",
                 f"{self._path}: the transcript for problem {key.problem}, sample {transcript.sample} ends after "
                 f"{len(transcript.responses)} responses; number {turn + 1} was asked for.",
                 "Replay it with the solver and the settings that it was recorded with.",

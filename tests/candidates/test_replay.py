@@ -73,14 +73,14 @@ def test_answers_follow_from_the_messages(tmp_path: Path) -> None:
     assert texts == ["a", "b"] * 20
 
 
-def test_what_was_not_recorded_is_not_found(tmp_path: Path) -> None:
+def test_what_was_not_recorded_is_a_fault_of_that_call_alone(tmp_path: Path) -> None:
     provider = ReplayProvider(written(tmp_path, HEADER, {"problem": "p", "responses": [{"text": "a"}]}))
     with pytest.raises(ProviderError, match=r"transcripts\.jsonl has no transcript for problem q, sample 2") as caught:
         ask(provider, "q", sample=2)
-    assert caught.value.fault == "not_found"
+    assert caught.value.fault == "bad_request"
     with pytest.raises(ProviderError, match="ends after 1 responses") as caught:
         ask(provider, "p", turns=1)
-    assert caught.value.fault == "not_found"
+    assert caught.value.fault == "bad_request"
 
 
 @pytest.mark.parametrize(
