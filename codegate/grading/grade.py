@@ -54,8 +54,10 @@ class Grade(_Frozen):
     """What execution showed.
 
     Attributes:
-        resolved: every expected test was reported and passed, and nothing was tampered with.
-        score: 0-100, the share of expected tests that passed; 0 when the patch does not apply or compile.
+        resolved: every expected test was reported and passed, the run ended by itself within its limits, and
+            nothing was tampered with.
+        score: 0-100, the share of expected tests that passed; 100 only when resolved; 0 when the patch does not
+            apply or compile, tampered, or when every test passed in a run that proves nothing.
         applied: the patch applied; None when there was none.
         compiled: the changed files compile and the hidden test files could be imported; None before that stage.
         tests_passed: of ``tests_total`` expected ids.

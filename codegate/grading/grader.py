@@ -92,9 +92,11 @@ def _grade_report(problem: Problem, report: TestReport, lint: LintResult | None,
     resolved = not failing and report.proven
     compiled = broken_collection(report, failing) is None
     failure, detail = (None, "") if resolved else classify_failure(report, failing)
+    # Where nothing failed and yet nothing is proven, the reports of passing are worth nothing.
+    credible = resolved or (bool(failing) and compiled and failure != "tampering")
     return Grade(
         resolved=resolved,
-        score=round(100 * passed / len(tests), 2) if compiled and failure != "tampering" else 0.0,
+        score=round(100 * passed / len(tests), 2) if credible else 0.0,
         applied=True,
         compiled=compiled,
         tests_passed=passed,

@@ -126,6 +126,7 @@ SOURCES: dict[str, tuple[str, FailureClass | None]] = {
 def test_hostile_source_does_not_pass(world: World, source: str, expected: FailureClass | None) -> None:
     grade = world.grade({SOURCE: source})
     assert not grade.resolved, grade
+    assert grade.score < 100
     assert grade.failure is not None
     assert expected in {None, grade.failure}, grade
     if grade.failure == "tampering":
