@@ -26,7 +26,7 @@ def inside(folder: Path, relative: str) -> Path:
     for part in relative.split("/"):
         path = path / part
         if os.path.islink(path):  # noqa: PTH114  it does not raise
-            raise _link(path)
+            raise UsageError(f"{path} is a symbolic link; suites hold none.", "Put the file or folder itself there.")
     return path
 
 
@@ -76,13 +76,7 @@ def _walk(folder: Path) -> Iterator[Path]:
         except OSError as error:
             raise UsageError(f"cannot read {place}: {error.strerror or error}.") from error
         for entry, mode in zip(entries, modes, strict=True):
-            if stat.S_ISLNK(mode):
-                raise _link(Path(entry.path))
             if stat.S_ISDIR(mode):
                 waiting.append(Path(entry.path))
             else:
-                yield Path(entry.path)
-
-
-def _link(path: Path) -> UsageError:
-    return UsageError(f"{path} is a symbolic link; suites hold none.", "Put the file or folder itself there.")
+                yield Path(entry.path)  # a link or a device too: it is not read

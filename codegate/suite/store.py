@@ -274,7 +274,19 @@ def _tests_json(tests: TestSets) -> bytes:
     return tests.model_dump_json(indent=2).encode("utf-8") + b"\n"
 
 
+class _Dumper(yaml.SafeDumper):
+    """The safe dumper, quoting what its own choice of style would change: U+0085 and U+2028 come back as blanks."""
+
+
+def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    style = None if text.isprintable() else '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
+
+
+_Dumper.add_representer(str, _represent_text)
+
+
 def _yaml(model: BaseModel, canary: str) -> bytes:
     data: Any = model.model_dump(mode="json", by_alias=True)
-    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
+    text = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
     return f"# {canary}\n{text}".encode()
