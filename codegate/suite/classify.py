@@ -37,7 +37,9 @@ _DEPENDENCY_FILES: Final = frozenset(
     | {"package.json", "package-lock.json", "go.mod", "go.sum", "Cargo.toml", "Cargo.lock"}
 )
 _REQUIREMENTS: Final = re.compile(r"(^|[-_/])(requirements|constraints)([-_.][\w.-]+)?(/[\w.-]+)?\.(txt|in)$")
-_DOC_FOLDERS: Final = frozenset({"doc", "docs", "examples", "bench", "benchmarks", "changelog.d", "newsfragments"})
+_DOC_FOLDERS: Final = frozenset(
+    {"doc", "docs", "examples", "bench", "benchmarks", "changelog.d", "newsfragments", "releasenotes"}
+)
 _DOC_FOLDERS_UNLESS_PACKAGES: Final = frozenset({"changelog", "changes", "news"})
 _DOC_SUFFIXES: Final = frozenset({".md", ".rst", ".adoc", ".markdown"})
 _DOC_NAME: Final = re.compile(

@@ -60,6 +60,7 @@ def test_names_and_segments_not_substrings() -> None:
             "LICENSE-MIT": "docs",
             "changes/123.bugfix": "docs",
             "changelog.d/9.txt": "docs",
+            "releasenotes/notes/fix-crash-0a1b.yaml": "docs",
             "examples/demo.py": "docs",
             "pkg/guide.md": "docs",
             "pkg/history.py": "source",
