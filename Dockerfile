@@ -1,19 +1,21 @@
-# The image of the GitHub Action, and a way to run the command without installing it.
-# Plain instructions only, so that every builder takes it. The runner wants root and no WORKDIR of ours.
+# The image of the GitHub Action. Plain instructions only, so that every builder takes it.
+# The runner wants root (the daemon's socket is root's), no WORKDIR of ours and an absolute ENTRYPOINT.
 FROM python:3.11-slim-bookworm
 
 RUN command -v git >/dev/null || \
     (apt-get update && apt-get install -y --no-install-recommends git && rm -rf /var/lib/apt/lists/*)
 
-COPY .ci/requirements.lock /opt/codegate/source/
+# Everything that is installed is pinned by hash; codegate itself needs no build, only a place on the path.
+COPY .ci/requirements.lock /opt/codegate/requirements.lock
 RUN python3 -m venv /opt/codegate/venv && \
-    /opt/codegate/venv/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes \
-        -r /opt/codegate/source/requirements.lock
+    /opt/codegate/venv/bin/python -m pip install --no-cache-dir --disable-pip-version-check \
+        --require-hashes --only-binary :all: -r /opt/codegate/requirements.lock
 
-COPY pyproject.toml README.md CHANGELOG.md LICENSE /opt/codegate/source/
+COPY LICENSE /opt/codegate/LICENSE
 COPY codegate /opt/codegate/source/codegate
-COPY suites /opt/codegate/source/suites
-RUN /opt/codegate/venv/bin/pip install --no-cache-dir --disable-pip-version-check --no-deps /opt/codegate/source && \
-    /opt/codegate/venv/bin/codegate --version
+RUN echo /opt/codegate/source >"$(echo /opt/codegate/venv/lib/python3*/site-packages)/codegate.pth" && \
+    /opt/codegate/venv/bin/python -m compileall -q /opt/codegate/source && \
+    /opt/codegate/venv/bin/python -I -m codegate --version
 
-ENTRYPOINT ["/opt/codegate/venv/bin/codegate", "action"]
+# Isolated (-I): neither the workspace nor a PYTHONPATH of the workflow can put modules in front of ours.
+ENTRYPOINT ["/opt/codegate/venv/bin/python", "-I", "-m", "codegate", "action"]

@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test check lint format schema lock clean
 
@@ -37,16 +38,20 @@ lock: $(VENV)/installed-dev
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 		pyproject.toml --group dev --output-file .ci/requirements-dev.lock
 
-$(VENV)/bin/python:
+# A stamp and not the interpreter: a set-up that was interrupted is begun again.
+$(VENV)/created:
 	@sh .ci/venv.sh "$(PYTHON)" $(VENV)
+	@touch $@
 
-$(VENV)/installed: .ci/requirements.lock pyproject.toml $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .ci/requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+$(VENV)/installed: .ci/requirements.lock pyproject.toml | $(VENV)/created
+	@echo "setting up $(VENV): codegate and what it needs, about 60 MB; a minute or so, once"
+	@$(PIP) --require-hashes -r .ci/requirements.lock
+	@$(PIP) --no-deps --editable .
 	@touch $@
 
 $(VENV)/installed-dev: .ci/requirements-dev.lock $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .ci/requirements-dev.lock
+	@echo "setting up $(VENV): the tools for tests, about 80 MB; a minute or so, once"
+	@$(PIP) --require-hashes -r .ci/requirements-dev.lock
 	@touch $@
 
 clean:

@@ -1,85 +1,174 @@
-"""The one writer of the step's log, outputs and summary.
+"""The one writer of a step's log, outputs and summary.
 
-The runner reads commands out of the log: ``::name::`` at the start of a line and ``##[name]`` anywhere in one.
-Everything printed goes through ``untrusted`` here, so that no model, test or file name can give a command.
-Protocol: github.com/actions/runner, ``ActionCommand`` and ``FileCommandManager``.
+The runner reads commands out of the log: ``::name::`` at the start of a line (after blanks) and ``##[name]``
+anywhere in one. While ``open_log`` lasts, everything that this process prints, whoever prints it (a warning, a
+traceback, a library's logger), goes through ``untrusted``; only ``StepLog.annotate`` writes commands.
+Protocol: github.com/actions/runner, ``ActionCommand``, ``OutputManager`` and ``FileCommandManager``.
 """
 
+import html
+import io
 import os
 import re
 import secrets
-from collections.abc import Mapping
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Final
-
-import click
+from typing import Final, Literal, TextIO
 
 from codegate.errors import InfrastructureError
+from codegate.reporting import plain
 
 MAX_SUMMARY_BYTES: Final = 1 << 20
-MAX_MESSAGE_CHARACTERS: Final = 4000
+"""The runner drops a larger summary altogether (``CreateStepSummaryCommand``)."""
 
-# Everything that some reader takes for the end of a line, or for nothing at all.
-_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]")
+MAX_MESSAGE_CHARACTERS: Final = 4000
+"""The runner cuts an annotation's message at 4096 (``ExecutionContext``); this leaves room for a note."""
+
+_MAX_LINE: Final = 1 << 16
+_CUT: Final = b"\n\n_Cut to the size that GitHub takes; the reports hold everything._\n"
+_SECRET_NAME: Final = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+_SHORTEST_SECRET: Final = 8  # anything shorter would blank ordinary words
+
+Level = Literal["notice", "warning", "error"]
 
 
 def untrusted(text: str) -> str:
-    """Return ``text`` as lines that the runner reads no command in."""
-    lines = (_CONTROL.sub(" ", line) for line in re.split("\r\n|[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]", text))
-    return "\n".join(_disarmed(line) for line in lines)
+    """Return ``text`` as lines that the runner reads no command in, otherwise as it was.
+
+    Only what is printable stays: an invisible character between two others would be ignored by a comparison that
+    follows a culture's rules, which is how the runner looks for its prefixes.
+    """
+    return "\n".join(_disarmed(line) for line in plain(text).split("\n"))
 
 
 def _disarmed(line: str) -> str:
-    # A zero-width space would be invisible but also survives copying; a visible blank is honest.
-    return line.replace("##[", "# #[").replace("::", ": :").encode("utf-8", "replace").decode("utf-8")
+    shown = "".join(c if c.isprintable() or c == "\t" else " " if c.isspace() else "" for c in line)
+    return re.sub(r"^(\s*)::", r"\1: :", shown.replace("##[", "# #["))
 
 
-def log(text: str) -> None:
-    """Print ``text`` to the step's log."""
-    click.echo(untrusted(text))
+class StepLog:
+    """The log of the step.
+
+    Args:
+        out: where the runner reads.
+        hidden: values that are never shown, whoever prints them.
+    """
+
+    def __init__(self, out: TextIO, hidden: tuple[str, ...] = ()) -> None:
+        self._out = out
+        self._hidden = sorted(hidden, key=len, reverse=True)
+        self._lock = threading.Lock()
+
+    def log(self, text: str) -> None:
+        """Print ``text``, whatever is in it."""
+        self._write(self._shown(text))
+
+    def annotate(self, level: Level, title: str, message: str) -> None:
+        """Add an annotation to the step: a command, so everything in it is escaped by the runner's rules."""
+        data = _escape(self._shown(message)[:MAX_MESSAGE_CHARACTERS])
+        name = _escape(self._shown(title)[:200]).replace(":", "%3A").replace(",", "%2C")
+        self._write(f"::{level} title={name}::{data}")
+
+    def _shown(self, text: str) -> str:
+        shown = untrusted(text)  # first: what it takes out could have stood within a secret
+        for value in self._hidden:
+            shown = shown.replace(value, "***")
+        return shown
+
+    def _write(self, lines: str) -> None:
+        with self._lock:
+            self._out.write(lines.encode("utf-8", "replace").decode("utf-8") + "\n")
+            self._out.flush()
 
 
-def annotate(kind: str, title: str, message: str) -> None:
-    """Add an annotation (``error``, ``warning`` or ``notice``) to the step."""
-    data = untrusted(message)[:MAX_MESSAGE_CHARACTERS].replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    shown = untrusted(title)[:200].replace("%", "%25").replace("\n", " ").replace(":", "%3A").replace(",", "%2C")
-    click.echo(f"::{kind} title={shown}::{data}")
+def _escape(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+@contextmanager
+def open_log(environment: Mapping[str, str]) -> Iterator[StepLog]:
+    """Give the step's log, and send everything that is printed meanwhile through it, line by line."""
+    hidden = tuple(
+        value for name, value in environment.items() if _SECRET_NAME.search(name) and len(value) >= _SHORTEST_SECRET
+    )
+    step = StepLog(sys.stdout, hidden)
+    with _Lines(step) as out, _Lines(step) as errors, redirect_stdout(out), redirect_stderr(errors):
+        yield step
+
+
+class _Lines(io.TextIOBase):
+    """A text stream that logs whole lines: a prefix that comes in two writes is still seen."""
+
+    def __init__(self, step: StepLog) -> None:
+        self._step = step
+        self._rest = ""
+        self._guard = threading.Lock()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        with self._guard:
+            *lines, self._rest = (self._rest + text).split("\n")
+            if len(self._rest) > _MAX_LINE:
+                lines, self._rest = [*lines, self._rest], ""
+        for line in lines:
+            self._step.log(line)
+        return len(text)
+
+    def close(self) -> None:
+        if self._rest:
+            self.write("\n")
+        super().close()
 
 
 def write_outputs(environment: Mapping[str, str], outputs: Mapping[str, str]) -> None:
-    """Set the step's outputs; outside of a workflow, do nothing.
+    """Set the step's outputs, in their order; outside of a workflow, do nothing.
 
     Raises:
         InfrastructureError: the runner's file cannot be written.
     """
-    name = environment.get("GITHUB_OUTPUT")
-    if not name:
+    path = environment.get("GITHUB_OUTPUT")
+    if not path:
         return
     parts = []
-    for key, value in outputs.items():
-        delimiter = f"ghadelimiter_{secrets.token_hex(16)}"
-        parts.append(f"{key}<<{delimiter}\n{untrusted(value)}\n{delimiter}\n")
-    _append(Path(name), "".join(parts))
+    for name, value in outputs.items():
+        delimiter = f"ghadelimiter_{secrets.token_hex(16)}"  # nobody can have put it into the value
+        parts.append(f"{name}<<{delimiter}\n{value}\n{delimiter}\n")
+    _append(Path(path), "".join(parts).encode("utf-8", "replace"))
 
 
 def write_summary(environment: Mapping[str, str], markdown: str) -> None:
-    """Add ``markdown`` to the job summary; outside of a workflow, do nothing.
+    """Add ``markdown`` to the job summary, cut at a line when it is too large; outside of a workflow, do nothing.
 
-    The runner throws the whole summary away when it is over 1 MiB, so it is cut at a line before that.
+    Raises:
+        InfrastructureError: the runner's file cannot be written.
     """
-    name = environment.get("GITHUB_STEP_SUMMARY")
-    if not name:
+    path = environment.get("GITHUB_STEP_SUMMARY")
+    if not path:
         return
-    data = markdown.encode("utf-8", "replace")
-    if len(data) > MAX_SUMMARY_BYTES - 1024:
-        data = data[: MAX_SUMMARY_BYTES - 1024].rsplit(b"\n", 1)[0] + b"\n\n_Cut: see the report._\n"
-    _append(Path(name), data.decode("utf-8", "replace"))
-
-
-def _append(path: Path, text: str) -> None:
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode("utf-8", "replace"))
+        room = MAX_SUMMARY_BYTES - Path(path).stat().st_size
+    except OSError:
+        room = MAX_SUMMARY_BYTES
+    data = markdown.encode("utf-8", "replace")
+    if len(data) > room:
+        head, newline, _ = data[: max(room - len(_CUT), 0)].rpartition(b"\n")
+        data = (head + _CUT if newline else _CUT)[: max(room, 0)]
+    _append(Path(path), data)
+
+
+def fault_summary(kind: str, text: str) -> str:
+    """Return Markdown that shows an error's text and acts on nothing in it."""
+    return f"## codegate: {kind}\n\n<pre>\n{html.escape(untrusted(text)).replace('@', '&#64;')}\n</pre>\n"
+
+
+def _append(path: Path, data: bytes) -> None:
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644), "wb") as file:
+            file.write(data)
     except OSError as error:
-        raise InfrastructureError(f"cannot write {path}: {error.strerror or error}.") from error
+        raise InfrastructureError(f"cannot write {path}: {error.strerror or error}.", "Free some space.") from error

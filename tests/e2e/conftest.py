@@ -1,0 +1,56 @@
+"""What the end-to-end tests share, because it is slow: the demo, run once, and the action's image, built once."""
+
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from codegate.sandbox.docker import DockerBackend
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A finished ``codegate demo``."""
+
+    code: int
+    out: str
+    errors: str
+    folder: Path
+
+
+def codegate(*words: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
+    """Run the installed command."""
+    program = Path(sys.executable).with_name("codegate")
+    return subprocess.run([str(program), *words], cwd=cwd, capture_output=True, text=True, check=False, timeout=800)
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """The demo, in a fresh folder, on the sandbox that it chooses."""
+    home = tmp_path_factory.mktemp("demo")
+    done = codegate("demo", "--out", "demo", cwd=home)
+    return Demo(done.returncode, done.stdout, done.stderr, home / "demo")
+
+
+@pytest.fixture(scope="session")
+def image(docker_backend: DockerBackend) -> Iterator[str]:
+    """The action's image, built as the runner builds it."""
+    tag = f"codegate-e2e:{uuid.uuid4().hex}"
+    done = subprocess.run(
+        ["docker", "build", "-t", tag, "-f", str(ROOT / "Dockerfile"), str(ROOT)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ},
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    yield tag
+    # The layers stay: they are the cache of the next build.
+    subprocess.run(["docker", "image", "rm", "--no-prune", tag], capture_output=True, check=False)

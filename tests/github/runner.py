@@ -1,0 +1,91 @@
+"""Reads a step's log and files as the runner does, or more strictly; see actions/runner, ``ActionCommand.cs``,
+``OutputManager.cs`` and ``FileCommandManager.cs``."""
+
+import re
+import unicodedata
+from dataclasses import dataclass, field
+
+_LINE_ENDS = re.compile("\r\n|[\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+
+
+@dataclass(frozen=True)
+class Command:
+    name: str
+    properties: dict[str, str] = field(default_factory=dict)
+    data: str = ""
+
+
+def commands(log: str) -> list[Command]:
+    """Every command in a log. Stricter than the runner: any name counts, every line end of Unicode ends a line, and
+    a line is also read as a comparison would that ignores what is invisible."""
+    found = []
+    for line in _LINE_ENDS.split(log):
+        visible = "".join(c for c in line if unicodedata.category(c) not in {"Cc", "Cf", "Cs", "Co", "Cn"} or c == "\t")
+        command = _version_2(line) or _version_1(line) or _version_2(visible) or _version_1(visible)
+        if command:
+            found.append(command)
+    return found
+
+
+def _version_2(line: str) -> Command | None:
+    text = line.lstrip()
+    end = text.find("::", 2)
+    if not text.startswith("::") or end < 0:
+        return None
+    name, _, rest = text[2:end].partition(" ")
+    properties = dict(pair.split("=", 1) for pair in rest.strip().split(",") if "=" in pair)
+    replaced = {key: _unescape(value, _PROPERTY) for key, value in properties.items()}
+    return Command(name, replaced, _unescape(text[end + 2 :], _DATA))
+
+
+def _version_1(line: str) -> Command | None:
+    start = line.find("##[")
+    end = line.find("]", start)
+    if start < 0 or end < 0:
+        return None
+    name, _, rest = line[start + 3 : end].partition(" ")
+    properties = dict(pair.split("=", 1) for pair in rest.split(";") if "=" in pair)
+    return Command(name, properties, line[end + 1 :])
+
+
+_DATA = {"%0D": "\r", "%0A": "\n", "%25": "%"}
+_PROPERTY = {"%0D": "\r", "%0A": "\n", "%3A": ":", "%2C": ",", "%25": "%"}
+
+
+def _unescape(text: str, codes: dict[str, str]) -> str:
+    for code, character in codes.items():
+        text = text.replace(code, character)
+    return text
+
+
+class BrokenFileError(Exception):
+    """The runner would fail the step for it."""
+
+
+def outputs(data: bytes) -> dict[str, str]:
+    """The outputs that a GITHUB_OUTPUT file sets; a later value of the same name would win, here it is an error."""
+    text = data.decode("utf-8")
+    found: dict[str, str] = {}
+    if text and not text.endswith("\n"):
+        raise BrokenFileError("the last line has no end")
+    lines = text.split("\n")[:-1]
+    while lines:
+        line = lines.pop(0)
+        if not line:
+            continue
+        equals, heredoc = line.find("="), line.find("<<")
+        if equals >= 0 and (heredoc < 0 or equals < heredoc):
+            name, value = line.split("=", 1)
+        elif heredoc >= 0:
+            name, delimiter = line.split("<<", 1)
+            if not name or not delimiter or delimiter not in lines:
+                raise BrokenFileError(f"broken heredoc: {line!r}")
+            end = lines.index(delimiter)
+            value = "\n".join(lines[:end])
+            del lines[: end + 1]
+        else:
+            raise BrokenFileError(f"neither a value nor a heredoc: {line!r}")
+        if name in found:
+            raise BrokenFileError(f"{name!r} is set twice")
+        found[name] = value
+    return found

@@ -1,0 +1,45 @@
+"""The first process of a container keeps its child: signals go on to it, its end is the end."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import sys, time
+from codegate.github.container import leave_to_child
+leave_to_child()
+print("ready", flush=True)
+{rest}
+"""
+
+
+def start(rest: str) -> "subprocess.Popen[str]":
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM.format(rest=rest)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def test_the_childs_exit_code_is_its_own() -> None:
+    with start("sys.exit(3)") as process:
+        assert process.wait(20) == 3
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_reaches_the_child(number: signal.Signals) -> None:
+    with start("import signal\nsignal.signal(signal.SIGINT, signal.SIG_DFL)\nprint('armed', flush=True)\n"
+               "time.sleep(60)") as process:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stdout.readline() == "armed\n"
+        process.send_signal(number)
+        assert process.wait(20) == 128 + number
+
+
+def test_orphans_of_the_child_do_not_end_the_keeper() -> None:
+    rest = "import subprocess\nsubprocess.run('sleep 0.1 & exit 0', shell=True)\ntime.sleep(0.5)\nsys.exit(5)"
+    with start(rest) as process:
+        assert process.wait(20) == 5

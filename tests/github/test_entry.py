@@ -1,0 +1,259 @@
+"""The action's entry point, in this process, with real sandboxes: whatever happens is said, and only that."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from codegate.errors import ExitCode
+from codegate.github import run_action
+from codegate.github.entry import OUTPUTS
+from codegate.sandbox import EnvironmentRecipe
+from codegate.sandbox.docker import DockerBackend
+from tests.candidates.wire_server import Reply, WireServer
+from tests.github.runner import commands, outputs
+from tests.github.workspace import LENIENT, PROBLEMS, write_suite, write_transcripts
+
+CANARY = "sk-canary-5b7d0a9c1e3f2468"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the runner has in its hands after the step."""
+
+    code: int
+    log: str
+    outputs: dict[str, str]
+    summary: str
+
+    @property
+    def annotations(self) -> list[tuple[str, str]]:
+        return [(command.name, command.properties["title"]) for command in commands(self.log)]
+
+
+Act = Callable[..., Step]
+
+
+@pytest.fixture
+def act(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Act:
+    """Run one step in ``tmp_path/workspace``."""
+    (tmp_path / "workspace").mkdir(exist_ok=True)
+
+    def run(environment: dict[str, str] | None = None, **inputs: str) -> Step:
+        files = {"GITHUB_OUTPUT": tmp_path / "output", "GITHUB_STEP_SUMMARY": tmp_path / "summary"}
+        for path in files.values():
+            path.write_bytes(b"")
+        given = {f"INPUT_{name.replace('_', '-').upper()}": value for name, value in inputs.items()}
+        base = {"GITHUB_WORKSPACE": str(tmp_path / "workspace"), **{name: str(path) for name, path in files.items()}}
+        code = run_action({**base, **given, **(environment or {})})
+        log = capsys.readouterr()
+        assert log.err == ""
+        written = outputs(files["GITHUB_OUTPUT"].read_bytes())
+        assert not written or tuple(written) == OUTPUTS
+        return Step(code, log.out, written, files["GITHUB_STEP_SUMMARY"].read_text())
+
+    return run
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    (tmp_path / "workspace").mkdir(exist_ok=True)
+    return tmp_path / "workspace"
+
+
+def test_nothing_to_run(act: Act) -> None:
+    step = act()
+    assert step.code == ExitCode.USAGE
+    assert step.outputs["verdict"] == "error"
+    assert step.outputs["exit-code"] == "2"
+    assert step.annotations == [("error", "codegate: error")]
+    assert "no candidate was given" in step.log
+    assert "no candidate was given" in step.summary
+
+
+@pytest.mark.parametrize(
+    ("inputs", "cause"),
+    [
+        ({"candidates": "reference"}, "no suite was given"),
+        ({"candidates": "reference", "suite": "none"}, "is not a suite"),
+        ({"candidates": "openai:gpt-5", "suite": "s"}, "input `candidates`"),
+        ({"candidates": "##[add-mask]x\u2028::debug::y", "suite": "s"}, "unknown provider"),
+        ({"suite": "../s"}, "leaves the workspace"),
+        ({"config": "codegate.yml"}, "does not exist"),
+        ({"candidates": "reference", "suite": "s", "baseline": "codegate.lock"}, "codegate.lock"),
+    ],
+)
+def test_wrong_inputs_are_explained(act: Act, inputs: dict[str, str], cause: str) -> None:
+    step = act(**inputs)
+    assert (step.code, step.outputs["verdict"]) == (ExitCode.USAGE, "error")
+    assert step.annotations == [("error", "codegate: error")]
+    assert cause in step.log
+    assert step.outputs["report-path"] == step.outputs["run-path"] == ""
+    assert "Traceback" not in step.log
+
+
+@pytest.mark.parametrize("key", ["suite", "repository", "baseline"])
+def test_the_configuration_cannot_lead_out_of_the_workspace(act: Act, workspace: Path, key: str) -> None:
+    (workspace / "codegate.yml").write_text(f"candidates: [reference]\n{key}: ../../etc\n")
+    step = act(**{} if key == "suite" else {"suite": "s"})
+    assert step.code == ExitCode.USAGE
+    assert "in the configuration leaves the workspace" in step.log
+
+
+def test_a_run_folder_that_came_with_the_checkout_is_not_written_to(act: Act, workspace: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (workspace / "codegate-report").mkdir()
+    (workspace / "codegate-report" / "run").symlink_to("../../elsewhere")
+    step = act(suite="s", candidates="reference")
+    assert step.code == ExitCode.USAGE
+    assert "codegate-report/run exists already" in step.log
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+class Broken(dict[str, str]):
+    """An environment that fails in a way that nobody expects."""
+
+    def get(self, key: str, default: object = None) -> object:  # type: ignore[override]
+        if key == "GITHUB_WORKSPACE":
+            raise RuntimeError(f"\n::set-output name=verdict::pass\r##[add-mask]{self['PROVIDER_TOKEN']}")
+        return super().get(key, default)
+
+
+def test_a_bug_says_that_it_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output, summary = tmp_path / "output", tmp_path / "summary"
+    broken = Broken(GITHUB_OUTPUT=str(output), GITHUB_STEP_SUMMARY=str(summary), PROVIDER_TOKEN=CANARY)
+    assert run_action(broken) == ExitCode.INFRASTRUCTURE
+    log = capsys.readouterr()
+    assert log.err == ""
+    assert "Traceback (most recent call last)" in log.out
+    (command,) = commands(log.out)
+    assert (command.name, command.properties["title"]) == ("error", "codegate: error")
+    assert "a bug in codegate" in command.data
+    assert outputs(output.read_bytes())["verdict"] == "error"
+    assert "a bug in codegate" in summary.read_text()
+    assert CANARY not in log.out
+
+
+def test_a_file_of_the_runner_that_cannot_be_written(act: Act, tmp_path: Path) -> None:
+    step = act({"GITHUB_STEP_SUMMARY": str(tmp_path)}, suite="s")
+    assert step.code == ExitCode.INFRASTRUCTURE
+    assert (step.outputs["verdict"], step.outputs["exit-code"]) == ("infrastructure", "4")
+    step = act({"GITHUB_OUTPUT": str(tmp_path)}, suite="s")
+    assert step.code == ExitCode.INFRASTRUCTURE
+    assert step.annotations == [("error", "codegate: infrastructure")]
+
+
+def test_without_a_daemon_it_is_infrastructure(
+    act: Act, workspace: Path, recipe: EnvironmentRecipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_suite(workspace / "suite", recipe)
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
+    step = act(suite="suite", candidates="reference")
+    assert step.code == ExitCode.INFRASTRUCTURE
+    assert step.outputs["verdict"] == "infrastructure"
+    assert step.annotations == [("error", "codegate: infrastructure")]
+    assert "no Docker daemon answers" in step.summary
+
+
+@pytest.mark.docker
+class TestRuns:
+    """A suite of three problems, really run."""
+
+    @pytest.fixture(autouse=True)
+    def _suite(self, workspace: Path, recipe: EnvironmentRecipe, docker_backend: DockerBackend) -> None:
+        write_suite(workspace / "suite", recipe)
+
+    def test_from_a_baseline_to_a_verdict(self, act: Act, workspace: Path) -> None:
+        config = workspace / "codegate.yml"
+        config.write_text(f"suite: suite\ncandidates: [reference]\n{LENIENT}")
+
+        first = act(report_path="out/first")
+        assert first.code == ExitCode.PASS
+        assert first.annotations == [("notice", "codegate: ungated")]
+        assert first.outputs == {
+            "pass-rate": "1.0000",
+            "baseline-pass-rate": "",
+            "difference": "",
+            "problems": "3",
+            "report-path": "out/first",
+            "run-path": "out/first/run",
+            "exit-code": "0",
+            "verdict": "ungated",
+        }
+        assert {path.name for path in (workspace / "out/first").iterdir()} >= {"report.html", "junit.xml", "run"}
+        pin(workspace, "out/first/run")
+
+        second = act(report_path="out/second")
+        assert (second.code, second.outputs["verdict"]) == (ExitCode.PASS, "pass")
+        assert (second.outputs["baseline-pass-rate"], second.outputs["difference"]) == ("1.0000", "0.0000")
+        assert second.annotations == []
+        assert "codegate: pass" in second.summary
+
+        # Of several candidates the worst decides, and the figures are its own.
+        third = act(report_path="out/third", candidates="reference\nempty", baseline="codegate.lock")
+        assert (third.code, third.outputs["verdict"]) == (ExitCode.REGRESSED, "regressed")
+        assert (third.outputs["pass-rate"], third.outputs["difference"]) == ("0.0000", "-1.0000")
+        assert third.annotations == [("error", "codegate: regressed")]
+
+        again = act(report_path="out/third")
+        assert again.code == ExitCode.USAGE
+        assert again.outputs["run-path"] == ""
+
+    def test_on_inconclusive(self, act: Act, workspace: Path, recipe: EnvironmentRecipe) -> None:
+        write_suite(workspace / "one", recipe, PROBLEMS[:1])
+        act(suite="one", candidates="reference", report_path="first")
+        pin(workspace, "first/run")
+        for choice, code, level in (("neutral", 0, "warning"), ("pass", 0, "notice"), ("fail", 3, "error")):
+            step = act(suite="one", candidates="reference", report_path=choice, on_inconclusive=choice)
+            assert step.code == code
+            assert (step.outputs["verdict"], step.outputs["exit-code"]) == ("inconclusive", "3")
+            assert step.annotations == [(level, "codegate: inconclusive")]
+
+    def test_hostile_answers_and_tests_give_no_command(self, act: Act, workspace: Path) -> None:
+        write_transcripts(workspace / "answers.jsonl", {p.name: p.broken + f"# {p.name}\n" for p in PROBLEMS})
+        (workspace / "ci").mkdir()
+        (workspace / "ci" / "codegate.yml").write_text("candidates: [reference]\n")
+        # A path in an input is the workspace's, wherever the configuration is.
+        step = act(suite="suite", candidates="replay:answers.jsonl", config="ci/codegate.yml")
+        assert step.code == ExitCode.PASS
+        assert step.outputs["pass-rate"] == "0.0000"
+        assert step.annotations == [("notice", "codegate: ungated")]
+
+    def test_a_key_appears_nowhere(
+        self, act: Act, workspace: Path, wire: WireServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+        wire.replies = [Reply(f'{{"error": {{"message": "bad key {CANARY}"}}}}'.encode(), 401)]
+        step = act({"OPENAI_API_KEY": CANARY}, suite="suite", candidates=f"openai:model-2025-01-01@{wire.url}/v1")
+        assert CANARY in str(wire.received[0].headers)
+        assert (step.code, step.outputs["verdict"]) == (ExitCode.INFRASTRUCTURE, "infrastructure")
+        assert "provider.authentication" in step.log
+        written = [path.read_bytes() for path in workspace.rglob("*") if path.is_file()]
+        said = "".join([step.log, step.summary, *step.outputs.values()]).encode()
+        assert not [data for data in (*written, said) if CANARY.encode() in data]
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root's files have to be given back")
+    def test_what_was_written_belongs_to_the_owner_of_the_workspace(self, act: Act, workspace: Path) -> None:
+        os.chown(workspace, 12345, 12346)
+        act(suite="suite", candidates="empty", report_path="deep/er/report")
+        made = [workspace / "deep", *(workspace / "deep").rglob("*")]
+        assert len(made) > 8
+        assert {(path.stat().st_uid, path.stat().st_gid) for path in made} == {(12345, 12346)}
+        assert (workspace / "suite").stat().st_uid == 0
+
+
+@pytest.fixture
+def wire() -> Iterator[WireServer]:
+    server = WireServer()
+    yield server
+    server.close()
+
+
+def pin(workspace: Path, run: str) -> None:
+    """Pin a run with the installed command, as the README says."""
+    command = [sys.executable, "-m", "codegate", "baseline", "pin", run, "--candidate", "reference"]
+    subprocess.run(command, cwd=workspace, check=True, capture_output=True)

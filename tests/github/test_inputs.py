@@ -1,0 +1,103 @@
+"""Inputs come as the runner gives them, and no path among them leaves the workspace."""
+
+from pathlib import Path
+
+import pytest
+
+from codegate.errors import UsageError
+from codegate.github.inputs import Inputs, inside, read_inputs
+
+
+def read(workspace: Path, **inputs: str) -> Inputs:
+    given = {f"INPUT_{name.replace('_', '-').upper()}": value for name, value in inputs.items()}
+    return read_inputs({"GITHUB_WORKSPACE": str(workspace), **given})
+
+
+def test_nothing_given(tmp_path: Path) -> None:
+    inputs = read(tmp_path)
+    assert inputs == Inputs(
+        workspace=tmp_path,
+        suite=None,
+        candidates=(),
+        config=None,
+        baseline=None,
+        samples=None,
+        models=None,
+        jobs=None,
+        max_model_calls=None,
+        repository=None,
+        reports=tmp_path / "codegate-report",
+        on_inconclusive="neutral",
+    )
+    # The runner sets every declared input, to an empty string when nothing was given.
+    assert read(tmp_path, suite="", candidates=" \n ", samples="", report_path="", on_inconclusive="") == inputs
+
+
+def test_everything_given(tmp_path: Path) -> None:
+    inputs = read(
+        tmp_path,
+        suite=" suites/own ",
+        candidates="\n  reference\n\n openai:gpt-5-2025-08-07@https://models.example/v1 \r\n",
+        config="ci/codegate.yml",
+        baseline="ci/codegate.lock",
+        samples="3",
+        max_concurrency="8",
+        jobs="4",
+        max_model_calls="500",
+        repository=".",
+        report_path="out/gate",
+        on_inconclusive="fail",
+    )
+    assert inputs.suite == tmp_path / "suites/own"
+    assert inputs.candidates == ("reference", "openai:gpt-5-2025-08-07@https://models.example/v1")
+    assert inputs.config == tmp_path / "ci/codegate.yml"
+    assert inputs.baseline == tmp_path / "ci/codegate.lock"
+    assert (inputs.samples, inputs.models, inputs.jobs, inputs.max_model_calls) == (3, 8, 4, 500)
+    assert inputs.repository == tmp_path
+    assert inputs.reports == tmp_path / "out/gate"
+    assert inputs.on_inconclusive == "fail"
+
+
+@pytest.mark.parametrize("name", ["suite", "config", "baseline", "repository", "report-path"])
+@pytest.mark.parametrize("path", ["..", "../other", "/etc", "a/../../b", "link", "link/below", "loop", "loop/x"])
+def test_a_path_stays_inside(tmp_path: Path, name: str, path: str) -> None:
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    (workspace / "link").symlink_to("/etc")
+    (workspace / "loop").symlink_to("loop")
+    with pytest.raises(UsageError, match=f"input `{name}`"):
+        read(workspace, **{name: path})
+
+
+def test_the_default_for_reports_is_checked_too(tmp_path: Path) -> None:
+    (tmp_path / "codegate-report").symlink_to("/tmp")
+    with pytest.raises(UsageError, match="leaves the workspace"):
+        read(tmp_path)
+
+
+def test_paths_that_no_system_has(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="`x`"):
+        inside(tmp_path, "a\0b", "`x`")
+    assert inside(tmp_path, "a" * 5000, "`x`").parent == tmp_path  # no such file, and nothing that breaks
+
+
+def test_a_workspace_behind_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real" / "suite").mkdir(parents=True)
+    (tmp_path / "seen").symlink_to("real")
+    assert read(tmp_path / "seen", suite="suite").suite == tmp_path / "real/suite"
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("samples", 100), ("max-concurrency", 256), ("jobs", 256), ("max-model-calls", 999_999_999)]
+)
+def test_numbers(tmp_path: Path, name: str, most: int) -> None:
+    read(tmp_path, **{name: "1"})
+    read(tmp_path, **{name: str(most)})
+    for wrong in ("0", "-1", "1.0", "1e3", "²", "٣", "many", "9" * 5000, str(most + 1)):
+        with pytest.raises(UsageError, match=f"input `{name}` must be a whole number from 1 to {most}"):
+            read(tmp_path, **{name: wrong})
+
+
+def test_choices(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="one of neutral, pass, fail, and is 'maybe'"):
+        read(tmp_path, on_inconclusive="maybe")

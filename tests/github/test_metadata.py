@@ -1,0 +1,92 @@
+"""``action.yml``, the Dockerfile and the code agree with one another and with what a runner takes."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from codegate.github.entry import OUTPUTS
+from codegate.github.inputs import DEFAULT_REPORTS, OnInconclusive, read_inputs
+
+ROOT = Path(__file__).resolve().parents[2]
+ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+class Asked(dict[str, str]):
+    """An environment that remembers what was looked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.names.add(key)
+        return super().get(key, default)
+
+
+def test_every_input_is_declared_and_every_declared_input_is_read() -> None:
+    asked = Asked()
+    read_inputs(asked)
+    declared = {f"INPUT_{name.upper()}" for name in ACTION["inputs"]}
+    assert {name for name in asked.names if name.startswith("INPUT_")} == declared
+
+
+def test_every_output_is_declared_and_set() -> None:
+    assert set(ACTION["outputs"]) == set(OUTPUTS)
+    assert OUTPUTS[-1] == "verdict"
+
+
+def test_defaults_are_those_of_the_code() -> None:
+    defaults = {name: field["default"] for name, field in ACTION["inputs"].items() if "default" in field}
+    assert defaults == {"report-path": DEFAULT_REPORTS, "on-inconclusive": "neutral"}
+    assert OnInconclusive.__args__[0] == "neutral"  # type: ignore[attr-defined]  # typing hides it
+
+
+def test_the_dockerfile_is_what_the_runner_wants() -> None:
+    lines = [line for line in (ROOT / "Dockerfile").read_text().splitlines() if line and not line.startswith("#")]
+    words = [line.split()[0] for line in lines if not line.startswith((" ", "\t"))]
+    assert set(words) <= {"FROM", "RUN", "COPY", "ENTRYPOINT"}  # no USER, no WORKDIR, nothing of one builder only
+    assert not [line for line in lines if "--mount" in line or "--chmod" in line or "<<" in line]
+    (entrypoint,) = [line for line in lines if line.startswith("ENTRYPOINT")]
+    assert re.fullmatch(r'ENTRYPOINT \["/[^"]+/python", "-I", "-m", "codegate", "action"\]', entrypoint)
+
+
+def checked(kind: str, *files: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [
+            str(Path(sys.executable).with_name("check-jsonschema")),
+            "--builtin-schema", f"vendor.github-{kind}", *map(str, files),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )  # fmt: skip
+
+
+def test_the_schemas_of_github_accept_both(tmp_path: Path) -> None:
+    assert checked("actions", ROOT / "action.yml").returncode == 0
+    assert checked("workflows", *WORKFLOWS).returncode == 0
+    wrong = tmp_path / "action.yml"
+    wrong.write_text((ROOT / "action.yml").read_text().replace("using: docker", "using: dockr"))
+    assert checked("actions", wrong).returncode == 1
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_workflows_take_no_more_than_they_need(path: Path) -> None:
+    workflow = yaml.safe_load(path.read_text())
+    assert workflow["permissions"] == {}
+    assert "concurrency" in workflow
+    for job in workflow["jobs"].values():
+        assert set(job["permissions"].items()) <= {("contents", "read")}
+        assert job["timeout-minutes"] <= 30
+        for step in job["steps"]:
+            if "uses" in step:
+                assert re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}", step["uses"])
+            if step.get("uses", "").startswith("actions/checkout@"):
+                assert step["with"]["persist-credentials"] is False
+            assert "${{" not in step.get("run", "")
