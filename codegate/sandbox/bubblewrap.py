@@ -34,6 +34,7 @@ from codegate.sandbox.interpreter import Interpreter, find_interpreter
 from codegate.sandbox.session import SITE, TOOLS, USER_ID, WORKSPACE, SandboxSession, Scope
 from codegate.sandbox.sizes import shared_memory_bytes, temporary_bytes, workspace_bytes
 from codegate.sandbox.sockets import SocketConnection
+from codegate.sandbox.starts import Starts
 from codegate.sandbox.stream import BOOTSTRAP, SupervisorStream
 
 _PYTHON: Final = "/opt/codegate/python"
@@ -78,7 +79,7 @@ class BubblewrapBackend:
         self._live: set[_Enclosure] = set()
         self._sessions: dict[_Enclosure, SandboxSession] = {}
         self._lock = threading.Lock()
-        self._closed = False
+        self._starts = Starts()
 
     @property
     def name(self) -> str:
@@ -105,6 +106,10 @@ class BubblewrapBackend:
         if not isinstance(environment, BubblewrapEnvironment):
             message = "the environment was prepared by another backend"
             raise TypeError(message)
+        with self._starts.under_way():
+            return self._open(environment, limits)
+
+    def _open(self, environment: BubblewrapEnvironment, limits: SandboxLimits) -> SandboxSession:
         group = None if self._parents is None else control_group.ControlGroup(self._parents, limits)
         try:
             enclosure, connection = self._start(environment, limits, group)
@@ -126,16 +131,15 @@ class BubblewrapBackend:
             raise
         with self._lock:
             self._sessions[enclosure] = session
-            closed = self._closed
-        if closed:
+        if self._starts.closed:
             session.close()
             raise SandboxClosed("the sandbox backend was closed.")
         return session
 
     def close(self) -> None:
         """See ``Backend.close``."""
+        self._starts.close(_CLOSE_SECONDS)
         with self._lock:
-            self._closed = True
             sessions, live = list(self._sessions.values()), list(self._live)
         for session in sessions:
             session.close()
@@ -159,11 +163,7 @@ class BubblewrapBackend:
         ours, theirs = socket.socketpair()
         errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the sandbox
         try:
-            with self._lock:
-                if self._closed:
-                    raise SandboxClosed("the sandbox backend was closed.")
-                starting = self._starter.submit(_spawn, argv, theirs, errors)
-            process = starting.result()
+            process = self._starter.submit(_spawn, argv, theirs, errors).result()
         except BaseException as error:
             ours.close()
             errors.close()

@@ -31,6 +31,7 @@ from codegate.sandbox.ownership import current_owner, parse_owner
 from codegate.sandbox.session import USER_ID, WORKSPACE, SandboxSession, Scope
 from codegate.sandbox.sizes import inodes, shared_memory_bytes, temporary_bytes, workspace_bytes
 from codegate.sandbox.sockets import AttachedConnection
+from codegate.sandbox.starts import Starts
 from codegate.sandbox.stream import BOOTSTRAP, SupervisorStream
 
 if TYPE_CHECKING:
@@ -89,17 +90,12 @@ class DockerBackend:
         self._sessions: dict[str, SandboxSession] = {}
         self._lock = threading.Lock()
         self._building = threading.Lock()
-        self._closed = False
+        self._starts = Starts()
 
     @property
     def name(self) -> str:
         """Return ``docker``."""
         return "docker"
-
-    def has_image(self, name: str) -> bool:
-        """Return whether the daemon has an image of that name."""
-        with _explained("look for an image"):
-            return images.find(self._control, name) is not None
 
     def prepare(self, recipe: EnvironmentRecipe) -> DockerEnvironment:
         """See ``Backend.prepare``."""
@@ -116,6 +112,10 @@ class DockerBackend:
         if not isinstance(environment, DockerEnvironment):
             message = "the environment was prepared by another backend"
             raise TypeError(message)
+        with self._starts.under_way():
+            return self._open(environment, limits)
+
+    def _open(self, environment: DockerEnvironment, limits: SandboxLimits) -> SandboxSession:
         with _explained("start a sandbox"):
             enclosure, connection = self._start(environment, limits)
         try:
@@ -128,16 +128,15 @@ class DockerBackend:
             raise
         with self._lock:
             self._sessions[enclosure.container] = session
-            closed = self._closed
-        if closed:
+        if self._starts.closed:
             session.close()
             raise SandboxClosed("the sandbox backend was closed.")
         return session
 
     def close(self) -> None:
         """See ``Backend.close``."""
+        self._starts.close(_CLOSE_SECONDS)
         with self._lock:
-            self._closed = True
             sessions, live = list(self._sessions.values()), list(self._live.values())
         for session in sessions:
             session.close()
@@ -161,8 +160,6 @@ class DockerBackend:
         return count
 
     def _start(self, environment: DockerEnvironment, limits: SandboxLimits) -> "tuple[_Enclosure, AttachedConnection]":
-        if self._closed:
-            raise SandboxClosed("the sandbox backend was closed.")
         configuration = _configuration(self._control, environment, limits, self.run_id)
         created = self._control.create_container_from_config(configuration)  # type: ignore[no-untyped-call]
         enclosure = _Enclosure(str(created["Id"]), self)

@@ -1,0 +1,52 @@
+"""Closing a backend while sandboxes are being started: no error but ours, and nothing outlives it."""
+
+import threading
+import time
+
+import pytest
+
+from codegate.sandbox import Backend, EnvironmentRecipe, SandboxClosed, SandboxLimits, select_backend
+
+ROUNDS = 6
+
+
+def _close_during_starts(backend: Backend, recipe: EnvironmentRecipe, delay: float) -> list[BaseException]:
+    environment = backend.prepare(recipe)
+    raised: list[BaseException] = []
+
+    def start() -> None:
+        try:
+            backend.open(environment, SandboxLimits(lifetime_seconds=60))
+        except BaseException as error:
+            raised.append(error)
+
+    starts = [threading.Thread(target=start) for _ in range(2)]
+    for thread in starts:
+        thread.start()
+    time.sleep(delay)
+    backend.close()
+    for thread in starts:
+        thread.join()
+    return raised
+
+
+def test_closing_during_a_start_is_no_error_of_ours(backend: Backend, recipe: EnvironmentRecipe) -> None:
+    for number in range(ROUNDS):
+        fresh = select_backend("docker" if backend.name == "docker" else "bwrap", f"closing-{number}")
+        raised = _close_during_starts(fresh, recipe, number * 0.02)
+        assert [type(error) for error in raised] == [SandboxClosed] * len(raised)
+
+
+@pytest.mark.docker
+def test_no_container_outlives_a_backend_closed_during_a_start(
+    docker_backend: Backend, recipe: EnvironmentRecipe
+) -> None:
+    import docker
+
+    for number in range(ROUNDS):
+        run_id = f"outliving-{time.monotonic_ns()}"
+        _close_during_starts(select_backend("docker", run_id), recipe, number * 0.02)
+        client = docker.from_env()
+        left = client.containers.list(all=True, filters={"label": f"codegate.run={run_id}"})
+        client.close()
+        assert left == []
