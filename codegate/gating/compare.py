@@ -27,9 +27,10 @@ def compare(baseline: CandidateSamples, candidate: CandidateSamples, policy: Gat
     """Decide whether the candidate is as good as the baseline on the same problems.
 
     Infrastructure samples count on neither side; a problem without a counted sample on one side is left out of
-    both. A pass (a drop of the margin is ruled out) wins over a regression (there is some drop), because a
-    real drop inside the tolerance is tolerated. Below ``policy.min_problems``, and where the baseline solves
-    too little for a drop of the margin to show, there is no pass.
+    both. More than ``policy.max_missing`` of the problems, or of one side's samples, decide nothing. A pass (a
+    drop of the margin is ruled out) wins over a regression (there is some drop), because a real drop inside the
+    tolerance is tolerated. Below ``policy.min_problems``, and where the baseline solves too little for a drop of
+    the margin to show, there is no pass.
 
     Raises:
         UsageError: one side contradicts itself (a sample twice or out of order, a problem without digest).
@@ -49,6 +50,9 @@ def compare(baseline: CandidateSamples, candidate: CandidateSamples, policy: Gat
             f"{policy.max_missing:.0%} that is tolerated: nothing was decided."
         )
         return _verdict("infrastructure", reason, baseline, candidate, policy, matched=matched)
+    thinned = _too_few_graded(baseline, "baseline", policy) or _too_few_graded(candidate, "candidate", policy)
+    if thinned:
+        return _verdict("infrastructure", thinned, baseline, candidate, policy, matched=matched)
     if not matched.pairs:
         reason = "There are no problems to compare."
         return _verdict("inconclusive", reason, baseline, candidate, policy, matched=matched)
@@ -63,6 +67,18 @@ def compare(baseline: CandidateSamples, candidate: CandidateSamples, policy: Gat
 
 def _counted(samples: tuple[Sample, ...]) -> list[Sample]:
     return [sample for sample in samples if sample.passed is not None]
+
+
+def _too_few_graded(samples: CandidateSamples, side: str, policy: GatePolicy) -> str | None:
+    """Return why the samples of one side are too few: each problem may have kept one, and luck or a cause chose it."""
+    planned = sum(len(entries) for entries in samples.samples.values())
+    lost = planned - sum(len(_counted(entries)) for entries in samples.samples.values())
+    if lost <= policy.max_missing * planned:
+        return None
+    return (
+        f"Infrastructure faults left {lost} of {planned} samples of the {side} without a grade, more than the "
+        f"{policy.max_missing:.0%} that is tolerated: nothing was decided."
+    )
 
 
 def _match(baseline: CandidateSamples, candidate: CandidateSamples) -> _Matched:

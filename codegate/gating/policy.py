@@ -32,6 +32,6 @@ class GatePolicy(BaseModel):
         default=0.05,
         ge=0.0,
         le=0.5,
-        description="Largest share of problems that infrastructure faults may take out of the comparison; "
-        "above it the verdict is infrastructure.",
+        description="Largest share of problems, and of the samples of either side, that infrastructure faults may "
+        "take out of the comparison; above it the verdict is infrastructure.",
     )

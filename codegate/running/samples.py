@@ -33,6 +33,26 @@ def _sample(index: int, outcome: Outcome | None) -> Sample:
     return Sample(index=index, passed=grade.resolved, score=grade.score, failure=grade.failure)
 
 
+def check_finished(run: Run) -> None:
+    """Refuse a run that has not tried all that it planned: what was never asked is no fault that a gate tolerates.
+
+    Raises:
+        UsageError: some planned outcome is not there; says how many are.
+    """
+    wanted = {
+        (candidate.key(), problem, sample)
+        for candidate in run.manifest.candidates
+        for problem in run.manifest.problems
+        for sample in range(run.manifest.samples)
+    }
+    made = len(wanted.intersection(outcome.key for outcome in run.outcomes))
+    if made < len(wanted):
+        raise UsageError(
+            f"run {run.manifest.id} is unfinished: {made} of {len(wanted)} outcomes.",
+            "Finish it with `codegate run --resume`.",
+        )
+
+
 def choose_candidate(run: Run, name: str | None) -> CandidateSpec:
     """Return the candidate of ``run`` whose label, model or key is ``name``; its only one when ``name`` is None.
 

@@ -15,7 +15,7 @@ from codegate.running.journal import Journal
 from codegate.running.outcome import Run, RunManifest
 from codegate.running.plan import check_resumable, new_run_id, plan_run
 from codegate.running.readiness import check_bases
-from codegate.running.samples import candidate_samples
+from codegate.running.samples import candidate_samples, check_finished
 from codegate.running.scheduler import Progress, RunOptions, execute
 from codegate.sandbox import Backend, Choice, select_backend
 from codegate.suite import load_suite
@@ -138,8 +138,9 @@ def gate_run(run: Run, lock: Path, policy: GatePolicy) -> tuple[Verdict, ...]:
     """Compare every candidate of ``run`` with the baseline that ``lock`` pins.
 
     Raises:
-        UsageError: the lock or the baseline is missing or broken.
+        UsageError: the run is unfinished, or the lock or the baseline is missing or broken.
     """
+    check_finished(run)
     baseline = load_pinned(lock)
     return tuple(
         compare(baseline.samples, candidate_samples(run, candidate), policy) for candidate in run.manifest.candidates

@@ -185,6 +185,18 @@ def test_too_much_infrastructure_decides_nothing() -> None:
     assert compare(side(before), side(after), GatePolicy(max_missing=0.1)).kind == "pass"
 
 
+def test_samples_lost_inside_every_problem_decide_nothing() -> None:
+    whole: dict[str, list[bool | None]] = {f"p{i:03}": [True] * 5 for i in range(40)}
+    thin: dict[str, list[bool | None]] = {problem: [True, None, None, None, None] for problem in whole}
+    for left, right, blamed in ((whole, thin, "candidate"), (thin, whole, "baseline")):
+        verdict = compare(side(left), side(right), POLICY)
+        assert verdict.kind == "infrastructure"
+        assert f"left 160 of 200 samples of the {blamed} without a grade, more than the 5%" in verdict.reason
+    edge = whole | {f"p{i:03}": [True, True, True, True, None] for i in range(10)}
+    assert compare(side(whole), side(edge), POLICY).kind == "pass", "5% are tolerated"
+    assert compare(side(whole), side(edge | {"p010": [True, True, True, True, None]}), POLICY).kind == "infrastructure"
+
+
 @pytest.mark.parametrize("lost", [[None], []])
 def test_losing_everything_to_infrastructure_is_never_green(lost: list[bool | None]) -> None:
     after: dict[str, list[bool | None]] = dict.fromkeys(uniform(40, 30), lost)

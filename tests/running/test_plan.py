@@ -1,17 +1,19 @@
 """What a run will do, the conditions that make two comparable, and what the gate sees of one."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
 from codegate.candidates import CandidateSpec, Sampling
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import GatePolicy, Verdict, VerdictKind, compare
+from codegate.gating import GatePolicy, Verdict, VerdictKind, compare, pin, write_baseline, write_lock
 from codegate.running import (
     Run,
     candidate_conditions,
     candidate_samples,
     choose_candidate,
+    gate_run,
     new_run_id,
     plan_run,
     run_exit_code,
@@ -142,6 +144,22 @@ def test_ungated_a_missing_grade_is_infrastructure() -> None:
     assert run_exit_code([Run(manifest=manifest(), outcomes=every[1:])], ()) == ExitCode.INFRASTRUCTURE
     faulted = (*every[1:], outcome(None))
     assert run_exit_code([Run(manifest=manifest(), outcomes=faulted)], ()) == ExitCode.INFRASTRUCTURE
+
+
+def test_an_unfinished_run_is_not_gated(tmp_path: Path) -> None:
+    every = tuple(outcome(True, p, s, c) for p in ("p-1", "p-2") for s in (0, 1) for c in SPECS)
+    run = Run(manifest=manifest(), outcomes=every)
+    pinned = pin(candidate_samples(run, SPECS[0]), run=run.manifest.id, suite_digest=run.manifest.suite_digest)
+    write_baseline(tmp_path / "baseline.json", pinned)
+    lock = tmp_path / "codegate.lock"
+    write_lock(lock, tmp_path / "baseline.json")
+    assert len(gate_run(run, lock, GatePolicy())) == 2
+    faulted = run.model_copy(update={"outcomes": (*every[1:], outcome(None))})
+    assert len(gate_run(faulted, lock, GatePolicy())) == 2, "a fault is an outcome"
+    stranger = outcome(True, sample=7)
+    for outcomes in (every[1:], (*every[1:], stranger)):
+        with pytest.raises(UsageError, match=r"is unfinished: 7 of 8 outcomes\. Finish it with"):
+            gate_run(run.model_copy(update={"outcomes": outcomes}), lock, GatePolicy())
 
 
 def test_run_ids_do_not_collide() -> None:
