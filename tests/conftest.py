@@ -3,16 +3,19 @@
 import os
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from docker import APIClient
+from docker.utils import kwargs_from_env
 from uv import find_uv_bin
 
 from codegate.sandbox import Backend, EnvironmentRecipe, PreparedEnvironment, SandboxUnavailable
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.docker import DockerBackend
-from codegate.sandbox.images import BASE_IMAGE
-from codegate.sandbox.interpreter import sealed_environment
+from codegate.sandbox.images import BASE_IMAGE, find
+from codegate.sandbox.interpreter import index_environment
 
 PYTHON = "3.11"
 PYTEST = "pytest==8.3.4"
@@ -25,6 +28,11 @@ def _unavailable(backend: str, reason: str) -> None:
     pytest.skip(reason)
 
 
+def _has_image(name: str) -> bool:
+    with closing(APIClient(**kwargs_from_env())) as client:
+        return find(client, name) is not None
+
+
 @pytest.fixture(scope="session")
 def docker_backend() -> Iterator[DockerBackend]:
     """The Docker backend of the daemon here."""
@@ -34,7 +42,7 @@ def docker_backend() -> Iterator[DockerBackend]:
         _unavailable("DOCKER", str(error))
         raise
     image = os.environ.get("CODEGATE_BASE_IMAGE") or BASE_IMAGE.format(python=PYTHON)
-    if not backend.has_image(image):
+    if not _has_image(image):
         backend.close()
         _unavailable("DOCKER", f"the daemon has no image {image}")
     yield backend
@@ -75,7 +83,7 @@ def recipe(tmp_path_factory: pytest.TempPathFactory) -> EnvironmentRecipe:
             "--python-version", PYTHON, "--no-annotate", "--no-header", "-o", str(lock), "requirements.in",
         ],
         cwd=folder,
-        env=sealed_environment(),
+        env=index_environment(),
         check=True,
     )  # fmt: skip
     return EnvironmentRecipe(PYTHON, Path(lock).read_text())

@@ -18,7 +18,7 @@ from codegate.candidates.chat import (
 )
 from codegate.candidates.registry import open_provider
 from codegate.candidates.replay import ReplayProvider, transcript_header, transcript_line
-from codegate.candidates.snapshots import check_answered, check_snapshot
+from codegate.candidates.snapshots import check_snapshot
 from codegate.candidates.spec import CandidateSpec, ProviderName, Sampling, SolverName, parse_candidate
 
 __all__ = [
@@ -37,7 +37,6 @@ __all__ = [
     "ToolCall",
     "ToolSpec",
     "Usage",
-    "check_answered",
     "check_snapshot",
     "open_provider",
     "parse_candidate",

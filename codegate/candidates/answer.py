@@ -1,13 +1,48 @@
 """What both APIs' answers have in common: JSON that may be anything, and the little of it that is used."""
 
 import json
+import time
+from collections.abc import Callable
 from typing import Any, Final
 
-from codegate.candidates.chat import ToolCall
-from codegate.candidates.wire import Faults
+from codegate.candidates.chat import Completion, ToolCall
+from codegate.candidates.snapshots import check_answered
+from codegate.candidates.spec import CandidateSpec
+from codegate.candidates.wire import Calls, Faults
 
 MAX_TOKENS: Final = 100_000_000
 """A count above this is no count."""
+
+
+def ask(
+    spec: CandidateSpec,
+    calls: Calls,
+    faults: Faults,
+    send: Callable[[], bytes],
+    read: Callable[[bytes, float], Completion],
+) -> Completion:
+    """Return the answer to one request, from the pinned model and within ``spec.timeout_seconds``.
+
+    Args:
+        spec: the candidate.
+        calls: the provider's calls under way.
+        faults: names what goes wrong.
+        send: makes the request and returns the answer's bytes; runs in a thread of its own.
+        read: turns the bytes and the seconds they took into a completion.
+
+    Raises:
+        ProviderError: no usable answer came.
+    """
+    start = time.monotonic()
+    try:
+        content = calls.run(send, spec.timeout_seconds)
+    except Exception as error:
+        if fault := faults.of(error, spec.timeout_seconds):
+            raise fault from None
+        raise
+    completion = read(content, time.monotonic() - start)
+    check_answered(spec, completion)
+    return completion
 
 
 def as_document(content: bytes, faults: Faults) -> dict[str, Any]:

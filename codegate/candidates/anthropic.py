@@ -4,13 +4,11 @@ Wire format: https://docs.anthropic.com/en/api/messages. As for OpenAI, the SDK 
 """
 
 import json
-import time
 from typing import Any
 
-from codegate.candidates.answer import as_document, text_of, token_count, tool_calls_of
+from codegate.candidates.answer import as_document, ask, text_of, token_count, tool_calls_of
 from codegate.candidates.chat import Completion, Message, ProblemKey, StopReason, ToolSpec, Usage
 from codegate.candidates.endpoint import Endpoint, resolve_endpoint
-from codegate.candidates.snapshots import check_answered
 from codegate.candidates.spec import CandidateSpec, Sampling
 from codegate.candidates.wire import (
     CONNECT_SECONDS,
@@ -101,18 +99,11 @@ class AnthropicProvider:
         create = self._client.messages.with_raw_response.create
         # The SDK refuses long answers without streaming unless the call itself names its timeout.
         timeout = self._client.timeout
-        start = time.monotonic()
-        try:
-            content: bytes = self._calls.run(
-                lambda: create(**request, timeout=timeout).http_response.content, self._spec.timeout_seconds
-            )
-        except Exception as error:
-            if fault := self._faults.of(error, self._spec.timeout_seconds):
-                raise fault from None
-            raise
-        completion = self._read(content, time.monotonic() - start)
-        check_answered(self._spec, completion)
-        return completion
+
+        def send() -> bytes:
+            return create(**request, timeout=timeout).http_response.content
+
+        return ask(self._spec, self._calls, self._faults, send, self._read)
 
     def close(self) -> None:
         """Cut calls under way and release connections; idempotent."""

@@ -4,10 +4,9 @@ Wire format: https://platform.openai.com/docs/api-reference/chat/create. The SDK
 the answer is read here, since the SDK accepts any JSON as an answer and fails later on what is missing.
 """
 
-import time
 from typing import Any
 
-from codegate.candidates.answer import as_document, text_of, token_count, tool_calls_of
+from codegate.candidates.answer import as_document, ask, text_of, token_count, tool_calls_of
 from codegate.candidates.chat import (
     Completion,
     Message,
@@ -17,7 +16,6 @@ from codegate.candidates.chat import (
     Usage,
 )
 from codegate.candidates.endpoint import Endpoint, resolve_endpoint
-from codegate.candidates.snapshots import check_answered
 from codegate.candidates.spec import CandidateSpec, Sampling
 from codegate.candidates.wire import (
     CONNECT_SECONDS,
@@ -92,18 +90,11 @@ class OpenAIProvider:
         if tools:
             request["tools"] = [{"type": "function", "function": tool.model_dump()} for tool in tools]
         create = self._client.chat.completions.with_raw_response.create
-        start = time.monotonic()
-        try:
-            content: bytes = self._calls.run(
-                lambda: create(**request).http_response.content, self._spec.timeout_seconds
-            )
-        except Exception as error:
-            if fault := self._faults.of(error, self._spec.timeout_seconds):
-                raise fault from None
-            raise
-        completion = self._read(content, time.monotonic() - start)
-        check_answered(self._spec, completion)
-        return completion
+
+        def send() -> bytes:
+            return create(**request).http_response.content
+
+        return ask(self._spec, self._calls, self._faults, send, self._read)
 
     def close(self) -> None:
         """Cut calls under way and release connections; idempotent."""

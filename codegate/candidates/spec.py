@@ -1,4 +1,4 @@
-"""Candidate: provider, dated model snapshot, sampling, prompt version and solver, with one digest over all.
+"""Candidate: provider, dated model snapshot, sampling and solver, with one digest over all.
 
 The short form is ``provider:model[@base_url]`` (``openai:gpt-5-2025-08-07``, ``openai:my-model@http://127.0.0.1:8080/v1``,
 ``replay:transcripts.jsonl``, ``reference``, ``empty``); ``codegate.yml`` has the long form.

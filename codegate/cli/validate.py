@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from codegate.cli.options import FOLDER, jobs_option, json_option, repository_option, sandbox_option
-from codegate.cli.output import emit, say
+from codegate.cli.output import emit, note, say
 from codegate.errors import ExitCode
 from codegate.mining import Proof, validate_suite
 from codegate.running import new_run_id, opened_backend
@@ -30,7 +30,7 @@ def command(suite: Path, rounds: int, jobs: int, repository: Path | None, sandbo
 
     def show(proof: Proof) -> None:
         reason = proof.quarantine
-        say(f"{proof.problem}: {'proven' if reason is None else f'quarantined: {reason.reason}'}", as_json=True)
+        note(f"{proof.problem}: {'proven' if reason is None else f'quarantined: {reason.reason}'}")
 
     with opened_backend(sandbox, new_run_id()) as backend:
         report = validate_suite(loaded, repository, backend, rounds, show, jobs)

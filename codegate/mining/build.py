@@ -42,7 +42,7 @@ _EMPTY: Final = TreeFile(b"")
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Prospect:
     """A unit worth trying, and its bug score."""
 
     unit: Unit
@@ -113,24 +113,24 @@ class ProblemBuilder:
         self.unbuildable: SandboxError | None = None
         self.prepared = 0
 
-    def build(self, candidate: Candidate, steps: Steps) -> Built | Rejected:
-        """Make a problem of ``candidate`` or say why it is none.
+    def build(self, prospect: Prospect, steps: Steps) -> Built | Rejected:
+        """Make a problem of ``prospect`` or say why it is none.
 
         Raises:
             InfrastructureError: ours, the sandbox's or the package index's fault.
         """
-        unit = candidate.unit
+        unit = prospect.unit
         try:
             with steps.step("cut"):
                 self._check_wanted()
                 base = read_commit(self.repository, unit.base)
                 parts = cut(unit, base, read_commit(self.repository, unit.commit))
-            return self._build(candidate, parts, steps) if isinstance(parts, Cut) else Rejected(parts)
+            return self._build(prospect, parts, steps) if isinstance(parts, Cut) else Rejected(parts)
         except Stopped:
             return Rejected("budget")
 
-    def _build(self, candidate: Candidate, parts: Cut, steps: Steps) -> Built | Rejected:
-        unit, roots = candidate.unit, import_roots(parts.fixed)
+    def _build(self, prospect: Prospect, parts: Cut, steps: Steps) -> Built | Rejected:
+        unit, roots = prospect.unit, import_roots(parts.fixed)
         try:
             found = self._validate(parts, roots, unit, steps)
             if isinstance(found, Rejected):
@@ -142,7 +142,7 @@ class ProblemBuilder:
                     return Rejected("leak", "every wording repeats the fix")
             with steps.step("oracle"):
                 patch = make_patch(parts.base, parts.fix)
-                problem = self._problem(candidate, parts, roots, environment, validated, statement, patch)
+                problem = self._problem(prospect, parts, roots, environment, validated, statement, patch)
                 self._check_wanted()
                 result = grade(problem, parts.base, patch, self.sandboxes)
         except FilesRefused as error:
@@ -182,7 +182,7 @@ class ProblemBuilder:
         """Build the environment; return why it cannot be built, or an empty string."""
         self.sandboxes.add_lock(environment.manifest.id, environment.lock)
         try:
-            # Built outside the pool's own lock, so that other units go on meanwhile.
+            # Not through `Sandboxes.prepare`: a preflight finding must end mining, not count as a rung that failed.
             self.sandboxes.backend.prepare(EnvironmentRecipe(environment.manifest.python, environment.lock))
         except SandboxError as error:
             self.unbuildable = error
@@ -205,7 +205,7 @@ class ProblemBuilder:
 
     def _problem(
         self,
-        candidate: Candidate,
+        prospect: Prospect,
         parts: Cut,
         roots: tuple[str, ...],
         environment: ResolvedEnvironment,
@@ -213,7 +213,7 @@ class ProblemBuilder:
         statement: StatementText,
         patch: str,
     ) -> Problem:
-        unit, outcomes = candidate.unit, validated.outcomes
+        unit, outcomes = prospect.unit, validated.outcomes
         kinds = sorted(set(outcomes.kinds.values()))
         leaks = audit(parts)
         tags = {
@@ -241,8 +241,8 @@ class ProblemBuilder:
                 pull_request=unit.pull_request,
                 title=_printable(unit.title),
                 date=unit.date,
-                bug_score=candidate.bug.score,
-                evidence=tuple(_printable(text) for text in candidate.bug.evidence),
+                bug_score=prospect.bug.score,
+                evidence=tuple(_printable(text) for text in prospect.bug.evidence),
             ),
         )
         tests = TestSets(

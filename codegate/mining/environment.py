@@ -22,7 +22,7 @@ from uv import find_uv_bin
 from codegate.durable import sha256
 from codegate.errors import InfrastructureError
 from codegate.mining.declarations import Declarations
-from codegate.sandbox.interpreter import sealed_environment
+from codegate.sandbox import index_environment
 from codegate.suite import EnvironmentManifest
 
 Rung = Literal["declared", "runtime", "minimal"]
@@ -140,7 +140,7 @@ def compile_lock(requirements: tuple[str, ...], own: str, python: str, bound: da
         done = subprocess.run(
             command,
             input="".join(f"{requirement}\n" for requirement in requirements).encode("utf-8"),
-            env=sealed_environment(),
+            env=index_environment(),
             cwd="/",
             capture_output=True,
             timeout=_SECONDS,

@@ -19,7 +19,7 @@ from typing import Final, Literal
 
 from codegate.errors import Interrupted, UsageError
 from codegate.grading import Sandboxes
-from codegate.mining.build import Built, Candidate, ProblemBuilder, Steps
+from codegate.mining.build import Built, ProblemBuilder, Prospect, Steps
 from codegate.mining.cut import duplicates, reject_by_paths
 from codegate.mining.environment import EnvironmentResolver
 from codegate.mining.history import check_repository, read_units
@@ -139,22 +139,22 @@ def _only_ours(out: Path) -> bool:
     return {path.name for path in out.iterdir()} <= {"funnel.jsonl", "mining.json"}
 
 
-def _scan(repository: Path, tip: str, options: MineOptions) -> tuple[list[Candidate], list[UnitResult]]:
+def _scan(repository: Path, tip: str, options: MineOptions) -> tuple[list[Prospect], list[UnitResult]]:
     """Return the units to try, best first, and the results of those that words or paths rule out."""
     units = read_units(repository, tip, options.since)
     head = PathClassifier.of(read_commit(repository, tip))
-    candidates: list[Candidate] = []
+    prospects: list[Prospect] = []
     results: list[UnitResult] = []
     for unit in units:
         bug = score_unit(unit)
         reason = reject_by_text(unit, bug) or reject_by_paths(unit, head)
         if reason is None:
-            candidates.append(Candidate(unit, bug))
+            prospects.append(Prospect(unit, bug))
         else:
-            results.append(_result(Candidate(unit, bug), Rejected(reason), 0.0))
-    again = duplicates([candidate.unit for candidate in candidates], head)
-    results += [_result(entry, Rejected("duplicate"), 0.0) for entry in candidates if entry.unit.commit in again]
-    queue = [entry for entry in candidates if entry.unit.commit not in again]
+            results.append(_result(Prospect(unit, bug), Rejected(reason), 0.0))
+    again = duplicates([prospect.unit for prospect in prospects], head)
+    results += [_result(entry, Rejected("duplicate"), 0.0) for entry in prospects if entry.unit.commit in again]
+    queue = [entry for entry in prospects if entry.unit.commit not in again]
     queue.sort(key=lambda entry: (-entry.bug.score, -entry.unit.date.timestamp(), entry.unit.commit))
     return queue, results
 
@@ -178,7 +178,7 @@ class _Work:
         self.built: list[Built] = []
         self.seconds: Counter[str] = Counter()
 
-    def run(self, queue: list[Candidate]) -> None:
+    def run(self, queue: list[Prospect]) -> None:
         """Try the queue until it is empty or enough problems were found.
 
         Raises:
@@ -188,9 +188,9 @@ class _Work:
         total = len(self.results) + len(queue)
         pool = ThreadPoolExecutor(self.options.concurrency, thread_name_prefix="mine")
         try:
-            running = [(candidate, pool.submit(self._attempt, candidate)) for candidate in queue]
-            for candidate, future in running:
-                self._end(candidate, future, total)
+            running = [(prospect, pool.submit(self._attempt, prospect)) for prospect in queue]
+            for prospect, future in running:
+                self._end(prospect, future, total)
         except KeyboardInterrupt as error:
             self.builder.stop.set()
             self.builder.sandboxes.backend.close()
@@ -201,32 +201,32 @@ class _Work:
         if not self.built and self.builder.prepared == 0 and self.builder.unbuildable is not None:
             raise self.builder.unbuildable
 
-    def _attempt(self, candidate: Candidate) -> tuple[Built | Rejected, Steps]:
+    def _attempt(self, prospect: Prospect) -> tuple[Built | Rejected, Steps]:
         steps = Steps()
         if self.deadline is not None and time.monotonic() >= self.deadline:
             return Rejected("budget", "the time budget was used up"), steps
         try:
-            return self.builder.build(candidate, steps), steps
+            return self.builder.build(prospect, steps), steps
         except SandboxClosed:
             raise
         except SandboxError:
-            return self.builder.build(candidate, steps), steps  # once more: a sandbox may fail by accident
+            return self.builder.build(prospect, steps), steps  # once more: a sandbox may fail by accident
 
-    def _end(self, candidate: Candidate, future: "Future[tuple[Built | Rejected, Steps]]", total: int) -> None:
+    def _end(self, prospect: Prospect, future: "Future[tuple[Built | Rejected, Steps]]", total: int) -> None:
         most = self.options.max_problems
         if most is not None and len(self.built) >= most:
             self.builder.stop.set()
             future.cancel()
-            self.results.append(_result(candidate, Rejected("budget", f"{most} problems were enough"), 0.0))
+            self.results.append(_result(prospect, Rejected("budget", f"{most} problems were enough"), 0.0))
             return
         outcome, steps = future.result()
         self.seconds.update(steps.seconds)
-        result = _result(candidate, outcome, sum(steps.seconds.values()))
+        result = _result(prospect, outcome, sum(steps.seconds.values()))
         if isinstance(outcome, Built):
             self.built.append(outcome)
         self.results.append(result)
         ending = result.problem or f"{result.reason}{': ' + result.detail if result.detail else ''}"
-        message = f"{candidate.unit.commit[:12]} {candidate.unit.title[:60]!r}: {ending}"
+        message = f"{prospect.unit.commit[:12]} {prospect.unit.title[:60]!r}: {ending}"
         self.progress(MineEvent("unit", message, len(self.results), total, len(self.built)))
 
 
@@ -255,8 +255,8 @@ def _repository_of(repository: Path, out: Path) -> str | None:
     return os.path.relpath(home, folder) if near else None
 
 
-def _result(candidate: Candidate, outcome: Built | Rejected, seconds: float) -> UnitResult:
-    unit, bug = candidate.unit, candidate.bug
+def _result(prospect: Prospect, outcome: Built | Rejected, seconds: float) -> UnitResult:
+    unit, bug = prospect.unit, prospect.bug
     return UnitResult(
         commit=unit.commit,
         kind=unit.kind,

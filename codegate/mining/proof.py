@@ -159,8 +159,8 @@ def validate_suite(
     suite: Suite,
     repository: Path | None,
     backend: Backend,
-    rounds: int = 3,
-    progress: Callable[[Proof], None] | None = None,
+    rounds: int,
+    progress: Callable[[Proof], None],
     concurrency: int = 2,
 ) -> ValidationReport:
     """Prove every problem of ``suite`` again and write what has to be quarantined back to its files.
@@ -186,8 +186,7 @@ def validate_suite(
 
     def task(problem: Problem) -> Proof:
         proof = prove(problem, load_base(suite, problem, repository), sandboxes, rounds)
-        if progress is not None:
-            progress(proof)
+        progress(proof)
         return proof
 
     pool = ThreadPoolExecutor(concurrency, thread_name_prefix="validate")

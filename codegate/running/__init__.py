@@ -6,12 +6,13 @@ A suite, candidates and a sandbox backend go in; a ``Run`` comes out and is on t
 from codegate.running.calls import CallLimitReached
 from codegate.running.config import CONFIG_NAME, Concurrency, Config, check_candidate, config_schema, load_config
 from codegate.running.journal import Journal, load_run
-from codegate.running.outcome import AttemptSummary, Fault, Outcome, Run, RunManifest
+from codegate.running.outcome import Fault, Outcome, Run, RunManifest
 from codegate.running.plan import candidate_conditions, new_run_id, plan_run
 from codegate.running.predictions import grade_predictions
 from codegate.running.samples import candidate_samples, choose_candidate
 from codegate.running.scheduler import Progress, RunOptions, execute
 from codegate.running.session import RunRequest, gate_run, opened_backend, run_exit_code, run_suite
+from codegate.solving import AttemptSummary
 
 __all__ = [
     "CONFIG_NAME",

@@ -5,9 +5,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from codegate.candidates import CandidateSpec, Usage
+from codegate.candidates import CandidateSpec
 from codegate.grading import Grade
-from codegate.solving import AttemptStop, DroppedPath
+from codegate.solving import AttemptSummary
 
 RUN_SCHEMA: Literal["codegate.run/1"] = "codegate.run/1"
 OUTCOME_SCHEMA: Literal["codegate.outcome/1"] = "codegate.outcome/1"
@@ -23,27 +23,6 @@ class Fault(BaseModel):
     retries: int = Field(ge=0)
 
 
-class AttemptSummary(BaseModel):
-    """The attempt without its transcript, which is in ``transcripts/``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    solver: str
-    prompt_version: str
-    patch: str = ""
-    patch_error: str | None = None
-    dropped: tuple[DroppedPath, ...] = ()
-    contains_code: bool = False
-    stop: AttemptStop = "answered"
-    iterations: int = 1
-    tool_calls: int = 0
-    tool_errors: int = 0
-    usage: Usage = Usage()
-    models: tuple[str, ...] = ()
-    model_seconds: float = 0.0
-    tool_seconds: float = 0.0
-
-
 class Outcome(BaseModel):
     """One line of ``outcomes.jsonl``: exactly one of ``grade`` and ``fault`` is set.
 
@@ -55,7 +34,7 @@ class Outcome(BaseModel):
     outcome_schema: Literal["codegate.outcome/1"] = Field(default=OUTCOME_SCHEMA, alias="schema")
     problem: str
     problem_digest: str
-    candidate: str = Field(description="CandidateSpec.key()")
+    candidate: str = Field(description="`CandidateSpec.key()`, or what a predictions file calls its model")
     sample: int = Field(ge=0)
     attempt: AttemptSummary | None = None
     grade: Grade | None = None

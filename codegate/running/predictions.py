@@ -11,9 +11,10 @@ from pathlib import Path
 from codegate.errors import UsageError
 from codegate.grading import Grade, Prediction, Sandboxes, grade
 from codegate.running.faults import Faulted, with_retries
-from codegate.running.outcome import AttemptSummary, Fault, Outcome
+from codegate.running.outcome import Fault, Outcome
 from codegate.running.readiness import check_bases, prepare_environments
 from codegate.sandbox import Backend
+from codegate.solving import AttemptSummary
 from codegate.suite import Problem, Suite, load_base
 
 

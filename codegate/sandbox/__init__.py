@@ -19,6 +19,7 @@ from codegate.sandbox.contract import (
     SandboxUnavailable,
 )
 from codegate.sandbox.environment import cache_folder
+from codegate.sandbox.interpreter import index_environment
 from codegate.sandbox.pool import SandboxPool
 from codegate.sandbox.preflight import Finding, preflight
 from codegate.sandbox.selection import Choice, select_backend
@@ -40,6 +41,7 @@ __all__ = [
     "SandboxPool",
     "SandboxUnavailable",
     "cache_folder",
+    "index_environment",
     "preflight",
     "select_backend",
 ]

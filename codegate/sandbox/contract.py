@@ -1,8 +1,9 @@
 """What a sandbox promises. Every backend gives the same promise and passes ``codegate.sandbox.conformance``.
 
-A sandbox is a throw-away machine with no network, no secrets, no host files and hard limits on time, memory,
-processes, disk and output. Inside it a supervisor runs as PID 1, takes files and commands over one stream and
-answers over it. Files go in and are never fetched out; only what the supervisor itself observed comes back.
+A sandbox is a throw-away machine with no network, no secrets, no file of the user's and hard limits on time,
+memory, processes, disk and output. (Bubblewrap shows it the system's ``/usr`` and the interpreter, read-only.)
+Inside it a supervisor runs as PID 1, takes files and commands over one stream and answers over it. Files go in and
+are never fetched out; only what the supervisor itself observed comes back.
 """
 
 from collections.abc import Mapping

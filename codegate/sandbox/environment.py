@@ -20,7 +20,7 @@ from typing import Final
 from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.sandbox.contract import EnvironmentRecipe, SandboxError
-from codegate.sandbox.interpreter import find_interpreter, sealed_environment
+from codegate.sandbox.interpreter import find_interpreter, index_environment
 from codegate.sandbox.session import SITE
 
 RUFF_VERSION: Final = "0.17.6"
@@ -171,7 +171,7 @@ def _install(arguments: list[str], target: Path, python: str, machine: str) -> N
     try:
         done = subprocess.run(
             command,
-            env=sealed_environment(),
+            env=index_environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_BUILD_SECONDS,

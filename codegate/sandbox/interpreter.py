@@ -38,7 +38,7 @@ class Interpreter:
     prefix: Path
 
 
-def sealed_environment() -> dict[str, str]:
+def index_environment() -> dict[str, str]:
     """Return the caller's environment reduced to what reaching a package index takes."""
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     if "PIP_INDEX_URL" in kept:
@@ -74,7 +74,7 @@ def _known_to_uv(minor: str) -> str | None:
     try:
         done = subprocess.run(
             [find_uv_bin(), "python", "find", "--no-config", "--no-python-downloads", "--system", minor],
-            env=sealed_environment(),
+            env=index_environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_SECONDS,

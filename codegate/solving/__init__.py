@@ -4,7 +4,7 @@ The model works on a tree in memory, and only a patch of its source files leaves
 tests is the caller's to provide, since it needs a sandbox.
 """
 
-from codegate.solving.attempt import Attempt, AttemptStop, DroppedPath
+from codegate.solving.attempt import Attempt, AttemptStop, AttemptSummary, DroppedPath
 from codegate.solving.calls import ModelCall
 from codegate.solving.edits import contains_code
 from codegate.solving.solve import prompt_version_of, record_attempt, solve
@@ -13,6 +13,7 @@ from codegate.solving.toolbox import TestTool
 __all__ = [
     "Attempt",
     "AttemptStop",
+    "AttemptSummary",
     "DroppedPath",
     "ModelCall",
     "TestTool",

@@ -23,8 +23,8 @@ class DroppedPath(BaseModel):
     reason: Literal["test", "configuration", "unsafe", "unchanged", "too_large"]
 
 
-class Attempt(BaseModel):
-    """What a candidate did about a problem.
+class AttemptSummary(BaseModel):
+    """What an outcome keeps of an attempt: all but its transcript.
 
     Attributes:
         patch: unified diff against the base tree, source paths only; empty when nothing was changed.
@@ -33,14 +33,10 @@ class Attempt(BaseModel):
         usage: tokens over all calls; a field that some call did not report is null.
         models: the distinct snapshots that the provider said answered.
         model_seconds: time in model calls; ``tool_seconds``: time in the model's own test runs.
-        messages: the transcript, in order.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    problem: str
-    candidate: str
-    sample: int
     solver: str
     prompt_version: str
     patch: str = ""
@@ -55,4 +51,16 @@ class Attempt(BaseModel):
     models: tuple[str, ...] = ()
     model_seconds: float = 0.0
     tool_seconds: float = 0.0
+
+
+class Attempt(AttemptSummary):
+    """What a candidate did about a problem.
+
+    Attributes:
+        messages: the transcript, in order.
+    """
+
+    problem: str
+    candidate: str
+    sample: int
     messages: tuple[Message, ...] = ()

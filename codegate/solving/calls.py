@@ -10,11 +10,6 @@ ModelCall: TypeAlias = Callable[[Callable[[], Completion]], Completion]
 """Makes one model call: the caller's place for retries, budgets and concurrency limits."""
 
 
-def call_once(work: Callable[[], Completion]) -> Completion:
-    """Make the call with nothing around it."""
-    return work()
-
-
 def stop_of(completion: Completion) -> AttemptStop | None:
     """Return how the answer ends the attempt with nothing to show, or None when it does not."""
     match completion.stop_reason:

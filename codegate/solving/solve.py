@@ -9,7 +9,7 @@ from codegate.candidates import (
 )
 from codegate.errors import UsageError
 from codegate.solving.attempt import Attempt, AttemptStop
-from codegate.solving.calls import ModelCall, call_once
+from codegate.solving.calls import ModelCall
 from codegate.solving.prompts import prompt_version
 from codegate.solving.reference import reference
 from codegate.solving.single_shot import single_shot
@@ -32,7 +32,7 @@ def solve(
     provider: Provider | None,
     sample: int,
     run_public_tests: TestTool,
-    call: ModelCall = call_once,
+    call: ModelCall,
 ) -> Attempt:
     """Let ``candidate`` work on ``problem`` and return what it did.
 

@@ -54,11 +54,6 @@ class Workspace:
         """Return the tree as it is now."""
         return Tree(self._files)
 
-    @property
-    def changed(self) -> bool:
-        """Return whether some file differs from the base."""
-        return any(self._base.get(path) != self._files.get(path) for path in self._touched)
-
     def list(self, prefix: str = "") -> tuple[str, ...]:
         """Return the paths below the folder ``prefix`` (all of them for an empty one), sorted."""
         folder = prefix.strip().removeprefix("./").strip("/")

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegate.candidates import CandidateSpec, Completion, ProviderError, check_answered, check_snapshot, open_provider
+from codegate.candidates import CandidateSpec, Completion, ProviderError, check_snapshot, open_provider
 from codegate.candidates import parse_candidate as parse
+from codegate.candidates.snapshots import check_answered
 from codegate.errors import UsageError
 
 
@@ -101,6 +102,10 @@ PINNED = [
     "anthropic:claude-3-5-sonnet@20240620",
     "anthropic:claude-opus-4-6",
     "anthropic:claude-opus-5",
+    "openai:gpt-4o-2024-08-06@https://api.openai.com/v1",
+    "anthropic:claude-opus-5@https://api.anthropic.com",
+    "openai:claude-opus-5@https://api.anthropic.com/v1",
+    "openai:gpt-4o@https://api.openai.com.gateway.example/v1",
     "openai:any-name@http://127.0.0.1:1/v1",
     "openai:gpt-4o@https://gateway.example.com/v1",
     "replay:x.jsonl",
@@ -123,6 +128,11 @@ FLOATING = [
     "anthropic:claude-mythos-preview",
     "anthropic:claude-instant",
     "anthropic:sonnet",
+    "openai:gpt-4o@https://api.openai.com/v1",
+    "openai:gpt-4o@https://API.OpenAI.com.:443/v1",
+    "openai:gpt-4o@https://eu.api.openai.com/v1",
+    "anthropic:claude-sonnet-4-5@https://api.anthropic.com",
+    "openai:claude-sonnet-4-5@https://api.anthropic.com/v1",
 ]
 
 
@@ -151,6 +161,22 @@ def test_another_model_that_answers_is_a_fault() -> None:
             check_answered(spec, Completion(text="", model=model))
         assert caught.value.fault == "model_mismatch"
     check_answered(parse("openai:m@http://127.0.0.1:1/v1"), Completion(text="", model="other"))
+    with pytest.raises(ProviderError):
+        check_answered(parse("openai:gpt-4o-2024-08-06@https://api.openai.com/v1"), Completion(text="", model="other"))
+
+
+@pytest.mark.parametrize(
+    ("url", "official"),
+    [
+        (None, True),
+        ("https://api.openai.com/v1", True),
+        ("https://API.openai.COM./v1", True),
+        ("https://api.openai.com.gateway.example/v1", False),
+        ("https://myapi.openai.com/v1", False),
+    ],
+)
+def test_the_providers_own_address_is_official_however_it_is_spelled(url: str | None, official: bool) -> None:
+    assert resolve_endpoint("openai", url, None).official is official
 
 
 def test_identity_leaves_out_what_cannot_change_an_answer() -> None:

@@ -11,7 +11,7 @@ from codegate.grading import Sandboxes
 from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.docker import DockerBackend
-from codegate.sandbox.interpreter import sealed_environment
+from codegate.sandbox.interpreter import index_environment
 from tests.conftest import PYTHON
 from tests.grading.worlds import World
 
@@ -27,7 +27,7 @@ def lock(folder: Path, *requirements: str) -> EnvironmentRecipe:
             "--no-annotate", "--no-header", "-o", "requirements.lock", "requirements.in",
         ],
         cwd=folder,
-        env=sealed_environment(),
+        env=index_environment(),
         check=True,
     )  # fmt: skip
     return EnvironmentRecipe(PYTHON, (folder / "requirements.lock").read_text())

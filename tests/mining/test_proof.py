@@ -39,6 +39,10 @@ def _environment(lock: str) -> EnvironmentManifest:
     )  # fmt: skip
 
 
+def unseen(_: Proof) -> None:
+    """What is proven is in the report."""
+
+
 def _problem(
     name: str,
     fixed: str = "x = 2\n",
@@ -154,7 +158,7 @@ class TestValidateSuite:
         assert reasons == {"unfixed": "oracle_fails", "solved": "nop_resolves"}
 
         restored = replace(again, problems=tuple(replace(p, fix=_problem("x").fix) for p in again.problems[1:2]))
-        second = validate_suite(restored, None, bwrap_backend, rounds=1)
+        second = validate_suite(restored, None, bwrap_backend, rounds=1, progress=unseen)
         assert second.proofs[0].proven
         assert [problem.id for problem in load_suite(suite.folder).active] == ["holds"]  # a person releases it
 
@@ -165,7 +169,7 @@ class TestValidateSuite:
         suite = self._suite(history, recipe, _problem("flaky", tests=tests, sets=FLAKY_SETS))
 
         # Ten runs: all alike in both states once in 256.
-        report = validate_suite(suite, history.folder, bwrap_backend, rounds=5)
+        report = validate_suite(suite, history.folder, bwrap_backend, rounds=5, progress=unseen)
 
         (problem,) = load_suite(suite.folder).problems
         assert problem.active
@@ -182,7 +186,7 @@ class TestValidateSuite:
         broken = f"codegate-no-such-package-4711==1 --hash=sha256:{'0' * 64}\n"
         suite = self._suite(history, EnvironmentRecipe(recipe.python, broken), _problem("p"))
 
-        report = validate_suite(suite, None, bwrap_backend, rounds=1)
+        report = validate_suite(suite, None, bwrap_backend, rounds=1, progress=unseen)
 
         assert report.proofs == ()
         assert "requirements.lock" in report.faults["p"]
@@ -193,7 +197,7 @@ class TestValidateSuite:
         self, history: HistoryBuilder, recipe: EnvironmentRecipe, bwrap_backend: BubblewrapBackend
     ) -> None:
         with pytest.raises(UsageError, match="has no problems"):
-            validate_suite(self._suite(history, recipe), None, bwrap_backend)
+            validate_suite(self._suite(history, recipe), None, bwrap_backend, rounds=1, progress=unseen)
 
     def test_a_base_commit_that_is_not_there_is_told(
         self, history: HistoryBuilder, recipe: EnvironmentRecipe, bwrap_backend: BubblewrapBackend, tmp_path: Path
@@ -201,7 +205,7 @@ class TestValidateSuite:
         suite = self._suite(history, recipe, _problem("p"))
         other = HistoryBuilder(tmp_path / "other")
         with pytest.raises(UsageError, match="fetch-depth"):
-            validate_suite(suite, other.folder, bwrap_backend)
+            validate_suite(suite, other.folder, bwrap_backend, rounds=1, progress=unseen)
 
     def test_an_interrupt_ends_it_with_the_right_code(
         self,

@@ -21,7 +21,7 @@ from codegate.sandbox import (
 from codegate.sandbox.bubblewrap import BubblewrapBackend, BubblewrapEnvironment, find_bubblewrap
 from codegate.sandbox.conformance import Subject, resources
 from codegate.sandbox.control_group import ControlGroup, find_parents
-from codegate.sandbox.interpreter import find_interpreter, sealed_environment
+from codegate.sandbox.interpreter import find_interpreter, index_environment
 from codegate.sandbox.ownership import current_owner
 
 pytestmark = pytest.mark.bwrap
@@ -179,7 +179,7 @@ def test_an_installer_sees_only_what_reaching_an_index_takes(monkeypatch: pytest
     monkeypatch.setenv("UV_EXTRA_INDEX_URL", "http://example.com")
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1/simple")
     monkeypatch.setenv("SSL_CERT_FILE", "/cert")
-    kept = sealed_environment()
+    kept = index_environment()
     assert not {"OPENAI_API_KEY", "UV_EXTRA_INDEX_URL"} & kept.keys()
     assert kept["UV_DEFAULT_INDEX"] == "http://127.0.0.1/simple"
     assert kept["SSL_CERT_FILE"] == "/cert"

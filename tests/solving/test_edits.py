@@ -139,7 +139,7 @@ def test_diff_that_makes_a_link() -> None:
     )
     workspace = Workspace(small_tree())
     assert "link" in str(apply_edits(workspace, parse_edits(diff)))
-    assert not workspace.changed
+    assert workspace.tree() == small_tree()
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from codegate.solving import Attempt, prompt_version_of, record_attempt, solve
 from codegate.solving.prompts import prompt_version
 from codegate.solving.toolbox import MAX_ALL_RESULTS, tool_specs
 from codegate.suite import Tree, TreeFile, apply_patch
-from tests.solving.worlds import FIXED, call, replay_candidate, replayed, small_problem, small_tree
+from tests.solving.worlds import FIXED, call, once, replay_candidate, replayed, small_problem, small_tree
 
 BLOCK = "src/pkg/maths.py\n<<<<<<< SEARCH\n    return n // 3\n=======\n    return n // 2\n>>>>>>> REPLACE\n"
 FIX = {"src/pkg/maths.py": FIXED.encode()}
@@ -34,18 +34,18 @@ def changed(attempt: Attempt) -> dict[str, bytes | None]:
 
 
 def single(folder: Path, response: dict[str, Any]) -> Attempt:
-    return solve(small_problem(), small_tree(), replay_candidate(), replayed(folder, response), 0, no_tests)
+    return solve(small_problem(), small_tree(), replay_candidate(), replayed(folder, response), 0, no_tests, once)
 
 
 def loop(folder: Path, *responses: dict[str, Any], tests: Any = no_tests, iterations: int = 5) -> Attempt:
     candidate = replay_candidate("tool_loop", iterations)
-    return solve(small_problem(), small_tree(), candidate, replayed(folder, *responses), 0, tests)
+    return solve(small_problem(), small_tree(), candidate, replayed(folder, *responses), 0, tests, once)
 
 
 def test_reference_and_empty() -> None:
     for provider in ("reference", "empty"):
         candidate = CandidateSpec.model_validate({"provider": provider})
-        attempt = solve(small_problem(), small_tree(), candidate, None, 2, no_tests)
+        attempt = solve(small_problem(), small_tree(), candidate, None, 2, no_tests, once)
         assert changed(attempt) == (FIX if provider == "reference" else {})
         assert (attempt.solver, attempt.sample, attempt.candidate) == (provider, 2, candidate.key())
         assert (attempt.iterations, attempt.stop, attempt.patch_error) == (0, "answered", None)
@@ -228,7 +228,7 @@ def test_names_that_are_not_text_do_not_break_the_transcript(tmp_path: Path, sol
     turns: tuple[dict[str, Any], ...] = ({"tool_calls": calls}, {"text": "Done."})
     provider = replayed(tmp_path, *(turns if solver == "tool_loop" else turns[1:]))
     candidate = replay_candidate(solver)
-    attempt = solve(small_problem(), base, candidate, provider, 0, lambda _: "F\udcff")
+    attempt = solve(small_problem(), base, candidate, provider, 0, lambda _: "F\udcff", once)
     assert Attempt.model_validate_json(attempt.model_dump_json()) == attempt
     for message in attempt.messages:
         message.text.encode()
@@ -244,7 +244,7 @@ def test_faults_go_through_and_the_caller_wraps_each_call(tmp_path: Path) -> Non
         name: SolverName = "tool_loop" if solver == "tool_loop" else "single_shot"
         candidate = replay_candidate(name).model_copy(update={"model": "other"})
         with pytest.raises(UsageError, match="needs a provider"):
-            solve(small_problem(), small_tree(), candidate, None, 0, no_tests)
+            solve(small_problem(), small_tree(), candidate, None, 0, no_tests, once)
     with pytest.raises(ProviderError, match="ends after"):
         loop(tmp_path, {"tool_calls": [call("list_files")]})
 
@@ -269,10 +269,10 @@ def test_a_recorded_attempt_replays_to_the_same_attempt(tmp_path: Path, solver: 
         else [{"tool_calls": [write], "usage": usage}, {"text": "Done.", "usage": usage, "seconds": 0.5}]
     )
     candidate = replay_candidate(solver)
-    first = solve(small_problem(), small_tree(), candidate, replayed(tmp_path, *responses), 1, no_tests)
+    first = solve(small_problem(), small_tree(), candidate, replayed(tmp_path, *responses), 1, no_tests, once)
     path = tmp_path / "recorded.jsonl"
     path.write_bytes(transcript_header("recorded", "by-hand-1") + b"\n" + record_attempt(first) + b"\n")
-    again = solve(small_problem(), small_tree(), candidate, ReplayProvider(path), 1, no_tests)
+    again = solve(small_problem(), small_tree(), candidate, ReplayProvider(path), 1, no_tests, once)
     assert again == first
     assert changed(again) == FIX
 

@@ -43,7 +43,7 @@ def test_unsafe_paths_are_refused_and_remembered(path: str) -> None:
         workspace.delete(path)
     with pytest.raises(WorkspaceError):
         workspace.read(path)
-    assert not workspace.changed
+    assert workspace.tree() == small_tree()
     frozen = workspace.freeze()
     assert frozen.patch == ""
     assert [drop.reason for drop in frozen.dropped] == ["unsafe"]
@@ -206,7 +206,7 @@ def test_lines_listing_and_search() -> None:
     workspace.write("src/pkg/long.py", "needle\n" * 500)
     assert len(workspace.search("needle")) == 100
     workspace.delete("src/pkg/maths.py")
-    assert workspace.changed
+    assert "src/pkg/maths.py" not in workspace.tree()
     with pytest.raises(WorkspaceError, match="no file"):
         workspace.read("src/pkg/maths.py")
     assert apply_patch(small_tree(), workspace.freeze().patch)["src/pkg/maths.py"] is None
@@ -218,4 +218,4 @@ def test_the_base_is_never_changed() -> None:
     workspace.write("a.py", "2\n")
     assert base["a.py"].data == b"1\n"
     workspace.write("a.py", "1\n")
-    assert not workspace.changed
+    assert workspace.tree() == base

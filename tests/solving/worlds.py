@@ -1,10 +1,11 @@
 """A small repository with a bug, and candidates that work on it."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from codegate.candidates import CandidateSpec, ReplayProvider, SolverName
+from codegate.candidates import CandidateSpec, Completion, ReplayProvider, SolverName
 from codegate.durable import sha256
 from codegate.suite import (
     Base,
@@ -77,6 +78,10 @@ def small_problem(fix: str = FIXED) -> Problem:
 
 def call(name: str, number: int = 0, **arguments: Any) -> dict[str, str]:
     return {"id": f"c{number}", "name": name, "arguments": json.dumps(arguments)}
+
+
+def once(work: Callable[[], Completion]) -> Completion:
+    return work()
 
 
 def replayed(folder: Path, *responses: dict[str, Any]) -> ReplayProvider:
