@@ -35,7 +35,7 @@ _NOT_NEEDED: Final = frozenset(
      "commitizen", "sphinx-rtd-theme", "furo", "mkdocs", "mkdocs-material"}
 )  # fmt: skip
 _MAX_FILE_BYTES: Final = 1 << 20
-_MAX_DEPTH: Final = 8
+_MAX_GROUPS: Final = 100
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,7 @@ def _clean(
 ) -> tuple[str, ...]:
     kept: set[str] = set()
     seen: set[str] = set()
+    expanded: set[str] = set()
     queue = list(entries)
     while queue and len(seen) < 500:
         entry = queue.pop()
@@ -110,7 +111,9 @@ def _clean(
         name = canonicalize_name(requirement.name)
         if name == own:
             # "project[extra]" inside the project's own extras stands for that extra's list.
-            queue += [text for extra in requirement.extras for text in _named(extras, (extra,))]
+            fresh = {canonicalize_name(extra) for extra in requirement.extras} - expanded
+            expanded |= fresh
+            queue += _named(extras, fresh)
         elif requirement.url is None and name not in dropped:
             kept.add(str(requirement))
     return tuple(sorted(kept))
@@ -133,7 +136,8 @@ def _extras(
 
 def _groups(project: Mapping[str, Any], setup_py: Mapping[str, Any]) -> dict[str, list[str]]:
     raw = _mapping(_at(project, "dependency-groups"))
-    found = {key: _group(raw, key, 0) for key in raw}
+    used = {*_TEST_GROUPS, *_DEV_GROUPS}
+    found = {key: _group(raw, key) for key in raw if canonicalize_name(key) in used}
     for key, value in _mapping(_at(project, "tool", "pdm", "dev-dependencies")).items():
         found.setdefault(key, []).extend(_strings(value))
     for key, value in _mapping(_at(project, "tool", "poetry", "group")).items():
@@ -148,14 +152,17 @@ def _groups(project: Mapping[str, Any], setup_py: Mapping[str, Any]) -> dict[str
     return found
 
 
-def _group(raw: Mapping[str, Any], key: str, depth: int) -> list[str]:
-    entries = raw.get(key)
+def _group(raw: Mapping[str, Any], key: str) -> list[str]:
+    """Return a group's entries and those of the groups that it includes, each group once: they may go in circles."""
     found: list[str] = []
-    for entry in entries if isinstance(entries, list) else []:
-        if isinstance(entry, str):
-            found.append(entry)
-        elif isinstance(entry, dict) and isinstance(entry.get("include-group"), str) and depth < _MAX_DEPTH:
-            found += _group(raw, entry["include-group"], depth + 1)
+    groups = [key]
+    for name in groups:
+        entries = raw.get(name)
+        for entry in entries if isinstance(entries, list) else []:
+            if isinstance(entry, str):
+                found.append(entry)
+            elif isinstance(entry, dict) and isinstance(entry.get("include-group"), str):
+                groups += {entry["include-group"]}.difference(groups) if len(groups) < _MAX_GROUPS else ()
     return found
 
 
@@ -205,32 +212,37 @@ def _upper(operator: str, numbers: list[int]) -> str:
 
 def _tox(tree: Tree) -> list[str]:
     deps = _ini(tree, "tox.ini").get("testenv", {}).get("deps", "")
-    found = []
+    found, files = [], []
     for line in _lines(deps):
         if line.startswith("-r"):
-            found += _requirements(tree, line[2:].strip().removeprefix("{toxinidir}/"), 0)
+            files.append(line[2:].strip().removeprefix("{toxinidir}/"))
         elif re.match(r"[\w.-]+\s*(\[|[<>=!~;]|$)", line):
             found.append(line)
-    return found
+    return found + _requirements(tree, files)
 
 
 def _files(tree: Tree, pattern: re.Pattern[str]) -> list[str]:
-    return [entry for path in tree if pattern.fullmatch(path) for entry in _requirements(tree, path, 0)]
+    return _requirements(tree, [path for path in tree if pattern.fullmatch(path)])
 
 
-def _requirements(tree: Tree, path: str, depth: int) -> list[str]:
-    file = tree.get(path)
-    if file is None or file.is_link or depth > _MAX_DEPTH or len(file.data) > _MAX_FILE_BYTES:
-        return []
+def _requirements(tree: Tree, paths: Iterable[str]) -> list[str]:
+    """Return the lines of requirements files and of those that they include, each file once: they may go in circles."""
     found: list[str] = []
-    text = file.data.decode("utf-8", "replace").replace("\\\n", " ")
-    for line in _lines(text):
-        include = re.match(r"(?:-r|--requirement)[ =]?\s*(\S+)", line)
-        if include is not None:
-            folder = path.rpartition("/")[0]
-            found += _requirements(tree, f"{folder}/{include[1]}" if folder else include[1], depth + 1)
-        elif not line.startswith(("-", ".", "/")):
-            found.append(re.split(r"\s--hash|\s--", line)[0].strip())
+    seen: set[str] = set()
+    queue = list(paths)
+    while queue:
+        path = queue.pop()
+        file = tree.get(path)
+        if path in seen or file is None or file.is_link or len(file.data) > _MAX_FILE_BYTES:
+            continue
+        seen.add(path)
+        folder = path.rpartition("/")[0]
+        for line in _lines(file.data.decode("utf-8", "replace").replace("\\\n", " ")):
+            include = re.match(r"(?:-r|--requirement)[ =]?\s*(\S+)", line)
+            if include is not None:
+                queue.append(f"{folder}/{include[1]}" if folder else include[1])
+            elif not line.startswith(("-", ".", "/")):
+                found.append(re.split(r"\s--hash|\s--", line)[0].strip())
     return found
 
 

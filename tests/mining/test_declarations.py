@@ -91,3 +91,21 @@ def test_a_poetry_file_with_tables_of_the_wrong_type_declares_nothing() -> None:
 )  # fmt: skip
 def test_import_roots_stay_inside_the_tree(files: dict[str, str], roots: tuple[str, ...]) -> None:
     assert import_roots(_files(files)) == roots
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"requirements.txt": "-r requirements.txt\n" * 30 + "six\n"},
+        {"requirements.txt": "-r a.txt\n" * 30, "a.txt": "-r requirements.txt\n" * 30 + "six\n"},
+    ],
+    ids=["itself", "each other"],
+)
+def test_files_that_include_each_other_many_times_are_read_once(files: dict[str, str]) -> None:
+    assert read_declarations(_files(files)).runtime == ("six",)
+
+
+def test_groups_that_include_each_other_many_times_are_read_once() -> None:
+    ring = ",".join(['{include-group = "ring"}'] * 30)
+    text = f'[dependency-groups]\ntest = ["mock", {ring}]\nring = ["six", {ring}, {{include-group = "test"}}]\n'
+    assert read_declarations(_files({"pyproject.toml": text})).test == ("mock", "six")
