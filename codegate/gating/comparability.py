@@ -2,10 +2,13 @@
 
 from codegate.errors import UsageError
 from codegate.gating.samples import CandidateSamples
-from codegate.gating.verdict import Mismatch
+from codegate.gating.verdict import Exclusion, Mismatch
 
 ABSENT = "(absent)"
 """Stands in a ``Mismatch`` for the side that does not have the field."""
+
+QUARANTINED = "quarantined: "
+"""How the reason begins for which a run leaves out a quarantined problem."""
 
 
 def mismatches(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[Mismatch, ...]:
@@ -27,6 +30,32 @@ def mismatches(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple
         for name in sorted(left.keys() | right.keys())
         if left.get(name) != right.get(name)
     )
+
+
+def without_quarantined(
+    baseline: CandidateSamples, candidate: CandidateSamples
+) -> tuple[CandidateSamples, CandidateSamples, tuple[Exclusion, ...]]:
+    """Return both sides without the problems that one of them ran and the other has in quarantine, and which they are.
+
+    A quarantine is no other question: the suite's digest is the same. Any other absence is left for ``mismatches``.
+    """
+    gone = {
+        problem: reason
+        for ran, other in ((baseline, candidate), (candidate, baseline))
+        for problem, reason in other.excluded.items()
+        if reason.startswith(QUARANTINED) and problem in ran.problem_digests and problem not in other.problem_digests
+    }
+
+    def kept(side: CandidateSamples) -> CandidateSamples:
+        return side.model_copy(
+            update={
+                "problem_digests": {name: value for name, value in side.problem_digests.items() if name not in gone},
+                "samples": {name: value for name, value in side.samples.items() if name not in gone},
+            }
+        )
+
+    exclusions = tuple(Exclusion(problem=name, side="both", reason=gone[name]) for name in sorted(gone))
+    return kept(baseline), kept(candidate), exclusions
 
 
 def check_samples(samples: CandidateSamples, side: str) -> None:

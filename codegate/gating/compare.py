@@ -2,10 +2,10 @@
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from codegate.gating.comparability import ABSENT, check_samples, mismatches
+from codegate.gating.comparability import ABSENT, check_samples, mismatches, without_quarantined
 from codegate.gating.policy import GatePolicy
 from codegate.gating.samples import CandidateSamples, Sample
 from codegate.gating.statistics import Pair, PairedResult, paired, problems_needed
@@ -37,6 +37,7 @@ def compare(baseline: CandidateSamples, candidate: CandidateSamples, policy: Gat
     """
     check_samples(baseline, "baseline")
     check_samples(candidate, "candidate")
+    baseline, candidate, quarantined = without_quarantined(baseline, candidate)
     differing = mismatches(baseline, candidate)
     if differing:
         return _verdict("incomparable", _mismatch_reason(differing), baseline, candidate, policy, differing=differing)
@@ -44,6 +45,7 @@ def compare(baseline: CandidateSamples, candidate: CandidateSamples, policy: Gat
     matched = _match(baseline, candidate)
     total = len(baseline.problem_digests)
     missing = len(matched.excluded)
+    matched = replace(matched, excluded=quarantined + matched.excluded)
     if missing > policy.max_missing * total:
         reason = (
             f"Infrastructure faults left {missing} of {total} problems without a counted sample, more than the "
@@ -62,6 +64,8 @@ def compare(baseline: CandidateSamples, candidate: CandidateSamples, policy: Gat
     reason = f"{_summary(result, policy)}: {conclusion}"
     if missing:
         reason += f" Left out for infrastructure faults: {missing} of {total} problems."
+    if quarantined:
+        reason += f" Left out as quarantined: {len(quarantined)}."
     return _verdict(kind, reason, baseline, candidate, policy, matched=matched, result=result)
 
 

@@ -21,6 +21,7 @@ class CandidateSamples(BaseModel):
 
     ``conditions`` is the comparability key, field by field: suite digest, prompt version, solver, harness
     version, sampling, environments. ``problems`` maps the id of each problem to its digest and samples.
+    ``excluded`` says why the others of the suite were not run.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -30,4 +31,5 @@ class CandidateSamples(BaseModel):
     model: str
     conditions: Mapping[str, str]
     problem_digests: Mapping[str, str]
+    excluded: Mapping[str, str] = {}
     samples: Mapping[str, tuple[Sample, ...]]

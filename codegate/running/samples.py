@@ -17,6 +17,7 @@ def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
         model=", ".join(models) or candidate.model or candidate.provider,
         conditions=candidate_conditions(run.manifest, candidate),
         problem_digests=run.manifest.problems,
+        excluded=run.manifest.excluded,
         samples={
             problem: tuple(_sample(index, outcomes.get((problem, index))) for index in range(run.manifest.samples))
             for problem in run.manifest.problems

@@ -244,6 +244,26 @@ def test_another_set_of_problems_is_incomparable_in_both_directions() -> None:
     assert "and 3 more" in compare(more, less, POLICY).reason
 
 
+def test_what_one_side_has_in_quarantine_leaves_both() -> None:
+    more, less = side(uniform(40, 40)), side(uniform(30, 30))
+    left_out = {f"p{i:03}": "quarantined: flaky" for i in range(30, 40)}
+    less = less.model_copy(update={"excluded": left_out})
+    for sides in ((more, less), (less, more)):
+        verdict = compare(*sides, POLICY)
+        assert (verdict.kind, verdict.problems, verdict.difference) == ("pass", 30, 0.0)
+        assert [(e.problem, e.side, e.reason) for e in verdict.excluded] == [
+            (problem, "both", reason) for problem, reason in left_out.items()
+        ]
+        assert "Left out as quarantined: 10." in verdict.reason
+
+
+def test_only_a_quarantine_excuses_an_absence() -> None:
+    more, less = side(uniform(40, 40)), side(uniform(39, 39))
+    for excluded in ({"p039": "too slow"}, {"p038": "quarantined: flaky"}):
+        verdict = compare(more, less.model_copy(update={"excluded": excluded}), POLICY)
+        assert [mismatch.field for mismatch in verdict.mismatches] == ["problem p039"]
+
+
 def test_model_and_label_are_no_conditions() -> None:
     assert compare(side(uniform(30, 30), label="a"), side(uniform(30, 30), label="b"), POLICY).kind == "pass"
 

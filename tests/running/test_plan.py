@@ -45,6 +45,13 @@ def test_a_quarantined_problem_is_listed_and_not_run(suite: Suite) -> None:
     planned = plan_run(with_first_quarantined(suite), SPECS, 1, "bwrap", "r")
     assert planned.excluded == {"calc-double": "quarantined: flaky"}
     assert list(planned.problems) == ["calc-half", "calc-square"]
+    before, after = (
+        candidate_samples(Run(manifest=plan_run(each, SPECS, 1, "bwrap", "r"), outcomes=()), SPECS[0])
+        for each in (suite, with_first_quarantined(suite))
+    )
+    verdict = compare(before, after, GatePolicy())
+    assert (verdict.kind, verdict.mismatches) == ("infrastructure", ()), "nothing ran, but it could be compared"
+    assert ("calc-double", "both", "quarantined: flaky") in {(e.problem, e.side, e.reason) for e in verdict.excluded}
 
 
 def test_a_plan_needs_candidates_and_problems(suite: Suite) -> None:
