@@ -9,6 +9,7 @@ from typing import Final
 from codegate.errors import UsageError
 
 OFFICIAL: Final = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
+_HOSTS: Final = {"openai": "api.openai.com", "anthropic": "api.anthropic.com"}
 KEY_VARIABLES: Final = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 NO_KEY: Final = "none"
 """Sent to a local server that wants no key: the SDKs refuse to send nothing."""
@@ -53,6 +54,25 @@ def check_base_url(url: str) -> bool:
     return loopback
 
 
+def owner_of(provider: str, base_url: str | None) -> str | None:
+    """Return whose own address it is, ``openai`` or ``anthropic``; None for every other server.
+
+    Regional names (``eu.api.openai.com``) are the provider's own as well, however they are spelled.
+
+    Args:
+        provider: who is asked when there is no ``base_url``.
+        base_url: where, as configured.
+    """
+    if base_url is None:
+        return provider
+    match = _URL.fullmatch(base_url)
+    host = match["host"].lower().rstrip(".") if match else ""
+    for owner, own in _HOSTS.items():
+        if host == own or host.endswith(f".{own}"):
+            return owner
+    return None
+
+
 def resolve_endpoint(provider: str, base_url: str | None, api_key_env: str | None) -> Endpoint:
     """Return where ``provider`` is reached and the key for it, read from the environment.
 
@@ -78,7 +98,7 @@ def resolve_endpoint(provider: str, base_url: str | None, api_key_env: str | Non
         base_url=base_url or OFFICIAL[provider],
         key=key,
         key_variable=variable,
-        official=base_url is None,
+        official=owner_of(provider, base_url) is not None,
         loopback=loopback,
     )
 

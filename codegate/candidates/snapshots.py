@@ -5,6 +5,7 @@ import re
 from typing import Final
 
 from codegate.candidates.chat import Completion, ProviderError
+from codegate.candidates.endpoint import owner_of
 from codegate.candidates.spec import CandidateSpec
 from codegate.errors import UsageError
 
@@ -26,9 +27,9 @@ _LATEST = re.compile(r"(?i)(?:^|[^a-z0-9])latest(?:$|[^a-z0-9])")
 def check_snapshot(spec: CandidateSpec) -> None:
     """Accept only a model that names one snapshot for good.
 
-    At the providers' own addresses the name must carry a date, or follow Anthropic's dateless scheme for pinned
-    versions (generation 4.6 and later). At a ``base_url`` of the user's the served file is the snapshot, and only
-    names like ``latest`` are refused.
+    At the providers' own addresses, given or not, the name must carry a date, or follow Anthropic's dateless scheme
+    for pinned versions (generation 4.6 and later). At any other ``base_url`` the served file is the snapshot, and
+    only names like ``latest`` are refused.
 
     Raises:
         UsageError: the model is a floating alias; the message asks for the dated form.
@@ -39,9 +40,10 @@ def check_snapshot(spec: CandidateSpec) -> None:
     if not spec.model:
         raise UsageError(f"candidate {spec.label} has no model.", f"Pin a snapshot, for example {example}.")
     floating = _LATEST.search(spec.model) is not None
-    if not floating and (spec.base_url is not None or _is_pinned(spec.provider, spec.model)):
+    owner = owner_of(spec.provider, spec.base_url)
+    if not floating and (owner is None or _is_pinned(owner, spec.model)):
         return
-    if spec.base_url is not None:
+    if owner is None:
         remedy = "Name the model and its version as the server lists them."
     else:
         remedy = f"Pin the dated form, for example {example} (the provider's list of models has the dates)."
@@ -53,12 +55,14 @@ def check_snapshot(spec: CandidateSpec) -> None:
 
 
 def check_answered(spec: CandidateSpec, completion: Completion) -> None:
-    """Accept an answer only from the pinned model; at a ``base_url`` of the user's any name may answer.
+    """Accept an answer only from the pinned model; at a server that is not the providers' own any name may answer.
 
     Raises:
         ProviderError: another snapshot answered (``model_mismatch``), or the provider did not say which.
     """
-    if spec.provider not in EXAMPLES or spec.base_url is not None or completion.model == spec.model:
+    if spec.provider not in EXAMPLES or owner_of(spec.provider, spec.base_url) is None:
+        return
+    if completion.model == spec.model:
         return
     answered = "an unnamed model" if completion.model is None else repr(completion.model[:120])
     raise ProviderError(

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from codegate.candidates import CandidateSpec, Completion, ProviderError, check_snapshot, open_provider
 from codegate.candidates import parse_candidate as parse
+from codegate.candidates.endpoint import resolve_endpoint
 from codegate.candidates.snapshots import check_answered
 from codegate.errors import UsageError
 
@@ -175,7 +176,10 @@ def test_another_model_that_answers_is_a_fault() -> None:
         ("https://myapi.openai.com/v1", False),
     ],
 )
-def test_the_providers_own_address_is_official_however_it_is_spelled(url: str | None, official: bool) -> None:
+def test_the_providers_own_address_is_official_however_it_is_spelled(
+    monkeypatch: pytest.MonkeyPatch, url: str | None, official: bool
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
     assert resolve_endpoint("openai", url, None).official is official
 
 
