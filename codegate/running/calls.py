@@ -22,13 +22,17 @@ class ModelCalls:
             no slot, so that a rate limit of one provider does not keep the others waiting.
         limit: requests in all, None for no limit. Every request counts, failed tries too: who knows what they cost.
         made: calls that earlier executions of the run made.
+        record: writes down that a candidate, by its key, is about to be asked; when it fails, nobody is asked.
         stop: set when the run ends early.
     """
 
-    def __init__(self, at_once: int, limit: int | None, made: int, stop: threading.Event) -> None:
+    def __init__(
+        self, at_once: int, limit: int | None, made: int, record: Callable[[str], None], stop: threading.Event
+    ) -> None:
         self._slots = threading.Semaphore(at_once)
         self._limit = limit
         self._made = made
+        self._record = record
         self._stop = stop
         self._fatal: dict[str, Fault] = {}
         self._lock = threading.Lock()
@@ -51,6 +55,7 @@ class ModelCalls:
                     raise Faulted(self._fatal[key])
                 if self._limit is not None and self._made >= self._limit:
                     raise CallLimitReached(f"the limit of {self._limit} model calls is reached.")
+                self._record(key)  # first, so that not even a crash can make a call that no limit counts
                 self._made += 1
             try:
                 return action()

@@ -1,4 +1,4 @@
-"""A run on disk: ``run.json``, ``outcomes.jsonl`` and ``transcripts/``.
+"""A run on disk: ``run.json``, ``outcomes.jsonl``, ``calls.log`` and ``transcripts/``.
 
 Attempts are written before they are graded, because they were paid for; outcomes are appended one fsynced line
 each. A crash at any line loses at most what was in flight, and a resumed run repeats neither.
@@ -24,6 +24,7 @@ MAX_TRANSCRIPT_BYTES: Final = 256 << 20
 
 _MANIFEST: Final = "run.json"
 _OUTCOMES: Final = "outcomes.jsonl"
+_CALLS: Final = "calls.log"
 _TRANSCRIPTS: Final = "transcripts"
 
 
@@ -44,7 +45,7 @@ class Journal:
             UsageError: there already is a run, or what is left of one.
             InfrastructureError: the disk refused.
         """
-        for name in (_MANIFEST, _OUTCOMES, _TRANSCRIPTS):
+        for name in (_MANIFEST, _OUTCOMES, _CALLS, _TRANSCRIPTS):
             if os.path.lexists(folder / name):
                 raise UsageError(
                     f"{folder} already holds a run: there is {folder / name}.",
@@ -74,7 +75,7 @@ class Journal:
             UsageError: another process is at it, or a part of the folder is a link.
             InfrastructureError: the disk refused.
         """
-        for name in (_OUTCOMES, _TRANSCRIPTS):
+        for name in (_OUTCOMES, _CALLS, _TRANSCRIPTS):
             if (self.folder / name).is_symlink():
                 raise UsageError(f"{self.folder / name} is a symbolic link; runs hold none.", "Remove it.")
         try:
@@ -139,6 +140,25 @@ class Journal:
                 counted.pop(outcome.key, None)
                 counted[outcome.key] = outcome
         return tuple(counted.values())
+
+    def record_call(self, candidate: str) -> None:
+        """Count a model call that is about to be made; the count is on the disk when this returns.
+
+        Raises:
+            InfrastructureError: the disk refused.
+        """
+        with self._lock:
+            self._check_open()
+            append_line(self.folder / _CALLS, candidate.encode("ascii"))
+
+    def calls(self) -> int:
+        """Return how many model calls the run has made, by all its executions.
+
+        Raises:
+            UsageError: the count cannot be read.
+        """
+        path = self.folder / _CALLS
+        return read_bytes(path, MAX_JOURNAL_BYTES).count(b"\n") if path.exists() else 0
 
     def write_attempt(self, attempt: Attempt) -> None:
         """Keep an attempt, before anything else is done with it.

@@ -20,11 +20,11 @@ from codegate.grading import Grade, Sandboxes, TestReport, TestSelection, grade,
 from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.journal import Journal
-from codegate.running.outcome import AttemptSummary, Fault, Outcome, Run
+from codegate.running.outcome import Fault, Outcome, Run
 from codegate.running.plan import Job, jobs
 from codegate.running.readiness import prepare_environments
 from codegate.sandbox import Backend, FilesRefused
-from codegate.solving import Attempt, solve
+from codegate.solving import Attempt, AttemptSummary, solve
 from codegate.suite import Problem, Suite, Tree, load_base
 
 _POLL_SECONDS: Final = 0.1
@@ -34,7 +34,7 @@ _WARM: Final = 2
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a run is carried out; nothing here changes its results.
+    """How a run is carried out; nothing here but ``transcripts`` changes its results.
 
     Attributes:
         models: model calls under way at once.
@@ -92,11 +92,7 @@ def execute(
     graded = {outcome.key: outcome for outcome in journal.outcomes() if outcome.grade is not None}
     every = jobs(journal.manifest, suite)
     left = [job for job in every if job.key not in graded]
-    made = sum(outcome.attempt.iterations for outcome in graded.values() if outcome.attempt)
-    if options.max_model_calls is not None:
-        kept = (journal.read_attempt(*job.key) for job in left)
-        made += sum(attempt.iterations for attempt in kept if attempt is not None)
-    run = _Execution(journal, suite, backend, providers, options, progress, interrupt, len(every), len(graded), made)
+    run = _Execution(journal, suite, backend, providers, options, progress, interrupt, len(every), len(graded))
     try:
         run.work(left)
     finally:
@@ -118,7 +114,6 @@ class _Execution:
         interrupt: threading.Event,
         total: int,
         done: int,
-        made: int,
     ) -> None:
         self._journal = journal
         self._suite = suite
@@ -129,7 +124,9 @@ class _Execution:
         self._done = done
         self._stop = threading.Event()
         self._width = options.models + options.sandboxes
-        self._calls = ModelCalls(options.models, options.max_model_calls, made, self._stop)
+        self._calls = ModelCalls(
+            options.models, options.max_model_calls, journal.calls(), journal.record_call, self._stop
+        )
         self._sandbox_slots = threading.Semaphore(options.sandboxes)
         self._sandboxes = Sandboxes(backend, suite.locks, ahead=min(options.sandboxes, _WARM))
         self._broken: dict[str, Fault] = {}

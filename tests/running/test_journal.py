@@ -198,7 +198,20 @@ def test_after_a_write_that_failed_nothing_is_appended_behind_the_torn_line(jour
     assert journal.outcomes() == (outcome(True), outcome(False, sample=1))
 
 
-@pytest.mark.parametrize("name", ["outcomes.jsonl", "transcripts"])
+def test_a_call_whose_line_was_cut_short_was_not_made(journal: Journal) -> None:
+    assert journal.calls() == 0
+    with journal.writing():
+        journal.record_call("a" * 16)
+        journal.record_call("b" * 16)
+    path = journal.folder / "calls.log"
+    path.write_bytes(path.read_bytes()[:-3])
+    assert Journal.open(journal.folder).calls() == 1
+    with journal.writing():
+        journal.record_call("c" * 16)
+    assert journal.calls() == 2
+
+
+@pytest.mark.parametrize("name", ["outcomes.jsonl", "transcripts", "calls.log"])
 def test_a_link_in_a_runs_folder_is_not_written_through(journal: Journal, tmp_path: Path, name: str) -> None:
     target = tmp_path / "precious"
     target.write_text("no line break at its end")

@@ -119,6 +119,27 @@ def test_the_call_limit_stops_resumably_and_counts_over_resumes(
     assert len(lines(out)) == 6
 
 
+def test_the_call_limit_counts_calls_of_attempts_that_came_to_nothing(
+    suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    out = tmp_path / "r"
+    on_disk: list[int] = []
+
+    def script(name: str, turn: int, request: dict[str, Any]) -> Said:
+        on_disk.append(len((out / "calls.log").read_bytes().splitlines()))
+        return Said(status=400)
+
+    server.script = script
+    assert faults(run_here(suite, out, server.spec(), models=1, sandboxes=1, max_model_calls=4)) == {
+        "provider.bad_request"
+    }
+    for _ in range(2):
+        with pytest.raises(CallLimitReached):
+            run_here(suite, out, models=1, sandboxes=1, max_model_calls=4)
+    assert len(server.asked) == 4
+    assert all(written >= asked for asked, written in enumerate(on_disk, start=1)), "written before it is made"
+
+
 def test_a_refused_key_ends_the_calls_of_its_candidate_only(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = lambda name, turn, request: Said(status=401) if request["max_tokens"] == 77 else Said(answer(name))
     wrong = server.spec(sampling={"max_output_tokens": 77})
