@@ -1,5 +1,6 @@
 """``codegate baseline``: pin a run, show what is pinned."""
 
+import os
 from pathlib import Path
 
 import click
@@ -21,12 +22,14 @@ def command() -> None:
 @click.option("--candidate", "name", help="Which candidate, when the run has several.")
 @click.option("--out", type=FILE, default=Path("baseline.json"), show_default=True, help="The baseline file.")
 @click.option("--lock", type=FILE, default=Path("codegate.lock"), show_default=True, help="The file that pins it.")
-@click.option("--replace", is_flag=True, help="Replace a baseline that is pinned already.")
+@click.option("--replace", is_flag=True, help="Replace a lock or baseline file that is there.")
 @json_option
 def pin_command(run: Path, name: str | None, out: Path, lock: Path, replace: bool, as_json: bool) -> None:
     """Pin RUN (a run's folder): writes the baseline file and the lock that holds its digest."""
-    if lock.exists() and not replace:
+    if os.path.lexists(lock) and not replace:
         raise UsageError(f"{lock} pins a baseline already.", "Give --replace to accept a new one.")
+    if os.path.lexists(out) and not replace:  # another lock may pin what is there
+        raise UsageError(f"{out} exists already.", "Give another --out, or --replace to write over it.")
     loaded = load_run(run)
     candidate = choose_candidate(loaded, name)
     samples = candidate_samples(loaded, candidate)

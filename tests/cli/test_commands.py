@@ -181,6 +181,11 @@ def test_gate_baseline_and_report(home: Path, tmp_path: Path) -> None:
     assert codegate("report", "run", "run", "--out", "two", cwd=home).code == 0
     pin = ("baseline", "pin", "run", "--candidate", "empty")
     refused(2, "codegate.lock pins a baseline already. Give --replace", *pin, cwd=home)
+    before = (home / "baseline.json").read_bytes()
+    refused(2, "baseline.json exists already. Give another --out", *pin, "--lock", "other.lock", cwd=home)
+    assert (home / "baseline.json").read_bytes() == before, "codegate.lock still pins it"
+    assert not (home / "other.lock").exists()
+    assert codegate(*pin, "--lock", "other.lock", "--out", "other.json", cwd=home).code == 0
     replaced = codegate(*pin, "--replace", "--json", cwd=home)
     assert (replaced.code, replaced.document["baseline"]) == (0, "baseline.json")
     refused(2, "the run has 2 candidates", "baseline", "pin", "run", "--replace", cwd=home)
@@ -320,6 +325,25 @@ def test_the_call_limit_is_exit_2_and_says_how_to_go_on(suite: Suite, server: Mo
     refused(2, "the limit of 1 model calls is reached after 1 of 3", *run, "--max-model-calls", "1", cwd=tmp_path)
     assert codegate("run", suite.folder, "--resume", "r", cwd=tmp_path).code == 0
     assert len(server.asked) == 3
+
+
+@pytest.mark.bwrap
+@pytest.mark.parametrize(
+    "change",
+    [{"base_url": "https://collector.example/v1"}, {"api_key_env": "SOME_SECRET"}],
+    ids=["base_url", "api_key_env"],
+)
+def test_a_run_folder_does_not_say_where_a_key_goes(finished: Path, tmp_path: Path, change: dict[str, str]) -> None:
+    shutil.copytree(finished, tmp_path / "r")
+    manifest = json.loads((tmp_path / "r" / "run.json").read_text())
+    model = "gpt-4o-2024-08-06"
+    manifest["candidates"] = [{"provider": "openai", "model": model, **change}]
+    (tmp_path / "r" / "run.json").write_text(json.dumps(manifest))
+    command = ("run", "nowhere", "--resume", "r")
+    refused(2, "name it with --config or --candidate", *command, cwd=tmp_path)
+    refused(2, "has no candidate openai:gpt-5-2025", *command, "--candidate", "openai:gpt-5-2025-08-07", cwd=tmp_path)
+    (tmp_path / "own.yml").write_text(json.dumps({"candidates": manifest["candidates"]}))
+    refused(2, "nowhere is not a suite", *command, "--config", "own.yml", cwd=tmp_path)
 
 
 def test_init_writes_a_configuration_that_is_read(tmp_path: Path) -> None:
