@@ -11,7 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -25,11 +25,13 @@ from codegate.mining.environment import EnvironmentResolver
 from codegate.mining.history import check_repository, read_units
 from codegate.mining.report import MineReport, UnitResult, write_report
 from codegate.mining.units import Rejected, reject_by_text, score_unit
+from codegate.mining.workers import Workers
 from codegate.sandbox import Backend, SandboxClosed, SandboxError
 from codegate.suite import PathClassifier, Suite, git, read_commit, write_suite
 
 _SLUG: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _PYTHON: Final = re.compile(r"3\.\d{1,2}")
+_GRACE_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True)
@@ -186,18 +188,19 @@ class _Work:
             Interrupted: stopped by the user.
         """
         total = len(self.results) + len(queue)
-        pool = ThreadPoolExecutor(self.options.concurrency, thread_name_prefix="mine")
+        workers = Workers(self._attempt, queue, self.options.concurrency)
+        grace: float | None = None
         try:
-            running = [(prospect, pool.submit(self._attempt, prospect)) for prospect in queue]
-            for prospect, future in running:
+            for prospect, future in zip(queue, workers.futures, strict=True):
                 self._end(prospect, future, total)
         except KeyboardInterrupt as error:
+            grace = _GRACE_SECONDS
             self.builder.stop.set()
             self.builder.sandboxes.backend.close()
             raise Interrupted("mining was stopped; no suite was written.") from error
         finally:
             self.builder.stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
+            workers.end(grace)
         if not self.built and self.builder.prepared == 0 and self.builder.unbuildable is not None:
             raise self.builder.unbuildable
 

@@ -1,4 +1,7 @@
 import json
+import signal
+import threading
+import time
 from datetime import date
 from pathlib import Path
 
@@ -8,7 +11,8 @@ from codegate.errors import ExitCode, Interrupted, UsageError
 from codegate.grading import Sandboxes, grade
 from codegate.mining import MineEvent, MineOptions, MineReport, mine
 from codegate.mining.miner import _repository_of
-from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.sandbox import EnvironmentRecipe
+from codegate.sandbox.bubblewrap import BubblewrapBackend, BubblewrapEnvironment
 from codegate.suite import load_base, load_suite, make_patch
 from tests.mining.history_builder import HistoryBuilder
 
@@ -228,6 +232,35 @@ def test_an_interrupt_leaves_no_suite_and_no_sandbox(mined: Mined, tmp_path: Pat
         mine(mined[0].folder, tmp_path / "out", MineOptions(), backend, interrupt)
     assert caught.value.exit_code is ExitCode.INTERRUPTED
     assert list(tmp_path.iterdir()) == []
+    backend.close()
+
+
+class _Stuck(BubblewrapBackend):
+    """A backend whose worker asks for the end as Ctrl-C does, and then never comes back."""
+
+    def __init__(self) -> None:
+        super().__init__("stuck")
+        self.never = threading.Event()
+
+    def prepare(self, recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
+        main = threading.main_thread().ident
+        assert main is not None
+        signal.pthread_kill(main, signal.SIGINT)
+        self.never.wait(60)
+        return super().prepare(recipe)
+
+
+def test_an_interrupt_ends_mining_although_a_worker_is_stuck(
+    mined: Mined, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("codegate.mining.miner._GRACE_SECONDS", 0.2)
+    backend = _Stuck()
+    started = time.monotonic()
+    with pytest.raises(Interrupted):
+        mine(mined[0].folder, tmp_path / "out", MineOptions(concurrency=1), backend, lambda _: None)
+    assert time.monotonic() - started < 30
+    assert [thread for thread in threading.enumerate() if not thread.daemon] == [threading.main_thread()]
+    backend.never.set()
     backend.close()
 
 
