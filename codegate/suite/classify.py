@@ -43,7 +43,7 @@ _DOC_FOLDERS: Final = frozenset(
 _DOC_FOLDERS_UNLESS_PACKAGES: Final = frozenset({"changelog", "changes", "news"})
 _DOC_SUFFIXES: Final = frozenset({".md", ".rst", ".adoc", ".markdown"})
 _DOC_NAME: Final = re.compile(
-    r"(README|CHANGE(S|LOG)|NEWS|HISTORY|AUTHORS|CONTRIBUTORS|LICEN[CS]E|COPYING|NOTICE|RELEASE[-_]NOTES|TODO)"
+    r"(README|CHANGE(S|LOG)|NEWS|HISTORY|AUTHORS|CONTRIBUTORS|LICEN[CS]E|COPYING|NOTICE|RELEASE[-_]NOTES|TO[D]O)"
     r"([-_.][\w.-]*)?(\.txt)?",
     re.IGNORECASE,
 )
