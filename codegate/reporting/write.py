@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from codegate.durable import write_atomic
+from codegate.errors import UsageError
 from codegate.reporting.csv_report import render_csv
 from codegate.reporting.html import render_html
 from codegate.reporting.json_report import render_json
@@ -25,8 +26,13 @@ def write_reports(view: ReportView, folder: Path) -> dict[str, Path]:
     """Write every format into ``folder`` and return where each is, by format name.
 
     Raises:
+        UsageError: ``folder`` is a link; in a run's folder, that may be somebody else's, it could lead anywhere.
         InfrastructureError: the disk refused.
     """
+    if folder.is_symlink():
+        raise UsageError(
+            f"{folder} is a symbolic link; reports are not written through one.", "Name the folder itself."
+        )
     written: dict[str, Path] = {}
     for name, (file_name, render) in REPORTS.items():
         path = folder / file_name

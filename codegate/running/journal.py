@@ -164,11 +164,14 @@ class Journal:
         """Keep an attempt, before anything else is done with it.
 
         Raises:
+            UsageError: the candidate's folder is a link.
             InfrastructureError: the disk refused.
         """
         path = self._transcript(attempt.candidate, attempt.problem, attempt.sample)
         with self._lock:
             self._check_open()
+            if path.parent.is_symlink():
+                raise UsageError(f"{path.parent} is a symbolic link; runs hold none.", "Remove it.")
             write_atomic(path, json_text(attempt).encode("ascii"))
 
     def read_attempt(self, candidate: str, problem: str, sample: int) -> Attempt | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from codegate.errors import InfrastructureError
+from codegate.errors import InfrastructureError, UsageError
 from codegate.reporting import (
     REPORTS,
     build_view,
@@ -185,6 +185,15 @@ def test_all_reports_are_written_and_are_the_same_the_next_time(tmp_path: Path) 
     for name, path in first.items():
         assert path.read_bytes() == second[name].read_bytes()
         assert path.stat().st_size > 500
+
+
+def test_reports_are_not_written_through_a_link(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tmp_path / "reports").symlink_to(outside)
+    with pytest.raises(UsageError, match="symbolic link"):
+        write_reports(build_view([]), tmp_path / "reports")
+    assert list(outside.iterdir()) == []
 
 
 def test_reports_of_nothing_are_still_reports(tmp_path: Path) -> None:

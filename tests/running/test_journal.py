@@ -221,6 +221,16 @@ def test_a_link_in_a_runs_folder_is_not_written_through(journal: Journal, tmp_pa
     assert target.read_text() == "no line break at its end"
 
 
+def test_a_link_among_the_transcripts_is_not_written_through(journal: Journal, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (journal.folder / "transcripts").mkdir()
+    (journal.folder / "transcripts" / SPECS[0].key()).symlink_to(outside)
+    with pytest.raises(UsageError, match="symbolic link"), journal.writing():
+        journal.write_attempt(attempt())
+    assert list(outside.iterdir()) == []
+
+
 @pytest.mark.parametrize("text", ["", "{", json.dumps({"problem": "p-1"}), "\udce9"])
 def test_a_broken_attempt_is_named(journal: Journal, text: str) -> None:
     with journal.writing():
