@@ -57,9 +57,9 @@ def command(
 ) -> ExitCode:
     """Run candidates on SUITE, and compare them with the pinned baseline where there is one.
 
-    The baseline is what --baseline names, else what `baseline` in codegate.yml names, else codegate.lock, if that
-    file exists. Without one the exit code is 0 when every outcome has a grade, and 4 when infrastructure faults left
-    some without. A run that --max-model-calls stopped exits 2 and can be resumed.
+    The baseline is what --baseline names, else what `baseline` in codegate.yml names, else codegate.lock; only
+    codegate.lock may be missing. Without one the exit code is 0 when every outcome has a grade, and 4 when
+    infrastructure faults left some without. A run that --max-model-calls stopped exits 2 and can be resumed.
     """
     if resume is not None and (names or samples or out):
         raise UsageError("--resume continues a run as it was planned.", "Leave out --candidate, --samples and --out.")
@@ -76,7 +76,7 @@ def command(
     )
     chosen = settings.sandbox if sandbox == "auto" else sandbox
     request = RunRequest(folder, settings.candidates, samples or settings.samples, chosen, out, resume, options)
-    lock = baseline or (home / settings.baseline if (home / settings.baseline).exists() else None)
+    lock = baseline or (home / settings.baseline if settings.gates_with(home / settings.baseline) else None)
     if lock is None:
         say(f"not gated: there is no {home / settings.baseline} (codegate baseline pin writes it)", as_json=True)
     else:

@@ -89,9 +89,10 @@ def _run(inputs: Inputs, step: StepLog) -> _Result:
     suite = inputs.suite or configured(settings.suite, "suite")
     if suite is None:
         raise UsageError("no suite was given.", "Set the input `suite`, or `suite` in the configuration.")
-    lock = inputs.baseline or configured(settings.baseline, "baseline")
-    if lock is not None and inputs.baseline is None and not lock.exists():
-        lock = None
+    lock = inputs.baseline
+    if lock is None:
+        named = configured(settings.baseline, "baseline")
+        lock = named if settings.gates_with(home / settings.baseline) else None
     if lock is not None:
         load_pinned(lock)  # a broken one is found before anything is spent
     options = RunOptions(

@@ -1,5 +1,6 @@
 """``codegate.yml``: candidates, samples, limits, gate policy, baseline. Only candidates have no default."""
 
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -54,6 +55,23 @@ class Config(BaseModel):
     )
     baseline: str = Field(default="codegate.lock", description="The lock file that pins the baseline.")
     gate: GatePolicy = GatePolicy()
+
+    def gates_with(self, lock: Path) -> bool:
+        """Tell whether a run is gated with ``lock``, which is where ``baseline`` leads.
+
+        Only a default that nobody wrote down may lead to nothing: a link to nothing is a lock that is broken.
+
+        Raises:
+            UsageError: ``baseline`` is in the file, and what it names is missing.
+        """
+        if os.path.lexists(lock):
+            return True
+        if "baseline" in self.model_fields_set:
+            raise UsageError(
+                f"there is no {lock}, which `baseline` in the configuration names.",
+                "Restore it, or pin a run with `codegate baseline pin`; to run ungated until then, take the key out.",
+            )
+        return False
 
 
 def load_config(path: Path) -> Config:

@@ -230,6 +230,19 @@ def test_a_lock_next_to_the_configuration_gates_at_once(home: Path, own_suite: S
     assert not (elsewhere / "third").exists(), "known before money is spent"
 
 
+def test_a_baseline_that_the_configuration_names_is_not_missing_in_silence(suite: Suite, tmp_path: Path) -> None:
+    config = tmp_path / "codegate.yml"
+    run = ("run", suite.folder, "--sandbox", "bwrap", "--out", "r")
+    config.write_text("candidates: [reference]\nbaseline: codegate.lock\n")
+    words = "there is no codegate.lock, which `baseline` in the configuration names. Restore it, or pin a run with"
+    refused(2, words, *run, cwd=tmp_path)
+    refused(2, words, *run, "--candidate", "empty", cwd=tmp_path)
+    config.write_text("candidates: [reference]\n")
+    (tmp_path / "codegate.lock").symlink_to("nowhere")
+    refused(2, "codegate.lock", *run, cwd=tmp_path)
+    assert not (tmp_path / "r").exists()
+
+
 @pytest.mark.bwrap
 def test_grade_prints_one_outcome_per_line(suite: Suite, tmp_path: Path) -> None:
     patch = "diff --git a/calc/half.py b/calc/half.py\n--- a/calc/half.py\n+++ b/calc/half.py\n@@ -1,2 +1,2 @@\n"
@@ -349,7 +362,7 @@ def test_a_run_folder_does_not_say_where_a_key_goes(finished: Path, tmp_path: Pa
 def test_init_writes_a_configuration_that_is_read(tmp_path: Path) -> None:
     assert codegate("init", "--json", cwd=tmp_path).document["config"] == "codegate.yml"
     refused(2, "codegate.yml exists", "init", cwd=tmp_path)
-    refused(2, "suites/mine is not a suite", "run", cwd=tmp_path)
+    refused(2, "suites/mine is not a suite", "run", cwd=tmp_path)  # and no baseline that nobody pinned is asked for
 
 
 def test_a_folder_that_is_no_earlier_demo_is_left_alone(tmp_path: Path) -> None:

@@ -104,6 +104,16 @@ def test_the_configuration_cannot_lead_out_of_the_workspace(act: Act, workspace:
     assert "in the configuration leaves the workspace" in step.log
 
 
+@pytest.mark.parametrize("baseline", ["baseline: codegate.lock\n", ""], ids=["named", "dangling"])
+def test_a_missing_baseline_is_not_a_run_without_one(act: Act, workspace: Path, baseline: str) -> None:
+    (workspace / "codegate.yml").write_text(f"candidates: [reference]\nsuite: s\n{baseline}")
+    if not baseline:
+        (workspace / "codegate.lock").symlink_to("nowhere")
+    step = act()
+    assert step.code == ExitCode.USAGE
+    assert "codegate.lock, which `baseline`" in step.log if baseline else "nowhere" in step.log
+
+
 def test_a_run_folder_that_came_with_the_checkout_is_not_written_to(act: Act, workspace: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (workspace / "codegate-report").mkdir()
