@@ -16,6 +16,7 @@ from codegate.candidates.chat import (
     ToolSpec,
     Usage,
 )
+from codegate.candidates.endpoint import check_base_url
 from codegate.candidates.registry import open_provider
 from codegate.candidates.replay import ReplayProvider, transcript_header, transcript_line
 from codegate.candidates.snapshots import check_snapshot
@@ -37,6 +38,7 @@ __all__ = [
     "ToolCall",
     "ToolSpec",
     "Usage",
+    "check_base_url",
     "check_snapshot",
     "open_provider",
     "parse_candidate",
