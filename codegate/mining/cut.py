@@ -94,6 +94,8 @@ def cut(unit: Unit, base: Tree, fixed: Tree) -> Cut | Reason:
     runnable = tuple(path for path in runnable if classes[path] == "test")
     if not runnable:
         return "no_test"
+    if not all(_is_text(path) for path in (*sources, *tests)):
+        return "unreadable"
     if any(_is_link(path, tree) for path in (*sources, *tests) for tree in (base, fixed)):
         return "symlink"
     hidden = {path: fixed.get(path) for path in sorted(tests)}
@@ -161,6 +163,11 @@ def _lines(change: PathChange) -> int:
     return max(change.added or 0, change.removed or 0)
 
 
+def _is_text(path: str) -> bool:
+    """Whether a suite's files can name ``path``: git's undecodable bytes are lone surrogates here."""
+    return path.encode("utf-8", "replace").decode("utf-8") == path
+
+
 def _is_link(path: str, tree: Tree) -> bool:
     file = tree.get(path)
     return file is not None and file.mode == LINK_MODE
@@ -168,7 +175,7 @@ def _is_link(path: str, tree: Tree) -> bool:
 
 def _public_tests(base: Tree, before: PathClassifier, runnable: tuple[str, ...]) -> tuple[str, ...]:
     """Return the base's own test modules: those that the fix touches first, then their neighbours."""
-    modules = [path for path in base if path.endswith(".py") and before.classify(path) == "test"]
+    modules = [path for path in base if path.endswith(".py") and _is_text(path) and before.classify(path) == "test"]
     folders = {path.rpartition("/")[0] for path in runnable}
     nearest = sorted(modules, key=lambda path: (path not in runnable, path.rpartition("/")[0] not in folders, path))
     return tuple(sorted(nearest[:MAX_PUBLIC_TESTS]))

@@ -36,6 +36,8 @@ _NOT_NEEDED: Final = frozenset(
 )  # fmt: skip
 _MAX_FILE_BYTES: Final = 1 << 20
 _MAX_GROUPS: Final = 100
+_MAX_ENTRY: Final = 2000
+_MAX_VERSION: Final = 200
 
 
 @dataclass(frozen=True)
@@ -104,9 +106,11 @@ def _clean(
         if entry in seen:
             continue
         seen.add(entry)
+        if len(entry) > _MAX_ENTRY:
+            continue
         try:
             requirement = Requirement(entry)
-        except InvalidRequirement:
+        except (InvalidRequirement, RecursionError):
             continue
         name = canonicalize_name(requirement.name)
         if name == own:
@@ -175,7 +179,8 @@ def _poetry(table: object) -> list[str]:
     """Translate Poetry's version language (https://python-poetry.org/docs/dependency-specification/) to PEP 508."""
     found = []
     for name, value in _mapping(table).items():
-        if name.lower() == "python":
+        version = value.get("version") if isinstance(value, dict) else value
+        if name.lower() == "python" or (isinstance(version, str) and len(version) > _MAX_VERSION):
             continue
         if isinstance(value, str):
             found.append(f"{name}{_poetry_version(value)}")

@@ -17,7 +17,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final, Literal
 
-from codegate.errors import Interrupted, UsageError
+from codegate.errors import CodegateError, Interrupted, UsageError
 from codegate.grading import Sandboxes
 from codegate.mining.build import Built, ProblemBuilder, Prospect, Steps
 from codegate.mining.cut import duplicates, reject_by_paths
@@ -209,11 +209,16 @@ class _Work:
         if self.deadline is not None and time.monotonic() >= self.deadline:
             return Rejected("budget", "the time budget was used up"), steps
         try:
-            return self.builder.build(prospect, steps), steps
-        except SandboxClosed:
+            try:
+                return self.builder.build(prospect, steps), steps
+            except SandboxClosed:
+                raise
+            except SandboxError:
+                return self.builder.build(prospect, steps), steps  # once more: a sandbox may fail by accident
+        except (CodegateError, OSError):
             raise
-        except SandboxError:
-            return self.builder.build(prospect, steps), steps  # once more: a sandbox may fail by accident
+        except Exception as error:  # one odd file somewhere in a history must not cost everything else that was found
+            return Rejected("unreadable", f"{type(error).__name__}: {error}"[:300]), steps
 
     def _end(self, prospect: Prospect, future: "Future[tuple[Built | Rejected, Steps]]", total: int) -> None:
         most = self.options.max_problems

@@ -38,6 +38,6 @@ def decode(source: bytes) -> str:
     """Return ``source`` as text in its declared encoding, undecodable bytes replaced."""
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
-    except (SyntaxError, LookupError):
-        encoding = "utf-8"
-    return source.decode(encoding, "replace")
+        return source.decode(encoding, "replace")
+    except (SyntaxError, LookupError, ValueError):  # no such encoding, one that is none of text, or a strict one
+        return source.decode("utf-8", "replace")

@@ -29,6 +29,7 @@ Reason = Literal[
     "submodule",
     "binary_src",
     "symlink",
+    "unreadable",
     "unsupported_language",
     "duplicate",
     "env_unresolved",
@@ -44,7 +45,8 @@ Reason = Literal[
     "leak",
     "budget",
 ]
-"""Why a unit is no problem. ``not_a_fix``: its own words say feature, refactoring or the like."""
+"""Why a unit is no problem. ``not_a_fix``: its own words say feature, refactoring or the like.
+``unreadable``: a changed path is no UTF-8, or codegate stumbled over one of the unit's files."""
 
 BUG_LIKE: Final = 1
 _NOT_A_FIX: Final = -2

@@ -109,3 +109,17 @@ def test_groups_that_include_each_other_many_times_are_read_once() -> None:
     ring = ",".join(['{include-group = "ring"}'] * 30)
     text = f'[dependency-groups]\ntest = ["mock", {ring}]\nring = ["six", {ring}, {{include-group = "test"}}]\n'
     assert read_declarations(_files({"pyproject.toml": text})).test == ("mock", "six")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[tool.poetry.dependencies]\nx = "^' + "9" * 5000 + '"\nsix = "*"\n',
+        '[tool.poetry.dependencies]\nx = {version = "~' + "9" * 5000 + '"}\nsix = "*"\n',
+        '[project]\ndependencies = ["a; ' + "(" * 1500 + '", "six"]\n',
+        '[project]\ndependencies = ["a; ' + "(" * 20000 + '", "six"]\n',
+    ],
+    ids=["long number", "long number in a table", "nesting", "deep nesting"],
+)
+def test_an_absurd_requirement_is_dropped_and_the_others_stay(text: str) -> None:
+    assert read_declarations(_files({"pyproject.toml": text})).runtime == ("six",)

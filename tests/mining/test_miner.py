@@ -335,3 +335,26 @@ def test_a_folder_that_holds_something_else_is_left_alone(
     (tmp_path / "out" / "thesis.tex").write_text("x")
     with pytest.raises(UsageError, match="is no suite"):
         mine(history.folder, tmp_path / "out", MineOptions(), bwrap_backend, lambda _: None)
+
+
+def _raise(*_: object) -> None:
+    raise KeyError("odd")
+
+
+def test_an_odd_unit_costs_itself_and_nothing_else(
+    bwrap_backend: BubblewrapBackend, history: HistoryBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = TEST_SUMS + "\n\ndef test_nothing():\n    assert total([]) == 0\n"
+    history.commit("begin", {"pkg/__init__.py": "", "pkg/sums.py": SUMS, "tests/test_sums.py": TEST_SUMS})
+    name = "tests/test_\udcff.py"
+    history.commit("Fix sums of bytes", {"pkg/sums.py": SUMS_FIXED, "tests/test_sums.py": nothing, name: TEST_SUMS})
+    history.commit("break", {"pkg/sums.py": SUMS, name: TEST_SUMS + "\n"})
+    history.commit("Fix sums", {"pkg/sums.py": SUMS_FIXED + "\n", "tests/test_sums.py": nothing + "\n"})
+    report = mine(history.folder, tmp_path / "out", MineOptions(), bwrap_backend, lambda _: None)
+    ends = {result.title: result.reason for result in report.results}
+    assert ends == {"Fix sums of bytes": "unreadable", "break": "unreadable", "Fix sums": None}
+
+    monkeypatch.setattr("codegate.mining.build.write_statement", _raise)  # stands for what nobody thought of
+    report = mine(history.folder, tmp_path / "none", MineOptions(), bwrap_backend, lambda _: None)
+    assert report.reasons == {"unreadable": 3}
+    assert report.results[0].detail == "KeyError: 'odd'"
