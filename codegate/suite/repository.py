@@ -102,8 +102,12 @@ def _check_own(home: Path) -> None:
 def _borrows(objects: Path) -> bool:
     if any((objects / "info" / name).exists() for name in ("alternates", "http-alternates")):
         return True
-    places = (objects, *objects.iterdir(), *objects.glob("info/*"), *objects.glob("pack/*"))
-    return any(path.is_symlink() for path in places)
+    # Git follows a link at each of these: the folder, a fan-out folder, a single loose object, a pack. Not by glob,
+    # which passes over a folder that it may not list, while git opens the objects in it by name.
+    inside = list(objects.iterdir())
+    if any(path.is_symlink() for path in (objects, *inside)):
+        return True
+    return any(path.is_symlink() for folder in inside if folder.is_dir() for path in folder.iterdir())
 
 
 def _is_linked(home: Path, folder: Path, common: Path) -> bool:

@@ -92,12 +92,14 @@ def test_a_suite_cannot_lead_into_a_repository_above_that_it_is_not_in(tmp_path:
 
 
 @pytest.mark.parametrize(
-    "trick", ["gitfile", "git_link", "commondir", "objects_link", "alternates", "pack_link", "worktree", "config"]
+    "trick",
+    ["gitfile", "git_link", "commondir", "objects_link", "alternates", "pack_link", "loose_link", "worktree", "config"],
 )
 def test_a_repository_that_came_with_the_suite_cannot_lend_another_s_objects(tmp_path: Path, trick: str) -> None:
     private = home(tmp_path) / "private"
     secret = secret_of(tmp_path)
-    run_git(private, "repack", "-adq")
+    if trick != "loose_link":
+        run_git(private, "repack", "-adq")
     near = tmp_path / "box" / "repository"
     if trick in {"gitfile", "git_link"}:
         near.mkdir(parents=True)
@@ -120,6 +122,12 @@ def test_a_repository_that_came_with_the_suite_cannot_lend_another_s_objects(tmp
         case "pack_link":
             for pack in (private / ".git" / "objects" / "pack").iterdir():
                 (own / "objects" / "pack" / pack.name).symlink_to(pack)
+        case "loose_link":
+            for loose in (private / ".git" / "objects").glob("??/*"):
+                place = own / "objects" / loose.parent.name / loose.name
+                place.parent.mkdir(exist_ok=True)
+                if not place.exists():
+                    place.symlink_to(loose)
         case "worktree":
             own.rename(near / "evil")
             own.write_text("gitdir: evil\n")
