@@ -11,7 +11,7 @@ from typing import Final
 
 from codegate.suite import Changes, PathClassifier, Problem, Tree, TreeFile
 
-_START_UP: Final = frozenset({"sitecustomize.py", "usercustomize.py", "pyvenv.cfg"})
+_START_UP: Final = re.compile(r"(^|/)((site|user)customize(\.py$|/)|pyvenv\.cfg$)", re.IGNORECASE)
 _BINARY: Final = re.compile(r"\.(so|pyd|pyc|pyo|dll|dylib|egg|whl|pth|a|o)$|\.so\.\d", re.IGNORECASE)
 _METADATA: Final = re.compile(r"(^|/)[^/]+\.(dist-info|egg-info|egg-link)(/|$)", re.IGNORECASE)
 _RUNNER_MODULES: Final = frozenset({"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py"})
@@ -64,7 +64,7 @@ def sort_patch(problem: Problem, base: Tree, changes: Changes) -> SortedPatch:
 
 def _hostile(path: str) -> str:
     name = path.rpartition("/")[2]
-    if name.lower() in _START_UP:
+    if _START_UP.search(path):
         return "runs when the interpreter starts"
     if _BINARY.search(name):
         return "is compiled code or a path hook"
