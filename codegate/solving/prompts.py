@@ -57,6 +57,9 @@ TOOL_LOOP_USER: Final = """\
 {listing}
 """
 
+SOLVER_VERSION: Final = "1"
+"""Raised when a model may be shown or allowed something else than before: context, ranking, tool limits, edits."""
+
 _TEXTS: Final[dict[SolverName, tuple[str, str]]] = {
     "single_shot": (SINGLE_SHOT_SYSTEM, SINGLE_SHOT_USER),
     "tool_loop": (TOOL_LOOP_SYSTEM, TOOL_LOOP_USER),
@@ -71,4 +74,4 @@ def prompt_version(solver: SolverName, extra: object = None) -> str:
         solver: whose prompts.
         extra: JSON data that the model also sees as part of the prompt, such as the tools' descriptions.
     """
-    return f"{solver}/{_NUMBERS[solver]}+{digest([_TEXTS[solver], extra])[:8]}"
+    return f"{solver}/{_NUMBERS[solver]}+{digest([SOLVER_VERSION, _TEXTS[solver], extra])[:8]}"

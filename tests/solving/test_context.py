@@ -1,7 +1,11 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codegate.durable import digest
+from codegate.solving import prompts
 from codegate.solving.context import build_context, build_listing, words
+from codegate.solving.prompts import SOLVER_VERSION
 from codegate.suite import Tree, TreeFile
 from tests.solving.worlds import BUGGY, STATEMENT, small_problem, small_tree
 
@@ -63,3 +67,23 @@ def test_any_tree_fits_the_budget(files: dict[str, bytes], statement: str, budge
     base = Tree({path: TreeFile(data) for path, data in files.items()})
     text = build_context(base, statement, tuple(files), budget)
     assert len(text) <= budget + len(build_listing(base)) + 200 * (len(files) * 2 + 2)
+
+
+def _large_tree() -> Tree:
+    """More source than a prompt takes, so that ranking, cutting and the budget all show."""
+    lines = "".join(f"def value_{n}(n):\n    return n * {n}\n\n" for n in range(400))
+    return small_tree().overlay({f"src/pkg/table_{n}.py": TreeFile(f"# {n}\n{lines}".encode()) for n in range(8)})
+
+
+def test_what_a_model_sees_changes_only_with_the_solver_version() -> None:
+    shown = [build_context(tree, STATEMENT, ("tests/test_maths.py",)) for tree in (small_tree(), _large_tree())]
+    assert (SOLVER_VERSION, digest(shown)[:16]) == ("1", "3e70fe1f9a282027"), (
+        "models are shown something else than before: raise SOLVER_VERSION, so that older baselines are refused, "
+        "and put the new digest here"
+    )
+
+
+def test_the_solver_version_is_part_of_the_prompt_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = prompts.prompt_version("single_shot")
+    monkeypatch.setattr(prompts, "SOLVER_VERSION", "other")
+    assert prompts.prompt_version("single_shot") != before
