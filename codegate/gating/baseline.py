@@ -5,10 +5,9 @@ digests agree. A missing or broken baseline is an error with a remedy, never "no
 """
 
 import json
-import stat
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal, TypeVar
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -17,6 +16,7 @@ from codegate.durable import digest, sha256, write_atomic
 from codegate.errors import UsageError
 from codegate.gating.comparability import check_samples
 from codegate.gating.samples import CandidateSamples
+from codegate.suite import is_plain_path, parse_json, read_bytes
 
 BASELINE_SCHEMA: Literal["codegate.baseline/1"] = "codegate.baseline/1"
 LOCK_SCHEMA: Literal["codegate.lock/1"] = "codegate.lock/1"
@@ -196,8 +196,7 @@ def load_lock(lock_path: Path) -> Lock:
         UsageError: the file is missing or broken, or names a path outside its own folder.
     """
     lock = _parse(lock_path, _read(lock_path, _MAX_LOCK_BYTES, "lock"), Lock, "lock")
-    path = PurePosixPath(lock.baseline)
-    if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in lock.baseline:
+    if not is_plain_path(lock.baseline):
         raise UsageError(
             f"lock {lock_path} names the baseline {lock.baseline!r}, which is not below its folder.", _REPIN
         )
@@ -243,39 +242,20 @@ def _encode(file: _File) -> bytes:
 
 def _read(path: Path, limit: int, what: str) -> bytes:
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # a pipe would be waited for, a device never ends
-            raise UsageError(f"{what} {path} is not a file.", _REPIN)
-        with path.open("rb") as file:
-            data = file.read(limit + 1)
-    except FileNotFoundError:
-        raise UsageError(f"there is no {what} at {path}.", _REPIN) from None
-    except (OSError, ValueError) as error:
-        raise UsageError(f"cannot read {what} {path}: {error}.", _REPIN) from error
-    if len(data) > limit:
-        raise UsageError(f"{what} {path} is larger than {limit // 1024} KiB.", _REPIN)
-    return data
+        return read_bytes(path, limit)
+    except UsageError as error:
+        raise UsageError(f"{what}: {error.cause}", _REPIN) from error
 
 
 def _parse(path: Path, data: bytes, model: type[_FileT], what: str) -> _FileT:
     try:
-        json.loads(data, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
+        parse_json(data.decode("utf-8"), f"{what} {path}")  # keys given twice, NaN: more than the model refuses
         return model.model_validate_json(data, strict=True)
+    except UnicodeDecodeError:
+        raise UsageError(f"{what} {path} is not UTF-8 text.", _REPIN) from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "top level"
         raise UsageError(f"{what} {path} is broken at {place[:200]}: {first['msg'][:200]}.", _REPIN) from None
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{what} {path} is broken: {str(error)[:200]}.", _REPIN) from None
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        message = "a key appears twice in one object"
-        raise ValueError(message)
-    return found
-
-
-def _no_constant(name: str) -> None:
-    message = f"{name} is not a number"
-    raise ValueError(message)
+    except UsageError as error:
+        raise UsageError(error.cause, _REPIN) from None

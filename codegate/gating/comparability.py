@@ -15,7 +15,7 @@ def mismatches(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple
     """Return every field of the comparability key in which the two sides differ, sorted by field.
 
     Fields are the keys of ``conditions`` and, as ``problem <id>``, the digest of each problem. Which model
-    answered, its label and its own sampling are what is being compared, and so no conditions.
+    answered and its label are what is being compared, and so no conditions.
     """
     sides = [
         (dict(baseline.conditions), dict(candidate.conditions)),
@@ -81,7 +81,7 @@ def check_samples(samples: CandidateSamples, side: str) -> None:
             double = next(index for index in indices if indices.count(index) > 1)
             raise UsageError(
                 f"{where} has sample {double} of problem {problem!r} more than once.",
-                "A sample counts once: merge the runs before comparing them.",
+                "Restore the run's files.",
             )
         if indices != sorted(indices):
             raise UsageError(

@@ -19,9 +19,8 @@ class Sample(BaseModel):
 class CandidateSamples(BaseModel):
     """All samples of one candidate on a suite, with what they must have in common to be comparable.
 
-    ``conditions`` is the comparability key, field by field: suite digest, prompt version, solver, harness
-    version, sampling, environments. ``problems`` maps the id of each problem to its digest and samples.
-    ``excluded`` says why the others of the suite were not run.
+    ``conditions``: suite digest, grader, sandbox, solver, iterations, prompt, sampling. ``problem_digests`` and
+    ``samples`` are by problem id; ``excluded`` says why the others of the suite were not run.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
