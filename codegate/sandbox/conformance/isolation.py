@@ -31,7 +31,7 @@ def datagram():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
         one.sendto(b"x", ("8.8.8.8", 53))
 attempt("datagram", datagram)
-attempt("name", lambda: socket.getaddrinfo("pypi.org", 443))
+attempt("name", lambda: socket.getaddrinfo("example.com", 443))
 for family in (17, 38, 40):
     attempt(f"family {family}", lambda: socket.socket(family, socket.SOCK_STREAM))
 attempt("packet", lambda: socket.socket(17, socket.SOCK_RAW))
