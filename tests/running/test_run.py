@@ -100,7 +100,7 @@ def test_sandboxes_keep_their_limit(suite: Suite, tmp_path: Path) -> None:
     run_here(suite, tmp_path / "r", REFERENCE, samples=3, models=8, sandboxes=1)
     ended.set()
     watcher.join()
-    assert max(seen) in {1, 2}, "one at work, and one that waits, started ahead of need"
+    assert 1 <= max(seen) <= 3, "one at work, one that waits, started ahead of need, and one that is being removed"
 
 
 def test_the_call_limit_stops_resumably_and_counts_over_resumes(
