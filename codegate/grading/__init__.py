@@ -8,7 +8,8 @@ from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult, 
 from codegate.grading.grader import GRADER_VERSION, grade, run_hidden_tests, test_selection
 from codegate.grading.predictions import Prediction, read_predictions
 from codegate.grading.sandboxes import Sandboxes
-from codegate.grading.testrun import CollectionError, TestReport, TestSelection, run_tests
+from codegate.grading.testreport import CollectionError, TestReport, TestSelection
+from codegate.grading.testrun import run_tests
 
 __all__ = [
     "GRADER_VERSION",

@@ -6,7 +6,7 @@ from typing import Final
 
 from codegate.grading.grade import FailureClass, TestResult
 from codegate.grading.records import Crash
-from codegate.grading.testrun import CollectionError, TestReport
+from codegate.grading.testreport import CollectionError, TestReport
 
 _MARKED: Final[dict[str, FailureClass]] = {
     "performance": "performance_error",

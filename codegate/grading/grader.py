@@ -7,7 +7,8 @@ from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult
 from codegate.grading.inspection import inspect
 from codegate.grading.policy import SortedPatch, sort_patch
 from codegate.grading.sandboxes import Sandboxes
-from codegate.grading.testrun import TestReport, TestSelection, run_tests
+from codegate.grading.testreport import TestReport, TestSelection
+from codegate.grading.testrun import run_tests
 from codegate.sandbox import FilesRefused, Sandbox
 from codegate.suite import PatchError, Problem, Tree, apply_patch
 
@@ -61,6 +62,9 @@ def test_selection(problem: Problem) -> TestSelection:
     return TestSelection(
         files=problem.manifest.test_files,
         python_path=problem.manifest.python_path,
+        runner=problem.manifest.runner,
+        command=problem.manifest.command,
+        reports=problem.manifest.reports,
         timeout_seconds=limits.seconds,
         output_bytes=limits.output_kb << 10,
     )

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from codegate.grading.drivers import driver_source
 from codegate.grading.grade import LintResult
-from codegate.grading.testrun import clear_workspace, driver_source
+from codegate.grading.testrun import clear_workspace
 from codegate.sandbox import Command, Sandbox, SandboxError, SandboxFile
 from codegate.suite import Changes, Tree
 
@@ -57,9 +58,10 @@ def inspect(sandbox: Sandbox, base: Tree, changes: Changes, new_modules: frozens
     if not files:
         return Inspection(lint=_lint({}, {}))
     sandbox.put(tuple(placed))
+    source = driver_source("inspect_driver")
     done = sandbox.run(
         Command(
-            argv=("{python}", "-I", "-S", "-B", "-c", driver_source("inspect"), "{records}", "{tools}", "{site}"),
+            argv=("{python}", "-I", "-S", "-B", "-c", source, "{records}", "{tools}", "{site}"),
             stdin=json.dumps({"files": files, "modules": sorted(new_modules)}).encode("ascii"),
             timeout_seconds=_SECONDS,
             records=True,

@@ -14,7 +14,7 @@ from codegate.sandbox import (
     SandboxPool,
     preflight,
 )
-from codegate.suite import EnvironmentManifest, ProblemLimits
+from codegate.suite import EnvironmentManifest, LockedEnvironment, ProblemLimits
 
 _GRACE_SECONDS = 120.0
 
@@ -25,21 +25,31 @@ class Sandboxes:
     Args:
         backend: where they run.
         locks: text of each environment's lock, by environment id.
+        packages: texts of each environment's package files by name, by environment id.
         ahead: how many sandboxes are started before they are asked for.
     """
 
-    def __init__(self, backend: Backend, locks: Mapping[str, str], ahead: int = 0) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        locks: Mapping[str, str],
+        ahead: int = 0,
+        packages: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
         self.backend = backend
         self._locks = dict(locks)
+        self._packages = dict(packages or {})
         self._pool = SandboxPool(backend, ahead)
-        self._prepared: dict[tuple[str, str], Future[PreparedEnvironment]] = {}
+        self._prepared: dict[tuple[str, ...], Future[PreparedEnvironment]] = {}
         self._lock = threading.Lock()
         self._checking = threading.Lock()
         self._checked = False
 
-    def add_lock(self, environment: str, lock: str) -> None:
-        """Make another environment's lock known."""
-        self._locks[environment] = lock
+    def add(self, environment: LockedEnvironment) -> EnvironmentRecipe:
+        """Make another environment's texts known, and return its recipe."""
+        self._locks[environment.manifest.id] = environment.lock
+        self._packages[environment.manifest.id] = environment.packages
+        return self._recipe(environment.manifest)
 
     def prepare(self, environment: EnvironmentManifest) -> PreparedEnvironment:
         """Build the environment, or return the one that was built before; wait when it is being built.
@@ -48,7 +58,7 @@ class Sandboxes:
             SandboxError: it cannot be built, or a probe in it found the sandbox weaker than promised; the next
                 call tries again.
         """
-        key = (environment.id, environment.lock_sha256)
+        key = (environment.id, environment.lock_sha256, *(entry.sha256 for entry in environment.packages))
         with self._lock:
             future = self._prepared.get(key)
             mine = future is None
@@ -65,13 +75,19 @@ class Sandboxes:
         return future.result()
 
     def _build(self, environment: EnvironmentManifest) -> PreparedEnvironment:
-        prepared = self.backend.prepare(EnvironmentRecipe(environment.python, self._locks[environment.id]))
+        prepared = self.backend.prepare(self._recipe(environment))
         # Before anything untrusted runs, through the same code path as everything else.
         with self._checking:
             if not self._checked:
                 preflight(self.backend, prepared)
                 self._checked = True
         return prepared
+
+    def _recipe(self, environment: EnvironmentManifest) -> EnvironmentRecipe:
+        packages = self._packages.get(environment.id, {})
+        return EnvironmentRecipe(
+            environment.python, self._locks[environment.id], tuple(sorted(packages.items())), environment.image
+        )
 
     @contextmanager
     def open(self, environment: EnvironmentManifest, limits: ProblemLimits) -> Iterator[Sandbox]:

@@ -14,15 +14,16 @@ from codegate.durable import sha256
 from codegate.grading import Sandboxes, grade
 from codegate.mining.cut import Cut, cut
 from codegate.mining.declarations import import_roots, read_declarations
-from codegate.mining.environment import EnvironmentResolver, ResolvedEnvironment
+from codegate.mining.environment import EnvironmentResolver
 from codegate.mining.history import Unit
 from codegate.mining.leak import audit
 from codegate.mining.statement import StatementText, write_statement
 from codegate.mining.units import BugScore, Rejected
 from codegate.mining.validation import OpenSandbox, Validated, validate_cut
-from codegate.sandbox import EnvironmentRecipe, FilesRefused, Sandbox, SandboxError
+from codegate.sandbox import FilesRefused, Sandbox, SandboxError
 from codegate.suite import (
     Base,
+    LockedEnvironment,
     Problem,
     ProblemLimits,
     ProblemManifest,
@@ -54,7 +55,7 @@ class Built:
     """A unit that became a problem, and the environment that it needs."""
 
     problem: Problem
-    environment: ResolvedEnvironment
+    environment: LockedEnvironment
 
 
 class Stopped(Exception):
@@ -154,7 +155,7 @@ class ProblemBuilder:
 
     def _validate(
         self, parts: Cut, roots: tuple[str, ...], unit: Unit, steps: Steps
-    ) -> tuple[ResolvedEnvironment, Validated] | Rejected:
+    ) -> tuple[LockedEnvironment, Validated] | Rejected:
         """Go down the environment's ladder until one makes a test pass, and validate there."""
         last = Rejected("env_unresolved", "no requirements could be resolved to wheels")
         ladder = self.resolver.ladder(read_declarations(parts.fixed), unit.date.date())
@@ -178,19 +179,19 @@ class ProblemBuilder:
                 return Rejected(outcome.reason, outcome.detail)
             last = Rejected(outcome.reason, outcome.detail)
 
-    def _prepare(self, environment: ResolvedEnvironment) -> str:
+    def _prepare(self, environment: LockedEnvironment) -> str:
         """Build the environment; return why it cannot be built, or an empty string."""
-        self.sandboxes.add_lock(environment.manifest.id, environment.lock)
+        recipe = self.sandboxes.add(environment)
         try:
             # Not through `Sandboxes.prepare`: a preflight finding must end mining, not count as a rung that failed.
-            self.sandboxes.backend.prepare(EnvironmentRecipe(environment.manifest.python, environment.lock))
+            self.sandboxes.backend.prepare(recipe)
         except SandboxError as error:
             self.unbuildable = error
             return str(error)[:300]
         self.prepared += 1
         return ""
 
-    def _opener(self, environment: ResolvedEnvironment) -> OpenSandbox:
+    def _opener(self, environment: LockedEnvironment) -> OpenSandbox:
         @contextmanager
         def opened(limits: ProblemLimits) -> Iterator[Sandbox]:
             self._check_wanted()
@@ -208,7 +209,7 @@ class ProblemBuilder:
         prospect: Prospect,
         parts: Cut,
         roots: tuple[str, ...],
-        environment: ResolvedEnvironment,
+        environment: LockedEnvironment,
         validated: Validated,
         statement: StatementText,
         patch: str,

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final, Literal
 
@@ -23,7 +22,7 @@ from codegate.durable import sha256
 from codegate.errors import InfrastructureError
 from codegate.mining.declarations import Declarations
 from codegate.sandbox import index_environment
-from codegate.suite import EnvironmentManifest
+from codegate.suite import EnvironmentManifest, LockedEnvironment
 
 Rung = Literal["declared", "runtime", "minimal"]
 
@@ -45,14 +44,6 @@ _NETWORK_WORDS: Final = (
 _SECONDS: Final = 120.0
 
 
-@dataclass(frozen=True)
-class ResolvedEnvironment:
-    """An environment and the text of its lock."""
-
-    manifest: EnvironmentManifest
-    lock: str
-
-
 class EnvironmentResolver:
     """Resolves declarations by date. Thread-safe; equal questions are asked once.
 
@@ -66,7 +57,7 @@ class EnvironmentResolver:
         self._busy: dict[tuple[tuple[str, ...], str, date], threading.Lock] = {}
         self._guard = threading.Lock()
 
-    def ladder(self, declared: Declarations, committed: date) -> Iterator[ResolvedEnvironment]:
+    def ladder(self, declared: Declarations, committed: date) -> Iterator[LockedEnvironment]:
         """Yield the environments that resolve for ``declared``, best first, each lock once.
 
         Args:
@@ -174,7 +165,7 @@ def _any_version(text: str) -> str:
     return str(requirement)
 
 
-def _environment(python: str, lock: str, bound: date, rung: Rung) -> ResolvedEnvironment:
+def _environment(python: str, lock: str, bound: date, rung: Rung) -> LockedEnvironment:
     content = sha256(lock.encode("utf-8"))
     name = f"py{python.replace('.', '')}-{content[:8]}"
     manifest = EnvironmentManifest(
@@ -185,4 +176,4 @@ def _environment(python: str, lock: str, bound: date, rung: Rung) -> ResolvedEnv
         exclude_newer=bound,
         rung=rung,
     )
-    return ResolvedEnvironment(manifest, lock)
+    return LockedEnvironment(manifest, lock)

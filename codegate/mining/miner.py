@@ -248,7 +248,7 @@ def _write(built: list[Built], repository: Path, out: Path, name: str) -> Suite 
         out,
         name=name,
         repository=_repository_of(repository, out),
-        environments=[(entry.manifest, entry.lock) for _, entry in sorted(environments.items())],
+        environments=[entry for _, entry in sorted(environments.items())],
         problems=sorted(problems, key=lambda problem: (str(problem.manifest.provenance.date), problem.id)),
     )
 

@@ -180,7 +180,7 @@ def validate_suite(
     if not suite.problems:
         raise UsageError(f"{suite.folder / 'suite.yml'} has no problems.", "Mine some with `codegate mine`.")
     started = time.monotonic()
-    sandboxes = Sandboxes(backend, suite.locks)
+    sandboxes = Sandboxes(backend, suite.locks, packages=suite.packages)
     proofs: list[Proof] = []
     faults: dict[str, str] = {}
 

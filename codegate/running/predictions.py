@@ -40,7 +40,7 @@ def grade_predictions(
         raise UsageError(f"not in suite {suite.name}: {', '.join(unknown[:5])}{more}.", "Check `instance_id`.")
     asked = [problems[name] for name in dict.fromkeys(p.instance_id for p in predictions)]
     check_bases(suite, asked, repository)
-    boxes = Sandboxes(backend, suite.locks, ahead=min(sandboxes, 2))
+    boxes = Sandboxes(backend, suite.locks, min(sandboxes, 2), suite.packages)
     base = lru_cache(sandboxes)(lambda name: load_base(suite, problems[name], repository))
 
     def one(prediction: Prediction) -> Outcome:

@@ -128,7 +128,7 @@ class _Execution:
             options.models, options.max_model_calls, journal.calls(), journal.record_call, self._stop
         )
         self._sandbox_slots = threading.Semaphore(options.sandboxes)
-        self._sandboxes = Sandboxes(backend, suite.locks, ahead=min(options.sandboxes, _WARM))
+        self._sandboxes = Sandboxes(backend, suite.locks, min(options.sandboxes, _WARM), suite.packages)
         self._broken: dict[str, Fault] = {}
         self._failure: BaseException | None = None
         self._limit: CallLimitReached | None = None

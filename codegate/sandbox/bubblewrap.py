@@ -31,7 +31,7 @@ from codegate.sandbox.contract import (
 )
 from codegate.sandbox.environment import EnvironmentFolder, build_environment
 from codegate.sandbox.interpreter import Interpreter, find_interpreter
-from codegate.sandbox.session import SITE, TOOLS, USER_ID, WORKSPACE, SandboxSession, Scope
+from codegate.sandbox.session import NODE_MODULES, PACKAGES, SITE, TOOLS, USER_ID, WORKSPACE, SandboxSession, Scope
 from codegate.sandbox.sizes import shared_memory_bytes, temporary_bytes, workspace_bytes
 from codegate.sandbox.sockets import SocketConnection
 from codegate.sandbox.starts import Starts
@@ -93,6 +93,10 @@ class BubblewrapBackend:
 
     def prepare(self, recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
         """See ``Backend.prepare``."""
+        if recipe.image is not None:
+            raise SandboxError(
+                f"the environment needs the image {recipe.image}; bubblewrap has none.", "Use Docker: --sandbox docker."
+            )
         interpreter = find_interpreter(recipe.python)
         if interpreter is None:
             raise SandboxError(
@@ -380,6 +384,7 @@ def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits) -> lis
         "--size", str(temporary_bytes(limits)), "--perms", "1777", "--tmpfs", "/tmp",  # noqa: S108
         "--size", str(workspace_bytes(limits)), "--perms", "0755", "--tmpfs", WORKSPACE,
         "--ro-bind", str(folder.site), SITE, "--ro-bind", str(folder.tools), TOOLS,
+        "--ro-bind", str(folder.packages), PACKAGES, "--symlink", f"{PACKAGES}/node_modules", NODE_MODULES,
         "--setenv", "PATH", "/usr/bin:/bin", "--setenv", "LC_ALL", "C.UTF-8",
         "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORKSPACE,
         "--", str(executable), "-I", "-S", "-B", "-c", BOOTSTRAP,

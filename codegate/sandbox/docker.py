@@ -103,7 +103,7 @@ class DockerBackend:
             machine = images.machine_of(str(self._builder.version().get("Arch", "")))
         folder = build_environment(recipe, machine)
         with self._building, _explained("prepare the environment"):
-            base = images.base_image(self._builder, recipe.python)
+            base = images.base_image(self._builder, recipe.python, recipe.image)
             image, identity = images.environment_image(self._builder, folder, base)
         return DockerEnvironment(image, f"sha256:{identity}", recipe.python)
 

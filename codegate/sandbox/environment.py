@@ -21,10 +21,11 @@ from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.sandbox.contract import EnvironmentRecipe, SandboxError
 from codegate.sandbox.interpreter import find_interpreter, index_environment
+from codegate.sandbox.packages import install_packages
 from codegate.sandbox.session import SITE
 
 RUFF_VERSION: Final = "0.17.6"
-_LAYOUT: Final = 1  # part of the key: raise it when the folders' layout changes
+_LAYOUT: Final = 2  # part of the key: raise it when the folders' layout changes
 _BUILD_SECONDS: Final = 900.0
 _STALE_SECONDS: Final = 86_400.0
 _COMPLETE: Final = "complete"
@@ -53,6 +54,7 @@ class EnvironmentFolder:
         python: minor version of the interpreter it is for.
         site: folder of packages.
         tools: folder with the ``ruff`` executable.
+        packages: folder of what other package managers installed; empty without such.
         etc: a few small files for ``/etc``.
     """
 
@@ -61,6 +63,7 @@ class EnvironmentFolder:
     site: Path
     tools: Path
     etc: Path
+    packages: Path
 
 
 _building: dict[str, threading.Lock] = {}
@@ -69,7 +72,7 @@ _registry = threading.Lock()
 
 def environment_key(recipe: EnvironmentRecipe, machine: str) -> str:
     """Return the SHA-256 of the recipe, the tools' versions and the processor type."""
-    return digest([_LAYOUT, recipe.python, recipe.lock, RUFF_VERSION, machine])
+    return digest([_LAYOUT, recipe.python, recipe.lock, recipe.packages, recipe.image, RUFF_VERSION, machine])
 
 
 def build_environment(recipe: EnvironmentRecipe, machine: str | None = None) -> EnvironmentFolder:
@@ -93,7 +96,8 @@ def build_environment(recipe: EnvironmentRecipe, machine: str | None = None) -> 
         folder = root / key
         if not (folder / _COMPLETE).is_file():
             _build(recipe, machine, folder)
-    return EnvironmentFolder(key, recipe.python, folder / "site", folder / "tools", folder / "etc")
+    parts = (folder / name for name in ("site", "tools", "etc", "packages"))
+    return EnvironmentFolder(key, recipe.python, *parts)
 
 
 def cache_folder() -> Path:
@@ -140,8 +144,8 @@ def _build(recipe: EnvironmentRecipe, machine: str, folder: Path) -> None:
 
 
 def _fill(recipe: EnvironmentRecipe, machine: str, built: Path) -> None:
-    site, tools, etc = built / "site", built / "tools", built / "etc"
-    for part in (site, tools, etc):
+    site, tools, etc, packages = (built / name for name in ("site", "tools", "etc", "packages"))
+    for part in (site, tools, etc, packages):
         part.mkdir(parents=True)
     for name, text in _ETC.items():
         (etc / name).write_text(text, encoding="ascii")
@@ -150,6 +154,8 @@ def _fill(recipe: EnvironmentRecipe, machine: str, built: Path) -> None:
     if recipe.lock.strip():
         _install(["--no-deps", "--require-hashes", "-r", str(lock)], site, recipe.python, machine)
         _compile(site, recipe.python)
+    if recipe.packages:
+        install_packages(recipe, site, packages)
     unpacked = built / "ruff"
     _install(["--no-deps", f"ruff=={RUFF_VERSION}"], unpacked, recipe.python, machine)
     shutil.move(unpacked / "bin" / "ruff", tools / "ruff")

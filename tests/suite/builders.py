@@ -10,6 +10,7 @@ from codegate.suite import (
     Base,
     Changes,
     EnvironmentManifest,
+    LockedEnvironment,
     Problem,
     ProblemManifest,
     Provenance,
@@ -72,7 +73,7 @@ def problem(
 def suite(folder: Path, *problems: Problem, repository: str | None = None) -> Suite:
     """Write a suite of ``problems``, or of one."""
     return write_suite(
-        folder, name="demo", repository=repository, environments=[(ENVIRONMENT, LOCK)],
+        folder, name="demo", repository=repository, environments=[LockedEnvironment(ENVIRONMENT, LOCK)],
         problems=problems or (problem(),),
     )  # fmt: skip
 

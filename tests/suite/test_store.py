@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from codegate.errors import ExitCode, InfrastructureError, UsageError
 from codegate.suite import (
     Base,
+    LockedEnvironment,
     Problem,
     ProblemManifest,
     Provenance,
@@ -337,7 +338,11 @@ def test_a_base_folder_is_part_of_the_suite_and_of_the_digest(tmp_path: Path) ->
     assert load_base(loaded, loaded.problems[0]) == BASE
     # Written again, it is there again.
     rewritten = write_suite(
-        folder, name="demo", repository=None, environments=[(ENVIRONMENT, LOCK)], problems=loaded.problems
+        folder,
+        name="demo",
+        repository=None,
+        environments=[LockedEnvironment(ENVIRONMENT, LOCK)],
+        problems=loaded.problems,
     )
     assert rewritten.digest == loaded.digest
     assert load_base(rewritten, rewritten.problems[0]) == BASE

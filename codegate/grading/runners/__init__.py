@@ -1,0 +1,18 @@
+"""The test runners that codegate knows, by name.
+
+To add one: a class with the three methods of ``Runner`` in a module here, its name in ``suite.RunnerName``, and a
+line in ``find_runner``. Its tests run a real project of that framework.
+"""
+
+from codegate.grading.runners.contract import Runner, Said
+from codegate.grading.runners.pytest import Pytest
+from codegate.suite import RunnerName
+
+__all__ = ["Runner", "Said", "find_runner"]
+
+_RUNNERS: dict[RunnerName, Runner] = {"pytest": Pytest()}
+
+
+def find_runner(name: RunnerName) -> Runner:
+    """Return the runner of that name."""
+    return _RUNNERS[name]

@@ -1,0 +1,49 @@
+"""What a test runner is to codegate: how it is started, and how what it reported is read.
+
+A runner is one small class. It names a command whose process writes to the records pipe, opened by a token that only
+the command's standard input holds, and it reads those records on the host, strictly, as written by a suspect.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from codegate.grading.grade import TestResult
+from codegate.grading.records import Crash
+from codegate.grading.testreport import CollectionError, TestSelection
+from codegate.sandbox import Command, Completed
+
+
+@dataclass(frozen=True)
+class Said:
+    """What one process of a runner reported.
+
+    Attributes:
+        results: by test id; ids begin with the path of the test's file (of Go: the package's folder) and ``::``.
+        status: the exit status that the runner announced with its last record; None when it did not come that far.
+        collection_errors: files that could not be loaded or compiled.
+        crashes: by test id, the exception that failed it.
+        forged: something else wrote to the records pipe.
+    """
+
+    results: Mapping[str, TestResult]
+    status: int | None
+    collection_errors: tuple[CollectionError, ...] = ()
+    crashes: Mapping[str, Crash] = field(default_factory=dict)
+    forged: bool = False
+
+
+class Runner(Protocol):
+    """Runs tests of one framework. Stateless."""
+
+    def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+        """Return which of ``files`` share a process; usually each has its own."""
+        ...
+
+    def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
+        """Return the command for one batch; its limits and its records pipe are set by the caller."""
+        ...
+
+    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:
+        """Return what the command reported; raises nothing whatever was written to the pipe."""
+        ...

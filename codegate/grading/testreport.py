@@ -1,0 +1,103 @@
+"""What a test run is asked and what it showed: the types that every runner shares."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from codegate.grading.grade import TestResult
+from codegate.grading.records import Crash
+from codegate.suite import RunnerName
+
+
+@dataclass(frozen=True)
+class TestSelection:
+    """Which test files to run, and how.
+
+    Attributes:
+        files: paths in the tree; each runs in a process of its own (of Go: the files of a package do), in this order.
+        runner: what runs them.
+        command: for the runner ``junit``: the program and its arguments.
+        reports: for the runner ``junit``: the JUnit XML files, or folders of them, that the command writes.
+        python_path: import roots, relative to the tree.
+        order: of the tests within a file, where the runner can turn it.
+        hash_seed: PYTHONHASHSEED, and the seed of other runners' shuffling.
+        clock_days: how far the tests' clock is ahead of the real one, in days, where the runner can turn it.
+        timeout_seconds: for all files together.
+        output_bytes: cap of the output that is kept of each file.
+    """
+
+    __test__ = False  # not a test class, whatever its name begins with
+
+    files: tuple[str, ...]
+    python_path: tuple[str, ...] = ("", "src")
+    runner: RunnerName = "pytest"
+    command: tuple[str, ...] = ()
+    reports: tuple[str, ...] = ()
+    order: Literal["natural", "reversed"] = "natural"
+    hash_seed: int = 0
+    clock_days: int = 0
+    timeout_seconds: float = 120.0
+    output_bytes: int = 1 << 20
+
+
+@dataclass(frozen=True)
+class CollectionError:
+    """A test file, or part of one, that could not be imported or collected.
+
+    Attributes:
+        id: the file, or a node id in it.
+        text: the runner's report of it, its last part.
+        crash: what went wrong, where an exception did; not the runner's own that wraps it.
+    """
+
+    id: str
+    text: str
+    crash: Crash | None = None
+
+    @property
+    def exception(self) -> str | None:
+        """Return the qualified name of the exception."""
+        return self.crash.exception if self.crash else None
+
+
+@dataclass(frozen=True)
+class TestReport:
+    """What a test run showed.
+
+    Attributes:
+        results: by test id; only tests that were reported.
+        crashes: by test id, the exception that failed it.
+        complete: every file ran to its end record and ended as that announced: nothing is missing by accident.
+        tampering: evidence that the run was interfered with, one line; empty when there is none.
+        output: the last part of the output, marked where it was cut; untrusted text.
+    """
+
+    __test__ = False
+
+    results: Mapping[str, TestResult]
+    collection_errors: tuple[CollectionError, ...] = ()
+    crashes: Mapping[str, Crash] = field(default_factory=dict)
+    complete: bool = True
+    tampering: str = ""
+    timed_out: bool = False
+    memory_exceeded: bool = False
+    exit_code: int | None = None
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    peak_memory_bytes: int = 0
+    output: str = ""
+
+    @property
+    def forged(self) -> bool:
+        """Return whether the run was interfered with."""
+        return bool(self.tampering)
+
+    @property
+    def parents(self) -> Mapping[str, tuple[str, ...]]:
+        """Return, by test id, the builtin classes that the exception which failed it derives from."""
+        return {test: crash.parents for test, crash in self.crashes.items()}
+
+    @property
+    def proven(self) -> bool:
+        """Return whether the run ended by itself, within its limits and undisturbed: only then a pass counts."""
+        return self.complete and not (self.forged or self.timed_out or self.memory_exceeded)
