@@ -1,0 +1,43 @@
+"""Python, as mining sees it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+
+from codegate.mining.declarations import import_roots, read_declarations
+from codegate.mining.environment import EnvironmentResolver
+from codegate.mining.languages.contract import RunnerSettings
+from codegate.mining.syntax import same_syntax
+from codegate.suite import Language, LockedEnvironment, ProblemLimits, Tree
+
+
+@dataclass(frozen=True)
+class Python:
+    """Python's tests, by pytest; environments are resolved by ``resolver``."""
+
+    resolver: EnvironmentResolver
+
+    @property
+    def language(self) -> Language:
+        """See ``LanguageSupport.language``."""
+        return "python"
+
+    def runner(self, tree: Tree) -> RunnerSettings | None:  # noqa: ARG002
+        """See ``LanguageSupport.runner``: pytest runs unittest's cases too."""
+        return RunnerSettings("pytest")
+
+    def environments(self, base: Tree, fixed: Tree, committed: date) -> Iterator[LockedEnvironment]:  # noqa: ARG002
+        """See ``LanguageSupport.environments``."""
+        return self.resolver.ladder(read_declarations(fixed), committed)
+
+    def python_path(self, tree: Tree) -> tuple[str, ...]:
+        """See ``LanguageSupport.python_path``."""
+        return import_roots(tree)
+
+    def limits(self) -> ProblemLimits:
+        """See ``LanguageSupport.limits``."""
+        return ProblemLimits()
+
+    def same_syntax(self, old: bytes, new: bytes) -> bool:
+        """See ``LanguageSupport.same_syntax``."""
+        return same_syntax(old, new)
