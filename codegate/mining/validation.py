@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from codegate.grading import TestReport, TestResult, TestSelection, run_tests
 from codegate.mining.cut import Cut
+from codegate.mining.languages.contract import RunnerSettings
 from codegate.mining.units import Rejected
 from codegate.sandbox import Sandbox
 from codegate.suite import ProblemLimits, Quarantine, QuarantinedTest, Tree
@@ -21,7 +22,8 @@ TestKind = Literal["assertion", "exception", "timeout", "collection"]
 OpenSandbox = Callable[[ProblemLimits], AbstractContextManager[Sandbox]]
 
 QUARANTINE_DAYS: Final = 90
-FIRST_LIMIT_SECONDS: Final = 120.0
+FIRST_LIMITS: Final = ProblemLimits(seconds=120.0)
+PYTEST: Final = RunnerSettings("pytest")
 _SLOWNESS: Final = 10.0
 _SLEEPINESS: Final = 3.0
 _LIMITS: Final = (20.0, 60.0, 120.0, 300.0, 600.0)
@@ -61,12 +63,19 @@ class Validated:
 
 
 def selections(
-    files: tuple[str, ...], python_path: tuple[str, ...], limits: ProblemLimits, rounds: int
+    files: tuple[str, ...],
+    python_path: tuple[str, ...],
+    limits: ProblemLimits,
+    rounds: int,
+    settings: RunnerSettings = PYTEST,
 ) -> list[TestSelection]:
     """Return the runs of one state: as graded first, then in reverse with another hash seed, then other seeds."""
     graded = TestSelection(
         files=files,
         python_path=python_path,
+        runner=settings.runner,
+        command=settings.command,
+        reports=settings.reports,
         timeout_seconds=limits.seconds,
         output_bytes=limits.output_kb << 10,
     )
@@ -83,6 +92,8 @@ def validate_cut(
     rounds: int,
     today: date,
     include_new_tests: bool = False,
+    settings: RunnerSettings = PYTEST,
+    allowed: ProblemLimits = FIRST_LIMITS,
 ) -> Validated | Rejected:
     """Run ``cut`` in both states, ``rounds`` times each, ending early where nothing can come of it.
 
@@ -90,18 +101,28 @@ def validate_cut(
     a bug that hangs costs a limit made to measure. Its last run is left to the caller, who grades the reference
     fix by the real grader.
 
+    Args:
+        cut: the unit's parts.
+        open_sandbox: gives fresh sandboxes of the environment to try.
+        python_path: import roots.
+        rounds: runs of each state.
+        today: the day that quarantines count from.
+        include_new_tests: keep a unit whose tests cannot be imported before the fix.
+        settings: the test runner.
+        allowed: what the first run may use; later ones get a time limit made to measure.
+
     Raises:
         SandboxError: ours or the daemon's fault.
     """
     before = cut.base.overlay(cut.hidden)
     after = before.overlay(cut.fix)
-    limits = ProblemLimits(seconds=FIRST_LIMIT_SECONDS)
-    first = _run(after, selections(cut.test_files, python_path, limits, 1)[0], limits, open_sandbox)
+    limits = allowed
+    first = _run(after, selections(cut.test_files, python_path, limits, 1, settings)[0], limits, open_sandbox)
     rejected = _reject_fixed(first)
     if rejected is not None:
         return rejected
-    limits = ProblemLimits(seconds=time_limit(first))
-    runs = selections(cut.test_files, python_path, limits, rounds)
+    limits = allowed.model_copy(update={"seconds": time_limit(first)})
+    runs = selections(cut.test_files, python_path, limits, rounds, settings)
     reports_before = [_run(before, runs[0], limits, open_sandbox)]
     reports_after = [first]
     outcomes = classify_tests(reports_before, reports_after, today)
