@@ -27,7 +27,7 @@ from codegate.mining.report import MineReport, UnitResult, write_report
 from codegate.mining.units import Rejected, reject_by_text, score_unit
 from codegate.mining.workers import Workers
 from codegate.sandbox import Backend, SandboxClosed, SandboxError
-from codegate.suite import PathClassifier, Suite, git, read_commit, write_suite
+from codegate.suite import PathClassifier, Suite, git, read_commit, repository_path, write_suite
 
 _SLUG: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _PYTHON: Final = re.compile(r"3\.\d{1,2}")
@@ -257,10 +257,8 @@ def _repository_of(repository: Path, out: Path) -> str | None:
     """Return the repository's path relative to the suite where a suite may name it: around it or beside it."""
     bare = git(repository, "rev-parse", "--is-bare-repository").strip() == b"true"
     kind = "--absolute-git-dir" if bare else "--show-toplevel"
-    home = Path(os.fsdecode(git(repository, "rev-parse", kind).rstrip(b"\n"))).resolve()
-    folder = out.resolve()
-    near = folder.is_relative_to(home) or home.is_relative_to(folder.parent)
-    return os.path.relpath(home, folder) if near else None
+    home = Path(os.fsdecode(git(repository, "rev-parse", kind).rstrip(b"\n")))
+    return repository_path(home, out)
 
 
 def _result(prospect: Prospect, outcome: Built | Rejected, seconds: float) -> UnitResult:

@@ -37,7 +37,7 @@ from codegate.suite.reader import (
     read_text,
     read_yaml,
 )
-from codegate.suite.repository import find_repository, load_base
+from codegate.suite.repository import find_repository, load_base, repository_path
 from codegate.suite.store import load_suite, make_problem, update_problem, write_suite
 from codegate.suite.tree import Changes, FileMode, Tree, TreeFile, check_path, is_plain_path
 
@@ -87,6 +87,7 @@ __all__ = [
     "read_json",
     "read_text",
     "read_yaml",
+    "repository_path",
     "update_problem",
     "write_suite",
 ]

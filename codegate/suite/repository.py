@@ -75,6 +75,16 @@ def find_repository(suite: Suite, repository: Path | None = None) -> Path:
     return home
 
 
+def repository_path(home: Path, folder: Path) -> str | None:
+    """Return the path by which a suite in ``folder`` may name the repository ``home``; None where it may not.
+
+    A suite may name the repository around it, or one below its parent folder.
+    """
+    home, folder = home.resolve(), folder.resolve()
+    near = folder.is_relative_to(home) or home.is_relative_to(folder.parent)
+    return os.path.relpath(home, folder) if near else None
+
+
 def _none(suite: Suite, home: Path, error: GitError) -> UsageError:
     if "not a git repository" not in error.cause and home.is_dir():
         return error

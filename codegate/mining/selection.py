@@ -1,0 +1,71 @@
+"""Choosing a smaller suite from a larger one: stratified, seeded, the freshest problems first.
+
+A suite in which one module or one year dominates says little about the rest. Problems are drawn in turns from strata
+of component, tier and year, so that ten of them still stand for the whole.
+"""
+
+from collections import defaultdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+from codegate.durable import digest
+from codegate.errors import UsageError
+from codegate.suite import Problem, Suite, find_repository, repository_path, write_suite
+
+
+def choose(suite: Suite, size: int, seed: int = 0) -> tuple[Problem, ...]:
+    """Return ``size`` active problems of ``suite`` (or all that there are), in the suite's order.
+
+    Each turn takes the freshest problem left of every stratum, strata with fresher problems first; equally fresh ones
+    are in an order that depends on ``seed`` alone. A smaller choice with the same seed is part of a larger one.
+
+    Args:
+        suite: the suite.
+        size: how many.
+        seed: of what chance decides.
+    """
+    strata: dict[tuple[str, str, str], list[Problem]] = defaultdict(list)
+    for problem in sorted(suite.active, key=lambda problem: _freshness(problem, seed)):
+        tags = problem.manifest.tags
+        strata[tags.get("component", ""), tags.get("tier", ""), tags.get("year", "")].append(problem)
+    ranked = [
+        (turn, _freshness(problem, seed), problem) for group in strata.values() for turn, problem in enumerate(group)
+    ]
+    chosen = {problem.id for _, _, problem in sorted(ranked, key=lambda entry: entry[:2])[:size]}
+    return tuple(problem for problem in suite.problems if problem.id in chosen)
+
+
+def write_selection(suite: Suite, out: Path, size: int, seed: int = 0) -> Suite:
+    """Write the choice as a suite of its own to ``out`` and return it.
+
+    Raises:
+        UsageError: the suite has no active problem, ``out`` holds something else, or is the suite itself.
+        InfrastructureError: the disk refused.
+    """
+    if out.resolve() == suite.folder.resolve():
+        raise UsageError(f"{out} is the suite to choose from.", "Choose another folder.")
+    problems = choose(suite, size, seed)
+    if not problems:
+        raise UsageError(f"{suite.folder} has no active problem to choose.")
+    used = dict.fromkeys(problem.manifest.environment for problem in problems)
+    return write_suite(
+        out,
+        name=suite.name,
+        repository=_repository_seen_from(suite, out),
+        environments=[suite.locked(environment) for environment in used],
+        problems=problems,
+        scanned=suite.manifest.scanned,
+    )
+
+
+def _repository_seen_from(suite: Suite, out: Path) -> str | None:
+    try:
+        return repository_path(find_repository(suite), out)
+    except UsageError:  # the suite's own word does not lead to it either: --repository will be needed
+        return None
+
+
+def _freshness(problem: Problem, seed: int) -> tuple[float, str]:
+    when = problem.manifest.provenance.date or datetime.min.replace(tzinfo=UTC)
+    stamp = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return -(stamp - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds(), digest([seed, problem.id])
