@@ -3,51 +3,31 @@
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Final
 
-from codegate.durable import sha256
 from codegate.grading import Sandboxes, grade
+from codegate.mining.assemble import Findings, assemble
 from codegate.mining.cut import Cut, cut
-from codegate.mining.declarations import import_roots, read_declarations
-from codegate.mining.environment import EnvironmentResolver
 from codegate.mining.history import Unit
-from codegate.mining.leak import audit
-from codegate.mining.statement import StatementText, write_statement
+from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of
+from codegate.mining.statement import write_statement
 from codegate.mining.units import BugScore, Rejected
 from codegate.mining.validation import OpenSandbox, Validated, validate_cut
 from codegate.sandbox import FilesRefused, Sandbox, SandboxError
-from codegate.suite import (
-    Base,
-    LockedEnvironment,
-    Problem,
-    ProblemLimits,
-    ProblemManifest,
-    Provenance,
-    Statement,
-    TestSets,
-    TreeFile,
-    make_patch,
-    make_problem,
-    read_commit,
-)
-
-#: (at most changed source lines, at most files, at most hunks) of each tier; what is larger is XL.
-_TIERS: Final = (("XS", 3, 1, 1), ("S", 15, 1, 10_000), ("M", 60, 3, 10_000), ("L", 200, 8, 10_000))
-
-_EMPTY: Final = TreeFile(b"")
+from codegate.suite import Language, LockedEnvironment, Problem, ProblemLimits, make_patch, read_commit
 
 
 @dataclass(frozen=True)
 class Prospect:
-    """A unit worth trying, and its bug score."""
+    """A unit worth trying, its bug score, and the digest of what was learnt about it from outside of git."""
 
     unit: Unit
     bug: BugScore
+    enrichment_digest: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,7 +64,7 @@ class ProblemBuilder:
     Args:
         repository: where the commits are.
         name: the suite's name.
-        resolver: resolves environments.
+        languages: what is known of each language that is mined.
         sandboxes: where the code runs.
         rounds: validation runs of each state.
         include_new_tests: keep units whose tests cannot be imported before the fix.
@@ -96,7 +76,7 @@ class ProblemBuilder:
         self,
         repository: Path,
         name: str,
-        resolver: EnvironmentResolver,
+        languages: Mapping[Language, LanguageSupport],
         sandboxes: Sandboxes,
         rounds: int,
         include_new_tests: bool,
@@ -105,7 +85,7 @@ class ProblemBuilder:
     ) -> None:
         self.repository = repository
         self.name = name
-        self.resolver = resolver
+        self.languages = languages
         self.sandboxes = sandboxes
         self.rounds = rounds
         self.include_new_tests = include_new_tests
@@ -131,9 +111,16 @@ class ProblemBuilder:
             return Rejected("budget")
 
     def _build(self, prospect: Prospect, parts: Cut, steps: Steps) -> Built | Rejected:
-        unit, roots = prospect.unit, import_roots(parts.fixed)
+        unit = prospect.unit
+        language = language_of(parts.fix, parts.test_files)
+        support = self.languages.get(language) if language is not None else None
+        if language is None or support is None:
+            return Rejected("unsupported_language")
+        settings = support.runner(parts.fixed)
+        if settings is None:
+            return Rejected("no_runner", f"no test runner that is known here runs {', '.join(parts.test_files)}"[:300])
         try:
-            found = self._validate(parts, roots, unit, steps)
+            found = self._validate(parts, support, settings, unit, steps)
             if isinstance(found, Rejected):
                 return found
             environment, validated = found
@@ -143,7 +130,11 @@ class ProblemBuilder:
                     return Rejected("leak", "every wording repeats the fix")
             with steps.step("oracle"):
                 patch = make_patch(parts.base, parts.fix)
-                problem = self._problem(prospect, parts, roots, environment, validated, statement, patch)
+                roots = support.python_path(parts.fixed)
+                findings = Findings(
+                    unit, prospect.bug, parts, language, settings, roots, environment, validated, statement
+                )
+                problem = assemble(self.name, findings, patch)
                 self._check_wanted()
                 result = grade(problem, parts.base, patch, self.sandboxes)
         except FilesRefused as error:
@@ -154,11 +145,12 @@ class ProblemBuilder:
         return Built(problem, environment)
 
     def _validate(
-        self, parts: Cut, roots: tuple[str, ...], unit: Unit, steps: Steps
+        self, parts: Cut, support: LanguageSupport, settings: RunnerSettings, unit: Unit, steps: Steps
     ) -> tuple[LockedEnvironment, Validated] | Rejected:
         """Go down the environment's ladder until one makes a test pass, and validate there."""
-        last = Rejected("env_unresolved", "no requirements could be resolved to wheels")
-        ladder = self.resolver.ladder(read_declarations(parts.fixed), unit.date.date())
+        last = Rejected("env_unresolved", "no requirements could be resolved")
+        ladder = support.environments(parts.base, parts.fixed, unit.date.date())
+        roots = support.python_path(parts.fixed)
         while True:
             with steps.step("environment"):
                 self._check_wanted()
@@ -171,7 +163,14 @@ class ProblemBuilder:
                 continue
             with steps.step("validation"):
                 outcome = validate_cut(
-                    parts, self._opener(environment), roots, self.rounds, self.today, self.include_new_tests
+                    parts,
+                    self._opener(environment),
+                    roots,
+                    self.rounds,
+                    self.today,
+                    self.include_new_tests,
+                    settings,
+                    support.limits(),
                 )
             if isinstance(outcome, Validated):
                 return environment, outcome
@@ -203,69 +202,3 @@ class ProblemBuilder:
     def _check_wanted(self) -> None:
         if self.stop.is_set():
             raise Stopped
-
-    def _problem(
-        self,
-        prospect: Prospect,
-        parts: Cut,
-        roots: tuple[str, ...],
-        environment: LockedEnvironment,
-        validated: Validated,
-        statement: StatementText,
-        patch: str,
-    ) -> Problem:
-        unit, outcomes = prospect.unit, validated.outcomes
-        kinds = sorted(set(outcomes.kinds.values()))
-        leaks = audit(parts)
-        tags = {
-            "tier": tier(parts.source_lines, len(parts.fix), patch.count("\n@@ -")),
-            "component": component(parts),
-            "year": str(unit.date.year),
-            "fails_by": "+".join(kinds),
-            **({"leak": leaks[0][:200]} if leaks else {}),
-        }
-        manifest = ProblemManifest(
-            id=f"{self.name}-{unit.pull_request or unit.commit[:12]}",
-            base=Base(commit=unit.base),
-            environment=environment.manifest.id,
-            python_path=roots,
-            test_files=parts.test_files,
-            public_tests=parts.public_tests,
-            hidden_deleted=tuple(path for path, file in parts.hidden.items() if file is None),
-            fix_deleted=tuple(path for path, file in parts.fix.items() if file is None),
-            statement=Statement(mode=statement.mode, sha256=sha256(statement.text.encode("utf-8"))),
-            limits=validated.limits,
-            tags=tags,
-            provenance=Provenance(
-                kind=unit.kind,
-                commit=unit.commit,
-                pull_request=unit.pull_request,
-                title=_printable(unit.title),
-                date=unit.date,
-                bug_score=prospect.bug.score,
-                evidence=tuple(_printable(text) for text in prospect.bug.evidence),
-            ),
-        )
-        tests = TestSets(
-            FAIL_TO_PASS=outcomes.fail_to_pass,
-            PASS_TO_PASS=outcomes.pass_to_pass,
-            QUARANTINED=outcomes.quarantined,
-        )
-        return make_problem(manifest, statement.text, tests, parts.hidden, parts.fix, environment.manifest)
-
-
-def tier(lines: int, files: int, hunks: int) -> str:
-    """Return the size class of a fix, from XS to XL."""
-    fitting = (name for name, most, many, parts in _TIERS if lines <= most and files <= many and hunks <= parts)
-    return next(fitting, "XL")
-
-
-def component(parts: Cut) -> str:
-    """Return the part of the code base that the fix is in: the first two segments of its largest file's path."""
-    path = max(parts.fix, key=lambda path: (path.endswith(".py"), len((parts.fix[path] or _EMPTY).data), path))
-    segments = path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").split("/")
-    return _printable("/".join(segments[:2]))
-
-
-def _printable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")

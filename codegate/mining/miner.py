@@ -23,6 +23,7 @@ from codegate.mining.build import Built, ProblemBuilder, Prospect, Steps
 from codegate.mining.cut import duplicates, reject_by_paths
 from codegate.mining.environment import EnvironmentResolver
 from codegate.mining.history import check_repository, read_units
+from codegate.mining.languages import Python
 from codegate.mining.report import MineReport, UnitResult, write_report
 from codegate.mining.units import Rejected, reject_by_text, score_unit
 from codegate.mining.workers import Workers
@@ -100,7 +101,7 @@ def mine(
     builder = ProblemBuilder(
         repository=repository,
         name=name,
-        resolver=EnvironmentResolver(python),
+        languages={"python": Python(EnvironmentResolver(python))},
         sandboxes=sandboxes,
         rounds=options.rounds,
         include_new_tests=options.include_new_tests,

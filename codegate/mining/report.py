@@ -20,7 +20,7 @@ STAGES: Final[tuple[StageName, ...]] = (
 _BEFORE_CUT: Final = frozenset(
     {"bot", "merge_forward", "backport", "revert", "release", "not_a_fix", "ci_only", "docs_only", "tests_only",
      "deps_only", "format_only", "rename_only", "too_large", "no_src", "no_test", "submodule", "binary_src", "symlink",
-     "unreadable", "unsupported_language", "duplicate", "budget"}
+     "unreadable", "unsupported_language", "duplicate", "no_runner", "budget"}
 )  # fmt: skip
 _BEFORE_ENVIRONMENT: Final = _BEFORE_CUT | {"env_unresolved", "env_no_passing_test"}
 _BEFORE_FAIL_TO_PASS: Final = _BEFORE_ENVIRONMENT | {"timeout", "collect_error_gold", "no_f2p"}

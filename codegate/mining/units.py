@@ -32,12 +32,15 @@ Reason = Literal[
     "unreadable",
     "unsupported_language",
     "duplicate",
+    "no_runner",
     "env_unresolved",
     "env_no_passing_test",
     "timeout",
     "collect_error_gold",
     "no_f2p",
     "only_new_tests",
+    "other_kind",
+    "unsolvable_new_symbol",
     "p2f_in_gold",
     "f2p_flaky",
     "oracle_fails",
@@ -45,7 +48,8 @@ Reason = Literal[
     "leak",
     "budget",
 ]
-"""Why a unit is no problem. ``not_a_fix``: its own words say feature, refactoring or the like.
+"""Why a unit is no problem. ``not_a_fix``: its own words say feature, refactoring or the like; ``other_kind``: what it
+changed and how its tests fail say so.
 ``unreadable``: a changed path is no UTF-8, or codegate stumbled over one of the unit's files."""
 
 BUG_LIKE: Final = 1

@@ -1,0 +1,112 @@
+"""From what is known of a validated unit to the problem's files: manifest, tags, tests."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from codegate.durable import sha256
+from codegate.mining.cut import Cut
+from codegate.mining.history import Unit
+from codegate.mining.languages import RunnerSettings
+from codegate.mining.statement import StatementText
+from codegate.mining.units import BugScore
+from codegate.mining.validation import Validated
+from codegate.suite import (
+    Base,
+    Language,
+    LockedEnvironment,
+    Problem,
+    ProblemManifest,
+    Provenance,
+    Statement,
+    TestSets,
+    TreeFile,
+    make_problem,
+)
+
+#: (at most changed source lines, at most files, at most hunks) of each tier; what is larger is XL.
+_TIERS: Final = (("XS", 3, 1, 1), ("S", 15, 1, 10_000), ("M", 60, 3, 10_000), ("L", 200, 8, 10_000))
+
+_EMPTY: Final = TreeFile(b"")
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything that mining has found out about a unit that is going to be a problem."""
+
+    unit: Unit
+    bug: BugScore
+    cut: Cut
+    language: Language
+    settings: RunnerSettings
+    python_path: tuple[str, ...]
+    environment: LockedEnvironment
+    validated: Validated
+    statement: StatementText
+    tags: dict[str, str] = field(default_factory=dict)
+
+
+def assemble(name: str, found: Findings, patch: str) -> Problem:
+    """Return the problem.
+
+    Args:
+        name: the suite's name, with which problem ids begin.
+        found: what is known.
+        patch: the fix as a unified diff.
+    """
+    unit, parts, outcomes = found.unit, found.cut, found.validated.outcomes
+    manifest = ProblemManifest(
+        id=f"{name}-{unit.pull_request or unit.commit[:12]}",
+        base=Base(commit=unit.base),
+        environment=found.environment.manifest.id,
+        language=found.language,
+        runner=found.settings.runner,
+        command=found.settings.command,
+        reports=found.settings.reports,
+        python_path=found.python_path,
+        test_files=parts.test_files,
+        public_tests=parts.public_tests,
+        hidden_deleted=tuple(path for path, file in parts.hidden.items() if file is None),
+        fix_deleted=tuple(path for path, file in parts.fix.items() if file is None),
+        statement=Statement(mode=found.statement.mode, sha256=sha256(found.statement.text.encode("utf-8"))),
+        limits=found.validated.limits,
+        tags={
+            "tier": tier(parts.source_lines, len(parts.fix), patch.count("\n@@ -")),
+            "component": component(parts),
+            "year": str(unit.date.year),
+            "fails_by": "+".join(sorted(set(outcomes.kinds.values()))),
+            **found.tags,
+        },
+        provenance=Provenance(
+            kind=unit.kind,
+            commit=unit.commit,
+            pull_request=unit.pull_request,
+            title=printable(unit.title),
+            date=unit.date,
+            bug_score=found.bug.score,
+            evidence=tuple(printable(text) for text in found.bug.evidence),
+        ),
+    )
+    tests = TestSets(
+        FAIL_TO_PASS=outcomes.fail_to_pass,
+        PASS_TO_PASS=outcomes.pass_to_pass,
+        QUARANTINED=outcomes.quarantined,
+    )
+    return make_problem(manifest, found.statement.text, tests, parts.hidden, parts.fix, found.environment.manifest)
+
+
+def tier(lines: int, files: int, hunks: int) -> str:
+    """Return the size class of a fix, from XS to XL."""
+    fitting = (name for name, most, many, parts in _TIERS if lines <= most and files <= many and hunks <= parts)
+    return next(fitting, "XL")
+
+
+def component(parts: Cut) -> str:
+    """Return the part of the code base that the fix is in: the first two segments of its largest file's path."""
+    path = max(parts.fix, key=lambda path: (path.endswith(".py"), len((parts.fix[path] or _EMPTY).data), path))
+    segments = path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").split("/")
+    return printable("/".join(segments[:2]))
+
+
+def printable(text: str) -> str:
+    """Return ``text`` with what UTF-8 cannot carry replaced."""
+    return text.encode("utf-8", "replace").decode("utf-8")
