@@ -22,6 +22,9 @@ class TestSelection:
         order: of the tests within a file, where the runner can turn it.
         hash_seed: PYTHONHASHSEED, and the seed of other runners' shuffling.
         clock_days: how far the tests' clock is ahead of the real one, in days, where the runner can turn it.
+        timezone: of the tests, by its name in the tz database.
+        isolated: ids of tests that each run in a process of their own, before the others, where the runner can.
+        busy: processes that compete with the tests for one processor, where the runner can start them.
         timeout_seconds: for all files together.
         output_bytes: cap of the output that is kept of each file.
     """
@@ -36,6 +39,9 @@ class TestSelection:
     order: Literal["natural", "reversed"] = "natural"
     hash_seed: int = 0
     clock_days: int = 0
+    timezone: str = "UTC"
+    isolated: tuple[str, ...] = ()
+    busy: int = 0
     timeout_seconds: float = 120.0
     output_bytes: int = 1 << 20
 

@@ -140,12 +140,33 @@ def original(pytest: Any, error: Any) -> Any:
     return error
 
 
-def make_recorder(pytest: Any, channel: Channel, settings: dict[str, Any], roots: list[str], packages: str) -> object:
+def run_alone(vary: Any, channel: Channel, item: Any) -> bool:
+    """Run a test in a child that ends with it; return whether it passed. The child reports over the same pipe."""
+    from _pytest.runner import runtestprotocol
+
+    leave = os._exit
+    child = vary["fork"]()
+    if not child:
+        try:
+            channel.process = channel.getpid()
+            failed = any(report.failed for report in runtestprotocol(item, log=False, nextitem=None))
+            leave(1 if failed else 0)
+        finally:
+            leave(3)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def make_recorder(
+    pytest: Any, channel: Channel, settings: dict[str, Any], roots: list[str], packages: str, vary: dict[str, Any]
+) -> object:
     """Return the plugin that lets the repository in and reports what happens then."""
+    alone = frozenset(settings["isolated"])
 
     class Recorder:
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
         def pytest_load_initial_conftests(self) -> Generator[None, Any, None]:
+            if settings["clock_days"] and has_time_machine(packages):
+                vary["turn_clock"](settings["clock_days"])
             # Behind the standard library; before the packages, where the project may have another version.
             path = SearchPath(sys.path)
             path.first = path.index(packages)
@@ -167,6 +188,20 @@ def make_recorder(pytest: Any, channel: Channel, settings: dict[str, Any], roots
         def pytest_collection_modifyitems(self, items: list[Any]) -> None:
             if settings["order"] == "reversed":
                 items.reverse()
+            items.sort(key=lambda item: plain(item.nodeid, 1 << 16) not in alone)
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtestloop(self) -> None:
+            if settings["busy"]:
+                vary["crowd"](settings["busy"])
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_protocol(self, item: Any) -> Any:
+            if plain(item.nodeid, 1 << 16) not in alone:
+                return None
+            if not run_alone(vary, channel, item):
+                item.session.testsfailed += 1
+            return True
 
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
         def pytest_make_collect_report(self, collector: Any) -> Generator[None, Any, None]:  # noqa: ARG002
@@ -216,6 +251,11 @@ def plugin_arguments(folder: str) -> list[str]:
     return [part for name in sorted(names) for part in ("-p", name)]
 
 
+def has_time_machine(packages: str) -> bool:
+    """Return whether the environment brings what turns clocks, which has to be loaded by pytest first."""
+    return os.path.isdir(os.path.join(packages, "time_machine"))
+
+
 def options(pytest: Any, file: str, workspace: str, packages: str) -> list[str]:
     """Return pytest's command line: the repository's ini file counts, its ``addopts`` does not."""
     plugins = plugin_arguments(packages)
@@ -240,13 +280,17 @@ def main() -> None:
     site.setquit()  # ``exit`` and ``quit``, which -S leaves out
     sys.path.append(packages)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    vary: dict[str, Any] = {}
+    exec(compile(settings.get("variations", ""), "<variations>", "exec"), vary)
+    if settings["clock_days"] and not has_time_machine(packages):
+        vary["turn_clock"](settings["clock_days"])
     import pytest
 
     os.chdir(workspace)
     roots = [os.path.normpath(os.path.join(workspace, root)) for root in settings["python_path"]]
     os.environ["PYTHONPATH"] = os.pathsep.join([*roots, packages])  # for interpreters that the tests start
     arguments = options(pytest, settings["file"], workspace, packages)
-    recorder = make_recorder(pytest, channel, settings, roots, packages)
+    recorder = make_recorder(pytest, channel, settings, roots, packages, vary)
     status = int(pytest.main(arguments, plugins=[recorder]))
     with contextlib.suppress(Exception):  # closed by a test: what it printed is lost, not what was reported
         sys.stdout.flush()

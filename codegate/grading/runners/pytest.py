@@ -19,12 +19,22 @@ class Pytest:
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
-        settings = {"token": token, "file": files[0], "python_path": selection.python_path, "order": selection.order}
+        settings = {
+            "token": token,
+            "file": files[0],
+            "python_path": selection.python_path,
+            "order": selection.order,
+            "clock_days": selection.clock_days,
+            "isolated": [test for test in selection.isolated if test.startswith(f"{files[0]}::")],
+            "busy": selection.busy,
+        }
+        if settings["clock_days"] or settings["isolated"] or settings["busy"]:
+            settings["variations"] = driver_source("variations_driver")
         source = driver_source("pytest_driver")
         return Command(
             argv=("{python}", "-I", "-S", "-B", "-c", source, "{records}", "{site}", "{workspace}"),
             stdin=json.dumps(settings).encode("utf-8"),
-            environment={"PYTHONHASHSEED": str(selection.hash_seed)},
+            environment={"PYTHONHASHSEED": str(selection.hash_seed), "TZ": selection.timezone},
         )
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:  # noqa: ARG002

@@ -1,0 +1,129 @@
+"""What a run of tests may vary inside their own process: the clock, and company on the processor.
+
+Like ``pytest_driver`` this text is sent into the sandbox; a driver of Python tests executes it when a selection asks
+for one of these, and calls its functions before the repository is imported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import datetime
+import functools
+import gc
+import importlib
+import os
+import time
+import warnings
+from typing import Any, Callable
+
+DAY = 86_400
+
+
+class Ahead:
+    """A function of ``time`` whose clock is ahead.
+
+    An object rather than a function: as an attribute of a class a function would become a method, a builtin does not.
+    """
+
+    def __init__(self, real: Any, replacement: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, real)
+        self.replacement = replacement
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        return self.replacement(*args, **options)
+
+
+def turn_clock(days: int) -> None:
+    """Let ``time`` and ``datetime`` say a time ``days`` ahead; timers, file times and the kernel's clock stay.
+
+    The classes of ``datetime`` are immutable and must stay the same objects for C extensions, pickles and ``type(x)
+    is datetime``: their namespaces are changed in place, and the interpreter's attribute cache is told.
+    Where the environment has ``time_machine``, that does it: it takes these functions for builtins without looking.
+    """
+    with contextlib.suppress(ImportError):
+        importlib.import_module("time_machine").travel(datetime.timedelta(days=days), tick=True).start()
+        return
+    ahead = days * DAY
+    real = {name: getattr(time, name) for name in dir(time) if callable(getattr(time, name))}
+
+    def now() -> float:
+        return float(real["time"]()) + ahead
+
+    def of_moment(name: str) -> Callable[..., Any]:
+        return lambda seconds=None: real[name](now() if seconds is None else seconds)
+
+    def of_clock(name: str, unit: int) -> Callable[..., Any]:
+        return lambda clock: real[name](clock) + (ahead * unit if clock == time.CLOCK_REALTIME else 0)
+
+    def strftime(form: str, *moment: Any) -> str:
+        return str(real["strftime"](form, *(moment or (real["localtime"](now()),))))
+
+    def asctime(*moment: Any) -> str:
+        return str(real["asctime"](*(moment or (real["localtime"](now()),))))
+
+    replacements: dict[str, Callable[..., Any]] = {
+        "time": now,
+        "time_ns": lambda: real["time_ns"]() + ahead * 10**9,
+        "gmtime": of_moment("gmtime"),
+        "localtime": of_moment("localtime"),
+        "ctime": of_moment("ctime"),
+        "clock_gettime": of_clock("clock_gettime", 1),
+        "clock_gettime_ns": of_clock("clock_gettime_ns", 10**9),
+        "strftime": strftime,
+        "asctime": asctime,
+    }
+    for name, replacement in replacements.items():
+        setattr(time, name, Ahead(real[name], replacement))
+
+    # Of a moment, not by adding days to what the real ones say: in between a zone may have changed its offset.
+    def datetime_now(cls: Any, tz: Any = None) -> Any:
+        return cls.fromtimestamp(now(), tz)
+
+    def datetime_utcnow(cls: Any) -> Any:
+        return cls.fromtimestamp(now(), datetime.timezone.utc).replace(tzinfo=None)
+
+    def today(cls: Any) -> Any:
+        return cls.fromtimestamp(now())
+
+    for kind, name, function in (
+        (datetime.datetime, "now", datetime_now),
+        (datetime.datetime, "utcnow", datetime_utcnow),
+        (datetime.date, "today", today),
+    ):
+        (namespace,) = gc.get_referents(kind.__dict__)
+        functools.update_wrapper(function, namespace[name], assigned=("__name__", "__qualname__", "__doc__"))
+        namespace[name] = classmethod(function)
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
+
+
+def fork() -> int:
+    """Fork, whatever the warning filters say about threads: the child runs one test or nothing of the repository."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return os.fork()
+
+
+def crowd(processes: int) -> None:
+    """Share one processor with so many busy ``processes`` until this process ends.
+
+    They are no children of this process: a test may wait for its own.
+    """
+    with contextlib.suppress(OSError):
+        usable = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {usable[os.urandom(1)[0] % len(usable)]})
+    tests = os.getpid()
+    for _ in range(processes):
+        child = fork()
+        if child:
+            os.waitpid(child, 0)
+        elif fork():
+            os._exit(0)
+        else:
+            os.closerange(0, 1 << 16)
+            with contextlib.suppress(OSError):
+                while True:
+                    os.kill(tests, 0)
+                    for _ in range(10_000):
+                        pass
+            os._exit(0)

@@ -1,0 +1,195 @@
+"""What a run of Python tests may vary inside their own process: the clock, the zone, company, and solitude."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
+from codegate.sandbox import EnvironmentRecipe
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import ProblemLimits
+from tests.grading.conftest import lock
+from tests.grading.worlds import manifest_of, tree
+
+pytestmark = pytest.mark.bwrap
+
+_CLOCK = """\
+import datetime, os, pickle, time
+from datetime import datetime as named
+from time import time as moment
+
+REAL = float(os.stat(__file__).st_mtime)
+AHEAD = {ahead} * 86_400
+
+class Sub(named):
+    clock = time.time
+
+def near(seconds):
+    return abs(seconds - REAL - AHEAD) < 300
+
+def test_moments():
+    assert near(time.time()) and near(moment()) and near(time.time_ns() / 1e9) and near(Sub.now().clock())
+    assert near(time.clock_gettime(time.CLOCK_REALTIME)) and time.monotonic() < 1e9
+
+def test_dates():
+    utc = datetime.timezone.utc
+    assert near(named.now().timestamp()) and near(named.now(utc).timestamp()) and near(Sub.now(tz=utc).timestamp())
+    assert near(named.utcnow().replace(tzinfo=utc).timestamp())
+    day = named.fromtimestamp(time.time()).date()
+    assert datetime.date.today() == day == named.today().date()
+    assert time.strftime("%Y-%m-%d") == time.strftime("%Y-%m-%d", time.localtime()) == day.isoformat()
+    assert time.ctime()[-4:] == time.asctime()[-4:] == str(time.gmtime().tm_year) == str(day.year)
+
+def test_given_moments_stay():
+    assert time.gmtime(0).tm_year == 1970 and time.strftime("%Y", time.gmtime(0)) == "1970"
+    assert named.fromtimestamp(0, datetime.timezone.utc).year == 1970
+
+def test_types_stay():
+    assert type(named.now()) is datetime.datetime and type(Sub.now()) is Sub
+    assert pickle.loads(pickle.dumps(named.now())) < named.max and isinstance(datetime.date.today(), datetime.date)
+    try:
+        named.now("no zone")
+    except TypeError:
+        return
+    raise AssertionError
+
+def test_zone():
+    assert time.localtime().tm_gmtoff == {offset} * 3600
+"""
+
+_SOLITUDE = """\
+import os, threading, time
+
+seen, first = [], os.getpid()
+
+def test_sets():
+    seen.append(1)
+
+def test_resets():
+    assert seen in ([1], [])
+    seen.clear()
+
+def test_needs_nothing():
+    assert seen == []
+
+def test_other():
+    assert os.getpid() == first
+
+def test_sets_again():
+    seen.append(1)
+
+def test_in_between():
+    assert seen == [1]
+
+def test_dies():
+    if os.getpid() != first:
+        os._exit(0)
+"""
+
+_RACE = """\
+import threading, time
+
+def spin(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+def test_races():
+    done = []
+    worker = threading.Thread(target=lambda: (spin(0.05), done.append(1)))
+    worker.start()
+    time.sleep(0.12)
+    ended = bool(done)
+    worker.join()
+    assert ended
+
+def test_waits():
+    done = []
+    worker = threading.Thread(target=lambda: (spin(0.05), done.append(1)))
+    worker.start()
+    worker.join()
+    assert done
+"""
+
+
+class _Room:
+    def __init__(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe, name: str) -> None:
+        self.sandboxes = sandboxes
+        self.manifest = manifest_of(recipe, name)
+
+    def run(self, text: str, **varied: object) -> TestReport:
+        selection = TestSelection(("test_it.py",), **varied)  # type: ignore[arg-type]  # passed through
+        with self.sandboxes.open(self.manifest, ProblemLimits(seconds=60)) as sandbox:
+            return run_tests(sandbox, tree({"test_it.py": text}), selection)
+
+    def failing(self, text: str, **varied: object) -> list[str]:
+        report = self.run(text, **varied)
+        assert report.proven, report
+        assert len(report.results) == text.count("def test_")
+        return [id_.partition("::")[2] for id_, result in report.results.items() if result.status != "passed"]
+
+
+@pytest.fixture(scope="module")
+def room(sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> _Room:
+    return _Room(sandboxes, recipe, "tests")
+
+
+@pytest.fixture(scope="module")
+def travelling(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Room]:
+    """An environment with packages that turn clocks themselves."""
+    recipe = lock(tmp_path_factory.mktemp("travelling"), "pytest", "time-machine", "freezegun")
+    sandboxes = Sandboxes(bwrap_backend, {"travelling": recipe.lock})
+    yield _Room(sandboxes, recipe, "travelling")
+    sandboxes.close()
+
+
+def test_the_clock_is_turned_for_everything_that_python_asks(room: _Room) -> None:
+    assert room.failing(_CLOCK.format(ahead=400, offset=0), clock_days=400) == []
+    assert room.failing(_CLOCK.format(ahead=0, offset=0)) == []
+    assert room.failing(_CLOCK.format(ahead=400, offset=0)) == ["test_moments", "test_dates"]
+
+
+def test_the_zone_is_another_one(room: _Room) -> None:
+    assert Path("/usr/share/zoneinfo/Pacific/Kiritimati").exists()
+    assert room.failing(_CLOCK.format(ahead=0, offset=14), timezone="Pacific/Kiritimati") == []
+
+
+def test_tests_that_turn_the_clock_themselves_still_can(travelling: _Room) -> None:
+    own = """\
+import datetime, time, freezegun, time_machine
+
+@freezegun.freeze_time("2020-01-02")
+def test_frozen():
+    assert datetime.date.today().year == 2020 and time.time() == 1577923200
+
+@time_machine.travel(datetime.datetime(1985, 10, 26), tick=False)
+def test_travelled():
+    assert datetime.datetime.now().year == 1985 == time.gmtime().tm_year
+"""
+    settings = {"pytest.ini": "[pytest]\nfilterwarnings = error\n"}
+    selection = TestSelection(("test_it.py",), clock_days=400)
+    with travelling.sandboxes.open(travelling.manifest, ProblemLimits(seconds=60)) as sandbox:
+        text = own + _CLOCK.format(ahead=400, offset=0).replace("named.utcnow()", "named.now(utc)")
+        text = text.replace("time.ctime()[-4:] == time.asctime()[-4:] == ", "")  # which that package leaves alone
+        report = run_tests(sandbox, tree({"test_it.py": text, **settings}), selection)
+    assert report.proven
+    assert {id_: result.message for id_, result in report.results.items() if result.status != "passed"} == {}
+
+
+def test_isolated_tests_start_from_what_the_import_left(room: _Room) -> None:
+    """Both orders pass: what only another test sets is seen only where that one did not run."""
+    names = ["test_sets", "test_resets", "test_needs_nothing", "test_sets_again", "test_in_between", "test_dies"]
+    assert room.failing(_SOLITUDE) == []
+
+    report = room.run(_SOLITUDE, isolated=tuple(f"test_it.py::{name}" for name in names))
+
+    assert report.proven
+    assert report.exit_code == 1
+    statuses = {id_.partition("::")[2]: result.status for id_, result in report.results.items()}
+    assert statuses == {**dict.fromkeys([*names, "test_other"], "passed"),
+                        "test_in_between": "failed", "test_dies": "missing"}  # fmt: skip
+
+
+def test_company_on_the_processor_shows_what_races_with_a_sleep(room: _Room) -> None:
+    assert room.failing(_RACE, busy=3) == ["test_races"]
