@@ -6,21 +6,29 @@ after it, whatever their order. ``validate_suite`` runs the same proof again on 
 that is left out has a reason, and whatever flickers is quarantined with its evidence.
 """
 
-from codegate.mining.miner import MineEvent, MineOptions, mine
+from codegate.mining.miner import MineEvent, mine
+from codegate.mining.options import DEFAULT_KINDS, MineOptions
 from codegate.mining.proof import Proof, ValidationReport, prove, validate_suite
 from codegate.mining.report import MineReport, Stage, UnitResult
+from codegate.mining.selection import choose, write_selection
+from codegate.mining.strengths import Strengths, assess
 from codegate.mining.units import Reason
 
 __all__ = [
+    "DEFAULT_KINDS",
     "MineEvent",
     "MineOptions",
     "MineReport",
     "Proof",
     "Reason",
     "Stage",
+    "Strengths",
     "UnitResult",
     "ValidationReport",
+    "assess",
+    "choose",
     "mine",
     "prove",
     "validate_suite",
+    "write_selection",
 ]

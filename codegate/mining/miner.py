@@ -5,8 +5,6 @@ does not depend on how many run at once.
 """
 
 import os
-import re
-import sys
 import threading
 import time
 from collections import Counter
@@ -17,56 +15,30 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final, Literal
 
-from codegate.errors import CodegateError, Interrupted, UsageError
+from codegate.errors import CodegateError, Interrupted
 from codegate.grading import Sandboxes
 from codegate.mining.build import Built, ProblemBuilder, Prospect, Steps
-from codegate.mining.cut import duplicates, reject_by_paths
 from codegate.mining.environment import EnvironmentResolver
-from codegate.mining.history import check_repository, read_units
+from codegate.mining.history import check_repository
 from codegate.mining.languages import Python
-from codegate.mining.report import MineReport, UnitResult, write_report
-from codegate.mining.units import Rejected, reject_by_text, score_unit
+from codegate.mining.ledger import Ledger
+from codegate.mining.options import MineOptions, check_options
+from codegate.mining.refresh import Kept, keep
+from codegate.mining.report import MineReport, UnitResult, unit_result, write_report
+from codegate.mining.scan import scan
+from codegate.mining.units import Rejected
 from codegate.mining.workers import Workers
 from codegate.sandbox import Backend, SandboxClosed, SandboxError
-from codegate.suite import PathClassifier, Suite, git, read_commit, repository_path, write_suite
+from codegate.suite import Suite, git, load_suite, repository_path, write_suite
 
-_SLUG: Final = re.compile(r"[^A-Za-z0-9._-]+")
-_PYTHON: Final = re.compile(r"3\.\d{1,2}")
 _GRACE_SECONDS: Final = 5.0
-
-
-@dataclass(frozen=True)
-class MineOptions:
-    """What to mine and how much.
-
-    Attributes:
-        name: the suite's name; None: the repository's folder name.
-        branch: whose history; None: HEAD's.
-        since: leave out units before this day.
-        max_problems: stop when this many are validated; None: no limit.
-        budget_minutes: start no unit after this long; None: no limit.
-        concurrency: units under way at the same time.
-        python: minor version of the interpreter, for example ``3.11``; None: this one's.
-        rounds: validation runs of each state.
-        include_new_tests: keep units whose tests cannot be imported before the fix.
-    """
-
-    name: str | None = None
-    branch: str | None = None
-    since: date | None = None
-    max_problems: int | None = None
-    budget_minutes: float | None = None
-    concurrency: int = 2
-    python: str | None = None
-    rounds: int = 3
-    include_new_tests: bool = False
 
 
 @dataclass(frozen=True)
 class MineEvent:
     """Progress, for people: ``done`` of ``total`` units have their end, ``accepted`` of them as problems."""
 
-    kind: Literal["scanned", "unit", "writing"]
+    kind: Literal["scanned", "kept", "unit"]
     message: str
     done: int
     total: int
@@ -91,75 +63,50 @@ def mine(
         Interrupted: stopped by the user; nothing was written.
     """
     started = time.monotonic()
-    name, python = _check(repository, out, options)
+    name = check_options(repository, out, options)
     tip = check_repository(repository, options.branch)
-    queue, results = _scan(repository, tip, options)
+    old = load_suite(out) if options.refresh else None
+    queue, results = scan(repository, tip, options, old.manifest.scanned if old else None)
     scanned = time.monotonic() - started
     total = len(queue) + len(results)
     progress(MineEvent("scanned", f"{total} units, {len(queue)} to try", len(results), total, 0))
+    today = datetime.now(UTC).date()
     sandboxes = Sandboxes(backend, {})
-    builder = ProblemBuilder(
-        repository=repository,
-        name=name,
-        languages={"python": Python(EnvironmentResolver(python))},
-        sandboxes=sandboxes,
-        rounds=options.rounds,
-        include_new_tests=options.include_new_tests,
-        today=datetime.now(UTC).date(),
-        stop=threading.Event(),
-    )
-    work = _Work(builder, options, started, results, progress)
     try:
+        kept = None if old is None else _keep(old, repository, sandboxes, today, progress)
+        builder = ProblemBuilder(
+            repository=repository,
+            name=old.name if old is not None and options.name is None else name,
+            languages={"python": Python(EnvironmentResolver(options.interpreter))},
+            sandboxes=sandboxes,
+            rounds=options.rounds,
+            include_new_tests=options.include_new_tests,
+            today=today,
+            stop=threading.Event(),
+        )
+        work = _Work(builder, options, started, results, kept, progress)
         work.run(queue)
     finally:
         sandboxes.close()
-    suite = _write(work.built, repository, out, name)
+    suite = _write(work.built, kept, repository, out, builder.name, tip)
     results.sort(key=lambda result: (result.date, result.commit), reverse=True)
     seconds = {"scan": scanned, **work.seconds, "total": time.monotonic() - started}
-    report = MineReport(suite, out, tuple(results), seconds)
+    report = MineReport(suite, out, tuple(results), seconds, kept)
     write_report(report)
     return report
 
 
-def _check(repository: Path, out: Path, options: MineOptions) -> tuple[str, str]:
-    """Return the suite's name and the interpreter's version."""
-    if options.rounds < 1 or options.concurrency < 1:
-        raise UsageError("rounds and concurrency must be at least 1.")
-    if options.max_problems is not None and options.max_problems < 1:
-        raise UsageError("max-problems must be at least 1.")
-    if out.exists() and not (out / "suite.yml").exists() and (not out.is_dir() or not _only_ours(out)):
-        raise UsageError(f"{out} exists and is no suite.", "Choose another folder.")
-    python = options.python or f"{sys.version_info.major}.{sys.version_info.minor}"
-    if not _PYTHON.fullmatch(python):
-        raise UsageError(f"{python!r} is not a Python version such as 3.11.")
-    name = options.name or _SLUG.sub("-", repository.resolve().name.removesuffix(".git")).strip("-._")[:60] or "suite"
-    if _SLUG.search(name) or not name[0].isalnum() or len(name) > 60:
-        raise UsageError(f"{name!r} is not a name for a suite.", "Use letters, digits, dots, dashes; at most 60.")
-    return name, python
-
-
-def _only_ours(out: Path) -> bool:
-    return {path.name for path in out.iterdir()} <= {"funnel.jsonl", "mining.json"}
-
-
-def _scan(repository: Path, tip: str, options: MineOptions) -> tuple[list[Prospect], list[UnitResult]]:
-    """Return the units to try, best first, and the results of those that words or paths rule out."""
-    units = read_units(repository, tip, options.since)
-    head = PathClassifier.of(read_commit(repository, tip))
-    prospects: list[Prospect] = []
-    results: list[UnitResult] = []
-    for unit in units:
-        bug = score_unit(unit)
-        reason = reject_by_text(unit, bug) or reject_by_paths(unit, head)
-        if reason is None:
-            prospects.append(Prospect(unit, bug))
-        else:
-            results.append(_result(Prospect(unit, bug), Rejected(reason), 0.0))
-    again = duplicates([prospect.unit for prospect in prospects], head)
-    results += [_result(entry, Rejected("duplicate"), 0.0) for entry in prospects if entry.unit.commit in again]
-    queue = [entry for entry in prospects if entry.unit.commit not in again]
-    queue.sort(key=lambda entry: (-entry.bug.score, -entry.unit.date.timestamp(), entry.unit.commit))
-    return queue, results
+def _keep(
+    suite: Suite, repository: Path, sandboxes: Sandboxes, today: date, progress: Callable[[MineEvent], None]
+) -> Kept:
+    try:
+        return keep(
+            suite, repository, sandboxes, today,
+            lambda line, done, total: progress(MineEvent("kept", line, done, total, 0)),
+        )  # fmt: skip
+    except KeyboardInterrupt as error:
+        sandboxes.backend.close()
+        raise Interrupted("mining was stopped; the suite is as it was.") from error
 
 
 class _Work:
@@ -171,13 +118,18 @@ class _Work:
         options: MineOptions,
         started: float,
         results: list[UnitResult],
+        kept: Kept | None,
         progress: Callable[[MineEvent], None],
     ) -> None:
         self.builder = builder
         self.options = options
         self.deadline = None if options.budget_minutes is None else started + options.budget_minutes * 60
         self.results = results
+        self.known = kept.commits if kept else frozenset()
+        self.ids = {problem.id for problem in kept.problems} if kept else set()
         self.progress = progress
+        told = {"name": builder.name, "sandbox": builder.sandboxes.backend.name, **options.decisive()}
+        self.ledger = Ledger(options.memory, told) if options.memory is not None else None
         self.built: list[Built] = []
         self.seconds: Counter[str] = Counter()
 
@@ -198,59 +150,85 @@ class _Work:
             grace = _GRACE_SECONDS
             self.builder.stop.set()
             self.builder.sandboxes.backend.close()
-            raise Interrupted("mining was stopped; no suite was written.") from error
+            again = " The same command goes on from here." if self.ledger is not None else ""
+            raise Interrupted(f"mining was stopped; no suite was written.{again}") from error
         finally:
             self.builder.stop.set()
             workers.end(grace)
         if not self.built and self.builder.prepared == 0 and self.builder.unbuildable is not None:
             raise self.builder.unbuildable
 
-    def _attempt(self, prospect: Prospect) -> tuple[Built | Rejected, Steps]:
+    def _attempt(self, prospect: Prospect) -> "_Ending":
         steps = Steps()
+        if prospect.unit.commit in self.known:
+            return _Ending(Rejected("duplicate", "the suite has a problem of it already"), steps)
         if self.deadline is not None and time.monotonic() >= self.deadline:
-            return Rejected("budget", "the time budget was used up"), steps
+            return _Ending(Rejected("budget", "the time budget was used up"), steps)
+        known = self.ledger.find(prospect) if self.ledger is not None else None
+        if known is not None:
+            return _Ending(known, steps, remembered=True)
         try:
             try:
-                return self.builder.build(prospect, steps), steps
+                end = self.builder.build(prospect, steps)
             except SandboxClosed:
                 raise
             except SandboxError:
-                return self.builder.build(prospect, steps), steps  # once more: a sandbox may fail by accident
+                end = self.builder.build(prospect, steps)  # once more: a sandbox may fail by accident
         except (CodegateError, OSError):
             raise
         except Exception as error:  # one odd file somewhere in a history must not cost everything else that was found
-            return Rejected("unreadable", f"{type(error).__name__}: {error}"[:300]), steps
+            end = Rejected("unreadable", f"{type(error).__name__}: {error}"[:300])
+        if self.ledger is not None:
+            self.ledger.record(prospect, end)
+        return _Ending(end, steps)
 
-    def _end(self, prospect: Prospect, future: "Future[tuple[Built | Rejected, Steps]]", total: int) -> None:
+    def _end(self, prospect: Prospect, future: "Future[_Ending]", total: int) -> None:
         most = self.options.max_problems
         if most is not None and len(self.built) >= most:
             self.builder.stop.set()
             future.cancel()
-            self.results.append(_result(prospect, Rejected("budget", f"{most} problems were enough"), 0.0))
+            self.results.append(
+                unit_result(prospect.unit, prospect.bug, Rejected("budget", f"{most} problems were enough"))
+            )
             return
-        outcome, steps = future.result()
-        self.seconds.update(steps.seconds)
-        result = _result(prospect, outcome, sum(steps.seconds.values()))
-        if isinstance(outcome, Built):
-            self.built.append(outcome)
+        ending = future.result()
+        end, seconds = ending.end, ending.steps.seconds
+        self.seconds.update(seconds)
+        if isinstance(end, Built) and end.problem.id in self.ids:
+            end = Rejected("duplicate", f"there is a problem {end.problem.id} already")
+        if isinstance(end, Built):
+            self.ids.add(end.problem.id)
+            self.built.append(end)
+        told = end.problem if isinstance(end, Built) else end
+        result = unit_result(prospect.unit, prospect.bug, told, sum(seconds.values()), remembered=ending.remembered)
         self.results.append(result)
-        ending = result.problem or f"{result.reason}{': ' + result.detail if result.detail else ''}"
-        message = f"{prospect.unit.commit[:12]} {prospect.unit.title[:60]!r}: {ending}"
+        said = result.problem or f"{result.reason}{': ' + result.detail if result.detail else ''}"
+        message = f"{prospect.unit.commit[:12]} {prospect.unit.title[:60]!r}: {said}"
         self.progress(MineEvent("unit", message, len(self.results), total, len(self.built)))
 
 
-def _write(built: list[Built], repository: Path, out: Path, name: str) -> Suite | None:
-    """Write the suite, oldest problem first; None when there is none to write."""
-    if not built:
+@dataclass(frozen=True)
+class _Ending:
+    end: Built | Rejected
+    steps: Steps
+    remembered: bool = False
+
+
+def _write(built: list[Built], kept: Kept | None, repository: Path, out: Path, name: str, tip: str) -> Suite | None:
+    """Write the suite, what was there first, then the oldest; None when there is none to write."""
+    if not built and kept is None:
         return None
-    environments = {entry.environment.manifest.id: entry.environment for entry in built}
-    problems = [entry.problem for entry in built]
+    environments = kept.environments if kept else {}
+    environments |= {entry.environment.manifest.id: entry.environment for entry in built}
+    new = sorted((entry.problem for entry in built), key=lambda one: (str(one.manifest.provenance.date), one.id))
     return write_suite(
         out,
         name=name,
-        repository=_repository_of(repository, out),
+        repository=kept.suite.manifest.repository if kept else _repository_of(repository, out),
         environments=[entry for _, entry in sorted(environments.items())],
-        problems=sorted(problems, key=lambda problem: (str(problem.manifest.provenance.date), problem.id)),
+        problems=[*(kept.problems if kept else ()), *new],
+        scanned=tip,
+        canary=kept.suite.manifest.canary if kept else None,
     )
 
 
@@ -260,20 +238,3 @@ def _repository_of(repository: Path, out: Path) -> str | None:
     kind = "--absolute-git-dir" if bare else "--show-toplevel"
     home = Path(os.fsdecode(git(repository, "rev-parse", kind).rstrip(b"\n")))
     return repository_path(home, out)
-
-
-def _result(prospect: Prospect, outcome: Built | Rejected, seconds: float) -> UnitResult:
-    unit, bug = prospect.unit, prospect.bug
-    return UnitResult(
-        commit=unit.commit,
-        kind=unit.kind,
-        pull_request=unit.pull_request,
-        title=unit.title,
-        date=unit.date.isoformat(),
-        score=bug.score,
-        evidence=bug.evidence,
-        reason=outcome.reason if isinstance(outcome, Rejected) else None,
-        problem=outcome.problem.id if isinstance(outcome, Built) else None,
-        detail=outcome.detail if isinstance(outcome, Rejected) else "",
-        seconds=seconds,
-    )

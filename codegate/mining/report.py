@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from codegate.durable import write_atomic
-from codegate.mining.units import BUG_LIKE, Reason
-from codegate.suite import Suite
+from codegate.mining.history import Unit
+from codegate.mining.refresh import Kept
+from codegate.mining.units import BUG_LIKE, BugScore, Reason, Rejected
+from codegate.suite import Problem, Suite
 
 MINING_SCHEMA: Final = "codegate.mining/1"
 
@@ -28,7 +30,7 @@ _BEFORE_FAIL_TO_PASS: Final = _BEFORE_ENVIRONMENT | {"timeout", "collect_error_g
 
 @dataclass(frozen=True)
 class UnitResult:
-    """How one unit ended: as a problem, or with a reason."""
+    """How one unit ended: as a problem, or with a reason. ``remembered``: an earlier mining found that out."""
 
     commit: str
     kind: str
@@ -41,11 +43,33 @@ class UnitResult:
     problem: str | None = None
     detail: str = ""
     seconds: float = 0.0
+    remembered: bool = False
 
     def row(self) -> dict[str, Any]:
         """Return the unit's line of ``funnel.jsonl``."""
         status = "accepted" if self.problem is not None else "rejected"
         return {**self.__dict__, "evidence": list(self.evidence), "status": status, "seconds": round(self.seconds, 3)}
+
+
+def unit_result(
+    unit: Unit, bug: BugScore, end: Rejected | Problem, seconds: float = 0.0, *, remembered: bool = False
+) -> UnitResult:
+    """Return how ``unit`` ended."""
+    rejected = end if isinstance(end, Rejected) else None
+    return UnitResult(
+        commit=unit.commit,
+        kind=unit.kind,
+        pull_request=unit.pull_request,
+        title=unit.title,
+        date=unit.date.isoformat(),
+        score=bug.score,
+        evidence=bug.evidence,
+        reason=rejected.reason if rejected else None,
+        problem=end.id if isinstance(end, Problem) else None,
+        detail=rejected.detail if rejected else "",
+        seconds=seconds,
+        remembered=remembered,
+    )
 
 
 @dataclass(frozen=True)
@@ -65,12 +89,14 @@ class MineReport:
         results: every unit's end, newest first.
         out: the suite's folder, which also holds the files written here.
         seconds: ``total`` and ``scan`` by the wall clock; the other steps summed over units that ran side by side.
+        kept: of a suite that was refreshed, what was there before.
     """
 
     suite: Suite | None
     out: Path
     results: tuple[UnitResult, ...]
     seconds: dict[str, float]
+    kept: Kept | None = None
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -96,14 +122,15 @@ class MineReport:
             "source and tests": sum(reason not in _BEFORE_CUT for _, reason in rejected),
             "environment": sum(reason not in _BEFORE_ENVIRONMENT for _, reason in rejected),
             "fail-to-pass": sum(reason not in _BEFORE_FAIL_TO_PASS for _, reason in rejected),
-            "validated": len(self.problems),
+            "validated": sum(result.problem is not None for result, _ in rejected),
         }
         return tuple(Stage(name, counts[name]) for name in STAGES)
 
     @property
     def seconds_per_problem(self) -> float | None:
-        """Return wall-clock seconds for each validated problem, or None when there is none."""
-        return self.seconds["total"] / len(self.problems) if self.problems else None
+        """Return wall-clock seconds for each problem that was validated now, or None when there is none."""
+        new = sum(result.problem is not None and not result.remembered for result in self.results)
+        return self.seconds["total"] / new if new else None
 
     def summary(self) -> dict[str, Any]:
         """Return the content of ``mining.json``."""
@@ -114,6 +141,9 @@ class MineReport:
             "suite_digest": self.suite.digest if self.suite is not None else None,
             "funnel": {stage.name: stage.count for stage in self.funnel},
             "reasons": self.reasons,
+            "remembered": sum(result.remembered for result in self.results),
+            "retired": list(self.kept.retired) if self.kept else [],
+            "not_tried": self.kept.faults if self.kept else {},
             "problems": list(self.problems),
             "environments": len(self.suite.manifest.environments) if self.suite is not None else 0,
             "seconds": {name: round(value, 3) for name, value in self.seconds.items()},

@@ -172,6 +172,7 @@ def write_suite(
     environments: Sequence[LockedEnvironment],
     problems: Sequence[Problem],
     scanned: str | None = None,
+    canary: str | None = None,
 ) -> Suite:
     """Write a suite as a whole: it appears complete or not at all. An existing suite there is replaced.
 
@@ -184,6 +185,7 @@ def write_suite(
         environments: each with the texts of its locks.
         problems: in the order that they will run in.
         scanned: the newest commit that mining has looked at.
+        canary: that of the suite that this one continues; None makes one.
 
     Raises:
         UsageError: ``folder`` holds something that is not a suite, or a problem cannot be stored as files.
@@ -193,7 +195,7 @@ def write_suite(
     manifest = SuiteManifest(
         name=name,
         repository=repository,
-        canary=f"codegate-canary-{uuid.uuid5(uuid.NAMESPACE_OID, name + _suite_digest(problems))}",
+        canary=canary or f"codegate-canary-{uuid.uuid5(uuid.NAMESPACE_OID, name + _suite_digest(problems))}",
         environments=tuple(environment.manifest for environment in environments),
         problems=tuple(problem.id for problem in problems),
         scanned=scanned,

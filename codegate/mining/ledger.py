@@ -1,0 +1,82 @@
+"""The ends of units, kept on disk: mining that was stopped goes on, and what was looked at is not looked at again.
+
+An end is kept under a digest of everything that it follows from: the commit, the versions of miner and grader, the
+options. So nothing here is ever out of date, and a folder that was lost or damaged costs time only.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, get_args
+
+from codegate.durable import digest, write_atomic
+from codegate.errors import CodegateError
+from codegate.grading import GRADER_VERSION
+from codegate.mining.build import Built, Prospect
+from codegate.mining.units import Reason, Rejected
+from codegate.suite import load_suite, write_suite
+
+MINER_VERSION: Final = "2"
+"""Raised when the same unit may come to another end than before."""
+
+# Not the unit's own end: another day, another machine or more time may bring another one.
+_PASSING: Final = frozenset({"budget", "timeout"})
+_END_BYTES: Final = 1 << 20
+
+
+class Ledger:
+    """Remembers what became of units. Thread-safe.
+
+    Args:
+        folder: where; made when the first end is written.
+        options: whatever besides the unit an end follows from, as JSON has it.
+    """
+
+    def __init__(self, folder: Path, options: Mapping[str, Any]) -> None:
+        self._folder = folder
+        self._options = digest([MINER_VERSION, GRADER_VERSION, options])
+
+    def find(self, prospect: Prospect) -> Built | Rejected | None:
+        """Return the end of a unit, or None where it is not known (or not readable)."""
+        place = self._place(prospect)
+        try:
+            end = json.loads((place / "end.json").read_bytes()[:_END_BYTES])
+            if end.get("reason") is not None:
+                return Rejected(end["reason"], str(end["detail"])) if end["reason"] in get_args(Reason) else None
+            suite = load_suite(place / "suite")
+        except (OSError, ValueError, KeyError, AttributeError, TypeError, CodegateError):
+            return None
+        if [problem.digest for problem in suite.problems] != [end.get("digest")]:
+            return None
+        (problem,) = suite.problems
+        return Built(problem, suite.locked(problem.manifest.environment))
+
+    def record(self, prospect: Prospect, end: Built | Rejected) -> None:
+        """Keep the end of a unit.
+
+        Raises:
+            InfrastructureError: the disk refused.
+        """
+        place = self._place(prospect)
+        if isinstance(end, Rejected):
+            if end.reason not in _PASSING:
+                write_atomic(place / "end.json", _json({"reason": end.reason, "detail": end.detail}))
+            return
+        place.mkdir(parents=True, exist_ok=True)
+        write_suite(
+            place / "suite",
+            name="unit",
+            repository=None,
+            environments=[end.environment],
+            problems=[end.problem],
+        )
+        write_atomic(place / "end.json", _json({"digest": end.problem.digest}))
+
+    def _place(self, prospect: Prospect) -> Path:
+        unit = prospect.unit
+        key = digest([self._options, unit.commit, unit.base, prospect.enrichment_digest])
+        return self._folder / key[:2] / key
+
+
+def _json(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=True, sort_keys=True).encode("ascii")

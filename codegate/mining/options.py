@@ -1,0 +1,90 @@
+"""What a person may ask of mining."""
+
+import re
+import sys
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any, Final
+
+from codegate.errors import UsageError
+from codegate.suite import Kind
+
+DEFAULT_KINDS: Final[tuple[Kind, ...]] = ("bugfix", "security")
+
+_SLUG: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_PYTHON: Final = re.compile(r"3\.\d{1,2}")
+
+
+@dataclass(frozen=True)
+class MineOptions:
+    """What to mine and how much.
+
+    Attributes:
+        name: the suite's name; None: that of the suite being refreshed, else the repository's folder name.
+        branch: whose history; None: HEAD's.
+        since: leave out units before this day.
+        max_problems: stop when this many are validated; None: no limit.
+        budget_minutes: start no unit after this long; None: no limit.
+        concurrency: units under way at the same time.
+        python: minor version of the interpreter, for example ``3.11``; None: this one's.
+        rounds: validation runs of each state.
+        include_new_tests: keep units whose tests cannot be imported before the fix.
+        kinds: what to keep.
+        refresh: keep the suite that is there: add what was merged since, retire what no longer holds.
+        memory: folder in which the ends of units are remembered, for this run to go on where an earlier one stopped;
+            None: nothing is.
+    """
+
+    name: str | None = None
+    branch: str | None = None
+    since: date | None = None
+    max_problems: int | None = None
+    budget_minutes: float | None = None
+    concurrency: int = 2
+    python: str | None = None
+    rounds: int = 3
+    include_new_tests: bool = False
+    kinds: tuple[Kind, ...] = DEFAULT_KINDS
+    refresh: bool = False
+    memory: Path | None = None
+
+    @property
+    def interpreter(self) -> str:
+        """Return the minor version of the interpreter."""
+        return self.python or f"{sys.version_info.major}.{sys.version_info.minor}"
+
+    def decisive(self) -> dict[str, Any]:
+        """Return the options that a unit's own end follows from, as JSON has them."""
+        return {
+            "python": self.interpreter,
+            "rounds": self.rounds,
+            "include_new_tests": self.include_new_tests,
+            "kinds": sorted(self.kinds),
+        }
+
+
+def check_options(repository: Path, out: Path, options: MineOptions) -> str:
+    """Check the options and return the suite's name.
+
+    Raises:
+        UsageError: an option is wrong, or ``out`` holds something that is no suite.
+    """
+    if options.rounds < 1 or options.concurrency < 1:
+        raise UsageError("rounds and concurrency must be at least 1.")
+    if options.max_problems is not None and options.max_problems < 1:
+        raise UsageError("max-problems must be at least 1.")
+    if not options.kinds:
+        raise UsageError("there is no kind of change to keep.", "Name one, such as bugfix.")
+    if out.exists() and not (out / "suite.yml").exists() and (not out.is_dir() or not _only_ours(out)):
+        raise UsageError(f"{out} exists and is no suite.", "Choose another folder.")
+    if not _PYTHON.fullmatch(options.interpreter):
+        raise UsageError(f"{options.interpreter!r} is not a Python version such as 3.11.")
+    name = options.name or _SLUG.sub("-", repository.resolve().name.removesuffix(".git")).strip("-._")[:60] or "suite"
+    if _SLUG.search(name) or not name[0].isalnum() or len(name) > 60:
+        raise UsageError(f"{name!r} is not a name for a suite.", "Use letters, digits, dots, dashes; at most 60.")
+    return name
+
+
+def _only_ours(out: Path) -> bool:
+    return {path.name for path in out.iterdir()} <= {"funnel.jsonl", "mining.json"}

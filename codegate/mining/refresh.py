@@ -1,0 +1,94 @@
+"""Keeping a suite alive: what still holds stays as it is, what no longer does is retired, and nothing is renumbered."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from pathlib import Path
+
+from codegate.errors import UsageError
+from codegate.grading import Sandboxes
+from codegate.mining.proof import prove
+from codegate.mining.validation import QUARANTINE_DAYS
+from codegate.sandbox import SandboxError
+from codegate.suite import LockedEnvironment, Problem, ProblemManifest, Quarantine, Suite, load_base
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is left of a suite.
+
+    Attributes:
+        suite: the suite as it was.
+        problems: all of its problems, those that no longer hold with the status ``retired``.
+        retired: ids of those that were retired now.
+        faults: by problem id, why it could not be tried; it stays as it is.
+    """
+
+    suite: Suite
+    problems: tuple[Problem, ...]
+    retired: tuple[str, ...]
+    faults: dict[str, str]
+
+    @property
+    def environments(self) -> dict[str, LockedEnvironment]:
+        """Return the suite's environments by id."""
+        return {entry.id: self.suite.locked(entry.id) for entry in self.suite.manifest.environments}
+
+    @property
+    def commits(self) -> frozenset[str]:
+        """Return the commits that the suite already has a problem of."""
+        found = (problem.manifest.provenance.commit for problem in self.problems)
+        return frozenset(commit for commit in found if commit is not None)
+
+
+def keep(
+    suite: Suite, repository: Path, sandboxes: Sandboxes, today: date, progress: Callable[[str, int, int], None]
+) -> Kept:
+    """Try every problem of ``suite`` that is not retired once, and retire those whose fix no longer resolves it.
+
+    Args:
+        suite: the suite.
+        repository: where its base commits are.
+        sandboxes: where the code runs; the suite's environments are known to it.
+        today: the day that a retirement is dated from.
+        progress: called with a line, and how many of how many problems are done.
+    """
+    problems: list[Problem] = []
+    retired: list[str] = []
+    faults: dict[str, str] = {}
+    for number, problem in enumerate(suite.problems, start=1):
+        try:
+            reason = None if problem.manifest.status == "retired" else _reason(suite, problem, repository, sandboxes)
+        except SandboxError as error:
+            faults[problem.id] = str(error)
+            reason = None
+        if reason is not None:
+            retired.append(problem.id)
+            problem = _retire(problem, reason, today)  # noqa: PLW2901  the problem as it is from now on
+        problems.append(problem)
+        ending = "could not be tried" if problem.id in faults else problem.manifest.status
+        progress(f"{problem.id}: {ending}", number, len(suite.problems))
+    return Kept(suite, tuple(problems), tuple(retired), faults)
+
+
+def _reason(suite: Suite, problem: Problem, repository: Path, sandboxes: Sandboxes) -> str | None:
+    """Return why ``problem`` no longer holds, or None."""
+    try:
+        base = load_base(suite, problem, repository)
+    except UsageError as error:
+        return error.cause
+    sandboxes.add(suite.locked(problem.manifest.environment))
+    proof = prove(problem, base, sandboxes, rounds=1)
+    if proof.oracle_resolved:
+        return None
+    # Once more: one bad run on a busy machine retires nothing.
+    proof = prove(problem, base, sandboxes, rounds=1)
+    return None if proof.oracle_resolved else (proof.quarantine.evidence if proof.quarantine else "the fix fails")
+
+
+def _retire(problem: Problem, reason: str, today: date) -> Problem:
+    quarantine = Quarantine(
+        reason="oracle_fails", evidence=reason[:2000], expires=today + timedelta(days=QUARANTINE_DAYS)
+    )
+    changed = {**problem.manifest.model_dump(by_alias=True), "status": "retired", "quarantine": quarantine}
+    return replace(problem, manifest=ProblemManifest.model_validate(changed))

@@ -1,0 +1,151 @@
+"""What a suite is worth: how it came about, what its tests notice, and how old its problems are for each model.
+
+A model may have read everything that was public before its training ended. A problem whose fix is newer than that
+date cannot have been learnt by heart; how many of a suite's problems those are is said for each candidate.
+"""
+
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final
+
+from codegate.suite import Problem, Suite
+
+STRENGTHS_SCHEMA: Final = "codegate.suite-report/1"
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A figure over problems: how many have it, their median, lowest and highest; null where none has it."""
+
+    n: int
+    median: float | None = None
+    lowest: float | None = None
+    highest: float | None = None
+
+    @classmethod
+    def of(cls, values: Iterable[float | None]) -> "Distribution":
+        """Return the distribution of the values that are known."""
+        known = [value for value in values if value is not None]
+        return cls(len(known), statistics.median(known), min(known), max(known)) if known else cls(0)
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """A suite against one model's training cut-off.
+
+    Attributes:
+        candidate: its label.
+        cutoff: the day its training data ends, as configured; None when nobody said.
+        after: problems whose fix is newer than that day; None when it is not known.
+        n: active problems with a date.
+    """
+
+    candidate: str
+    cutoff: date | None
+    after: int | None
+    n: int
+
+
+@dataclass(frozen=True)
+class Strengths:
+    """A suite's facts, over its active problems.
+
+    Attributes:
+        counts: by what (``kind``, ``tier``, ``year``, ``component``, ``language``, ``statement``, ``rung``) and value.
+        hunk_coverage: share of a fix's hunks that its tests notice.
+        statement_words: length of the statements.
+        fail_to_pass: fail-to-pass tests of a problem.
+        pass_to_pass: pass-to-pass tests of a problem.
+        age_days: from the day of a fix to ``today``.
+        environments: how many environments the active problems use.
+        status: problems by status, active or not.
+        leaks: ids of problems whose leak audit found something, or was not made.
+        unclean: ids of problems whose test command ends with another status than its tests say.
+        narrow: ids of problems whose tests ask for exact wording.
+        new_tests: ids of problems all of whose fail-to-pass tests are new.
+        exposure: one entry for each candidate asked about.
+    """
+
+    counts: Mapping[str, Mapping[str, int]]
+    hunk_coverage: Distribution
+    statement_words: Distribution
+    fail_to_pass: Distribution
+    pass_to_pass: Distribution
+    age_days: Distribution
+    environments: int
+    status: Mapping[str, int]
+    leaks: tuple[str, ...]
+    unclean: tuple[str, ...]
+    narrow: tuple[str, ...]
+    new_tests: tuple[str, ...]
+    exposure: tuple[Exposure, ...]
+
+    def document(self) -> dict[str, Any]:
+        """Return all of it as JSON has it."""
+        rest = {name: value for name, value in self.__dict__.items() if name != "exposure"}
+        spread = {name: value.__dict__ if isinstance(value, Distribution) else value for name, value in rest.items()}
+        exposure = [
+            {**entry.__dict__, "cutoff": entry.cutoff.isoformat() if entry.cutoff else None} for entry in self.exposure
+        ]
+        return {"schema": STRENGTHS_SCHEMA, **spread, "exposure": exposure}
+
+
+def assess(suite: Suite, today: date, cutoffs: Mapping[str, date | None] | None = None) -> Strengths:
+    """Return the strengths of ``suite``.
+
+    Args:
+        suite: the suite.
+        today: the day that ages count to.
+        cutoffs: by candidate label, the day its training data ends; None where it is not known.
+    """
+    active = suite.active
+    days = {problem.id: _day(problem) for problem in active}
+    rungs = {environment.id: environment.rung for environment in suite.manifest.environments}
+    quality = {problem.id: problem.manifest.quality for problem in active}
+    return Strengths(
+        counts={
+            "kind": _count(problem.manifest.kind or "unknown" for problem in active),
+            "language": _count(problem.manifest.language for problem in active),
+            "tier": _count(problem.manifest.tags.get("tier", "unknown") for problem in active),
+            "year": _count(problem.manifest.tags.get("year", "unknown") for problem in active),
+            "component": _count(problem.manifest.tags.get("component", "unknown") for problem in active),
+            "statement": _count(problem.manifest.statement.mode for problem in active),
+            "rung": _count(rungs[problem.manifest.environment] for problem in active),
+        },
+        hunk_coverage=Distribution.of(found.hunk_coverage if found else None for found in quality.values()),
+        statement_words=Distribution.of(float(len(problem.statement.split())) for problem in active),
+        fail_to_pass=Distribution.of(float(len(problem.tests.FAIL_TO_PASS)) for problem in active),
+        pass_to_pass=Distribution.of(float(len(problem.tests.PASS_TO_PASS)) for problem in active),
+        age_days=Distribution.of(float((today - day).days) for day in days.values() if day),
+        environments=len({problem.manifest.environment for problem in active}),
+        status=_count(problem.manifest.status for problem in suite.problems),
+        leaks=tuple(
+            problem.id
+            for problem in active
+            if problem.manifest.leak_audit is None or not problem.manifest.leak_audit.clean
+        ),
+        unclean=tuple(name for name, found in quality.items() if found and found.command_clean is False),
+        narrow=tuple(name for name, found in quality.items() if found and found.exact_texts),
+        new_tests=tuple(
+            problem.id for problem in active if set(problem.tests.NONE_TO_PASS) == set(problem.tests.FAIL_TO_PASS)
+        ),
+        exposure=tuple(_exposure(label, cutoff, days.values()) for label, cutoff in (cutoffs or {}).items()),
+    )
+
+
+def _exposure(label: str, cutoff: date | None, days: Iterable[date | None]) -> Exposure:
+    known = [day for day in days if day is not None]
+    after = None if cutoff is None else sum(day > cutoff for day in known)
+    return Exposure(label, cutoff, after, len(known))
+
+
+def _day(problem: Problem) -> date | None:
+    when = problem.manifest.provenance.date
+    return when.date() if when is not None else None
+
+
+def _count(values: Iterable[str]) -> dict[str, int]:
+    return dict(Counter(values).most_common())

@@ -1,0 +1,133 @@
+"""Mining that goes on, suites that are refreshed, and smaller ones that are chosen from them."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from codegate.errors import Interrupted, UsageError
+from codegate.mining import MineEvent, MineOptions, MineReport, mine
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from tests.mining.history_builder import HistoryBuilder
+
+SUMS = "def total(items):\n    return items[0] + sum(items[1:])\n\n\ndef mean(items):\n    return sum(items)\n"
+TEST = "from pkg.sums import mean, total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
+NOTHING = "\n\ndef test_nothing():\n    assert total([]) == 0\n"
+MEAN = "\n\ndef test_mean():\n    assert mean([1, 3]) == 2\n"
+FIXED = SUMS.replace("items[0] + sum(items[1:])", "sum(items)")
+BOTH = FIXED.replace(
+    "return sum(items)\n\n\ndef mean(items):\n    return sum(items)",
+    "return sum(items)\n\n\ndef mean(items):\n    return sum(items) / len(items)",
+)
+
+
+def _begin(history: HistoryBuilder) -> None:
+    history.commit(
+        "begin",
+        {
+            "pkg/__init__.py": "",
+            "pkg/sums.py": SUMS,
+            "tests/test_sums.py": TEST,
+            "pyproject.toml": "[project]\nname = 'pkg'\nversion = '1'\n",
+        },
+    )
+    history.commit("Fix the total of nothing (#3)", {"pkg/sums.py": FIXED, "tests/test_sums.py": TEST + NOTHING})
+
+
+def _mean(history: HistoryBuilder) -> None:
+    history.commit(
+        "Fix the mean, which was the sum (#4)", {"pkg/sums.py": BOTH, "tests/test_sums.py": TEST + NOTHING + MEAN}
+    )
+
+
+def _mine(
+    history: HistoryBuilder, out: Path, backend: BubblewrapBackend, options: MineOptions
+) -> tuple[MineReport, list[MineEvent]]:
+    events: list[MineEvent] = []
+    return mine(history.folder, out, replace(options, rounds=2), backend, events.append), events
+
+
+@pytest.mark.bwrap
+def test_a_stopped_mining_goes_on_where_it_was(
+    history: HistoryBuilder, bwrap_backend: BubblewrapBackend, tmp_path: Path
+) -> None:
+    _begin(history)
+    _mean(history)
+    options = MineOptions(name="pkg", memory=tmp_path / "memory", rounds=2, concurrency=1)
+    stopping = BubblewrapBackend("stopping")
+
+    def stop(event: MineEvent) -> None:
+        if event.kind == "unit":
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match="The same command goes on"):
+        mine(history.folder, tmp_path / "out", options, stopping, stop)
+    stopping.close()
+    report, _ = _mine(history, tmp_path / "out", bwrap_backend, options)
+    assert sorted(report.problems) == ["pkg-3", "pkg-4"]
+    remembered = {result.problem: result.remembered for result in report.results}
+    assert True in remembered.values()
+
+    again, _ = _mine(history, tmp_path / "again", bwrap_backend, options)
+    assert [result.remembered for result in again.results] == [True, True]
+    assert again.suite is not None
+    assert report.suite is not None
+    assert again.suite.digest == report.suite.digest
+    assert again.seconds_per_problem is None
+
+    # Another question is asked anew, and what is damaged is looked at again.
+    other, _ = _mine(history, tmp_path / "other", bwrap_backend, replace(options, kinds=("feature", "bugfix")))
+    assert not any(result.remembered for result in other.results)
+    for end in (tmp_path / "memory").rglob("end.json"):
+        end.write_text('{"digest": "0"}' if "digest" in end.read_text() else "{")
+    damaged, _ = _mine(history, tmp_path / "damaged", bwrap_backend, options)
+    assert not any(result.remembered for result in damaged.results)
+    assert damaged.suite is not None
+    assert damaged.suite.digest == report.suite.digest
+
+
+@pytest.mark.bwrap
+def test_a_refresh_adds_what_is_new_retires_what_fails_and_renumbers_nothing(
+    history: HistoryBuilder, bwrap_backend: BubblewrapBackend, tmp_path: Path
+) -> None:
+    _begin(history)
+    out = tmp_path / "suite"
+    first, _ = _mine(history, out, bwrap_backend, MineOptions(name="pkg"))
+    assert first.problems == ("pkg-3",)
+    _mean(history)
+    history.commit(
+        "Fix it again (#4)", {"pkg/sums.py": BOTH + "\n# again\n", "tests/test_sums.py": TEST + NOTHING + MEAN + "\n"}
+    )
+    second, events = _mine(history, out, bwrap_backend, MineOptions(refresh=True))
+    assert second.problems == ("pkg-3", "pkg-4")
+    assert [event.message for event in events if event.kind == "kept"] == ["pkg-3: active"]
+    assert len(second.results) == 2  # the history before is not looked at again
+    assert second.suite is not None
+    assert first.suite is not None
+    assert second.suite.manifest.canary == first.suite.manifest.canary
+    assert second.suite.problems[0].digest == first.suite.problems[0].digest
+    assert second.suite.manifest.scanned == history.git("rev-parse", "HEAD")
+
+    # The fix of pkg-3 does not do any more: it is retired, kept, and its id is nobody else's.
+    broken = out / "problems" / "pkg-3" / "fix" / "pkg" / "sums.py"
+    broken.write_text(SUMS + "# nothing\n")
+    third, _ = _mine(history, out, bwrap_backend, MineOptions(refresh=True))
+    assert third.problems == ("pkg-3", "pkg-4")
+    assert third.suite is not None
+    retired = third.suite.problems[0].manifest
+    assert retired.status == "retired"
+    assert retired.quarantine is not None
+    assert "0 of 1" in retired.quarantine.evidence
+    assert [problem.id for problem in third.suite.active] == ["pkg-4"]
+    summary = json.loads((out / "mining.json").read_text())
+    assert summary["retired"] == ["pkg-3"]
+    fourth, _ = _mine(history, out, bwrap_backend, MineOptions(refresh=True))
+    assert fourth.kept is not None
+    assert fourth.kept.retired == ()
+
+
+def test_a_refresh_needs_a_suite(history: HistoryBuilder, bwrap_backend: BubblewrapBackend, tmp_path: Path) -> None:
+    _begin(history)
+    with pytest.raises(UsageError, match="is not a suite"):
+        _mine(history, tmp_path / "out", bwrap_backend, MineOptions(refresh=True))

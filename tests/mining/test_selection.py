@@ -1,0 +1,115 @@
+"""Smaller suites, and what a suite is worth."""
+
+import json
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from codegate.errors import UsageError
+from codegate.mining import assess, choose, write_selection
+from codegate.suite import (
+    LeakAudit,
+    Problem,
+    Provenance,
+    Quality,
+    Quarantine,
+    Suite,
+    SuiteManifest,
+    TestSets,
+    load_suite,
+)
+from tests.suite.builders import ENVIRONMENT, LOCK, problem, suite
+
+TODAY = date(2026, 1, 1)
+
+
+def _dated(number: int, component: str, *, tier: str = "S", days: int = 0, **changes: object) -> Problem:
+    when = datetime(2025, 1, 1, tzinfo=UTC) + timedelta(days=days)
+    return problem(
+        f"p-{number}",
+        tags={"component": component, "tier": tier, "year": str(when.year)},
+        provenance=Provenance(kind="direct", commit="b" * 40, date=when),
+        **changes,
+    )
+
+
+def _suite(problems: list[Problem]) -> Suite:
+    manifest = SuiteManifest(
+        name="many", canary="canary-12345678", environments=(ENVIRONMENT,), problems=tuple(one.id for one in problems)
+    )
+    return Suite(Path("nowhere"), manifest, tuple(problems), {ENVIRONMENT.id: LOCK})
+
+
+def test_no_component_crowds_out_the_others_and_the_freshest_come_first() -> None:
+    crowd = [_dated(number, "big", days=number) for number in range(20)]
+    others = [_dated(100 + number, f"small{number}", days=-number) for number in range(3)]
+    chosen = choose(_suite([*crowd, *others]), 4)
+    assert {one.id for one in chosen} == {"p-19", "p-100", "p-101", "p-102"}
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(0, 900)), min_size=1, max_size=40),
+    st.integers(1, 40),
+    st.integers(0, 5),
+)
+def test_a_smaller_choice_is_part_of_a_larger_one(facts: list[tuple[int, int, int]], size: int, seed: int) -> None:
+    many = _suite([_dated(n, f"c{c}", tier="SML"[t % 3], days=d) for n, (c, t, d) in enumerate(facts)])
+    chosen = choose(many, size, seed)
+    assert len(chosen) == min(size, len(many.problems))
+    assert [one.id for one in chosen] == [one.id for one in many.problems if one in chosen]
+    assert {one.id for one in chosen} <= {one.id for one in choose(many, size + 5, seed)}
+    assert chosen == choose(many, size, seed)
+
+
+def test_chance_depends_on_the_seed_alone() -> None:
+    same = _suite([_dated(number, "one") for number in range(30)])
+    assert choose(same, 10, 1) != choose(same, 10, 2)
+
+
+def test_a_chosen_suite_is_a_suite(tmp_path: Path) -> None:
+    retired = problem(
+        "p-0",
+        status="retired",
+        quarantine=Quarantine(reason="oracle_fails", evidence="it fails", expires=date(2027, 1, 1)),
+    )
+    large = suite(tmp_path / "large", retired, *(_dated(number, "x", days=number) for number in range(1, 6)))
+    small = write_selection(large, tmp_path / "small", 2)
+    assert [one.id for one in small.problems] == ["p-4", "p-5"]
+    assert [one.digest for one in small.problems] == [one.digest for one in large.problems[-2:]]
+    assert load_suite(tmp_path / "small").digest == small.digest
+    with pytest.raises(UsageError, match="is the suite to choose from"):
+        write_selection(large, tmp_path / "large", 2)
+    with pytest.raises(UsageError, match="no active problem"):
+        write_selection(suite(tmp_path / "old", retired), tmp_path / "none", 2)
+
+
+def test_a_suite_is_told_by_its_active_problems_and_the_unknown_is_null() -> None:
+    new = TestSets(FAIL_TO_PASS=("t.py::a", "t.py::b"), NONE_TO_PASS=("t.py::a", "t.py::b"))
+    many = _suite(
+        [
+            _dated(1, "a", days=0, kind="bugfix", leak_audit=LeakAudit(), quality=Quality(hunk_coverage=0.5)),
+            _dated(2, "a", days=200, leak_audit=LeakAudit(fix_lines=2), quality=Quality(command_clean=False)),
+            _dated(3, "b", days=300, tests=new, quality=Quality(hunk_coverage=1.0, exact_texts=1)),
+            problem(
+                "p-4",
+                status="quarantined",
+                quarantine=Quarantine(reason="flaky", evidence="it flickers", expires=date(2027, 1, 1)),
+            ),
+        ]
+    )
+    found = assess(many, TODAY, {"openai:new": date(2025, 6, 1), "openai:unknown": None})
+    assert found.counts["kind"] == {"unknown": 2, "bugfix": 1}
+    assert found.counts["component"] == {"a": 2, "b": 1}
+    assert (found.hunk_coverage.n, found.hunk_coverage.median) == (2, 0.75)
+    assert (found.leaks, found.unclean, found.narrow, found.new_tests) == (("p-2", "p-3"), ("p-2",), ("p-3",), ("p-3",))
+    assert found.status == {"active": 3, "quarantined": 1}
+    assert (found.age_days.median, found.age_days.lowest) == (165, 65)
+    assert [(one.candidate, one.after, one.n) for one in found.exposure] == [
+        ("openai:new", 2, 3),
+        ("openai:unknown", None, 3),
+    ]
+    assert json.loads(json.dumps(found.document()))["hunk_coverage"]["median"] == 0.75
