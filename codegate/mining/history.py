@@ -1,73 +1,44 @@
 """Local git history as units: one merged change each, with what it changed against its first parent.
 
-Everything comes from two passes of ``git log``, read token by token between NULs, so that no commit message and
-no file name can be mistaken for structure.
+Messages, the commit graph and the changed paths come from one pass of git each, read token by token between NULs, so
+that no commit message and no file name can be mistaken for structure.
 """
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Final, Literal, cast
+from typing import Final
 
+from codegate.durable import sha256
 from codegate.errors import UsageError
-from codegate.suite import git
+from codegate.mining.changes import LINK_MODE, SUBMODULE_MODE, PathChange, read_changes
+from codegate.mining.graph import CommitGraph, read_graph
+from codegate.mining.messages import Landing, UnitKind, is_long_lived, is_revert, read_landing, series_title
+from codegate.mining.pulls import Landed, match_pulls, read_pull_heads
+from codegate.mining.references import closing_references
+from codegate.suite import GitError, git
 
-UnitKind = Literal["merge", "squash", "direct"]
-ChangeStatus = Literal["A", "M", "D", "T"]
+__all__ = ["LINK_MODE", "SUBMODULE_MODE", "PathChange", "Unit", "UnitKind", "check_repository", "read_units"]
 
-SUBMODULE_MODE: Final = "160000"
-LINK_MODE: Final = "120000"
-
-_RECORD: Final = "commit"
-_FORMAT: Final = f"%x00{_RECORD}%x00%H%x00%P%x00%an%x00%ae%x00%cI%x00%B%x00"
-_NUMSTAT: Final = re.compile(r"(-|\d+)\t(-|\d+)\t")
-
-_MERGE_HEADS: Final = (
-    re.compile(r"Merge (?:pull request|PR|pr) (?:'.*' )?\(?[#!](?P<number>\d+)\)?(?: from (?P<branch>\S+))?"),
-    re.compile(r"Merged in (?P<branch>\S+) \(pull request #(?P<number>\d+)\)"),
-    re.compile(r"Merged PR (?P<number>\d+):?"),
-    re.compile(r"(?:Auto merge of|Auto merge|[Mm]erge) #(?P<number>\d+)(?: - (?P<branch>[^,\s]+))?"),
-)
-_GITEA_TITLE: Final = re.compile(r"Merge pull request '(?P<title>.*)' \(#\d+\)")
-_GITLAB: Final = re.compile(r"^See merge request (?:\S*)!(?P<number>\d+)\s*$", re.MULTILINE)
-_BRANCH_MERGE: Final = re.compile(
-    r"Merge(?:d)? (?P<what>remote-tracking branch(?:es)?|branch(?:es)?|tag|commit) '?(?P<branch>[^'\s]+)'?"
-)
-_SQUASH: Final = re.compile(r"\([#!](?P<number>\d+)\)\s*$")
-_BORS_TITLE: Final = re.compile(r"^\d+: (?P<title>.+?)(?: r=\S+)?(?: a=\S+)?$")
-_LONG_LIVED: Final = re.compile(
-    r"(?:(?:origin|upstream)/)?"
-    r"(?:main|master|trunk|develop|development|dev|next|stable|staging|production|prod|default"
-    r"|(?:stable|release|releases|rel|maint|maintenance|hotfixes)[-/].+|v?\d+(?:\.(?:\d+|x))*(?:[-/.](?:x|maintenance|maint|branch|stable|line))?)"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class PathChange:
-    """One path that a unit changed: blob ids are git's; line counts are None for binary files."""
-
-    path: str
-    status: ChangeStatus
-    old_mode: str
-    new_mode: str
-    old_blob: str
-    new_blob: str
-    added: int | None = None
-    removed: int | None = None
+_FORMAT: Final = "%x00".join(("%H", "%P", "%an", "%ae", "%at", "%cI", "%s", "%B"))
+_FIELDS: Final = 8
+_MESSAGE_CHARACTERS: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One merged change: a merge against its first parent, a squash, or a direct commit.
+    """One merged change: a merge against its first parent, a squash, a series of commits, or a direct commit.
 
     Attributes:
-        commit: the commit whose tree has the fix; ``base`` is its first parent.
+        commit: the commit whose tree has the fix; ``base`` is the first parent of it, or of the series' first commit.
         branch: name of the merged branch as the message gives it, or empty.
         merges_forward: a long-lived branch, tag or remote branch was merged into this one.
         title: the change's own first line (of a pull request: its title, where the message has it).
-        message: all local text: of a merge, its body and the subjects of the merged commits.
+        message: local text: of a merge, its body and the subjects of the merged commits; of a series, all messages.
+        closes: numbers of the issues that the text says it closes.
+        tickets: keys of other trackers that it says so of.
+        merge_base: where the merged branch left the base's history; None where that is not known.
     """
 
     commit: str
@@ -82,6 +53,9 @@ class Unit:
     email: str
     date: datetime
     changes: tuple[PathChange, ...]
+    closes: tuple[int, ...] = ()
+    tickets: tuple[str, ...] = ()
+    merge_base: str | None = None
 
 
 def check_repository(repository: Path, branch: str | None = None) -> str:
@@ -120,163 +94,202 @@ def check_repository(repository: Path, branch: str | None = None) -> str:
         ) from error
 
 
-def read_units(repository: Path, branch: str | None = None, since: date | None = None) -> list[Unit]:
+def read_units(
+    repository: Path, branch: str | None = None, since: date | None = None, cache: Path | None = None
+) -> list[Unit]:
     """Return the first-parent history of ``branch`` (default HEAD) as units, newest first.
 
-    The root commit is no unit: it has no base.
+    The root commit is no unit: it has no base. Where the clone has heads of pull requests (``refs/pull/*/head`` and
+    the like), they name merges whose message does not, and find the commits that a pull request was rebased or
+    squashed into. Neighbours that land one pull request are one unit.
+
+    Args:
+        repository: a clone with its history.
+        branch: whose history.
+        since: leave out commits before this day.
+        cache: folder to keep line counts in, which are most of the work; None: nowhere.
 
     Raises:
         UsageError: as ``check_repository``, or git failed.
     """
     tip = check_repository(repository, branch)
-    bounds = [] if since is None else [f"--since={since.isoformat()}T00:00:00Z"]
-    log = git(
-        repository, "log", "-z", "--first-parent", "--diff-merges=first-parent", "--raw", "--numstat", "--no-abbrev",
-        "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--no-mailmap", "--no-show-signature",
-        "--no-notes", "--ignore-submodules=none", "--encoding=UTF-8", f"--format={_FORMAT}", *bounds, tip, "--",
-    )  # fmt: skip
-    records = list(_parse(log.decode("utf-8", "surrogateescape").split("\0")))
-    subjects = _branch_subjects(repository, tip, records)
-    return [_unit(record, subjects.get(record.commit, ())) for record in records if record.parents]
+    records = _first_parents(repository, tip, since)
+    graph = read_graph(repository, tip, records[-1].parents[:1] if records else ())
+    drafts = _drafts(records, graph)
+    _mark_long_lived(repository, drafts)
+    _name_pulls(repository, tip, drafts, graph)
+    drafts = _fuse(drafts)
+    file = None if cache is None else cache / f"{sha256(os.fsencode(_folder(repository)))[:32]}.linecounts"
+    changes = read_changes(repository, [(draft.commit, draft.base) for draft in drafts], file)
+    name = _name(repository)
+    return [_unit(draft, changes[draft.commit, draft.base], name) for draft in drafts]
 
 
 @dataclass(frozen=True, slots=True)
 class _Record:
+    """One commit of the first-parent history, as git has it."""
+
     commit: str
     parents: tuple[str, ...]
     author: str
     email: str
+    authored: str
     date: str
+    subject: str
     message: str
-    changes: tuple[PathChange, ...]
 
 
-def _parse(tokens: list[str]) -> Iterator[_Record]:
-    position, end = 0, len(tokens)
-    while position < end:
-        if tokens[position].strip("\n") != _RECORD:
-            position += 1
-            continue
-        commit, parents, author, email, when, message = tokens[position + 1 : position + 7]
-        position += 7
-        changes: dict[str, PathChange] = {}
-        while position < end and tokens[position].strip("\n") != _RECORD:
-            token = tokens[position].lstrip("\n")
-            if token.startswith(":"):
-                path = tokens[position + 1]
-                changes[path] = _path_change(token, path)
-                position += 2
-                continue
-            counts = _NUMSTAT.match(token)
-            if counts is not None:
-                _add_counts(changes, token[counts.end() :], counts)
-            position += 1
-        yield _Record(commit, tuple(parents.split()), author, email, when, message, tuple(changes.values()))
+@dataclass(slots=True)
+class _Draft:
+    """A unit under way; ``records`` are its commits of the first-parent history, newest first."""
+
+    records: list[_Record]
+    kind: UnitKind
+    landing: Landing
+    number: int | None
+    forward: bool
+    brought: tuple[str, ...]
+    subjects: tuple[str, ...]
+    merge_base: str | None
+
+    @property
+    def commit(self) -> str:
+        return self.records[0].commit
+
+    @property
+    def base(self) -> str:
+        return self.records[-1].parents[0]
 
 
-def _path_change(token: str, path: str) -> PathChange:
-    old_mode, new_mode, old_blob, new_blob, status = token[1:].split(" ")
-    return PathChange(path, cast("ChangeStatus", status[0]), old_mode, new_mode, old_blob, new_blob)
-
-
-def _add_counts(changes: dict[str, PathChange], path: str, counts: re.Match[str]) -> None:
-    change = changes.get(path)
-    if change is None or "-" in counts.group(1, 2):
-        return
-    changes[path] = PathChange(
-        path, change.status, change.old_mode, change.new_mode, change.old_blob, change.new_blob,
-        int(counts.group(1)), int(counts.group(2)),
-    )  # fmt: skip
-
-
-def _branch_subjects(repository: Path, tip: str, records: list[_Record]) -> dict[str, tuple[str, ...]]:
-    """Return, for each merge, the subjects of the commits that it brought in, newest first."""
-    merges = [record for record in records if len(record.parents) > 1]
-    if not merges:
-        return {}
-    log = git(repository, "log", "-z", "--no-show-signature", "--no-notes", "--encoding=UTF-8",
-              "--format=%H%x00%P%x00%s", tip, "--")  # fmt: skip
+def _first_parents(repository: Path, tip: str, since: date | None) -> list[_Record]:
+    bounds = [] if since is None else [f"--since={since.isoformat()}T00:00:00Z"]
+    log = git(repository, "log", "-z", "--first-parent", "--no-color", "--no-mailmap", "--no-show-signature",
+              "--no-notes", "--encoding=UTF-8", f"--format={_FORMAT}", *bounds, tip, "--")  # fmt: skip
     tokens = log.decode("utf-8", "surrogateescape").split("\0")
-    graph = {tokens[i]: (tuple(tokens[i + 1].split()), tokens[i + 2]) for i in range(0, len(tokens) - 2, 3)}
-    known: set[str] = set()
-    _reach(graph, records[-1].parents[:1], known)
-    brought: dict[str, tuple[str, ...]] = {}
+    records: list[_Record] = []
+    for at in range(0, len(tokens) - _FIELDS + 1, _FIELDS):
+        commit, parents, author, email, authored, when, subject, message = tokens[at : at + _FIELDS]
+        text = message[:_MESSAGE_CHARACTERS].strip("\n")
+        records.append(_Record(commit, tuple(parents.split()), author, email, authored, when, subject, text))
+    return records
+
+
+def _drafts(records: list[_Record], graph: CommitGraph) -> list[_Draft]:
+    """Return a draft for each commit that has a parent, newest first."""
+    drafts: list[_Draft] = []
     for record in reversed(records):
-        known.add(record.commit)
-        if record.parents:
-            _reach(graph, record.parents[:1], known)
-            found = _reach(graph, record.parents[1:], known)
-            brought[record.commit] = tuple(graph[commit][1] for commit in found)
-    return brought
-
-
-def _reach(graph: dict[str, tuple[tuple[str, ...], str]], starts: tuple[str, ...], known: set[str]) -> list[str]:
-    """Add to ``known`` what is reachable from ``starts``, and return what was new."""
-    found: list[str] = []
-    queue = [start for start in starts if start not in known]
-    while queue:
-        commit = queue.pop()
-        if commit in known or commit not in graph:
+        if not record.parents:
+            graph.merge([record.commit])
             continue
-        known.add(commit)
-        found.append(commit)
-        queue.extend(parent for parent in reversed(graph[commit][0]) if parent not in known)
-    return found
+        graph.merge(record.parents[:1])
+        brought = tuple(graph.merge(record.parents[1:]))
+        graph.merge([record.commit])
+        subjects = tuple(graph.subjects[commit] for commit in brought)
+        landing = read_landing(record.message, len(record.parents) > 1, subjects)
+        fork = graph.fork(brought) if len(record.parents) == 2 and brought else None
+        drafts.append(_Draft([record], landing.kind, landing, landing.number, landing.forward, brought, subjects, fork))
+    return drafts[::-1]
 
 
-def _unit(record: _Record, subjects: tuple[str, ...]) -> Unit:
-    message = record.message.strip("\n")
-    head, _, rest = message.partition("\n")
-    kind: UnitKind = "merge" if len(record.parents) > 1 else "direct"
-    number, branch, forward, title = None, "", False, head.strip()
-    body = rest.strip()
-    match = next((found for pattern in _MERGE_HEADS if (found := pattern.match(head))), None)
-    gitlab = _GITLAB.search(rest)
-    branch_merge = _BRANCH_MERGE.match(head)
-    squash = _SQUASH.search(head)
-    if match is not None and (kind == "merge" or not squash):
-        number, branch = int(match["number"]), match.groupdict().get("branch") or ""
-        title = _merge_title(head, body, match, subjects)
-        kind = "merge" if kind == "merge" else "squash"
-    elif gitlab is not None:
-        number = int(gitlab["number"])
-        branch = branch_merge["branch"] if branch_merge else ""
-        title = _first_line(_GITLAB.sub("", body)) or title
-        kind = "merge" if kind == "merge" else "squash"
-    elif branch_merge is not None and kind == "merge":
-        branch = branch_merge["branch"]
-        remote = branch_merge["what"].startswith(("remote", "tag", "commit"))
-        forward = remote or _LONG_LIVED.fullmatch(branch) is not None
-        title = _first_line(body) or (subjects[0] if len(subjects) == 1 else title)
-    elif squash is not None:
-        number, kind = int(squash["number"]), "squash" if kind == "direct" else kind
-        title = head[: squash.start()].strip()
-    elif kind == "merge":
-        title = _first_line(body) if head.startswith("Merge") and body else title
-    if kind == "merge" and branch and _LONG_LIVED.fullmatch(branch.partition(":")[2] or branch):
-        forward = forward or number is None
-    text = "\n".join([message, *(f"* {subject}" for subject in subjects)]) if subjects else message
+def _mark_long_lived(repository: Path, drafts: list[_Draft]) -> None:
+    """Mark merges that name no pull request and whose second parent a long-lived branch went through."""
+    unsure = [draft for draft in drafts if draft.kind == "merge" and draft.number is None and not draft.forward]
+    if not unsure:
+        return
+    refs = git(repository, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes")
+    names = [ref for ref in refs.decode("utf-8", "surrogateescape").splitlines() if _is_long_lived_ref(ref)]
+    if not names:
+        return
+    stdin = "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
+    passed = set(git(repository, "rev-list", "--first-parent", "--stdin", stdin=stdin).decode("ascii").split())
+    passed -= {draft.commit for draft in drafts}
+    for draft in unsure:
+        draft.forward = any(parent in passed for parent in draft.records[0].parents[1:])
+
+
+def _is_long_lived_ref(ref: str) -> bool:
+    parts = ref.split("/", 3 if ref.startswith("refs/remotes/") else 2)
+    return is_long_lived(parts[-1])
+
+
+def _name_pulls(repository: Path, tip: str, drafts: list[_Draft], graph: CommitGraph) -> None:
+    """Name what only the clone's heads of pull requests name."""
+    heads = read_pull_heads(repository)
+    if not heads or all(draft.number is not None for draft in drafts):
+        return
+    landed = [
+        Landed(draft.commit, record.parents, draft.number, () if draft.forward else draft.brought,
+               (record.email, record.authored, record.subject))
+        for draft in drafts for record in draft.records
+    ]  # fmt: skip
+    matches = match_pulls(repository, tip, landed, heads, graph)
+    for draft in drafts:
+        match = matches.get(draft.commit)
+        if match is not None and not draft.forward:
+            draft.number, draft.kind = match.number, match.kind
+
+
+def _fuse(drafts: list[_Draft]) -> list[_Draft]:
+    """Make one draft of neighbours that land one pull request."""
+    fused: list[_Draft] = []
+    for draft in drafts:
+        newer = fused[-1] if fused else None
+        if (
+            newer is None
+            or newer.number is None
+            or newer.number != draft.number
+            or newer.base != draft.commit
+            or newer.forward != draft.forward
+            or any(is_revert(each.landing.title) for each in (newer, draft))
+        ):
+            fused.append(draft)
+            continue
+        newer.records += draft.records
+        newer.kind = "merge" if "merge" in (newer.kind, draft.kind) else "rebase"
+        titles = (draft.landing.title, newer.landing.title)
+        newer.landing = replace(newer.landing, title=series_title(titles))
+        newer.brought += draft.brought
+        newer.subjects += draft.subjects
+        newer.merge_base = draft.merge_base
+    return fused
+
+
+def _unit(draft: _Draft, changes: tuple[PathChange, ...], name: str) -> Unit:
+    newest, oldest = draft.records[0], draft.records[-1]
+    text = "\n\n".join(record.message for record in reversed(draft.records))
+    if draft.subjects:
+        text = "\n".join([text, *(f"* {subject}" for subject in draft.subjects)])
+    text = text[:_MESSAGE_CHARACTERS]
+    closes = closing_references(text, name)
     return Unit(
-        record.commit, record.parents[0], kind, number, branch, forward, title[:500], text, record.author,
-        record.email, datetime.fromisoformat(record.date).astimezone(UTC), record.changes,
-    )  # fmt: skip
+        commit=draft.commit,
+        base=draft.base,
+        kind=draft.kind,
+        pull_request=draft.number,
+        branch=draft.landing.branch,
+        merges_forward=draft.forward,
+        title=draft.landing.title,
+        message=text,
+        author=oldest.author,
+        email=oldest.email,
+        date=datetime.fromisoformat(newest.date).astimezone(UTC),
+        changes=changes,
+        closes=closes.issues,
+        tickets=closes.tickets,
+        merge_base=draft.merge_base,
+    )
 
 
-def _merge_title(head: str, body: str, match: re.Match[str], subjects: tuple[str, ...]) -> str:
-    gitea = _GITEA_TITLE.match(head)
-    if gitea is not None:
-        return gitea["title"].strip()
-    after = head[match.end() :].strip(" :")
-    if head.startswith("Merged PR") and after:
-        return after
-    line = _first_line(body)
-    bors = _BORS_TITLE.match(line)
-    if bors is not None:
-        return bors["title"]
-    if line:
-        return line
-    return subjects[0] if len(subjects) == 1 else (match.groupdict().get("branch") or head)
+def _folder(repository: Path) -> str:
+    """Return the folder that all work trees of a repository share."""
+    common = git(repository, "rev-parse", "--git-common-dir").decode("utf-8", "surrogateescape").rstrip("\n")
+    return str((repository / common).resolve())
 
 
-def _first_line(text: str) -> str:
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+def _name(repository: Path) -> str:
+    """Return the name that forges know the repository by: of its origin, or of its folder."""
+    try:
+        address = git(repository, "config", "--get", "remote.origin.url").decode("utf-8", "replace").strip()
+    except GitError:
+        address = _folder(repository).removesuffix("/.git")
+    return address.rstrip("/").removesuffix(".git").replace("\\", "/").rpartition("/")[2]

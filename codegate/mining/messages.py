@@ -1,0 +1,133 @@
+"""Reading a commit's message as forges write them: which pull request it lands, of which branch, under which title."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+UnitKind = Literal["merge", "squash", "rebase", "direct"]
+
+_TITLE_CHARACTERS: Final = 500
+_HEAD_CHARACTERS: Final = 4000
+
+_MERGE_HEADS: Final = (
+    re.compile(r"Merge (?:pull request|PR|pr) (?:'.*' )?\(?[#!](?P<number>\d{1,9})\)?(?: from (?P<branch>\S+))?"),
+    re.compile(r"Merged in (?P<branch>\S+) \(pull request #(?P<number>\d{1,9})\)"),
+    re.compile(r"Merged PR (?P<number>\d{1,9}):?"),
+    re.compile(r"(?:Auto merge of|Auto merge|[Mm]erge) #(?P<number>\d{1,9})(?: - (?P<branch>[^,\s]+))?"),
+)
+_GITEA_TITLE: Final = re.compile(r"Merge pull request '(?P<title>.*)' \(#\d+\)")
+_GITLAB: Final = re.compile(r"^See merge request (?:\S{0,500})!(?P<number>\d{1,9})\s*$", re.MULTILINE)
+_BRANCH_MERGE: Final = re.compile(
+    r"Merge(?:d)? (?P<what>remote-tracking branch(?:es)?|branch(?:es)?|tag|commit) '?(?P<branch>[^'\s]+)'?"
+)
+_SQUASH: Final = re.compile(r"\([#!](?P<number>\d{1,9})\)\s*$")
+_BORS_TITLE: Final = re.compile(r"^\d+: (?P<title>.+?)(?: r=\S+)?(?: a=\S+)?$")
+_LONG_LIVED: Final = re.compile(
+    r"(?:(?:origin|upstream)/)?"
+    r"(?:main|master|trunk|develop|development|dev|next|stable|staging|production|prod|default"
+    r"|(?:stable|release|releases|rel|maint|maintenance|hotfixes)[-/].+|v?\d+(?:\.(?:\d+|x))*(?:[-/.](?:x|maintenance|maint|branch|stable|line))?)"
+)
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_REVERT: Final = re.compile(r"(?:revert|reapply|back ?out)\b", re.IGNORECASE)
+_FIX: Final = re.compile(r"\W*(?:hot|bug)?fix", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """What a commit's message says of how it came in.
+
+    Attributes:
+        kind: ``squash`` where a commit with one parent names a pull request.
+        number: the pull request's, or None.
+        branch: the merged branch, or empty.
+        forward: a long-lived branch, a tag or a remote branch was merged.
+        title: the change's own first line.
+    """
+
+    kind: UnitKind
+    number: int | None
+    branch: str
+    forward: bool
+    title: str
+
+
+def read_landing(message: str, merge: bool, subjects: Sequence[str]) -> Landing:
+    """Read a commit's message.
+
+    Args:
+        message: all of it, without the newlines around it.
+        merge: whether the commit has more than one parent.
+        subjects: first lines of the commits that it brought in.
+    """
+    head, _, rest = message.partition("\n")
+    head = head[:_HEAD_CHARACTERS]
+    kind: UnitKind = "merge" if merge else "direct"
+    number, branch, forward, title = None, "", False, head.strip()
+    body = rest.strip()
+    match = next((found for pattern in _MERGE_HEADS if (found := pattern.match(head))), None)
+    gitlab = _GITLAB.search(rest)
+    branch_merge = _BRANCH_MERGE.match(head)
+    squash = _SQUASH.search(head)
+    if match is not None and (merge or not squash):
+        number, branch = int(match["number"]), match.groupdict().get("branch") or ""
+        title = _merge_title(head, body, match, subjects)
+        kind = "merge" if merge else "squash"
+    elif gitlab is not None:
+        number = int(gitlab["number"])
+        branch = branch_merge["branch"] if branch_merge else ""
+        title = first_line(_GITLAB.sub("", body)) or title
+        kind = "merge" if merge else "squash"
+    elif branch_merge is not None and merge:
+        branch = branch_merge["branch"]
+        forward = branch_merge["what"].startswith(("remote", "tag", "commit")) or is_long_lived(branch)
+        title = first_line(body) or (subjects[0] if len(subjects) == 1 else title)
+    elif squash is not None:
+        number, kind = int(squash["number"]), kind if merge else "squash"
+        title = head[: squash.start()].strip()
+    elif merge:
+        title = first_line(body) if head.startswith("Merge") and body else title
+    if merge and number is None and branch and is_long_lived(branch.partition(":")[2] or branch):
+        forward = True
+    return Landing(kind, number, branch, forward, plain_title(title))
+
+
+def is_long_lived(branch: str) -> bool:
+    """Return whether a branch of this name is one that releases or development go on in."""
+    return _LONG_LIVED.fullmatch(branch) is not None
+
+
+def is_revert(title: str) -> bool:
+    """Return whether a title says that something is taken back or put in again."""
+    return _REVERT.match(title) is not None
+
+
+def series_title(titles: Sequence[str]) -> str:
+    """Return the title, of those of a series of commits (oldest first), that says what the series is for."""
+    return next((title for title in titles if _FIX.match(title)), titles[0])
+
+
+def plain_title(text: str) -> str:
+    """Return ``text`` without what would steer a terminal, and no longer than a title is kept."""
+    return _CONTROL.sub(" ", text)[:_TITLE_CHARACTERS].strip()
+
+
+def first_line(text: str) -> str:
+    """Return the first line of ``text`` that has something on it."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def _merge_title(head: str, body: str, match: re.Match[str], subjects: Sequence[str]) -> str:
+    gitea = _GITEA_TITLE.match(head)
+    if gitea is not None:
+        return gitea["title"].strip()
+    after = head[match.end() :].strip(" :")
+    if head.startswith("Merged PR") and after:
+        return after
+    line = first_line(body)
+    bors = _BORS_TITLE.match(line)
+    if bors is not None:
+        return bors["title"]
+    if line:
+        return line
+    return subjects[0] if len(subjects) == 1 else (match.groupdict().get("branch") or head)
