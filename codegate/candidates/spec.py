@@ -5,6 +5,7 @@ The short form is ``provider:model[@base_url]`` (``openai:gpt-5-2025-08-07``, ``
 """
 
 import re
+from datetime import date
 from typing import Annotated, Final, Literal, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -53,6 +54,9 @@ class CandidateSpec(BaseModel):
     solver: SolverName = "single_shot"
     max_iterations: int = Field(default=5, ge=1, le=100)
     sampling: Sampling = Sampling()
+    training_cutoff: date | None = Field(
+        default=None, description="The day that the model's training data ends; for reports, it changes no answer."
+    )
     timeout_seconds: float = Field(
         default=600, gt=0, le=3600, description="Wall-clock limit of one model call, from connecting to the last byte."
     )
@@ -67,7 +71,8 @@ class CandidateSpec(BaseModel):
 
     def key(self) -> str:
         """Return the 16-digit identity of everything about the candidate that can change its answers."""
-        return digest(self.model_dump(mode="json", exclude={"name", "api_key_env", "timeout_seconds"}))[:16]
+        told = {"name", "api_key_env", "timeout_seconds", "training_cutoff"}
+        return digest(self.model_dump(mode="json", exclude=told))[:16]
 
 
 def parse_candidate(text: str) -> CandidateSpec:

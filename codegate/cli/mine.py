@@ -1,51 +1,104 @@
-"""``codegate mine``: a suite from a repository's own history."""
+"""``codegate mine``: a suite from a repository's own history, and what belongs to keeping one."""
 
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 import click
 
+from codegate.cli import mine_choose, mine_report
 from codegate.cli.options import FOLDER, jobs_option, json_option, sandbox_option
 from codegate.cli.output import emit, say
 from codegate.cli.progress import mine_progress
 from codegate.errors import ExitCode
-from codegate.mining import MineOptions, MineReport, mine
+from codegate.mining import DEFAULT_KINDS, KINDS, MineOptions, MineReport, mine
 from codegate.running import new_run_id, opened_backend
-from codegate.sandbox import Choice
+from codegate.sandbox import Choice, cache_folder
+from codegate.suite import Kind
+
+_STRICT_ROUNDS: Final = 5
 
 
-@click.command()
+class _MineGroup(click.Group):
+    """``codegate mine REPOSITORY …``, and subcommands beside it: what is none of their names is a repository."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or args[0] not in self.commands:
+            args = ["history", *args]
+        return super().parse_args(ctx, args)
+
+
+class _History(click.Command):
+    """The subcommand that nobody has to name."""
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        parent = ctx.parent or ctx
+        formatter.write_usage(parent.command_path, " ".join(self.collect_usage_pieces(ctx)))
+
+
+@click.group(cls=_MineGroup)
+def command() -> None:
+    """Mine a suite from a repository's past bug fixes, and keep it."""
+
+
+command.add_command(mine_report.command)
+command.add_command(mine_choose.command)
+
+
+@command.command(
+    "history",
+    cls=_History,
+    epilog="Also: `codegate mine report SUITE` says what a suite is worth, `codegate mine choose SUITE` makes a "
+    "smaller one of it. A repository in a folder of one of these names is ./report, ./choose.",
+)
 @click.argument("repository", type=FOLDER)
 @click.option("--out", type=FOLDER, required=True, help="Folder of the suite; a suite there is replaced.")
+@click.option("--refresh", is_flag=True, help="Keep the suite there: add what was merged since, retire what fails.")
 @click.option("--name", help="Name of the suite; default the repository's folder.")
 @click.option("--branch", help="Whose history; default HEAD's.")
 @click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Leave out changes before this day.")
 @click.option("--max-problems", type=click.IntRange(min=1), help="Stop when this many are validated.")
 @click.option("--budget-minutes", type=click.FloatRange(min=0.1), help="Start no change after this long.")
+@click.option(
+    "--kind",
+    "kinds",
+    type=click.Choice(KINDS),
+    multiple=True,
+    default=DEFAULT_KINDS,
+    show_default=True,
+    help="What to keep; may be given more than once.",
+)
 @click.option("--python", help="Minor version of the interpreter, for example 3.11; default this one's.")
+@click.option("--strict", is_flag=True, help=f"Validate {_STRICT_ROUNDS} times, with other clocks and time zones too.")
 @click.option("--rounds", type=click.IntRange(1, 20), default=3, show_default=True, help="Validation runs.")
 @click.option("--include-new-tests", is_flag=True, help="Keep changes whose tests cannot be imported before the fix.")
+@click.option("--fresh", is_flag=True, help="Look at everything anew, whatever earlier minings found out.")
 @jobs_option
 @sandbox_option
 @json_option
-def command(
+def history(
     repository: Path,
     out: Path,
+    refresh: bool,
     name: str | None,
     branch: str | None,
     since: datetime | None,
     max_problems: int | None,
     budget_minutes: float | None,
+    kinds: tuple[Kind, ...],
     python: str | None,
+    strict: bool,
     rounds: int,
     include_new_tests: bool,
+    fresh: bool,
     jobs: int,
     sandbox: Choice,
     as_json: bool,
 ) -> ExitCode:
     """Mine a suite of proven problems from the history of REPOSITORY (a local clone).
 
-    Exits 0 when at least one problem was found, 3 when none was.
+    What became of each change is remembered: after an interrupt the same command goes on. Exits 0 when at least one
+    problem was found, 3 when none was.
     """
     options = MineOptions(
         name=name,
@@ -55,8 +108,11 @@ def command(
         budget_minutes=budget_minutes,
         concurrency=jobs,
         python=python,
-        rounds=rounds,
+        rounds=max(rounds, _STRICT_ROUNDS) if strict else rounds,
         include_new_tests=include_new_tests,
+        kinds=kinds,
+        refresh=refresh,
+        memory=None if fresh else cache_folder() / "mining",
     )
     with opened_backend(sandbox, new_run_id()) as backend, mine_progress() as progress:
         report = mine(repository, out, options, backend, progress)
@@ -73,4 +129,11 @@ def describe_funnel(report: MineReport) -> list[str]:
     reasons = ", ".join(f"{count} {reason}" for reason, count in report.reasons.items())
     each = report.seconds_per_problem
     cost = f"{report.seconds['total']:.1f} s" + (f", {each:.1f} s per validated problem" if each else "")
-    return [f"funnel: {funnel}", f"left out: {reasons or 'nothing'}", f"suite: {report.out} ({cost})"]
+    lines = [f"funnel: {funnel}", f"left out: {reasons or 'nothing'}"]
+    remembered = sum(result.remembered for result in report.results)
+    if remembered:
+        lines.append(f"remembered from earlier: {remembered} (--fresh looks again)")
+    if report.kept is not None:
+        lines.append(f"kept: {len(report.kept.problems)} problems, {len(report.kept.retired)} of them retired now")
+        lines += [f"could not be tried: {name}: {fault}" for name, fault in report.kept.faults.items()]
+    return [*lines, f"suite: {report.out} ({cost})"]

@@ -7,15 +7,17 @@ that is left out has a reason, and whatever flickers is quarantined with its evi
 """
 
 from codegate.mining.miner import MineEvent, mine
-from codegate.mining.options import DEFAULT_KINDS, MineOptions
+from codegate.mining.options import DEFAULT_KINDS, KINDS, MineOptions
 from codegate.mining.proof import Proof, ValidationReport, prove, validate_suite
-from codegate.mining.report import MineReport, Stage, UnitResult
+from codegate.mining.report import MineReport, Stage, UnitResult, read_summary
 from codegate.mining.selection import choose, write_selection
-from codegate.mining.strengths import Strengths, assess
+from codegate.mining.strengths import Distribution, Strengths, assess
 from codegate.mining.units import Reason
 
 __all__ = [
     "DEFAULT_KINDS",
+    "KINDS",
+    "Distribution",
     "MineEvent",
     "MineOptions",
     "MineReport",
@@ -29,6 +31,7 @@ __all__ = [
     "choose",
     "mine",
     "prove",
+    "read_summary",
     "validate_suite",
     "write_selection",
 ]

@@ -5,11 +5,12 @@ import sys
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from codegate.errors import UsageError
 from codegate.suite import Kind
 
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 DEFAULT_KINDS: Final[tuple[Kind, ...]] = ("bugfix", "security")
 
 _SLUG: Final = re.compile(r"[^A-Za-z0-9._-]+")

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from codegate.durable import write_atomic
+from codegate.errors import UsageError
 from codegate.mining.history import Unit
 from codegate.mining.refresh import Kept
 from codegate.mining.units import BUG_LIKE, BugScore, Reason, Rejected
-from codegate.suite import Problem, Suite
+from codegate.suite import Problem, Suite, parse_json, read_text
 
 MINING_SCHEMA: Final = "codegate.mining/1"
+
+_MAX_SUMMARY_BYTES: Final = 4 << 20
 
 StageName = Literal["units", "bug-like", "source and tests", "environment", "fail-to-pass", "validated"]
 STAGES: Final[tuple[StageName, ...]] = (
@@ -149,6 +152,16 @@ class MineReport:
             "seconds": {name: round(value, 3) for name, value in self.seconds.items()},
             "seconds_per_problem": round(per_problem, 3) if per_problem is not None else None,
         }
+
+
+def read_summary(folder: Path) -> dict[str, Any] | None:
+    """Return the content of a suite's ``mining.json``; None where there is none that can be read."""
+    place = folder / "mining.json"
+    try:
+        summary = parse_json(read_text(place, _MAX_SUMMARY_BYTES), str(place))
+    except UsageError:
+        return None
+    return summary if isinstance(summary, dict) and summary.get("schema") == MINING_SCHEMA else None
 
 
 def write_report(report: MineReport) -> None:

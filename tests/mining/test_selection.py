@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -26,7 +27,7 @@ from tests.suite.builders import ENVIRONMENT, LOCK, problem, suite
 TODAY = date(2026, 1, 1)
 
 
-def _dated(number: int, component: str, *, tier: str = "S", days: int = 0, **changes: object) -> Problem:
+def _dated(number: int, component: str, *, tier: str = "S", days: int = 0, **changes: Any) -> Problem:
     when = datetime(2025, 1, 1, tzinfo=UTC) + timedelta(days=days)
     return problem(
         f"p-{number}",
