@@ -1,27 +1,41 @@
 """Proof by execution: which hidden tests the fix makes pass, which stay passing, and which cannot be trusted.
 
 Two states of one tree are run: before (base and hidden tests) and after (and the fix). Each run has a fresh
-sandbox, and repeats vary what must not matter: the order of tests and the hash seed (most flaky Python tests
-depend on order: Gruber et al., arXiv 2101.09077). A test counts only when every run of a state agrees.
+sandbox, and repeats vary what must not matter (see ``flakes``). A test counts only when every run of a state agrees.
 """
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
-from datetime import date, timedelta
-from typing import Final, Literal
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+from typing import Final
 
-from codegate.grading import TestReport, TestResult, TestSelection, run_tests
+from codegate.grading import TestReport, TestSelection, run_tests
 from codegate.mining.cut import Cut
+from codegate.mining.flakes import Cause, Varied, explain, flaky_tests, plan
 from codegate.mining.languages.contract import RunnerSettings
+from codegate.mining.outcomes import QUARANTINE_DAYS, TestKind, TestOutcomes, classify_tests, is_clean
 from codegate.mining.units import Rejected
 from codegate.sandbox import Sandbox
-from codegate.suite import ProblemLimits, Quarantine, QuarantinedTest, Tree
+from codegate.suite import ProblemLimits, Tree
 
-TestKind = Literal["assertion", "exception", "timeout", "collection"]
+__all__ = [
+    "FIRST_LIMITS",
+    "PYTEST",
+    "QUARANTINE_DAYS",
+    "OpenSandbox",
+    "TestKind",
+    "TestOutcomes",
+    "Validated",
+    "classify_tests",
+    "time_limit",
+    "validate_cut",
+]
+
 OpenSandbox = Callable[[ProblemLimits], AbstractContextManager[Sandbox]]
 
-QUARANTINE_DAYS: Final = 90
 FIRST_LIMITS: Final = ProblemLimits(seconds=120.0)
 PYTEST: Final = RunnerSettings("pytest")
 _SLOWNESS: Final = 10.0
@@ -30,47 +44,80 @@ _LIMITS: Final = (20.0, 60.0, 120.0, 300.0, 600.0)
 
 
 @dataclass(frozen=True)
-class TestOutcomes:
-    """What became of each hidden test over all runs.
+class Validated:
+    """Outcomes of a cut, and how they came about.
 
     Attributes:
-        fail_to_pass: never passes before the fix, always passes after it.
-        pass_to_pass: always passes, in both states.
-        quarantined: its result differs between runs of one state, with the evidence.
-        pass_to_fail: always passes before the fix, always fails after it.
-        flaky_fix_tests: some of ``quarantined`` failed before the fix and passed after it at least once.
-        kinds: how each fail-to-pass test fails before the fix.
-        evidence: the result of each fail-to-pass test before the fix, for the statement; None: never reported.
+        outcomes: what became of each test.
+        limits: what the runs were limited to.
+        selection: how the tests will be graded.
+        command_clean: the exit status of every run of the fixed state agrees with its results.
+        seconds: wall-clock time.
+        cpu_seconds: processor time of the tests of all runs.
+        runs: how many there were.
     """
-
-    __test__ = False  # not a test class, whatever its name begins with
-
-    fail_to_pass: tuple[str, ...]
-    pass_to_pass: tuple[str, ...]
-    quarantined: tuple[QuarantinedTest, ...]
-    pass_to_fail: tuple[str, ...]
-    flaky_fix_tests: bool
-    kinds: Mapping[str, TestKind]
-    evidence: Mapping[str, TestResult | None]
-
-
-@dataclass(frozen=True)
-class Validated:
-    """Outcomes of a cut, and the limits that it was validated under."""
 
     outcomes: TestOutcomes
     limits: ProblemLimits
+    selection: TestSelection
+    command_clean: bool
+    seconds: float
+    cpu_seconds: float
+    runs: int
 
 
-def selections(
-    files: tuple[str, ...],
-    python_path: tuple[str, ...],
-    limits: ProblemLimits,
-    rounds: int,
-    settings: RunnerSettings = PYTEST,
-) -> list[TestSelection]:
-    """Return the runs of one state: as graded first, then in reverse with another hash seed, then other seeds."""
-    graded = TestSelection(
+class _Runs:
+    """The runs of one cut, in both states."""
+
+    def __init__(self, cut: Cut, open_sandbox: OpenSandbox, limits: ProblemLimits) -> None:
+        before = cut.base.overlay(cut.hidden)
+        self._trees = {"after": before.overlay(cut.fix), "before": before}
+        self._open = open_sandbox
+        self.limits = limits
+        self.reports: dict[str, list[TestReport]] = {"after": [], "before": []}
+        self.varied: dict[str, list[tuple[Varied, TestReport]]] = {"after": [], "before": []}
+        self.count = 0
+        self.cpu_seconds = 0.0
+
+    def first(self, state: str, selection: TestSelection) -> TestReport:
+        """Run a state as it will be graded."""
+        self.reports[state].append(self.run(state, selection))
+        return self.reports[state][0]
+
+    def vary(self, state: str, varied: Varied) -> None:
+        """Run a state with something varied."""
+        report = self.run(state, varied.selection)
+        self.reports[state].append(report)
+        self.varied[state].append((varied, report))
+
+    def run(self, state: str, selection: TestSelection) -> TestReport:
+        """Run a state in a fresh sandbox; the report is the caller's."""
+        tree: Tree = self._trees[state]
+        with self._open(self.limits) as sandbox:
+            report = run_tests(sandbox, tree, selection)
+        self.count += 1
+        self.cpu_seconds += report.cpu_seconds
+        return report
+
+    def outcomes(self, today: date, causes: dict[str, Cause] | None = None) -> TestOutcomes:
+        """Return what the runs so far have shown."""
+        return classify_tests(self.reports["before"], self.reports["after"], today, causes)
+
+    def explain(self, graded: TestSelection, outcomes: TestOutcomes) -> dict[str, Cause]:
+        """Return what each quarantined test depends on, by further runs; nothing is run where there is none."""
+        causes: dict[str, Cause] = {}
+        for state, flaky in flaky_tests(outcomes, self.reports).items():
+            if flaky:
+                first, varied = self.reports[state][0], self.varied[state]
+                causes |= explain(graded, flaky, varied, first, partial(self.run, state))
+        return causes
+
+
+def graded_selection(
+    files: tuple[str, ...], python_path: tuple[str, ...], limits: ProblemLimits, settings: RunnerSettings = PYTEST
+) -> TestSelection:
+    """Return how test files are run when a problem is graded."""
+    return TestSelection(
         files=files,
         python_path=python_path,
         runner=settings.runner,
@@ -79,10 +126,6 @@ def selections(
         timeout_seconds=limits.seconds,
         output_bytes=limits.output_kb << 10,
     )
-    varied = [
-        replace(graded, order="reversed" if number % 2 else "natural", hash_seed=number) for number in range(1, rounds)
-    ]
-    return [graded, *varied]
 
 
 def validate_cut(
@@ -98,14 +141,14 @@ def validate_cut(
     """Run ``cut`` in both states, ``rounds`` times each, ending early where nothing can come of it.
 
     The fixed state is run first: it shows whether the environment works and how long the tests take, so that
-    a bug that hangs costs a limit made to measure. Its last run is left to the caller, who grades the reference
-    fix by the real grader.
+    a bug that hangs costs a limit made to measure. That the reference fix is graded by the real grader is left to
+    the caller.
 
     Args:
         cut: the unit's parts.
         open_sandbox: gives fresh sandboxes of the environment to try.
         python_path: import roots.
-        rounds: runs of each state.
+        rounds: runs of each state: 3 usually, 5 to be strict; from 3 on, tests of Python have a few more hash seeds.
         today: the day that quarantines count from.
         include_new_tests: keep a unit whose tests cannot be imported before the fix.
         settings: the test runner.
@@ -114,33 +157,43 @@ def validate_cut(
     Raises:
         SandboxError: ours or the daemon's fault.
     """
-    before = cut.base.overlay(cut.hidden)
-    after = before.overlay(cut.fix)
-    limits = allowed
-    first = _run(after, selections(cut.test_files, python_path, limits, 1, settings)[0], limits, open_sandbox)
+    started = time.monotonic()
+    runs = _Runs(cut, open_sandbox, allowed)
+    first = runs.first("after", graded_selection(cut.test_files, python_path, allowed, settings))
     rejected = _reject_fixed(first)
     if rejected is not None:
         return rejected
-    limits = allowed.model_copy(update={"seconds": time_limit(first)})
-    runs = selections(cut.test_files, python_path, limits, rounds, settings)
-    reports_before = [_run(before, runs[0], limits, open_sandbox)]
-    reports_after = [first]
-    outcomes = classify_tests(reports_before, reports_after, today)
+    runs.limits = allowed.model_copy(update={"seconds": time_limit(first)})
+    graded = graded_selection(cut.test_files, python_path, runs.limits, settings)
+    runs.first("before", graded)
+    outcomes = runs.outcomes(today)
     if not outcomes.fail_to_pass:
         return Rejected("no_f2p", f"{len(outcomes.pass_to_pass)} tests pass before the fix too")
     if not include_new_tests and all(kind == "collection" for kind in outcomes.kinds.values()):
         return Rejected("only_new_tests", "no test that the fix mends could be imported before it")
-    for number, selection in enumerate(runs[1:], start=2):
-        reports_before.append(_run(before, selection, limits, open_sandbox))
-        if number == 2 or number < rounds:
-            reports_after.append(_run(after, selection, limits, open_sandbox))
-    outcomes = classify_tests(reports_before, reports_after, today)
+    for turn in plan(graded, outcomes, rounds):
+        runs.vary("after", turn.after)
+        if turn.before is not None:
+            runs.vary("before", turn.before)
+        outcomes = runs.outcomes(today)
+        if not outcomes.fail_to_pass or outcomes.pass_to_fail:
+            break
     if outcomes.pass_to_fail:
         return Rejected("p2f_in_gold", ", ".join(outcomes.pass_to_fail)[:300])
-    if not outcomes.fail_to_pass:
+    if outcomes.fail_to_pass:
+        outcomes = runs.outcomes(today, runs.explain(graded, outcomes))
+    else:
         evidence = "; ".join(f"{entry.id}: {entry.quarantine.evidence}" for entry in outcomes.quarantined)
         return Rejected("f2p_flaky" if outcomes.flaky_fix_tests else "no_f2p", evidence[:300])
-    return Validated(outcomes, limits)
+    return Validated(
+        outcomes=outcomes,
+        limits=runs.limits,
+        selection=graded,
+        command_clean=all(is_clean(report) for report in runs.reports["after"]),
+        seconds=time.monotonic() - started,
+        cpu_seconds=runs.cpu_seconds,
+        runs=runs.count,
+    )
 
 
 def time_limit(report: TestReport) -> float:
@@ -150,45 +203,6 @@ def time_limit(report: TestReport) -> float:
     """
     needed = max(_SLOWNESS * report.cpu_seconds, _SLEEPINESS * report.seconds)
     return next((seconds for seconds in _LIMITS if seconds >= needed), _LIMITS[-1])
-
-
-def classify_tests(before: list[TestReport], after: list[TestReport], today: date) -> TestOutcomes:
-    """Sort the tests of the fixed state by their results in all runs of both states.
-
-    A test that the runs after the fix do not all know has no stable id and is left out, and so is one that is
-    skipped or broken after the fix. A test that a run did not get to, because another one used up the time or
-    ended the process, says nothing about itself.
-    """
-    expires = today + timedelta(days=QUARANTINE_DAYS)
-    stable = [test for test in after[0].results if all(test in report.results for report in after)]
-    fail, keep, broken, quarantined = [], [], [], []
-    flaky_fix = False
-    for test in stable:
-        first = {_status(report, test) for report in before}
-        then = {_status(report, test) for report in after}
-        reached = first - {"unreached"}
-        if len(then) > 1 and "passed" in then:
-            flaky_fix = flaky_fix or "passed" not in reached
-            quarantined.append(_quarantine(test, before, after, expires))
-        elif then != {"passed"}:
-            if reached == {"passed"} and then <= {"failed", "error"}:
-                broken.append(test)
-        elif reached == {"passed"}:
-            keep.append(test)
-        elif "passed" in reached:
-            flaky_fix = True
-            quarantined.append(_quarantine(test, before, after, expires))
-        elif "skipped" not in reached:
-            fail.append(test)
-    return TestOutcomes(
-        fail_to_pass=tuple(sorted(fail)),
-        pass_to_pass=tuple(sorted(keep)),
-        quarantined=tuple(sorted(quarantined, key=lambda entry: entry.id)),
-        pass_to_fail=tuple(sorted(broken)),
-        flaky_fix_tests=flaky_fix,
-        kinds={test: _kind(before[0], test) for test in fail},
-        evidence={test: before[0].results.get(test) for test in fail},
-    )
 
 
 def _reject_fixed(report: TestReport) -> Rejected | None:
@@ -204,39 +218,3 @@ def _reject_fixed(report: TestReport) -> Rejected | None:
             "collect_error_gold", " ".join(errors.split())[:300] or "the test process did not end by itself"
         )
     return None
-
-
-def _run(tree: Tree, selection: TestSelection, limits: ProblemLimits, open_sandbox: OpenSandbox) -> TestReport:
-    with open_sandbox(limits) as sandbox:
-        return run_tests(sandbox, tree, selection)
-
-
-def _status(report: TestReport, test: str) -> str:
-    result = report.results.get(test)
-    if result is not None and result.status != "missing":
-        return result.status
-    cut_short = report.timed_out or not report.complete
-    return "unreached" if cut_short and result is None else "missing"
-
-
-def _kind(report: TestReport, test: str) -> TestKind:
-    file = test.partition("::")[0]
-    if any(_file_of(error.id) == file for error in report.collection_errors):
-        return "collection"
-    result = report.results.get(test)
-    if result is None or result.status == "missing":
-        return "timeout" if report.timed_out else "exception"
-    assertion = result.exception == "AssertionError" or "AssertionError" in report.parents.get(test, ())
-    return "assertion" if assertion or (result.exception or "").endswith(".Failed") else "exception"
-
-
-def _file_of(place: str) -> str:
-    return place.partition("::")[0]
-
-
-def _quarantine(test: str, before: list[TestReport], after: list[TestReport], expires: date) -> QuarantinedTest:
-    evidence = (
-        f"before the fix: {'/'.join(_status(report, test) for report in before)}; "
-        f"after it: {'/'.join(_status(report, test) for report in after)}"
-    )
-    return QuarantinedTest(id=test, quarantine=Quarantine(reason="flaky", evidence=evidence, expires=expires))

@@ -1,0 +1,144 @@
+"""What became of each hidden test over all runs of both states: the one place that sorts them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Final, Literal
+
+from codegate.grading import TestReport, TestResult
+from codegate.suite import Quarantine, QuarantinedTest
+
+TestKind = Literal["assertion", "exception", "timeout", "collection"]
+Status = Literal["passed", "failed", "error", "skipped", "missing", "unreached"]
+
+QUARANTINE_DAYS: Final = 90
+_ADDRESS: Final = re.compile(r"\bat 0x[0-9a-fA-F]{6,}")
+_BROKEN: Final = frozenset({"failed", "error"})
+
+
+@dataclass(frozen=True)
+class TestOutcomes:
+    """What became of each hidden test over all runs.
+
+    Attributes:
+        fail_to_pass: never passes before the fix, always passes after it.
+        pass_to_pass: always passes, in both states.
+        quarantined: its result differs between runs of one state, with the evidence.
+        pass_to_fail: always passes before the fix, always fails after it.
+        flaky_fix_tests: some of ``quarantined`` failed before the fix and passed after it at least once.
+        kinds: how each fail-to-pass test fails before the fix.
+        evidence: the result of each fail-to-pass test before the fix, for the statement; None: never reported.
+        none_to_pass: those of ``fail_to_pass`` that do not even exist before the fix.
+        expected_fail: never passes after the fix, and was broken before it too.
+    """
+
+    __test__ = False  # not a test class, whatever its name begins with
+
+    fail_to_pass: tuple[str, ...]
+    pass_to_pass: tuple[str, ...]
+    quarantined: tuple[QuarantinedTest, ...]
+    pass_to_fail: tuple[str, ...]
+    flaky_fix_tests: bool
+    kinds: Mapping[str, TestKind]
+    evidence: Mapping[str, TestResult | None]
+    none_to_pass: tuple[str, ...] = ()
+    expected_fail: tuple[str, ...] = ()
+
+
+def status_of(report: TestReport, test: str) -> Status:
+    """Return what a run showed of a test; ``unreached`` when another one used up the time or ended the process."""
+    result = report.results.get(test)
+    if result is not None:
+        return result.status
+    return "unreached" if _cut_short(report) else "missing"
+
+
+def classify_tests(
+    before: Sequence[TestReport],
+    after: Sequence[TestReport],
+    today: date,
+    causes: Mapping[str, str] | None = None,
+) -> TestOutcomes:
+    """Sort the tests of the fixed state by their results in all runs of both states.
+
+    A test that the runs after the fix do not all know has no stable id and is left out, and so is one that is
+    skipped after the fix, or has a memory address in its id. What a run did not get to, because another test used up
+    the time or ended the process, says nothing about that test.
+
+    Args:
+        before: runs before the fix, the one as graded first.
+        after: runs after it, likewise.
+        today: the day that quarantines count from.
+        causes: what the result of a test was found to depend on, by test id.
+    """
+    expires = today + timedelta(days=QUARANTINE_DAYS)
+    fail: list[str] = []
+    keep: list[str] = []
+    broken: list[str] = []
+    expected: list[str] = []
+    new: list[str] = []
+    quarantined: list[QuarantinedTest] = []
+    flaky_fix = False
+    for test in after[0].results:
+        if _ADDRESS.search(test) or not all(test in report.results or _cut_short(report) for report in after):
+            continue
+        first = {status_of(report, test) for report in before} - {"unreached"}
+        then = {status_of(report, test) for report in after} - {"unreached"}
+        if len(then) > 1 and "passed" in then:
+            flaky_fix = flaky_fix or "passed" not in first
+            quarantined.append(_quarantine(test, before, after, expires, (causes or {}).get(test)))
+        elif then != {"passed"}:
+            if then <= _BROKEN:
+                (broken if first == {"passed"} else expected).append(test)
+        elif first == {"passed"}:
+            keep.append(test)
+        elif "passed" in first:
+            flaky_fix = True
+            quarantined.append(_quarantine(test, before, after, expires, (causes or {}).get(test)))
+        elif "skipped" not in first:
+            fail.append(test)
+            if first == {"missing"} and all(test not in report.results for report in before):
+                new.append(test)
+    return TestOutcomes(
+        fail_to_pass=tuple(sorted(fail)),
+        pass_to_pass=tuple(sorted(keep)),
+        quarantined=tuple(sorted(quarantined, key=lambda entry: entry.id)),
+        pass_to_fail=tuple(sorted(broken)),
+        flaky_fix_tests=flaky_fix,
+        kinds={test: _kind(before[0], test) for test in fail},
+        evidence={test: before[0].results.get(test) for test in fail},
+        none_to_pass=tuple(sorted(new)),
+        expected_fail=tuple(sorted(expected)),
+    )
+
+
+def is_clean(report: TestReport) -> bool:
+    """Return whether a run's exit status agrees with what it reported test by test."""
+    failing = any(result.status not in {"passed", "skipped"} for result in report.results.values())
+    return report.complete and (report.exit_code == 0) != (failing or bool(report.collection_errors))
+
+
+def _cut_short(report: TestReport) -> bool:
+    return report.timed_out or not report.complete
+
+
+def _kind(report: TestReport, test: str) -> TestKind:
+    file = test.partition("::")[0]
+    if any(error.id.partition("::")[0] == file for error in report.collection_errors):
+        return "collection"
+    result = report.results.get(test)
+    if result is None or result.status == "missing":
+        return "timeout" if report.timed_out else "exception"
+    assertion = result.exception == "AssertionError" or "AssertionError" in report.parents.get(test, ())
+    return "assertion" if assertion or (result.exception or "").endswith(".Failed") else "exception"
+
+
+def _quarantine(
+    test: str, before: Sequence[TestReport], after: Sequence[TestReport], expires: date, cause: str | None
+) -> QuarantinedTest:
+    evidence = (
+        f"{cause or 'unknown'}; before the fix: {'/'.join(status_of(report, test) for report in before)}; "
+        f"after it: {'/'.join(status_of(report, test) for report in after)}"
+    )
+    return QuarantinedTest(id=test, quarantine=Quarantine(reason="flaky", evidence=evidence[:2000], expires=expires))

@@ -1,0 +1,262 @@
+"""Planted flaky tests in a real repository: three rounds must set them aside, and keep what is honest."""
+
+from ast import literal_eval
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+from codegate.durable import sha256
+from codegate.grading import Sandboxes
+from codegate.mining.cut import Cut
+from codegate.mining.validation import Validated, validate_cut
+from codegate.sandbox import Command, EnvironmentRecipe, Sandbox
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import EnvironmentManifest, ProblemLimits, read_commit
+from tests.mining.history_builder import HistoryBuilder
+
+SOON = datetime.now(UTC) + timedelta(days=200)
+
+PLANTED = f"""\
+import datetime, os, random, socket, sys, tempfile, threading, time, uuid
+from datetime import date, datetime as when
+from time import time as moment
+import pytest
+import pkg
+
+# order
+seen, cache, servers = [], {{}}, []
+
+def test_order_sets():
+    seen.append(1)
+
+def test_order_needs_another():
+    assert seen and pkg.answer() == 42
+
+def test_order_is_spoilt_by_a_later_one():
+    assert "CODEGATE_SPOILT" not in os.environ
+
+def test_order_spoils():
+    os.environ["CODEGATE_SPOILT"] = "1"
+
+class TestOrder:
+    total = 0
+
+    def test_order_class_first(self):
+        TestOrder.total += 1
+
+    def test_order_class_second(self):
+        assert TestOrder.total == 1
+
+def test_order_fills():
+    cache["answer"] = pkg.answer()
+
+def test_order_in_between():
+    assert cache
+
+def test_order_fills_too():
+    cache["answer"] = pkg.answer()
+
+def test_order_folder():
+    assert os.path.exists("pkg.py")
+
+def test_order_changes_folder():
+    os.chdir("/tmp")
+
+# seed
+def test_seed_of_a_pair():
+    assert list({{"left", "right"}}) == PAIR_HERE and pkg.answer() == 42
+
+def test_seed_of_many():
+    assert list({{"a", "b", "c", "d", "e", "f", "g"}}) == MANY_HERE
+
+def test_seed_of_hash():
+    assert hash("codegate") % 1000 == REMAINDER_HERE
+
+def test_seed_of_next():
+    assert next(iter({{"left", "right", "middle", "none"}})) == FIRST_HERE and pkg.answer() == 42
+
+# clock
+def test_clock_date():
+    assert date.today() < date({SOON.year}, {SOON.month}, 1)
+
+def test_clock_seconds():
+    assert time.time() < {SOON.timestamp():.0f} and pkg.answer() == 42
+
+def test_clock_named():
+    assert moment() < {SOON.timestamp():.0f}
+
+def test_clock_datetime():
+    assert datetime.datetime.now() < datetime.datetime({SOON.year}, {SOON.month}, 1) and pkg.answer() == 42
+
+def test_clock_utc():
+    assert when.now(datetime.timezone.utc).timestamp() < {SOON.timestamp():.0f}
+
+def test_clock_text():
+    assert time.strftime("%Y%m%d") < "{SOON:%Y%m%d}" and time.localtime() < time.gmtime({SOON.timestamp():.0f})
+
+# port
+def test_port_taken_later():
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 18231))
+
+def test_port_takes():
+    server = socket.socket()
+    server.bind(("127.0.0.1", 18231))
+    server.listen()
+    servers.append(server)
+
+def test_port_needs_a_server():
+    with socket.create_connection(("127.0.0.1", 18231), timeout=1):
+        assert pkg.answer() == 42
+
+# sleep race
+def spin(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+def race(work, patience):
+    done = []
+    worker = threading.Thread(target=lambda: (spin(work), done.append(1)), daemon=True)
+    worker.start()
+    time.sleep(patience)
+    result = bool(done)
+    worker.join()
+    return result
+
+def test_race_short():
+    assert race(0.04, 0.1)
+
+def test_race_longer():
+    assert race(0.08, 0.2) and pkg.answer() == 42
+
+def test_race_against_the_clock():
+    start = time.monotonic()
+    spin(0.05)
+    assert time.monotonic() - start < 0.13
+
+# ids
+@pytest.mark.parametrize("value", [object()], ids=repr)
+def test_id_address(value):
+    assert pkg.answer() == 42
+
+@pytest.mark.parametrize("value", [time.time_ns()])
+def test_id_time(value):
+    assert pkg.answer() == 42
+
+@pytest.mark.parametrize("value", [random.random()])
+def test_id_random(value): pass
+
+@pytest.mark.parametrize("value", [tempfile.mkdtemp()])
+def test_id_folder(value): pass
+
+@pytest.mark.parametrize("value", [uuid.uuid4().hex])
+def test_id_unique(value): pass
+"""
+
+HONEST = """\
+import datetime, threading, time
+import pytest
+import pkg
+
+def test_honest_fixed():
+    assert pkg.answer() == 42
+
+@pytest.mark.parametrize("value", ["a b", "0x7f", "/tmp/x", "2020-01-01"])
+def test_honest_values(value):
+    assert pkg.answer() == 42
+
+def test_honest_set():
+    assert sorted({"left", "right"}) == ["left", "right"]
+
+def test_honest_dates():
+    now = datetime.datetime.now()
+    assert now + datetime.timedelta(days=1) > now and time.monotonic() > 0
+
+def test_honest_thread():
+    done = []
+    worker = threading.Thread(target=lambda: done.append(1))
+    worker.start()
+    worker.join()
+    assert done
+
+def test_honest_file(tmp_path):
+    (tmp_path / "x").write_text("y")
+    assert (tmp_path / "x").read_text() == "y" and pkg.answer() > 0
+"""
+
+#: They only set the stage for others, and pass whatever happens.
+STAGE = {"sets", "spoils", "class_first", "fills", "fills_too", "changes_folder"}
+
+
+class _World:
+    def __init__(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+        self.sandboxes = sandboxes
+        self.manifest = EnvironmentManifest(
+            id="tests", python=recipe.python, lock="x.lock", lock_sha256=sha256(recipe.lock.encode()), rung="manual"
+        )
+
+    def open(self, limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
+        return self.sandboxes.open(self.manifest, limits)
+
+    def seeded(self) -> str:
+        """Return the planted tests, with what hash seed 0 gives in this environment filled in."""
+        program = (
+            'print([list({"left", "right"}), list({"a", "b", "c", "d", "e", "f", "g"}), hash("codegate") % 1000, '
+            'next(iter({"left", "right", "middle", "none"}))])'
+        )
+        with self.open(ProblemLimits()) as sandbox:
+            done = sandbox.run(Command(("{python}", "-S", "-B", "-c", program), environment={"PYTHONHASHSEED": "0"}))
+        text = PLANTED
+        for name, value in zip(("PAIR", "MANY", "REMAINDER", "FIRST"), literal_eval(done.stdout.decode()), strict=True):
+            text = text.replace(f"{name}_HERE", repr(value))
+        return text
+
+
+@pytest.fixture
+def world(bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> Iterator[_World]:
+    sandboxes = Sandboxes(bwrap_backend, {"tests": recipe.lock})
+    yield _World(sandboxes, recipe)
+    sandboxes.close()
+
+
+@pytest.mark.bwrap
+def test_planted_flakes_are_set_aside_and_honest_tests_are_kept(world: _World, history: HistoryBuilder) -> None:
+    history.commit("begin", {"pkg.py": "def answer():\n    return 41\n"})
+    first = read_commit(history.folder, history.git("rev-parse", "HEAD"))
+    history.commit(
+        "fix", {"pkg.py": "def answer():\n    return 42\n", "test_flaky.py": world.seeded(), "test_honest.py": HONEST}
+    )
+    fixed = read_commit(history.folder, history.git("rev-parse", "HEAD"))
+    tests = ("test_flaky.py", "test_honest.py")
+    parts = Cut(first, {name: fixed[name] for name in tests}, {"pkg.py": fixed["pkg.py"]}, fixed, tests, (), 1)
+
+    found = validate_cut(parts, world.open, ("",), 3, date(2025, 6, 1))
+
+    assert isinstance(found, Validated), found
+    outcomes = found.outcomes
+    kept = {test.partition("::")[2] for test in outcomes.fail_to_pass + outcomes.pass_to_pass}
+    planted = {
+        line.split()[1].partition("(")[0] for line in PLANTED.splitlines() if line.strip().startswith("def test_")
+    }
+    planted -= {name for name in planted if name.partition("_")[2].partition("_")[2] in STAGE}
+    escaped = {name for name in planted if any(test.rpartition("::")[2].startswith(name) for test in kept)}
+    assert len(planted) >= 20
+    assert {name for name in escaped if name.split("_")[1] in {"order", "seed", "clock"}} == set()
+    caught = 1 - len(escaped) / len(planted)
+    assert caught >= 0.95, f"{caught:.0%} of {len(planted)} were set aside; escaped: {sorted(escaped)}"
+
+    honest = [test for test in outcomes.fail_to_pass + outcomes.pass_to_pass if test.startswith("test_honest.py")]
+    assert len(honest) == 9
+    assert "test_honest.py::test_honest_fixed" in outcomes.fail_to_pass
+    causes = {entry.id.rpartition("::")[2]: entry.quarantine.evidence for entry in outcomes.quarantined}
+    named = {name: evidence.partition(";")[0] for name, evidence in causes.items()}
+    assert {cause for name, cause in named.items() if name.startswith("test_clock")} == {"clock"}
+    assert {cause for name, cause in named.items() if name.startswith("test_seed")} == {"seed"}
+    assert {cause for name, cause in named.items() if name.startswith(("test_order", "test_port"))} <= {
+        "order", "isolation",
+    }  # fmt: skip
+    assert {cause for name, cause in named.items() if name.startswith("test_race")} <= {"load", "unknown"}
+    assert found.command_clean
