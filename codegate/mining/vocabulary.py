@@ -1,0 +1,209 @@
+"""What only the fix knows, and where a text gives it away: under every spelling that a reader would see through."""
+
+import html
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from codegate.mining.cut import Cut
+from codegate.mining.syntax import IDENTIFIER, decode
+from codegate.suite import TreeFile
+
+MASK: Final = "[redacted]"
+RUN: Final = 8
+"""Tokens in a row of an added line that are a quotation of the fix."""
+
+_MAX_ADDED: Final = 1 << 19
+_MAX_MASKS: Final = 3
+_MAX_MASKED_SHARE: Final = 0.25
+
+_TOKEN: Final = re.compile(r"\w+|[^\w\s]")
+_CODE_LIKE: Final = re.compile(r"[^_]_[^_]|[0-9]|[a-z][A-Z]")
+#: An HTML entity, a Markdown escape, or one character.
+_UNIT: Final = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,32});|\\[!-/:-@\[-`{-~]|.", re.DOTALL)
+_PLAIN: Final = re.compile(r"[^&\\`\x7f-\U0010ffff]*")
+#: Letters that look like Latin ones (Unicode's confusables, the common part), and typographic punctuation.
+_LOOKALIKES: Final = str.maketrans(
+    "аеорсухіјѕһԁԛԝАВЕКМНОРСТХУІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧοναριıɑɡ“”‘’‐‑‒–—−⁄",
+    "aeopcyxijshdqwABEKMHOPCTXYIJSABEZHIKMNOPTYXovapiiag\"\"''------/",
+)
+_FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800`")
+
+
+@dataclass(frozen=True)
+class FixVocabulary:
+    """What the fix adds.
+
+    Attributes:
+        blocks: the tokens, in lower case, of each run of neighbouring added lines.
+        identifiers: code-like names that the base tree does not have.
+        replaced: the base versions of the files that the fix changes; a quotation of these gives nothing away.
+    """
+
+    blocks: tuple[tuple[str, ...], ...]
+    identifiers: frozenset[str]
+    replaced: tuple[str, ...]
+
+    def without(self, names: Iterable[str]) -> "FixVocabulary":
+        """Return the vocabulary with ``names`` disclosed: they are not masked."""
+        return replace(self, identifiers=self.identifiers - frozenset(names))
+
+
+def vocabulary(cut: Cut) -> FixVocabulary:
+    """Return what the source part of ``cut`` adds."""
+    blocks = tuple(
+        tuple(token.lower() for token in _TOKEN.findall(_skeleton(block).text)) for block in _blocks(_added(cut))
+    )
+    # A plain word ("over", "short") is English in a statement, whatever the fix calls by it.
+    words = {
+        word
+        for lines in added_lines(cut).values()
+        for line in lines
+        for word in IDENTIFIER.findall(line)
+        if _CODE_LIKE.search(word)
+    }
+    replaced = tuple(decode(cut.base[path].data) for path in cut.fix if path in cut.base)
+    return FixVocabulary(blocks, frozenset(absent(words, cut.base)), replaced)
+
+
+def added_lines(cut: Cut) -> dict[str, list[str]]:
+    """Return, by path, the stripped lines of the fixed source files that their base versions do not have."""
+    return {path: [line for line in lines if line is not None] for path, lines in _added(cut).items()}
+
+
+def absent(names: Collection[str], base: Mapping[str, TreeFile]) -> set[str]:
+    """Return those of ``names`` (identifiers) that no file of ``base`` has as a word."""
+    left = {name: re.compile(rb"(?<![A-Za-z0-9_])%s(?![A-Za-z0-9_])" % re.escape(name.encode())) for name in names}
+    for file in base.values():
+        if not left:
+            break
+        for name in [name for name, pattern in left.items() if _has(file.data, name, pattern)]:
+            del left[name]
+    return set(left)
+
+
+def _has(data: bytes, name: str, pattern: re.Pattern[bytes]) -> bool:
+    return name.encode() in data and pattern.search(data) is not None
+
+
+def quotes(text: str, known: FixVocabulary) -> bool:
+    """Return whether ``text`` repeats at least eight tokens in a row of what the fix adds, in any disguise."""
+    return bool(_quotations(_tokens(text), known))
+
+
+def gives_away(text: str, known: FixVocabulary) -> bool:
+    """Return whether ``text`` quotes the fix or has a name that only the fix has."""
+    tokens = _tokens(text)
+    return any(token.text in known.identifiers for token in tokens) or bool(_quotations(tokens, known))
+
+
+def masked(text: str, known: FixVocabulary) -> str | None:
+    """Return ``text`` with quotations of the fix and names of the fix masked; None when too much would be missing."""
+    tokens = _tokens(text)
+    hidden = _quotations(tokens, known)
+    names = {token.text for token in tokens if token.text in known.identifiers}
+    hidden |= {number for number, token in enumerate(tokens) if token.text in names}
+    spans = list(_spans(tokens, hidden))
+    quotations = sum(first != last for first, last in spans)
+    if len(names) + quotations > _MAX_MASKS or (quotations and len(hidden) > _MAX_MASKED_SHARE * len(tokens)):
+        return None
+    for first, last in reversed(spans):
+        text = text[: tokens[first].start] + MASK + text[tokens[last].end :]
+    # A mask joins what stood around it; and "masked" is a promise.
+    return None if gives_away(text, known) else text
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Skeleton:
+    """A text as a reader sees it, and where each of its characters comes from: (start, end) in the original."""
+
+    text: str
+    origin: list[tuple[int, int]]
+
+
+def _skeleton(text: str) -> _Skeleton:
+    """Return ``text`` with lookalikes folded and invisible characters, escapes and code marks gone."""
+    plain = _PLAIN.match(text)
+    if plain is not None and plain.end() == len(text):
+        return _Skeleton(text, [(number, number + 1) for number in range(len(text))])
+    letters: list[str] = []
+    origin: list[tuple[int, int]] = []
+    for unit in _UNIT.finditer(text):
+        shown = unit[0]
+        if len(shown) > 1:
+            shown = shown[1] if shown[0] == "\\" else html.unescape(shown)
+        for letter in unicodedata.normalize("NFKD", shown.translate(_LOOKALIKES)).translate(_LOOKALIKES):
+            if letter not in _FILLERS and unicodedata.category(letter) not in {"Mn", "Me", "Cf"}:
+                letters.append(letter)
+                origin.append(unit.span())
+    return _Skeleton("".join(letters), origin)
+
+
+def _tokens(text: str) -> list[_Token]:
+    seen = _skeleton(text)
+    return [
+        _Token(match[0], seen.origin[match.start()][0], seen.origin[match.end() - 1][1])
+        for match in _TOKEN.finditer(seen.text)
+    ]
+
+
+def _quotations(tokens: list[_Token], known: FixVocabulary) -> set[int]:
+    """Return the numbers of the tokens that are part of a quotation."""
+    words = [token.text.lower() for token in tokens]
+    windows: dict[tuple[str, ...], list[int]] = {}
+    for start in range(len(words) - RUN + 1):
+        windows.setdefault(tuple(words[start : start + RUN]), []).append(start)
+    found = {window for block in known.blocks for window in _windows(block) if window in windows}
+    if found:
+        for source in known.replaced:
+            if not found:
+                break
+            found.difference_update(_windows([word.lower() for word in _TOKEN.findall(_skeleton(source).text)]))
+    return {number for window in found for start in windows[window] for number in range(start, start + RUN)}
+
+
+def _windows(words: "tuple[str, ...] | list[str]") -> Iterator[tuple[str, ...]]:
+    return (tuple(words[start : start + RUN]) for start in range(len(words) - RUN + 1))
+
+
+def _spans(tokens: list[_Token], chosen: set[int]) -> Iterator[tuple[int, int]]:
+    first: int | None = None
+    for number in range(len(tokens) + 1):
+        if number in chosen and first is None:
+            first = number
+        elif number not in chosen and first is not None:
+            yield first, number - 1
+            first = None
+
+
+def _added(cut: Cut) -> dict[str, list[str | None]]:
+    """Return, by path, the added lines; None stands for lines between them that the base has."""
+    found: dict[str, list[str | None]] = {}
+    for path, file in cut.fix.items():
+        old = cut.base.get(path)
+        before = {line.strip() for line in decode(old.data).splitlines()} if old is not None else set()
+        lines = [line.strip() for line in decode(file.data).splitlines()] if file is not None else []
+        found[path] = [None if line in before else line for line in lines if line]
+    return found
+
+
+def _blocks(added: Mapping[str, list[str | None]]) -> Iterator[str]:
+    left = _MAX_ADDED
+    for lines in added.values():
+        block: list[str] = []
+        for line in [*lines, None]:
+            if line is not None:
+                block.append(line)
+            elif block:
+                yield "\n".join(block)[:left]
+                left = max(0, left - sum(map(len, block)))
+                block = []

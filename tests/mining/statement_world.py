@@ -1,0 +1,61 @@
+"""A small change of each language, as parts of a cut: what statements are made from in these tests."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Literal
+
+from codegate.grading import TestResult
+from codegate.mining.cut import Cut
+from codegate.mining.history import Unit
+from codegate.mining.validation import TestKind, TestOutcomes
+from codegate.suite import Tree, TreeFile
+
+BASE = {
+    "pkg/sums.py": "def total(items):\n    first = items[0]\n    return first + sum(items[1:])\n",
+    "tests/test_sums.py": "from pkg.sums import total\n",
+}
+FIXED = (
+    "def total(items):\n    if not items:\n        return empty_amount(items)\n"
+    "    return first + sum(items[1:], start=0)\n"
+)
+HIDDEN = "from pkg.sums import total\n\ndef test_total_of_nothing():\n    assert total([]) == 0\n" + "# filler\n" * 10
+TEST = "tests/test_sums.py::TestTotals::test_total_of_nothing[x-1]"
+FAILED = TestResult(id=TEST, status="failed", exception="IndexError", message="list index out of range")
+DAY = datetime(2025, 1, 1, tzinfo=UTC)
+
+
+def files(texts: Mapping[str, str]) -> dict[str, TreeFile]:
+    return {path: TreeFile(text.encode()) for path, text in texts.items()}
+
+
+def cut_of(base: Mapping[str, str], fix: Mapping[str, str], hidden: Mapping[str, str]) -> Cut:
+    tree = Tree(files(base))
+    fixed = tree.overlay(files(fix)).overlay(files(hidden))
+    return Cut(tree, files(hidden), files(fix), fixed, tuple(hidden), (), 3)
+
+
+def sums_cut(extra: Mapping[str, str] | None = None) -> Cut:
+    return cut_of({**BASE, **(extra or {})}, {"pkg/sums.py": FIXED}, {"tests/test_sums.py": HIDDEN})
+
+
+def unit_of(message: str, kind: Literal["merge", "squash", "direct"] = "direct") -> Unit:
+    title = message.partition("\n")[0]
+    return Unit("c" * 40, "b" * 40, kind, 7, "", False, title, message, "A", "a@b", DAY, ())
+
+
+def outcomes_of(test: str, result: TestResult | None, kind: TestKind = "assertion") -> TestOutcomes:
+    return failing((test,), {test: result}, kind)
+
+
+def failing(
+    tests: tuple[str, ...], evidence: Mapping[str, TestResult | None] | None = None, kind: TestKind = "assertion"
+) -> TestOutcomes:
+    return TestOutcomes(
+        fail_to_pass=tests,
+        pass_to_pass=(),
+        quarantined=(),
+        pass_to_fail=(),
+        flaky_fix_tests=False,
+        kinds=dict.fromkeys(tests, kind),
+        evidence=evidence or {},
+    )
