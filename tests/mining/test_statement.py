@@ -117,7 +117,8 @@ class TestScrub:
             st.sampled_from(
                 [*" \n\n\n()[]`*#-+>@<|_", "```", "~~~", "# Changes", "## Why", "**Tests**", "---", "===", "Fixes:",
                  "#1", "a/b#2", "https://github.com/x", "<!--", "-->", "![a](b)",
-                 "[a](https://github.com/b)", "- [ ]", "@me", "Changes:", "+x", "-x", "0a1b2c3d", "word", "\u200b", "\t", "1.", "diff --git ", "@@ -1", "See"]
+                 "[a](https://github.com/b)", "- [ ]", "@me", "Changes:",
+                 "+x", "-x", "0a1b2c3d", "word", "\u200b", "\t", "1.", "diff --git ", "@@ -1", "See"]
             ),
             max_size=60,
         )
