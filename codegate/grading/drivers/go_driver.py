@@ -1,0 +1,309 @@
+"""Compiles one Go package's tests inside a sandbox, runs those of the selected files, and reports each of them.
+
+This file is never imported by codegate: its text is sent into the sandbox and run there by an isolated
+interpreter (``-I -S -B``), so it uses the standard library only. The tests run in processes of their own that never
+hold the records pipe. They are followed by the framing that ``go test -json`` uses itself (``-test.v=test2json``: every
+line of the framework's begins with the byte 0x16), so what a test prints is not taken for a result. When a test takes
+the process down, the rest is run by another process. Standard input brings the settings.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+SCRATCH = ".codegate-go"  # below the workspace, where programs may be run; Go's patterns skip such a name
+MARKER = b"\x16"
+MAX_RUNS = 25
+MAX_LINE = 1 << 20
+KEPT = 4000
+QUIET_SECONDS = 0.3
+TEST = re.compile(r"^func\s+((?:Test|Example|Fuzz)(?![a-z])\w*)\s*\(", re.MULTILINE)
+EVENT = re.compile(r"=== (RUN|PAUSE|CONT|NAME)\s+(\S+)\s*$")
+RESULT = re.compile(r"\s*--- (PASS|FAIL|SKIP): (\S+) \((\d+(?:\.\d+)?)s\)\s*$")
+OUTCOMES = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}
+FATAL = re.compile(r"^(panic: .*|fatal error: .*|runtime: out of memory.*|SIG[A-Z]+: .*)$", re.MULTILINE)
+ENDINGS = {
+    "out of memory": "MemoryError",
+    "cannot allocate memory": "MemoryError",
+    "test timed out after": "TimeoutError",
+}
+
+
+def plain(text: str, limit: int) -> str:
+    """Return ``text``, cut, without characters that UTF-8 cannot carry."""
+    return text[:limit].encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+class Channel:
+    """Writes records to the pipe, one JSON line each, opened by a token that only the settings held."""
+
+    def __init__(self, descriptor: int, token: str) -> None:
+        os.set_inheritable(descriptor, False)
+        self.descriptor, self.token = descriptor, token
+
+    def send(self, **record: Any) -> None:
+        data = ("%s %s\n" % (self.token, json.dumps(record, ensure_ascii=False))).encode("utf-8")
+        while data:
+            data = data[os.write(self.descriptor, data) :]
+
+
+class Listener:
+    """Follows one test process by its output: which tests began, which ended and how, and what they printed."""
+
+    def __init__(self) -> None:
+        self.started: dict[str, str] = {}
+        self.results: dict[str, list[tuple[str, float]]] = {}
+        self.said: dict[str, str] = {}
+        self.rest = b""
+        self.current = ""
+        self.last = ""
+
+    def feed(self, data: bytes) -> None:
+        *lines, self.rest = (self.rest + data).split(b"\n")
+        for line in lines:
+            self.line(line)
+        if len(self.rest) > MAX_LINE:
+            self.line(self.rest)
+            self.rest = b""
+
+    def line(self, line: bytes) -> None:
+        before, *framed = line.split(MARKER)
+        if before or not framed:
+            self.note(before)
+        for part in framed:
+            text = part.decode("utf-8", "replace")
+            event, result = EVENT.match(text), RESULT.match(text)
+            if event is not None:
+                kind, name = event.groups()
+                if kind == "RUN" or name in self.started:
+                    self.started[name] = kind
+                    self.current = name
+            elif result is not None and result[2] in self.started:
+                self.results.setdefault(result[2], []).append((OUTCOMES[result[1]], float(result[3])))
+                self.current = result[2]
+            else:
+                self.note(part)
+
+    def note(self, line: bytes) -> None:
+        text = line.decode("utf-8", "replace") + "\n"
+        self.last = (self.last + text)[-4 * KEPT :]
+        if len(self.said.get(self.current, "")) < KEPT:
+            self.said[self.current] = self.said.get(self.current, "") + text
+
+    def running(self) -> list[str]:
+        """Return the tests that had begun, were not waiting for their turn, and did not end."""
+        return [name for name, state in self.started.items() if name not in self.results and state != "PAUSE"]
+
+
+class Printer:
+    """Passes output on, up to a limit: what comes after it would end the command for flooding."""
+
+    def __init__(self, limit: int) -> None:
+        self.left = limit
+
+    def print(self, data: bytes) -> None:
+        data = data.replace(MARKER, b"")[: self.left]
+        self.left -= len(data)
+        while data:
+            data = data[os.write(1, data) :]
+
+
+def listen(argv: list[str], folder: str, variables: dict[str, str], printer: Printer) -> tuple[int, Listener]:
+    """Run the test program to its end and return its exit status and what was heard."""
+    listener = Listener()
+    process = subprocess.Popen(
+        argv, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )  # fmt: skip
+    stream = process.stdout.fileno() if process.stdout else -1
+    heard = time.monotonic()
+    while True:
+        ready = select.select([stream], [], [], 0.05)[0]
+        if ready:
+            data = os.read(stream, 1 << 16)
+            if not data:
+                break
+            printer.print(data)
+            listener.feed(data)
+            heard = time.monotonic()
+        elif process.poll() is not None and time.monotonic() - heard > QUIET_SECONDS:
+            break  # something that it started holds the pipe
+    status = process.wait()
+    with contextlib.suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
+    listener.feed(b"\n")
+    return status, listener
+
+
+def failure(name: str, listener: Listener, fatal: str) -> dict[str, Any]:
+    """Return the facts about a failed test that its failure class follows from."""
+    said = listener.said.get(name, "")
+    own = FATAL.search(said)
+    if not fatal and own is None:
+        lines = [line.strip() for line in said.splitlines() if line.strip()]
+        message = "\n".join(lines) or "the test failed without a message"
+        return {"exception": "testing.Failed", "message": plain(message, 1000), "parents": ["AssertionError"]}
+    text = own.group(0) if own else fatal
+    parents = [parent for words, parent in ENDINGS.items() if words in text]
+    return {"exception": "panic", "message": plain(text, 1000), "parents": parents}
+
+
+def report(channel: Channel, listener: Listener, files: dict[str, str], status: int) -> set[str]:
+    """Send the results of one process; return the tests (of the files' top level) that took it down."""
+    broken: set[str] = set()
+    fatal = ""
+    if listener.running():
+        found = FATAL.search(listener.last)
+        fatal = found.group(0) if found else "the test process ended with status %d" % status
+        broken = {name.partition("/")[0] for name in listener.running()}
+    entries = [(name, entry) for name, found in listener.results.items() for entry in found]
+    entries += [(name, ("failed", 0.0)) for name in listener.running()]
+    unfinished = set(listener.running())
+    for name, (outcome, seconds) in entries:
+        top = name.partition("/")[0]
+        if top in files:
+            crash = failure(name, listener, fatal if name in unfinished else "") if outcome == "failed" else None
+            test = plain("%s::%s" % (files[top], name), 1 << 16)
+            channel.send(kind="phase", id=test, when="call", outcome=outcome, seconds=seconds, markers=[], crash=crash)
+    return broken
+
+
+def module_of(workspace: str, folder: str) -> str:
+    """Return the folder, relative to the workspace, of the module that ``folder`` belongs to."""
+    while folder and not os.path.isfile(os.path.join(workspace, folder, "go.mod")):
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def module_path(file: str) -> str:
+    """Return the path that a ``go.mod`` file names its module by."""
+    with open(file, encoding="utf-8", errors="replace") as lines:
+        found = re.search(r"^module[ \t]+(\S+)", lines.read(), re.MULTILINE)
+    return found.group(1) if found else ""
+
+
+def module_flags(workspace: str, module: str, packages: str) -> list[str]:
+    """Return where the requirements of a module come from: the environment, its own vendor folder, or itself."""
+    locked = os.path.join(packages, "modules", "go.mod")
+    if module_path(locked) == module_path(os.path.join(workspace, module, "go.mod")):
+        return ["-mod=readonly", "-modfile=" + locked]
+    vendored = os.path.isfile(os.path.join(workspace, module, "vendor", "modules.txt"))
+    return ["-mod=vendor"] if vendored else ["-mod=readonly"]
+
+
+def declared(workspace: str, files: list[str]) -> dict[str, str]:
+    """Return the tests that the files declare, each with its file."""
+    found: dict[str, str] = {}
+    for file in files:
+        with open(os.path.join(workspace, file), encoding="utf-8", errors="replace") as source:
+            for name in TEST.findall(source.read()):
+                if name != "TestMain":
+                    found.setdefault(name, file)
+    return found
+
+
+def go_environment(site: str, packages: str, scratch: str) -> dict[str, str]:
+    """Return the environment of the tests: the toolchain in reach, no network, no version control."""
+    return {
+        **os.environ,
+        "PATH": os.path.join(site, "go", "bin") + os.pathsep + os.environ.get("PATH", os.defpath),
+        "GOENV": "off", "GOTOOLCHAIN": "local", "GOWORK": "off", "GOPROXY": "off", "GOSUMDB": "off", "GOVCS": "*:off",
+        "GOFLAGS": "-buildvcs=false", "CGO_ENABLED": "0", "GOTELEMETRY": "off", "GOMAXPROCS": "2",
+        "GOMODCACHE": os.path.join(packages, "mod"), "GOCACHE": os.path.join(packages, "gocache"),
+        "GOPATH": os.path.join(scratch, "path"), "GOTMPDIR": scratch,
+    }  # fmt: skip
+
+
+def build(argv: list[str], folder: str, variables: dict[str, str], printer: Printer) -> tuple[bool, str]:
+    """Compile; return whether that worked, and the last of what the compiler said."""
+    # A read-only cache has no index of the standard library's folders, and gets none.
+    if not os.path.isdir(variables["GOCACHE"]):
+        variables = {**variables, "GOCACHE": os.path.join(variables["GOTMPDIR"], "cache")}
+    done = subprocess.run(
+        argv, cwd=folder, env={**variables, "GODEBUG": "goindex=0"}, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    printer.print(done.stdout)
+    return done.returncode == 0, plain(done.stdout[:3000].decode("utf-8", "replace"), 2000)
+
+
+class Run:
+    """How the test program is started."""
+
+    def __init__(self, argv: list[str], folder: str, variables: dict[str, str], printer: Printer) -> None:
+        self.argv, self.folder, self.variables, self.printer = argv, folder, variables, printer
+
+    def of(self, names: list[str]) -> tuple[int, Listener]:
+        argv = [*self.argv, "-test.run=^(%s)$" % "|".join(names)]
+        return listen(argv, self.folder, self.variables, self.printer)
+
+
+def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channel) -> bool:
+    """Run tests in one process, and in others what one that went down left; return whether anything failed."""
+    failed = False
+    for _ in range(MAX_RUNS):
+        if not names:
+            return failed
+        status, listener = run.of(names)
+        failed = failed or status != 0
+        broken = report(channel, listener, files, status)
+        if status != 0 and not listener.started:
+            text = listener.last[-2000:]
+            for file in sorted(set(files.values())):
+                crash = {"exception": "TestMainFailed", "message": plain(text[-1000:], 1000), "parents": []}
+                channel.send(kind="collection_error", id=file, text=plain(text, 2000), crash=crash)
+        if not broken:
+            return failed
+        names = [name for name in names if name not in broken and name not in listener.results]
+    # So many tests took their process down that the rest was never tried: no end is announced.
+    sys.exit(3)
+
+
+def main() -> None:
+    """Compile the package and run its selected tests; exit 0 when all passed, 1 when not, 2 without a program."""
+    settings = json.load(sys.stdin)
+    channel = Channel(int(sys.argv[1]), settings["token"])
+    site, packages, workspace = sys.argv[2:5]
+    ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # not dumpable: the tests cannot open our pipe through /proc
+    printer = Printer(settings["output_bytes"])
+    folder, files = settings["folder"], settings["files"]
+    scratch = os.path.join(workspace, SCRATCH)
+    os.makedirs(scratch, exist_ok=True)
+    variables = go_environment(site, packages, scratch)
+    module = module_of(workspace, folder)
+    program = os.path.join(scratch, "package.test")
+    package = "./" + os.path.relpath(folder or ".", module or ".")
+    compiling = [os.path.join(site, "go", "bin", "go"), "test", "-c", "-vet=off", "-p=2", "-o", program]
+    compiling += [*module_flags(workspace, module, packages), package]
+    built, words = build(compiling, os.path.join(workspace, module), variables, printer)
+    if not built or not os.path.isfile(program):
+        for file in files:
+            crash = {"exception": "BuildFailed", "message": words[:1000], "parents": []}
+            channel.send(kind="collection_error", id=file, text=words, crash=crash)
+        channel.send(kind="end", status=2)
+        sys.exit(2)
+    tests = declared(workspace, files)
+    options = [
+        "-test.v=test2json", "-test.paniconexit0", "-test.timeout=0", "-test.shuffle=" + settings["shuffle"],
+    ]  # fmt: skip
+    alone = [name for name in tests if name in settings["isolated"]]
+    groups = [[name] for name in alone] + [[name for name in tests if name not in alone]]
+    failed = False
+    for group in groups:
+        said = Run([program, *options], os.path.join(workspace, folder), variables, printer)
+        failed = run_group(said, group, tests, channel) or failed
+    channel.send(kind="end", status=int(failed))
+    sys.exit(int(failed))
+
+
+main()
