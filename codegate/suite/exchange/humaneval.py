@@ -1,0 +1,116 @@
+"""HumanEval's tasks as problems: a module with the prompt, a hidden test module, the canonical solution as the fix.
+
+Fields (openai/human-eval, ``HumanEval.jsonl``): ``task_id``, ``prompt`` (source up to the body to write),
+``canonical_solution`` (that body), ``test`` (source that defines ``check(candidate)``), ``entry_point``.
+"""
+
+import keyword
+import re
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+from codegate.durable import sha256
+from codegate.errors import UsageError
+from codegate.suite.exchange.rows import Row
+from codegate.suite.exchange.swebench import problem_id
+from codegate.suite.model import (
+    Base,
+    EnvironmentManifest,
+    Problem,
+    ProblemLimits,
+    ProblemManifest,
+    Provenance,
+    Statement,
+    TestSets,
+)
+from codegate.suite.reader import check_model
+from codegate.suite.store import make_problem
+from codegate.suite.tree import Tree, TreeFile
+
+MODULE: Final = "solution.py"
+TEST: Final = "tests/test_solution.py"
+MAX_SOURCE: Final = 1 << 20
+_LIMITS: Final = ProblemLimits(seconds=60)
+_INDENT: Final = re.compile(r"^([ \t]+)\S", re.MULTILINE)
+
+Source = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SOURCE)]
+
+
+class _Fields(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    task_id: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    prompt: Source
+    canonical_solution: Source
+    test: Source
+    entry_point: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
+
+
+@dataclass(frozen=True)
+class TaskProblem:
+    """A task as a problem, and its base tree, which the suite keeps in ``problem.manifest.base.folder``."""
+
+    problem: Problem
+    base: Tree
+
+
+def task_problem(row: Row, environment: EnvironmentManifest) -> tuple[str, TaskProblem]:
+    """Return the id of the problem that ``row`` is, and the problem.
+
+    The hidden tests do not take over the task's helper functions and imports from the module that is graded: they
+    have the prompt again, and only the entry point from the module.
+
+    Raises:
+        UsageError: it is no task of HumanEval's; names the fields that are wrong.
+    """
+    task = check_model(row.data, _Fields, row.place)
+    if keyword.iskeyword(task.entry_point):
+        raise UsageError(f"entry_point: {task.entry_point!r} cannot be a function's name.")
+    name = problem_id(task.task_id)
+    prompt = task.prompt if task.prompt.endswith("\n") else f"{task.prompt}\n"
+    indent = _INDENT.search(task.canonical_solution)
+    stub = _bytes(f"{prompt}{indent[1] if indent else '    '}pass\n", "prompt")
+    base = Tree({MODULE: TreeFile(stub)})
+    solution = task.canonical_solution if task.canonical_solution.endswith("\n") else f"{task.canonical_solution}\n"
+    test = (
+        f"{stub.decode('utf-8')}\n\nfrom solution import {task.entry_point}\n\n{task.test.strip()}\n\n\n"
+        f"def test_{task.entry_point}():\n    check({task.entry_point})\n"
+    )
+    statement = (
+        f"Write the function `{task.entry_point}` in `{MODULE}`: its body is missing. "
+        f"What it must do is in its docstring.\n\n```python\n{prompt.strip()}\n```\n"
+    )
+    manifest = ProblemManifest(
+        id=name,
+        base=Base(folder=f"bases/{name}"),
+        environment=environment.id,
+        python_path=("",),
+        test_files=(TEST,),
+        statement=Statement(mode="imported", sha256=sha256(_bytes(statement, "prompt"))),
+        limits=_LIMITS,
+        tags={"benchmark": "humaneval"},
+        provenance=Provenance(
+            kind="imported",
+            title=_bytes(task.task_id, "task_id").decode("utf-8"),
+            upstream={"task_id": task.task_id, "entry_point": task.entry_point},
+        ),
+    )
+    problem = make_problem(
+        manifest,
+        statement,
+        TestSets(FAIL_TO_PASS=(f"{TEST}::test_{task.entry_point}",)),
+        {TEST: TreeFile(_bytes(test, "test"))},
+        {MODULE: TreeFile(_bytes(prompt + solution, "canonical_solution"))},
+        environment,
+        base.digest(),
+    )
+    return name, TaskProblem(problem, base)
+
+
+def _bytes(text: str, field: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{field}: it has lone surrogates, which are no Unicode text.") from error

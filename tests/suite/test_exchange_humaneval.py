@@ -1,0 +1,98 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from codegate.durable import sha256
+from codegate.errors import UsageError
+from codegate.grading import Sandboxes, grade
+from codegate.mining import validate_suite
+from codegate.mining.importing import import_suite
+from codegate.sandbox import EnvironmentRecipe
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import EnvironmentManifest, LockedEnvironment, load_base
+from codegate.suite.exchange import Row, convert_each, task_problem
+
+from .builders import ENVIRONMENT, LOCK
+
+TASK = {
+    "task_id": "Own/0",
+    "prompt": 'import math\n\n\ndef half(x):\n    return x / 2\n\n\ndef area(r):\n    """Return the area.\n'
+    '    >>> area(0)\n    0.0\n    """',
+    "canonical_solution": "    return math.pi * r ** 2\n",
+    "test": "\n\nMETADATA = {}\n\n\ndef check(candidate):\n    assert candidate(2) == math.pi * 4\n"
+    "    assert candidate(half(2)) == math.pi\n\n",
+    "entry_point": "area",
+}
+OTHER = {
+    "task_id": "Own/1",
+    "prompt": "def first(items):\n",
+    "canonical_solution": "\treturn items[0]",
+    "test": "def check(candidate):\n    assert candidate([7, 8]) == 7\n    assert first([1]) == 1",
+    "entry_point": "first",
+}
+
+
+def test_a_task_is_a_module_with_a_hidden_test() -> None:
+    name, made = task_problem(Row(1, TASK), ENVIRONMENT)
+    problem = made.problem
+    assert name == problem.id == "Own-0"
+    stub, fixed = made.base["solution.py"].data.decode(), problem.fix["solution.py"]
+    assert fixed is not None
+    assert stub == TASK["prompt"] + "\n    pass\n"
+    assert fixed.data.decode() == TASK["prompt"] + "\n" + TASK["canonical_solution"]
+    assert problem.tests.FAIL_TO_PASS == ("tests/test_solution.py::test_area",)
+    assert "Return the area." in problem.statement
+    assert TASK["canonical_solution"].strip() not in problem.statement
+    assert (problem.manifest.base.folder, problem.manifest.provenance.upstream["task_id"]) == ("bases/Own-0", "Own/0")
+    assert not problem.manifest.public_tests
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("task_id", "../.."), ("task_id", ""), ("prompt", 3), ("prompt", ""), ("prompt", "\udcff"), ("test", None),
+        ("test", "\ud800"), ("canonical_solution", ["x"]), ("entry_point", "a b"), ("entry_point", "a\n"),
+        ("entry_point", "x; import os"), ("entry_point", "class"), ("prompt", "x" * ((1 << 20) + 1)),
+    ],
+)  # fmt: skip
+def test_what_is_no_task_is_named(field: str, value: object) -> None:
+    found, skipped = convert_each([Row(3, {**TASK, field: value})], lambda row: task_problem(row, ENVIRONMENT))
+    assert (found, [entry.number for entry in skipped]) == ([], [3])
+
+
+def test_an_environment_is_needed(tmp_path: Path) -> None:
+    (tmp_path / "tasks.jsonl").write_text(json.dumps(TASK))
+    with pytest.raises(UsageError, match="environment"):
+        import_suite(tmp_path / "tasks.jsonl", "humaneval", tmp_path / "suite")
+    environment = LockedEnvironment(ENVIRONMENT, LOCK)
+    report = import_suite(tmp_path / "tasks.jsonl", "humaneval", tmp_path / "suite", environment=environment)
+    assert (report.suite.name, report.suite.manifest.repository) == ("tasks", None)
+    assert load_base(report.suite, report.suite.problems[0]).keys() == {"solution.py"}
+
+
+@pytest.mark.bwrap
+def test_imported_tasks_are_proven(tmp_path: Path, bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> None:
+    (tmp_path / "own.jsonl").write_text(f"{json.dumps(TASK)}\n{json.dumps(OTHER)}\n")
+    manifest = EnvironmentManifest(
+        id="runner", python=recipe.python, lock="environments/runner/requirements.lock",
+        lock_sha256=sha256(recipe.lock.encode()), rung="minimal",
+    )  # fmt: skip
+    environment = LockedEnvironment(manifest, recipe.lock)
+    imported = import_suite(tmp_path / "own.jsonl", "humaneval", tmp_path / "suite", environment=environment)
+    report = validate_suite(imported.suite, None, bwrap_backend, 1, lambda proof: None, 1)
+    assert report.proven
+    assert len(report.proofs) == 2
+    # A helper of the task's is not taken from what is graded.
+    problem = imported.suite.problems[0]
+    base = load_base(imported.suite, problem)
+    stub = base["solution.py"].data.decode()
+    cheat = "".join(
+        ["--- a/solution.py\n+++ b/solution.py\n@@ -1,2 +1,4 @@\n", "+def check(candidate):\n+    pass\n"]
+        + [f" {line}\n" for line in stub.split("\n")[:2]]
+    )
+    boxes = Sandboxes(bwrap_backend, imported.suite.locks)
+    try:
+        assert not grade(problem, base, cheat, boxes).resolved
+    finally:
+        boxes.close()

@@ -1,0 +1,221 @@
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from codegate.errors import UsageError
+from codegate.grading import read_predictions
+from codegate.suite import Tree, TreeFile, apply_patch
+from codegate.suite.exchange import (
+    Row,
+    check_any,
+    check_row,
+    convert_each,
+    portable_patch,
+    read_rows,
+    write_predictions,
+    write_rows,
+)
+
+from .builders import run_git
+from .trees import changes_of, trees
+
+ROW = {
+    "repo": "acme/shop",
+    "instance_id": "acme__shop-7",
+    "base_commit": "a" * 40,
+    "patch": "--- a/x\n+++ b/x\n",
+    "test_patch": "--- a/y\n+++ b/y\n",
+    "problem_statement": "It breaks.",
+    "FAIL_TO_PASS": '["tests/test_x.py::test_a"]',
+    "PASS_TO_PASS": "[]",
+}
+
+
+def write(path: Path, *lines: bytes) -> Path:
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    return path
+
+
+def test_each_broken_line_is_named_and_the_others_are_read(tmp_path: Path) -> None:
+    deep = b'{"x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    file = write(
+        tmp_path / "rows.jsonl", b'{"a": 1}', b"", b"{", b"\xff\xfe", b"[1]x", b'{"a": 1, "a": 2}', b'{"a": NaN}', deep,
+        b'{"a": "\xe2\x80\xa8"}', b"7",
+    )  # fmt: skip
+    rows, skipped = read_rows(file)
+    assert [row.number for row in rows] == [1, 9]
+    assert [entry.number for entry in skipped] == [3, 4, 5, 6, 7, 8, 10]
+    assert "UTF-8" in skipped[1].reason
+    assert all("\n" not in str(entry) and len(str(entry)) < 1000 for entry in skipped)
+
+
+def test_a_gigantic_line_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("codegate.suite.exchange.rows.MAX_ROW_BYTES", 100)
+    rows, skipped = read_rows(write(tmp_path / "rows.jsonl", b'{"a": "' + b"x" * 200 + b'"}', b'{"a": 1}'))
+    assert [row.number for row in rows] == [2]
+    assert "bytes" in skipped[0].reason
+
+
+def test_more_rows_than_allowed_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("codegate.suite.exchange.rows.MAX_ROWS", 2)
+    assert len(read_rows(write(tmp_path / "two", b"{}", b"{}"))[0]) == 2
+    for name, text in (("lines", b"{}\n{}\n{}"), ("array", b"[{},{},{}]")):
+        with pytest.raises(UsageError, match="more than 2 rows"):
+            read_rows(write(tmp_path / name, text))
+
+
+def test_an_array_is_read_too(tmp_path: Path) -> None:
+    rows, skipped = read_rows(write(tmp_path / "rows.json", b'\xef\xbb\xbf [{"a": 1}, 2, {"b": 3}]'))
+    assert ([row.data for row in rows], [entry.number for entry in skipped]) == ([{"a": 1}, {"b": 3}], [2])
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [(gzip.compress(b"{}"), "compressed"), (b"PAR1xxxx", "Parquet"), (b"[1,", "not usable JSON"), (b"[\xff", "UTF-8")],
+)
+def test_another_format_is_refused_with_the_remedy(tmp_path: Path, data: bytes, words: str) -> None:
+    (tmp_path / "rows").write_bytes(data)
+    with pytest.raises(UsageError, match=words):
+        read_rows(tmp_path / "rows")
+
+
+def test_a_file_without_a_usable_row_names_the_first_ones(tmp_path: Path) -> None:
+    rows, _ = read_rows(write(tmp_path / "rows.jsonl", *[b'{"instance_id": 7}'] * 5))
+    results, skipped = convert_each(rows, check_row)
+    with pytest.raises(UsageError, match=r"no row that can be used. row 1: .*repo.*row 3: .*; and 2 more"):
+        check_any(results, skipped, tmp_path / "rows.jsonl")
+    with pytest.raises(UsageError, match="holds no rows"):
+        check_any([], [], tmp_path / "rows.jsonl")
+
+
+def test_the_second_row_of_an_id_is_skipped() -> None:
+    odd = {**ROW, "instance_id": "acme//shop"}
+    results, skipped = convert_each([Row(1, ROW), Row(2, ROW), Row(3, odd), Row(4, {**odd, "x": 1})], check_row)
+    assert [row.id for row in results] == ["acme__shop-7", "acme-shop"]
+    assert [entry.number for entry in skipped] == [2, 4]
+    assert "row 1 has the id" in skipped[0].reason
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("repo", "no slash"), ("repo", 3), ("instance_id", ""), ("instance_id", "x" * 201), ("instance_id", "///"),
+        ("base_commit", "HEAD"), ("base_commit", "--upload-pack=x"), ("base_commit", "A" * 40), ("patch", ""),
+        ("patch", ["x"]), ("test_patch", None), ("problem_statement", "  \n"), ("problem_statement", "\ud800"),
+        ("FAIL_TO_PASS", "{}"), ("FAIL_TO_PASS", "[1]"), ("FAIL_TO_PASS", "[" * 5000), ("FAIL_TO_PASS", ["\udcff"]),
+        ("PASS_TO_PASS", 5), ("hints_text", "x" * 400_001), ("further", "\udcff"), ("\udcff", "further"),
+    ],
+)  # fmt: skip
+def test_a_row_that_is_none_is_skipped_with_a_reason(field: str, value: object) -> None:
+    results, skipped = convert_each([Row(4, {**ROW, field: value}), Row(5, ROW)], check_row)
+    assert [row.id for row in results] == ["acme__shop-7"]
+    assert skipped[0].number == 4
+    assert skipped[0].reason.isprintable()
+
+
+def test_further_fields_are_kept_unless_they_are_large() -> None:
+    [small, large], _ = convert_each(
+        [
+            Row(1, {**ROW, "difficulty": {"hours": [1, 2.5, None]}}),
+            Row(2, {**ROW, "instance_id": "b", "log": "x" * 70_000}),
+        ],
+        check_row,
+    )
+    assert json.loads(small.upstream["difficulty:json"]) == {"hours": [1, 2.5, None]}
+    assert (small.left, large.left) == ((), ("log",))
+    assert "log" not in large.upstream
+
+
+def test_lists_come_as_lists_and_as_texts() -> None:
+    [row], _ = convert_each([Row(1, {**ROW, "FAIL_TO_PASS": ["a", "b"], "PASS_TO_PASS": ""})], check_row)
+    assert (row.fail_to_pass, row.pass_to_pass, row.pull_request) == (("a", "b"), (), 7)
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.dictionaries(st.sampled_from([*ROW, "hints_text", "version", "created_at", "extra"]), _VALUES, max_size=6))
+@example({"created_at": "9999-99-99"})
+@example({"version": 1.10, "hints_text": None})
+def test_no_row_is_an_accident(changes: dict[str, object]) -> None:
+    results, skipped = convert_each([Row(1, {**ROW, **changes})], check_row)
+    assert len(results) + len(skipped) == 1
+    for row in results:
+        assert all(isinstance(value, str) for value in row.upstream.values())
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_a_portable_patch_is_unicode_and_brings_the_changes_back(data: st.DataObject) -> None:
+    base = data.draw(trees())
+    changes = data.draw(changes_of(base))
+    real = base.changes_to(base.overlay(changes))
+    patch = portable_patch(base, changes)
+    assert apply_patch(base, patch) == real
+    if all(path.isprintable() for path in real):
+        patch.encode("utf-8")
+
+
+def test_git_itself_applies_a_portable_patch(tmp_path: Path) -> None:
+    base = Tree(
+        {
+            "latin.py": TreeFile("# Größe\n".encode("latin-1") * 20),
+            'a "b"/ö.bin': TreeFile(bytes(range(256)) * 9),
+            "gone.bin": TreeFile(b"\0\xff"),
+            "mode.bin": TreeFile(b"\xff", "100644"),
+            "plain.py": TreeFile(b"x = 1\n"),
+        }
+    )
+    changes = {
+        "latin.py": TreeFile("# Maß\n".encode("latin-1") * 30),
+        'a "b"/ö.bin': TreeFile(b"\0" * 5000, "100755"),
+        "gone.bin": None,
+        "mode.bin": TreeFile(b"\xff", "100755"),
+        "new.bin": TreeFile(b"\0\xfe"),
+        "plain.py": TreeFile(b"x = 2\n"),
+    }
+    for path, file in base.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_bytes(file.data)
+    run_git(tmp_path, "init", "--quiet")
+    patch = portable_patch(base, changes).encode("utf-8")
+    run_git(tmp_path, "apply", "--check", "-", stdin=patch)
+    run_git(tmp_path, "apply", "-", stdin=patch)
+    found = {path: tmp_path / path for path in changes}
+    assert {path for path, place in found.items() if place.exists()} == changes.keys() - {"gone.bin"}
+    assert all(found[path].read_bytes() == file.data for path, file in changes.items() if file is not None)
+    run_git(tmp_path, "apply", "-R", "-", stdin=patch)
+    assert {path: (tmp_path / path).read_bytes() for path in base} == {path: file.data for path, file in base.items()}
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.dictionaries(st.text(max_size=5), _VALUES, max_size=3), min_size=1, max_size=5))
+def test_written_rows_are_one_line_each_and_come_back(rows: list[dict[str, object]]) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.jsonl"
+        write_rows(path, rows)
+        assert path.read_bytes().count(b"\n") == len(rows)
+        assert [row.data for row in read_rows(path)[0]] == rows
+
+
+def test_predictions_are_what_the_grader_reads(tmp_path: Path) -> None:
+    path = tmp_path / "predictions.jsonl"
+    made = [("a", "m", "--- a\n\u2028+\udcff"), ("b", "m", None), ("a", "n", "")]
+    assert write_predictions(path, made) == 3
+    read = read_predictions(path)
+    assert [(entry.instance_id, entry.model_name_or_path, entry.model_patch) for entry in read] == made
+    with pytest.raises(UsageError, match="predicted twice"):
+        write_predictions(path, [*made, made[0]])
+    with pytest.raises(UsageError, match="no predictions"):
+        write_predictions(path, [])
