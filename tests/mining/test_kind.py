@@ -1,0 +1,338 @@
+"""Bug fix or not, on changes in real repositories."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codegate.grading import TestResult
+from codegate.mining.cut import Cut, cut
+from codegate.mining.enrichment import Enrichment, LinkedIssue
+from codegate.mining.history import Unit, read_units
+from codegate.mining.kind import BUGFIX, WEIGHTS, KindOf, classify_kind, signals
+from codegate.mining.kind_names import declared_names
+from codegate.mining.kind_words import label_signals, title_signals
+from codegate.mining.validation import TestKind, TestOutcomes
+from codegate.suite import read_commit
+from tests.mining.history_builder import HistoryBuilder
+
+Files = Mapping[str, str | bytes | None]
+
+LIMITS = "def clamp(value, low, high):\n    return max(low, min(value, high))\n"
+LIMITS_FIXED = LIMITS.replace("    return", "    low, high = sorted((low, high))\n    return")
+TESTS = "from limits import clamp\n\n\ndef test_clamp():\n    assert clamp(5, 0, 3) == 3\n"
+SWAPPED = TESTS + "\n\ndef test_swapped():\n    assert clamp(5, 3, 0) == 3\n"
+HALF = LIMITS + "\n\ndef half(value):\n    return value / 2\n"
+HALF_TESTS = TESTS.replace("clamp\n", "clamp, half\n", 1) + "\n\ndef test_half():\n    assert half(4) == 2\n"
+
+
+def change(history: HistoryBuilder, before: Files, after: Files, message: str) -> tuple[Unit, Cut]:
+    history.commit("Begin", dict(before))
+    commit = history.commit(message, dict(after))
+    unit = next(unit for unit in read_units(history.folder) if unit.commit == commit)
+    parts = cut(unit, read_commit(history.folder, unit.base), read_commit(history.folder, unit.commit))
+    assert isinstance(parts, Cut), parts
+    return unit, parts
+
+
+def fails(*tests: str, kind: TestKind = "assertion", message: str = "", exception: str | None = None) -> TestOutcomes:
+    results = {test: TestResult(id=test, status="failed", message=message, exception=exception) for test in tests}
+    return TestOutcomes(tests, (), (), (), False, dict.fromkeys(tests, kind), results)
+
+
+def names_of(found: KindOf) -> set[str]:
+    return {line.partition(" ")[2].partition(": ")[0] for line in found.evidence}
+
+
+def test_a_small_change_that_says_fix_is_a_bug_fix_and_shows_why(history: HistoryBuilder) -> None:
+    unit, parts = change(
+        history,
+        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
+        {"limits.py": LIMITS_FIXED, "tests/test_limits.py": SWAPPED},
+        "Fix clamp for swapped bounds",
+    )
+    found = classify_kind(unit, parts, fails("tests/test_limits.py::test_swapped"))
+    assert found.kind == "bugfix"
+    assert found.evidence[0] == "+3.0 title: fix: fix"
+    assert sum(float(line.split()[0]) for line in found.evidence) == found.score >= BUGFIX
+
+
+def test_without_words_the_shape_of_the_change_decides(history: HistoryBuilder) -> None:
+    unit, parts = change(
+        history,
+        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
+        {"limits.py": LIMITS_FIXED, "tests/test_limits.py": SWAPPED},
+        "Swapped bounds",
+    )
+    assert classify_kind(unit, parts, fails("tests/test_limits.py::test_swapped")).kind == "bugfix"
+
+
+def test_tests_of_a_name_that_the_change_brings_are_a_features(history: HistoryBuilder) -> None:
+    unit, parts = change(
+        history,
+        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
+        {"limits.py": HALF, "tests/test_limits.py": HALF_TESTS},
+        "Halves",
+    )
+    found = classify_kind(unit, parts, fails("tests/test_limits.py::test_half"))
+    assert found.kind == "feature"
+    assert "-3.0 tested new definition: half" in found.evidence
+
+
+def test_a_new_name_that_no_test_uses_does_not_outweigh_the_word_fix(history: HistoryBuilder) -> None:
+    unit, parts = change(
+        history,
+        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
+        {"limits.py": LIMITS_FIXED + "\n\ndef helper():\n    pass\n", "tests/test_limits.py": SWAPPED},
+        "Fix clamp for swapped bounds",
+    )
+    found = classify_kind(unit, parts, fails("tests/test_limits.py::test_swapped"))
+    assert found.kind == "bugfix"
+    assert "-1.0 new definition: helper" in found.evidence
+
+
+def test_fix_before_a_reference_is_no_word_for_a_bug(history: HistoryBuilder) -> None:
+    unit, parts = change(
+        history,
+        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
+        {"limits.py": HALF, "tests/test_limits.py": HALF_TESTS},
+        "Fix #157: Add half()",
+    )
+    found = classify_kind(unit, parts, fails("tests/test_limits.py::test_half"))
+    assert found.kind == "feature"
+    assert "title: fix" not in names_of(found)
+
+
+def test_new_parameters_attributes_and_operators_are_seen_and_private_moved_and_mended_ones_are_not(
+    history: HistoryBuilder,
+) -> None:
+    before = "class Box:\n    def __init__(self):\n        self.a = 1\n\n    def get(self):\n        return 1\n"
+    after = (
+        "class Base:\n    def get(self, default=None):\n        return 1\n\n\n"
+        "class Box(Base):\n    def __init__(self, size=1, _hidden=2):\n        self.a = 1\n        self.size = size\n\n"
+        "    def __iter__(self):\n        return iter(())\n\n    def __eq__(self, other):\n        return True\n"
+    )
+    _, parts = change(
+        history,
+        {"box.py": before, "tests/test_box.py": "def test_a():\n    pass\n"},
+        {"box.py": after, "tests/test_box.py": "def test_a():\n    assert Box(size=3).get() and Box(_hidden=3)\n"},
+        "Box",
+    )
+    names = declared_names(parts)
+    assert dict(names.used) == {"Box.__iter__": "operator", "Box.size": "attribute", "Box().size": "parameter"}
+    assert names.unused == ("Base",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "name"),
+    [
+        ("collection", "", "not importable"),
+        ("exception", "module 'limits' has no attribute 'half'", "misses a new name"),
+        ("timeout", "", "hangs"),
+    ],
+)
+def test_how_the_tests_fail_counts(history: HistoryBuilder, kind: TestKind, message: str, name: str) -> None:
+    unit, parts = change(
+        history,
+        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
+        {"limits.py": HALF, "tests/test_limits.py": HALF_TESTS},
+        "Halves",
+    )
+    outcomes = fails("tests/test_limits.py::test_half", kind=kind, message=message)
+    assert name in names_of(classify_kind(unit, parts, outcomes))
+    assert name not in names_of(classify_kind(unit, parts, fails("tests/test_limits.py::test_half")))
+
+
+def test_an_attribute_that_none_lacks_is_no_missing_new_name(history: HistoryBuilder) -> None:
+    unit, parts = change(
+        history,
+        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
+        {"limits.py": LIMITS_FIXED, "tests/test_limits.py": SWAPPED},
+        "Swapped bounds",
+    )
+    outcomes = fails("tests/test_limits.py::test_swapped", message="'NoneType' object has no attribute 'low'")
+    assert "misses a new name" not in names_of(classify_kind(unit, parts, outcomes))
+
+
+def test_tests_of_both_ages_and_many_of_them_speak_against_a_bug_fix(history: HistoryBuilder) -> None:
+    unit, parts = change(
+        history,
+        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
+        {"limits.py": LIMITS_FIXED, "tests/test_limits.py": SWAPPED},
+        "Swapped bounds",
+    )
+    path = "tests/test_limits.py"
+    old = fails(
+        f"{path}::test_clamp", f"{path}::test_swapped[a]", f"{path}::test_swapped[b]", f"{path}::test_swapped[c]"
+    )
+    assert {"new and old tests", "many tests"} <= names_of(classify_kind(unit, parts, old))
+    assert {"only new tests", "few tests"} <= names_of(classify_kind(unit, parts, fails(f"{path}::test_swapped[a]")))
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "kind"),
+    [
+        ("CHANGELOG.md", "# 1.0\n\n### Fixed\n\n- a\n", "# 1.0\n\n### Fixed\n\n- a\n- swapped bounds\n", "bugfix"),
+        ("CHANGES.rst", "1.0\n---\n\nAdded\n^^^^^\n\n- a\n", "1.0\n---\n\nAdded\n^^^^^\n\n- a\n- bounds\n", "feature"),
+        ("newsfragments/12.bugfix.rst", None, "Swapped bounds.\n", "bugfix"),
+        ("releasenotes/notes/a.yaml", None, "---\nfeatures:\n  - |\n    Swapped bounds.\n", "feature"),
+    ],
+)
+def test_the_changelogs_section_counts(
+    history: HistoryBuilder, path: str, before: str | None, after: str, kind: str
+) -> None:
+    unit, parts = change(
+        history,
+        {"limits.py": LIMITS, "tests/test_limits.py": TESTS, **({path: before} if before else {})},
+        {"limits.py": LIMITS_FIXED, "tests/test_limits.py": SWAPPED, path: after},
+        "Swapped bounds",
+    )
+    found = signals(unit, parts, fails("tests/test_limits.py::test_swapped"))
+    assert [signal.kind for signal in found if signal.name == "changelog section"] == [kind]
+
+
+def test_what_was_in_the_changelog_before_does_not_count(history: HistoryBuilder) -> None:
+    unit, parts = change(
+        history,
+        {"limits.py": LIMITS, "tests/test_limits.py": TESTS, "CHANGES.md": "## Fixed\n\n- Fix one\n\n## Added\n\n"},
+        {
+            "limits.py": HALF,
+            "tests/test_limits.py": HALF_TESTS,
+            "CHANGES.md": "## Fixed\n\n- Fix one\n\n## Added\n- h\n",
+        },
+        "Halves",
+    )
+    found = signals(unit, parts, fails("tests/test_limits.py::test_half"))
+    assert [(signal.name, signal.kind) for signal in found if signal.name.startswith("changelog")] == [
+        ("changelog section", "feature")
+    ]
+
+
+def test_labels_and_issues_of_a_forge_decide_where_words_do_not(history: HistoryBuilder) -> None:
+    unit, parts = change(
+        history,
+        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
+        {"limits.py": LIMITS_FIXED, "tests/test_limits.py": SWAPPED},
+        "Swapped bounds",
+    )
+    outcomes = fails("tests/test_limits.py::test_swapped")
+
+    def asked(*labels: str, issue: str = "Bounds") -> KindOf:
+        when = datetime(2025, 1, 1, tzinfo=UTC)
+        issues = (LinkedIssue(1, issue, "", (), when, None),)
+        return classify_kind(unit, parts, outcomes, Enrichment(unit.title, "", labels, issues))
+
+    assert asked("type: bug").kind == "bugfix"
+    assert asked("enhancement").kind == "feature"
+    assert asked("needs bug report", "bug?") == classify_kind(unit, parts, outcomes)
+    assert asked(issue="Crash on swapped bounds").score > asked().score > asked(issue="Add an option").score
+
+
+def test_a_merge_without_a_title_is_judged_by_its_first_commit(history: HistoryBuilder) -> None:
+    history.commit("Begin", {"limits.py": LIMITS, "tests/test_limits.py": TESTS})
+    history.branch("swapped")
+    history.commit("Correct clamp for swapped bounds", {"limits.py": LIMITS_FIXED})
+    history.commit("Tests", {"tests/test_limits.py": SWAPPED})
+    history.merge("swapped", "Merge branch 'swapped'")
+    unit = read_units(history.folder)[0]
+    parts = cut(unit, read_commit(history.folder, unit.base), read_commit(history.folder, unit.commit))
+    assert isinstance(parts, Cut)
+    found = classify_kind(unit, parts, fails("tests/test_limits.py::test_swapped"))
+    assert "+3.0 title: fix: correct" in found.evidence
+
+
+@pytest.mark.parametrize(
+    ("title", "kind"),
+    [
+        ("Fix CVE-2024-12345: path traversal in clamp", "security"),
+        ("Fix a crash", "bugfix"),
+        ("perf: clamp without sorting", "perf"),
+        ("Make clamp faster", "perf"),
+        ("refactor: clamp", "refactor"),
+        ("Rename the bounds of clamp", "refactor"),
+        ("feat: clamp takes swapped bounds", "feature"),
+        ("Deprecate swapped bounds", "feature"),
+    ],
+)
+def test_each_kind_has_its_words(history: HistoryBuilder, title: str, kind: str) -> None:
+    longer = LIMITS + "".join(f"\n_{number} = {number}" for number in range(14)) + "\n"
+    unit, parts = change(
+        history,
+        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
+        {"limits.py": longer, "tests/test_limits.py": SWAPPED},
+        title,
+    )
+    assert classify_kind(unit, parts, fails("tests/test_limits.py::test_swapped")).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("source", "tests", "before", "after", "test_before", "test_after", "failure"),
+    [
+        (
+            "lib/limits.js", "test/limits.test.js", "exports.clamp = (v) => v;\n",
+            "exports.clamp = (v) => v;\nexports.half = (v) => v / 2;\n", "const m = require('../lib/limits');\n",
+            "const m = require('../lib/limits');\ntest('half', () => { m.half(4); });\n", "m.half is not a function",
+        ),
+        (
+            "limits.go", "limits_test.go", "package limits\n\nfunc Clamp(v int) int { return v }\n",
+            "package limits\n\nfunc Clamp(v int) int { return v }\n\nfunc Half(v int) int { return v / 2 }\n",
+            "package limits\n", "package limits\n\nfunc TestHalf(t *testing.T) { Half(4) }\n", "undefined: Half",
+        ),
+    ],
+)  # fmt: skip
+def test_other_languages_are_judged_by_words_shape_and_failures(
+    history: HistoryBuilder, source: str, tests: str, before: str, after: str, test_before: str, test_after: str,
+    failure: str,
+) -> None:  # fmt: skip
+    unit, parts = change(
+        history,
+        {
+            source: before,
+            tests: test_before,
+            "package.json": '{"devDependencies": {"jest": "1"}}',
+            "go.mod": "module a\n",
+        },
+        {source: after, tests: test_after},
+        "Halves",
+    )
+    found = classify_kind(unit, parts, fails(f"{tests}::half", kind="exception", message=failure))
+    assert found.kind == "feature"
+    assert {"tested new definition", "misses a new name"} <= names_of(found)
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("Fixed #12345 -- Added support for X", {"title: add"}),
+        ("fix(parser)!: handle null", {"title type", "title: mend"}),
+        ("net/http: fix data race", {"title: fix"}),
+        ("[BUG] Bounds", {"title tag"}),
+        ("Issue 1001: fix last()", {"title: fix"}),
+        ("🐛 Fix empty input", {"title: fix"}),
+        ("ENH: Add param", {"title type", "title: add"}),
+        ("Fix #12", {"title: fix"}),
+        ("PROJ-123: Crash when saving", {"title defect"}),
+        ("Raise ValueError on collision", set()),
+        ("", set()),
+    ],
+)
+def test_titles_are_read_past_what_stands_before_them(title: str, expected: set[str]) -> None:
+    assert {signal.name for signal in title_signals(title, "title")} == expected
+
+
+@given(st.text(max_size=600), st.text(max_size=200))
+def test_no_text_breaks_it_and_every_signal_has_a_weight(title: str, label: str) -> None:
+    found = [*title_signals(title, "title"), *title_signals(f"Fix #1: {title}", "title"), *label_signals([label])]
+    assert {signal.name for signal in found} <= WEIGHTS.keys()
+
+
+def test_broken_and_binary_files_are_no_obstacle(history: HistoryBuilder) -> None:
+    unit, parts = change(
+        history,
+        {"limits.py": "def clamp(:\n", "tests/test_limits.py": TESTS, "CHANGES.md": b"\xff\xfe"},
+        {"limits.py": LIMITS, "tests/test_limits.py": SWAPPED, "CHANGES.md": b"\xff\xfe\n- Fix \xff"},
+        "Fix the syntax of clamp",
+    )
+    assert classify_kind(unit, parts, fails("tests/test_limits.py::test_swapped")).kind == "bugfix"
