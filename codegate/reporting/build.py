@@ -35,6 +35,7 @@ _MESSAGE_LIMIT = 8_000
 _TEST_MESSAGE_LIMIT = 2_000
 _FAILING_LIMIT = 50
 _REPORT_LIMIT = 24_000_000
+_VERBATIM = 0.8  # of the fix's distinctive lines; see codegate.running.recall
 _Z95 = 1.959963984540054
 
 
@@ -190,7 +191,25 @@ def _candidate(
             Count(name, count) for name, count in _counted(grade.failure for grade in grades if grade.failure)
         ),
         faults=_faults(everything),
+        contamination=_contamination(spec, everything),
     )
+
+
+def _contamination(spec: CandidateSpec, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    """Return what speaks for a model that has read the answers; a patch that is the fix has no such meaning."""
+    if spec.provider == "reference":
+        return ()
+    recited = {outcome.problem for outcome in outcomes if outcome.recited}
+    known = [outcome.recall for outcome in outcomes if outcome.recall is not None]
+    repeated = sum(recall >= _VERBATIM for recall in known)
+    found = []
+    if recited:
+        found.append(f"it recites the suite's canary (on {', '.join(sorted(map(one_line, recited))[:5])})")
+    if repeated:
+        found.append(
+            f"{repeated} of {len(known)} answers to long fixes repeat at least {_VERBATIM:.0%} of them word for word"
+        )
+    return tuple(found)
 
 
 def _counted(names: Iterable[str]) -> list[tuple[str, int]]:

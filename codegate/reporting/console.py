@@ -115,6 +115,7 @@ def _candidates(console: "Console", view: ReportView) -> None:
         _list(console, f"failures of {entry.label}", counts)
         faults = [f"{item.cause} x{item.count}: {item.message}" for item in entry.faults]
         _list(console, f"infrastructure faults of {entry.label}", faults)
+        _list(console, f"contamination of {entry.label}", list(entry.contamination))
         ungraded = entry.planned - entry.graded
         if ungraded > 0:
             console.print(inert(f"  {entry.label}: {ungraded} of {entry.planned} attempts have no grade"))

@@ -120,6 +120,7 @@ class CandidateView:
         lint_clean: attempts without new lint findings among those that were linted.
         latency_n: attempts whose time in model calls is known.
         cost_usd: None when unknown.
+        contamination: signs that the model has read the answers before, a sentence each; empty where there are none.
     """
 
     key: str
@@ -141,6 +142,7 @@ class CandidateView:
     cost_usd: float | None
     failures: tuple[Count, ...]
     faults: tuple[FaultCount, ...]
+    contamination: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,10 @@ class Outcome(BaseModel):
     attempt: AttemptSummary | None = None
     grade: Grade | None = None
     fault: Fault | None = None
+    recall: float | None = Field(
+        default=None, ge=0, le=1, description="Share of the reference fix that the patch repeats word for word."
+    )
+    recited: bool = Field(default=False, description="The answer holds the suite's canary: the model has seen it.")
     grading_seconds: float = 0.0
     finished: str = Field(default="", description="UTC time, ISO 8601.")
 

@@ -8,7 +8,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pathlib import Path
@@ -16,13 +16,14 @@ from typing import Final
 
 from codegate.candidates import Provider
 from codegate.errors import Interrupted
-from codegate.grading import Grade, Sandboxes, TestReport, TestSelection, grade, run_tests
+from codegate.grading import Grade, Sandboxes, TestReport, grade, run_tests, test_selection
 from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.journal import Journal
 from codegate.running.outcome import Fault, Outcome, Run
 from codegate.running.plan import Job, jobs
 from codegate.running.readiness import prepare_environments
+from codegate.running.recall import verbatim_recall
 from codegate.sandbox import Backend, FilesRefused
 from codegate.solving import Attempt, AttemptSummary, solve
 from codegate.suite import Problem, Suite, Tree, load_base
@@ -235,9 +236,15 @@ class _Execution:
             attempt=_summary(attempt) if attempt else None,
             grade=result,
             fault=fault if result is None else None,
+            recall=verbatim_recall(self._base(problem.id), problem.fix, attempt.patch) if attempt else None,
+            recited=attempt is not None and self._recites(attempt),
             grading_seconds=round(time.monotonic() - started, 3),
             finished=datetime.now(UTC).isoformat(timespec="seconds"),
         )
+
+    def _recites(self, attempt: Attempt) -> bool:
+        canary = self._suite.manifest.canary
+        return any(canary in message.text for message in attempt.messages if message.role == "assistant")
 
     def _attempt(self, job: Job) -> Attempt:
         key = job.candidate.key()
@@ -265,7 +272,7 @@ class _Execution:
         if not files:
             return "There are no public tests for this problem."
         limits = problem.manifest.limits
-        selection = TestSelection(files, problem.manifest.python_path, timeout_seconds=limits.seconds)
+        selection = replace(test_selection(problem), files=files)
 
         def run() -> str:
             with self._sandbox_slots, self._sandboxes.open(problem.environment, limits) as sandbox:

@@ -10,7 +10,7 @@ from codegate.candidates import SolverName
 from codegate.durable import digest
 
 SINGLE_SHOT_SYSTEM: Final = """\
-You mend bugs in a Python repository. You get a description of one bug and the files most likely concerned.
+You mend bugs in a repository. You get a description of one bug and the files most likely concerned.
 Change the source code so that the described behaviour is right and everything else stays as it is. Hidden tests
 decide. Changes to tests, configuration, dependencies and documentation are thrown away.
 
@@ -39,7 +39,7 @@ Write the edits that mend the bug.
 """
 
 TOOL_LOOP_SYSTEM: Final = """\
-You mend bugs in a Python repository with the tools you are given. Change the source code so that the described
+You mend bugs in a repository with the tools you are given. Change the source code so that the described
 behaviour is right and everything else stays as it is. Hidden tests decide; run_tests runs the public ones only.
 Changes to tests, configuration, dependencies and documentation are thrown away.
 

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from codegate.reporting import ReportView, build_view
+from codegate.candidates import CandidateSpec
+from codegate.reporting import ReportView, build_view, render_console, render_html, render_markdown
 from codegate.reporting.build import wilson
 from tests.reporting.example import example, example_view, grade, outcome, run_of
 from tests.reporting.hostile import PAYLOADS
@@ -150,3 +151,26 @@ def test_the_whole_report_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_empty_view_is_possible() -> None:
     assert build_view([]) == ReportView(runs=(), candidates=(), problems=(), verdicts=())
+
+
+def test_signs_of_contamination_are_told_and_the_reference_fix_gives_none() -> None:
+    run = run_of({"new": {"a": [True], "b": [True], "c": [False]}})
+    told = [
+        run.outcomes[0].model_copy(update={"recall": 0.9}),
+        run.outcomes[1].model_copy(update={"recall": 0.2, "recited": True}),
+        run.outcomes[2],
+    ]
+    found = build_view([run.model_copy(update={"outcomes": tuple(told)})])
+    signs = found.candidates[0].contamination
+    assert signs == (
+        "it recites the suite's canary (on b)",
+        "1 of 2 answers to long fixes repeat at least 80% of them word for word",
+    )
+    for page in (render_console(found), render_markdown(found), render_html(found)):
+        assert "word for word" in " ".join(page.split())
+    assert build_view([run]).candidates[0].contamination == ()
+    reference = CandidateSpec(provider="reference")
+    mine = [outcome.model_copy(update={"candidate": reference.key()}) for outcome in told]
+    manifest = run.manifest.model_copy(update={"candidates": (reference,)})
+    again = run.model_copy(update={"manifest": manifest, "outcomes": tuple(mine)})
+    assert build_view([again]).candidates[0].contamination == ()

@@ -38,6 +38,15 @@ def test_reference_solves_all_and_empty_none(suite: Suite, tmp_path: Path) -> No
     assert run_exit_code([run], ()) == 0
 
 
+def test_an_answer_that_recites_the_canary_is_marked(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    canary = suite.manifest.canary
+    server.script = lambda name, turn, request: Said(answer(name) + (f"\n{canary}" if name == "half" else ""))
+    run = run_here(suite, tmp_path / "r", server.spec())
+    assert {outcome.problem: outcome.recited for outcome in run.outcomes} == {
+        f"calc-{name}": name == "half" for name in NAMES
+    }
+
+
 def test_resuming_repeats_neither_a_call_nor_a_grading(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     out = tmp_path / "r"
     first = run_here(suite, out, server.spec())
