@@ -19,7 +19,9 @@ from codegate.sandbox.contract import (
     SandboxUnavailable,
 )
 from codegate.sandbox.environment import cache_folder
+from codegate.sandbox.gomod import GoModule, go_sum_text, read_go_mod, read_go_sum
 from codegate.sandbox.interpreter import index_environment
+from codegate.sandbox.npm import check_npm_manifest, normal_lock, resolve_npm
 from codegate.sandbox.pool import SandboxPool
 from codegate.sandbox.preflight import Finding, preflight
 from codegate.sandbox.selection import Choice, select_backend
@@ -32,6 +34,7 @@ __all__ = [
     "EnvironmentRecipe",
     "FilesRefused",
     "Finding",
+    "GoModule",
     "PreparedEnvironment",
     "Sandbox",
     "SandboxClosed",
@@ -41,7 +44,13 @@ __all__ = [
     "SandboxPool",
     "SandboxUnavailable",
     "cache_folder",
+    "check_npm_manifest",
+    "go_sum_text",
     "index_environment",
+    "normal_lock",
     "preflight",
+    "read_go_mod",
+    "read_go_sum",
+    "resolve_npm",
     "select_backend",
 ]

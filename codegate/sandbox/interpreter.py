@@ -20,8 +20,9 @@ _SECONDS: Final = 20.0
 # What a package installer needs of the caller's environment: where the index is and how to reach it.
 _KEPT: Final = (
     "ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "all_proxy", "https_proxy", "http_proxy", "no_proxy",
-    "HOME", "PIP_INDEX_URL", "SSL_CERT_DIR", "SSL_CERT_FILE", "TMPDIR", "UV_CACHE_DIR", "UV_DEFAULT_INDEX",
-    "UV_INDEX_URL", "XDG_CACHE_HOME",
+    "HOME", "NODE_EXTRA_CA_CERTS", "NPM_CONFIG_REGISTRY", "NPM_CONFIG_USERCONFIG", "PIP_INDEX_URL", "SSL_CERT_DIR",
+    "SSL_CERT_FILE", "TMPDIR", "UV_CACHE_DIR", "UV_DEFAULT_INDEX", "UV_INDEX_URL", "XDG_CACHE_HOME",
+    "npm_config_registry",
 )  # fmt: skip
 
 

