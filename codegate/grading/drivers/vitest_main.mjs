@@ -1,0 +1,58 @@
+// Starts vitest by its programming interface, with a reporter that lives in this process alone; tests run in others.
+const { startVitest } = await import('vitest/node');
+
+const fileOf = (task) => task.file?.filepath ?? task.filepath ?? settings.file;
+const walk = (task, titles) => {
+  const result = task.result ?? {};
+  const errors = result.errors ?? [];
+  if (task.type === 'suite') {
+    const inner = task.filepath ? [] : [...titles, task.name];
+    if (task.filepath && errors.length && !task.tasks.length) {
+      broken(task.filepath, errors[0].stack ?? errors[0].message, explain(errors[0]));
+    } else if (errors.length) {
+      report(fileOf(task), [...inner, '(hooks)'], 'failed', 0, explain(errors[0]));
+    }
+    if (errors.length) console.log(plain(errors[0].stack ?? errors[0].message, 3000));
+    for (const child of task.tasks ?? []) walk(child, inner);
+    return;
+  }
+  const path = [...titles, task.name];
+  const outcome = result.state === 'pass' ? 'passed' : result.state === 'fail' ? 'failed' : 'skipped';
+  report(fileOf(task), path, outcome, result.duration, outcome === 'failed' ? explain(errors[0]) : null);
+  if (outcome === 'failed') console.log(`FAILED ${plain(path.join(' > '), 500)}\n${plain(errors[0]?.stack ?? errors[0]?.message, 3000)}`);
+};
+
+let told = false;
+const over = (files, errors) => {
+  if (told) return; // versions 3 and 4 know two events for it
+  told = true;
+  for (const file of files ?? []) walk(file, []);
+  for (const error of errors ?? []) console.log(plain(error?.stack ?? error?.message ?? error, 3000));
+  finished();
+};
+const reporter = {
+  onFinished: (files, errors) => over(files, errors),
+  onTestRunEnd: (modules, errors) => over(modules.map((module) => module.task), errors),
+};
+
+const NAMES = { '-c': 'config', '-r': 'root' };
+const options = {};
+for (let index = 2; index < process.argv.length; index += 1) {
+  const word = process.argv[index];
+  if (word === '--globals') options.globals = true;
+  else options[NAMES[word] ?? word.replace(/^--/, '')] = process.argv[(index += 1)];
+}
+if (options.project) options.project = [options.project];
+const sequence = settings.order === 'reversed' ? { shuffle: { files: false, tests: true }, seed: settings.seed } : {};
+
+const vitest = await startVitest(
+  'test',
+  [`${workspace}/${settings.file}`],
+  {
+    ...options, run: true, watch: false, update: false, ui: false, open: false, bail: 0, fileParallelism: false,
+    coverage: { enabled: false }, reporters: [reporter], passWithNoTests: false, cache: false, clearScreen: false,
+    ...(settings.order === 'reversed' ? { sequence } : {}),
+  },
+);
+await Promise.race([vitest?.close(), new Promise((resolve) => setTimeout(resolve, 3000))]);
+process.exit(process.exitCode ?? 0);

@@ -1,0 +1,88 @@
+"""What the runners of JavaScript and TypeScript share: Node starts a framework with a reporter of ours."""
+
+import json
+from typing import ClassVar
+
+from codegate.grading.drivers import driver_source
+from codegate.grading.grade import TestResult, TestStatus
+from codegate.grading.records import Phase, read_records
+from codegate.grading.runners.contract import Said
+from codegate.grading.testreport import CollectionError, TestSelection
+from codegate.sandbox import Command, Completed
+
+
+class JavaScript:
+    """One process of Node for each file. A test's id is its file, ``::``, and its titles joined by `` > ``.
+
+    Tests of a file with equal titles count as one, which passes when all of them pass.
+    """
+
+    name: ClassVar[str]
+    reporter: ClassVar[str]
+
+    def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+        """See ``Runner.batches``."""
+        return tuple((file,) for file in files)
+
+    def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
+        """See ``Runner.command``."""
+        settings = {
+            "token": token,
+            "runner": self.name,
+            "file": files[0],
+            "order": selection.order,
+            "seed": selection.hash_seed,
+            "clock_days": selection.clock_days,
+            "reporter": self.reporter,
+            "sources": {
+                self.reporter: driver_source("channel.js") + driver_source(self.reporter),
+                "clock.cjs": driver_source("clock.cjs"),
+            },
+        }
+        source = driver_source("node_driver")
+        return Command(
+            argv=("{python}", "-I", "-S", "-B", "-c", source, "{records}", "{site}", "{packages}", "{workspace}"),
+            stdin=json.dumps(settings).encode("utf-8"),
+        )
+
+    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:  # noqa: ARG002
+        """See ``Runner.read``."""
+        (file,) = files
+        records = read_records(completed.records, token)
+        phases = {test: found for test, found in records.phases.items() if test.startswith(f"{file}::")}
+        crashes = ((test, failing(found)) for test, found in phases.items())
+        return Said(
+            results={test: result_of(test, found) for test, found in phases.items()},
+            status=records.status,
+            collection_errors=tuple(
+                CollectionError(failure.id, failure.text, failure.crash)
+                for failure in records.failures
+                if failure.id == file
+            ),
+            crashes={test: phase.crash for test, phase in crashes if phase and phase.crash},
+            forged=records.forged,
+        )
+
+
+def failing(phases: tuple[Phase, ...]) -> Phase | None:
+    """Return the first phase that failed."""
+    return next((phase for phase in phases if phase.outcome == "failed"), None)
+
+
+def result_of(test: str, phases: tuple[Phase, ...]) -> TestResult:
+    """Return the result of a test that was reported once, or more often when others have its titles too."""
+    failed = failing(phases)
+    status: TestStatus
+    if failed is not None:
+        status = "failed" if failed.when == "call" else "error"
+    else:
+        status = "passed" if all(phase.outcome == "passed" for phase in phases) else "skipped"
+    crash = failed.crash if failed else None
+    return TestResult(
+        id=test,
+        status=status,
+        seconds=sum(phase.seconds for phase in phases),
+        exception=crash.exception if crash else None,
+        message=crash.message[:4000] if crash else "",
+        markers=phases[0].markers,
+    )
