@@ -12,12 +12,16 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Final, Literal
 
+from codegate.suite.go_settings import classify_go, is_go_test
+from codegate.suite.javascript_settings import JAVASCRIPT_SUFFIXES, classify_javascript, is_javascript_test
 from codegate.suite.pytest_settings import read_settings, words
 from codegate.suite.tree import Tree
 
 PathClass = Literal["source", "test", "test_support", "configuration", "dependencies", "docs", "ci", "generated"]
 
-_TEST_FOLDERS: Final = frozenset({"test", "tests", "testdata", "test_data", "__snapshots__"})
+_TEST_FOLDERS: Final = frozenset(
+    {"test", "tests", "testdata", "test_data", "__snapshots__", "__tests__", "__mocks__", "__fixtures__"}
+)
 _TEST_MODULES: Final = frozenset({"test.py", "tests.py"})
 _TEST_WORDS: Final = frozenset({"test", "tests", "testing"})
 _CI_FOLDERS: Final = frozenset({".github", ".gitlab", ".circleci", ".buildkite", ".azure-pipelines", ".woodpecker"})
@@ -42,6 +46,7 @@ _DOC_FOLDERS: Final = frozenset(
 )
 _DOC_FOLDERS_UNLESS_PACKAGES: Final = frozenset({"changelog", "changes", "news"})
 _DOC_SUFFIXES: Final = frozenset({".md", ".rst", ".adoc", ".markdown"})
+_CODE_SUFFIXES: Final = frozenset({".py", ".go", *JAVASCRIPT_SUFFIXES})
 _DOC_NAME: Final = re.compile(
     r"(README|CHANGE(S|LOG)|NEWS|HISTORY|AUTHORS|CONTRIBUTORS|LICEN[CS]E|COPYING|NOTICE|RELEASE[-_]NOTES|TO[D]O)"
     r"([-_.][\w.-]*)?(\.txt)?",
@@ -89,6 +94,9 @@ class PathClassifier:
         top = path.partition("/")[0] if folder else ""
         if name == "conftest.py":
             return "test_support"
+        found = None if top in _CI_FOLDERS else classify_go(self.tree, path) or classify_javascript(self.tree, path)
+        if found is not None:
+            return found
         if self._is_test_area(path):
             return "test" if self.is_test_module(path) else "test_support"
         if top in _CI_FOLDERS or (not folder and name in _CI_FILES):
@@ -102,7 +110,11 @@ class PathClassifier:
         return "generated" if _GENERATED.search(path) else "source"
 
     def is_test_module(self, path: str) -> bool:
-        """Return whether pytest would collect ``path`` by its name."""
+        """Return whether its language's test runner would collect ``path``."""
+        if path.endswith(".go"):
+            return is_go_test(self.tree, path)
+        if PurePosixPath(path).suffix in JAVASCRIPT_SUFFIXES:
+            return is_javascript_test(self.tree, path)
         name = path.rpartition("/")[2]
         return name not in {"conftest.py", "__init__.py"} and _matches(path, self.python_files)
 
@@ -140,7 +152,7 @@ class PathClassifier:
         path = PurePosixPath(name)
         if path.suffix in _DOC_SUFFIXES:
             return True
-        return path.suffix != ".py" and _DOC_NAME.fullmatch(name) is not None
+        return path.suffix not in _CODE_SUFFIXES and _DOC_NAME.fullmatch(name) is not None
 
     def _is_imported_package(self, folder: str) -> bool:
         return f"{folder}/__init__.py" in self.tree and self._is_imported(folder)

@@ -5,6 +5,7 @@ runner in ``codegate.grading.runners``.
 """
 
 from codegate.mining.languages.contract import LanguageSupport, RunnerSettings, language_of, path_language
+from codegate.mining.languages.javascript import JavaScript, same_layout
 from codegate.mining.languages.python import Python
 
-__all__ = ["LanguageSupport", "Python", "RunnerSettings", "language_of", "path_language"]
+__all__ = ["JavaScript", "LanguageSupport", "Python", "RunnerSettings", "language_of", "path_language", "same_layout"]

