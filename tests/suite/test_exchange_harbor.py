@@ -1,0 +1,237 @@
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from codegate.errors import UsageError
+from codegate.mining.importing import import_suite
+from codegate.suite import Base, EnvironmentManifest, LockedEnvironment, Suite, TestSets, TreeFile, write_suite
+from codegate.suite.exchange import export_suite, read_task, read_tasks
+
+from . import builders
+
+BASE = {
+    "src/add.py": b"def add(a, b):\n    return a - b\n",
+    "src/gone.py": b"x = 1\n",
+    "old/file.py": b"x = 1\n",
+    "tests/test_old.py": b"def test_old():\n    assert False\n",
+    "tests/data/x": b"a file that becomes a folder",
+}
+TEST = b"""\
+import pytest
+from add import add
+
+
+def test_add():
+    assert add(2, 2) == 4
+
+
+@pytest.mark.parametrize("x", ["a b"])
+def test_same(x):
+    assert add(0, 0) == 0
+
+
+def test_elsewhere():
+    assert False
+
+
+@pytest.mark.xfail
+def test_known():
+    assert False
+"""
+HIDDEN = {
+    "tests/test_add.py": TreeFile(TEST),
+    'tests/näme "quoted".bin': TreeFile(bytes(range(256)), "100755"),
+    "tests/data/x": None,
+    "tests/data/x/y": TreeFile(b"now a folder"),
+    "tests/test_old.py": None,
+}
+FIX = {
+    "src/add.py": TreeFile(b"def add(a, b):\n    return a + b\n"),
+    "src/gone.py": None,
+    "old/file.py": None,
+    "old": TreeFile(b"now a file", "100755"),
+}
+TESTS = TestSets(FAIL_TO_PASS=("tests/test_add.py::test_add",), PASS_TO_PASS=("tests/test_add.py::test_same[a b]",))
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Suite, Path, Path]:
+    """A suite, its repository, and its one task folder."""
+    home = tmp_path_factory.mktemp("harbor")
+    commit = builders.make_repository(home / "shop", BASE)
+    problem = builders.problem("p-1", base=Base(commit=commit), hidden=HIDDEN, fix=FIX, tests=TESTS)
+    suite = builders.suite(home / "suite", problem)
+    report = export_suite(suite, home / "tasks", "harbor", home / "shop", slug="acme/shop")
+    assert (report.ids, report.left_out) == ({"p-1": "p-1"}, {})
+    return suite, home / "shop", home / "tasks" / "p-1"
+
+
+def test_a_task_folder_is_harbors(exported: tuple[Suite, Path, Path]) -> None:
+    suite, _, task = exported
+    config = tomllib.loads((task / "task.toml").read_text())
+    assert (config["schema_version"], config["task"]["name"]) == ("1.4", "acme/p-1")
+    assert config["task"]["description"] == suite.problems[0].manifest.provenance.title
+    assert config["verifier"]["timeout_sec"] > suite.problems[0].manifest.limits.seconds
+    assert (task / "instruction.md").read_text() == suite.problems[0].statement
+    dockerfile = (task / "environment/Dockerfile").read_text().splitlines()
+    assert dockerfile[0] == "FROM python:3.11-slim-bookworm"
+    assert "--require-hashes" in (task / "environment/Dockerfile").read_text()
+    assert (task / "environment/requirements.lock").read_text() == builders.LOCK
+    assert all(os.access(task / name, os.X_OK) for name in ("tests/test.sh", "solution/solve.sh"))
+    with tarfile.open(task / "environment/base.tar") as archive:
+        assert sorted(archive.getnames()) == sorted(BASE)
+    shown = b"".join((task / name).read_bytes() for name in ("instruction.md", "environment/Dockerfile"))
+    assert b"test_add" not in shown
+
+
+def _workspace(exported: tuple[Suite, Path, Path], folder: Path) -> Path:
+    """Make the task's container: its base tree, with the task's own scripts pointed at it."""
+    workspace = folder / "workspace"
+    with tarfile.open(exported[2] / "environment/base.tar") as archive:
+        archive.extractall(workspace, filter="data")
+    return workspace
+
+
+def _solve(task: Path, workspace: Path) -> None:
+    text = (task / "solution/solve.sh").read_text()
+    text = text.replace("/workspace", str(workspace)).replace("/solution", str(task / "solution"))
+    subprocess.run(["bash", "-c", text], check=True)
+
+
+def _verify(task: Path, workspace: Path) -> tuple[str, dict[str, bool]]:
+    tests, logs = workspace.parent / "tests", workspace.parent / "logs"
+    tests.mkdir()
+    for name in ("codegate_verify.py", "hidden.tar", "expected.json"):
+        (tests / name).write_bytes((task / "tests" / name).read_bytes())
+    expected = json.loads((tests / "expected.json").read_text())
+    (tests / "expected.json").write_text(json.dumps({**expected, "workspace": str(workspace)}))
+    environment = {"PATH": os.environ["PATH"], "CODEGATE_LOGS": str(logs)}
+    command = [sys.executable, "-I", "-S", str(tests / "codegate_verify.py")]
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+    return (logs / "reward.txt").read_text(), json.loads((logs / "tests.json").read_text())
+
+
+def test_the_solution_is_rewarded_and_no_change_is_not(exported: tuple[Suite, Path, Path], tmp_path: Path) -> None:
+    nothing = _workspace(exported, tmp_path / "a")
+    assert _verify(exported[2], nothing) == (
+        "0\n", {"tests/test_add.py::test_add": False, "tests/test_add.py::test_same[a b]": True},
+    )  # fmt: skip
+    solved = _workspace(exported, tmp_path / "b")
+    _solve(exported[2], solved)
+    assert (solved / "old").read_bytes() == b"now a file"
+    assert os.access(solved / "old", os.X_OK)
+    assert not (solved / "src/gone.py").exists()
+    reward, tests = _verify(exported[2], solved)
+    assert (reward, set(tests.values())) == ("1\n", {True})
+    assert (solved / "tests/data/x/y").read_bytes() == b"now a folder"
+    assert not (solved / "tests/test_old.py").exists()
+
+
+def test_a_link_in_the_workspace_leads_the_hidden_tests_nowhere(
+    exported: tuple[Suite, Path, Path], tmp_path: Path
+) -> None:
+    workspace = _workspace(exported, tmp_path / "a")
+    outside = tmp_path / "outside"
+    (workspace / "tests").rename(outside)
+    (workspace / "tests").symlink_to(outside)
+    (workspace / "src/add.py").write_text("import os\nos.environ['CODEGATE_REPORT']\n")
+    reward, tests = _verify(exported[2], workspace)
+    assert (reward, set(tests.values())) == ("0\n", {False})
+    assert sorted(path.name for path in outside.iterdir()) == ["data", "test_old.py"]
+
+
+def test_an_exported_folder_comes_back(exported: tuple[Suite, Path, Path], tmp_path: Path) -> None:
+    suite, repository, task = exported
+    for number, place in enumerate((task, task.parent)):
+        back = import_suite(place, "harbor", tmp_path / str(number), repository=repository)
+        assert back.suite.problems == suite.problems
+    changed = tmp_path / "changed"
+    changed.mkdir()
+    for name in ("task.toml", "instruction.md", "codegate.json"):
+        (changed / name).write_bytes((task / name).read_bytes())
+    (changed / "instruction.md").write_text("Something else.")
+    with pytest.raises(UsageError, match=r"instruction\.md is not what codegate\.json says"):
+        import_suite(changed, "harbor", tmp_path / "none", repository=repository)
+
+
+def test_what_cannot_be_a_task_folder_is_named(tmp_path: Path) -> None:
+    commit = builders.make_repository(tmp_path / "shop", BASE)
+    go = builders.problem("go-1", base=Base(commit=commit), language="go", runner="go")
+    odd = builders.problem("odd-2", base=Base(commit=commit), python_path=("a\u2028b", "$(x)"))
+    good = builders.problem("good-3", base=Base(commit=commit))
+    suite = builders.suite(tmp_path / "suite", go, odd, good)
+    report = export_suite(suite, tmp_path / "tasks", "harbor", tmp_path / "shop")
+    assert (list(report.ids), list(report.left_out)) == (["good-3"], ["go-1", "odd-2"])
+    assert [path.name for path in (tmp_path / "tasks").iterdir()] == ["good-3"]
+    assert tomllib.loads((tmp_path / "tasks/good-3/task.toml").read_text())["task"]["name"] == "local/good-3"
+    with pytest.raises(UsageError, match="exists already"):
+        export_suite(suite, tmp_path / "tasks", "harbor", tmp_path / "shop")
+    with pytest.raises(UsageError, match=r"no problem .* go-1"):
+        export_suite(builders.suite(tmp_path / "b", go), tmp_path / "none", "harbor", tmp_path / "shop")
+    with pytest.raises(UsageError, match="owner/name"):
+        export_suite(suite, tmp_path / "none", "harbor", tmp_path / "shop", slug="no/t/one")
+
+
+def test_an_image_by_digest_is_what_the_task_is_built_on(tmp_path: Path) -> None:
+    commit = builders.make_repository(tmp_path / "shop", BASE)
+    image = "registry.example.com/base@sha256:" + "1" * 64
+    environment = EnvironmentManifest.model_validate({**builders.ENVIRONMENT.model_dump(), "image": image})
+    problem = builders.problem("p-1", base=Base(commit=commit), environment=environment)
+    suite = write_suite(
+        tmp_path / "suite", name="s", repository=None, problems=[problem],
+        environments=[LockedEnvironment(environment, builders.LOCK)],
+    )  # fmt: skip
+    export_suite(suite, tmp_path / "tasks", "harbor", tmp_path / "shop")
+    assert (tmp_path / "tasks/p-1/environment/Dockerfile").read_text().startswith(f"FROM {image}\n")
+
+
+def _folder(place: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text)
+    return place
+
+
+def test_of_a_folder_from_elsewhere_there_is_what_maps(tmp_path: Path) -> None:
+    foreign = _folder(tmp_path / "tasks/foreign", {
+        "task.toml": 'version = "1.0"\n', "instruction.md": "Do it.\n", "environment/Dockerfile": "FROM x\n",
+        "tests/test.sh": "#!/bin/bash\n", "solution/solve.sh": "#!/bin/bash\n",
+    })  # fmt: skip
+    task = read_task(foreign)
+    assert (task.instruction, task.row, list(task.tests)) == ("Do it.\n", None, ["test.sh"])
+    assert "scripts" in task.unmapped[0]
+    first = _folder(tmp_path / "tasks/first", {"task.yaml": "instruction: |-\n  Do that.\nparser_name: pytest\n"})
+    assert read_task(first).instruction == "Do that."
+    row = {"instance_id": "a__b-1", "base_commit": "a" * 40, "patch": "x", "test_patch": "y"}
+    _folder(tmp_path / "tasks/adapter", {
+        "task.toml": "", "instruction.md": "Said.", "tests/config.json": json.dumps(row)
+    })  # fmt: skip
+    _folder(tmp_path / "tasks/broken", {"task.toml": "= 1", "instruction.md": "x"})
+    rows, skipped = read_tasks(tmp_path / "tasks")
+    assert [row.data["problem_statement"] for row in rows] == ["Said."]
+    assert [entry.reason.partition(":")[0] for entry in skipped] == ["broken", "first", "foreign"]
+    with pytest.raises(UsageError, match="no task folders"):
+        read_tasks(tmp_path)
+    with pytest.raises(UsageError, match="cannot read"):
+        read_tasks(tmp_path / "nowhere")
+
+
+def test_links_in_a_task_folder_are_not_followed(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("s")
+    task = _folder(tmp_path / "task", {"task.toml": ""})
+    (task / "instruction.md").symlink_to(secret)
+    with pytest.raises(UsageError, match="symbolic link"):
+        read_task(task)
+    (task / "instruction.md").unlink()
+    _folder(task, {"instruction.md": "x"})
+    (task / "tests").mkdir()
+    (task / "tests/x").symlink_to(secret)
+    with pytest.raises(UsageError, match="symbolic link"):
+        read_task(task)
