@@ -1,42 +1,186 @@
-"""Auditing what the model will see: is a piece of the answer, or of the hidden tests, already in the base tree?
+"""Auditing what a model can reach: is a piece of the answer, or of the hidden tests, there already?
 
-A base tree is a snapshot of one commit, so history cannot leak; copies inside the tree can (a vendored or built
-copy, a patch file, documentation that shows the fix).
+A base tree is a snapshot of one commit, so history cannot leak; copies can: inside the tree (a vendored or built copy,
+a patch file) or in the environment (a later release of the project, pulled in by one of its dependents). The second
+half of the audit is executed: a program looks through a sandbox just as code that the model starts could.
 """
 
-from typing import Final
+import configparser
+import contextlib
+import json
+import re
+import tomllib
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+from typing import Any, Final
 
-from codegate.mining.cut import Cut
-from codegate.mining.statement import added_lines
-from codegate.mining.syntax import IDENTIFIER
+from codegate.durable import sha256
+from codegate.grading.drivers import driver_source
+from codegate.mining.syntax import IDENTIFIER, decode
+from codegate.sandbox import Command, Sandbox, SandboxError, SandboxFile
+from codegate.suite import Changes, LeakAudit, Tree
 
 _MIN_LENGTH: Final = 20
 _MAX_FINDINGS: Final = 10
 _MIN_BYTES: Final = 64
+_MAX_LINES: Final = 2000
+_MAX_DECLARATION: Final = 1 << 20
+_SECONDS: Final = 120.0
+_SETUP_NAME: Final = re.compile(r"\bname\s*=\s*['\"]([A-Za-z0-9][A-Za-z0-9._-]{0,99})['\"]")
+_GO_MODULE: Final = re.compile(r"^module\s+(\S{1,200})", re.MULTILINE)
+_PROSE: Final = ("#", "//", "*", "import ", "from ", "package ")
 
 
-def audit(cut: Cut) -> tuple[str, ...]:
-    """Return what the base tree of ``cut`` gives away, one line of evidence each; empty when nothing was found.
+def audit(base: Tree, hidden: Changes, fix: Changes, sandbox: Sandbox) -> LeakAudit:
+    """Look for the answer in the tree and in the environment that a model works in.
 
     A line counts when it is at least 20 characters long, has an identifier, is new in its file, and yet stands in
-    another file of the base tree; a hidden test file counts when its content after the fix is there already.
+    another file, together with others; a hidden test counts when its content after the fix is there already. A copy
+    of the project in the environment counts unless it has every file that the fix changes, without the fix.
+
+    Args:
+        base: the tree that the model gets.
+        hidden: test files as they are after the fix.
+        fix: source files as they are after the fix.
+        sandbox: a fresh one of the problem's environment; the base tree is put into it.
+
+    Raises:
+        FilesRefused: the tree does not fit.
+        SandboxError: the sandbox failed, or the search in it did not come to its end.
     """
-    distinctive = {
-        line: path
-        for path, lines in added_lines(cut).items()
-        for line in lines
-        if len(line) >= _MIN_LENGTH and IDENTIFIER.search(line) and not line.startswith(("#", "import ", "from "))
-    }
-    hidden = {file.data: path for path, file in cut.hidden.items() if file is not None and len(file.data) >= _MIN_BYTES}
+    inside = audit_tree(base, hidden, fix)
+    sandbox.put(tuple(SandboxFile(path, file.data, file.mode) for path, file in base.items()))
+    done = sandbox.run(
+        Command(
+            argv=(
+                "{python}",
+                "-I",
+                "-S",
+                "-B",
+                "-c",
+                driver_source("leak_driver"),
+                "{records}",
+                "{site}",
+                "{packages}",
+            ),
+            stdin=json.dumps(_wanted(base, hidden, fix)).encode("ascii"),
+            timeout_seconds=_SECONDS,
+            records=True,
+        )
+    )
+    if not done.ok:
+        raise SandboxError(f"the leak audit did not end: {done.stderr.decode('utf-8', 'replace').strip()[-300:]}")
+    found = LeakAudit.model_validate_json(done.records)
+    return LeakAudit(
+        fix_lines=inside.fix_lines + found.fix_lines,
+        hidden_files=inside.hidden_files + found.hidden_files,
+        objects=found.objects,
+        own_release=found.own_release,
+        network=found.network,
+        findings=(inside.findings + found.findings)[:_MAX_FINDINGS],
+    )
+
+
+def audit_tree(base: Tree, hidden: Changes, fix: Changes) -> LeakAudit:
+    """Return what the base tree itself gives away; nothing is run."""
+    distinctive = _distinctive(base, fix)
+    known = {file.data: path for path, file in hidden.items() if file is not None and len(file.data) >= _MIN_BYTES}
     findings: list[str] = []
-    for path, file in cut.base.items():
+    lines = copies = 0
+    for path, file in base.items():
         if len(findings) >= _MAX_FINDINGS:
             break
-        copied = hidden.get(file.data)
-        if copied is not None and cut.base.get(copied) != cut.hidden.get(copied):
-            findings.append(f"{path} has the content of the hidden test {copied}")
-        shared = {line.strip() for line in file.data.decode("utf-8", "replace").splitlines()} & distinctive.keys()
+        copied = known.get(file.data)
+        if copied is not None and base.get(copied) != hidden.get(copied):
+            copies += 1
+            findings.append(f"{_printable(path)} has the content of the hidden test {_printable(copied)}")
+        shared = {line.strip() for line in file.data.decode("utf-8", "replace").splitlines()} & distinctive
         # One shared line is a coincidence of idiom; several are a copy.
         if len(shared) >= max(2, (len(distinctive) + 1) // 2):
-            findings.append(f"{path} has {len(shared)} of the {len(distinctive)} distinctive lines of the fix")
-    return tuple(findings)
+            lines += len(shared)
+            findings.append(
+                f"{_printable(path)} has {len(shared)} of the {len(distinctive)} distinctive lines of the fix"
+            )
+    return LeakAudit(fix_lines=lines, hidden_files=copies, findings=tuple(findings))
+
+
+def own_names(tree: Tree) -> tuple[str, ...]:
+    """Return what the project is called by its package managers, read from its declarations without running them."""
+    names: set[str] = set()
+    for path in ("pyproject.toml", "setup.cfg", "setup.py", "package.json", "go.mod"):
+        file = tree.get(path)
+        if file is None or len(file.data) > _MAX_DECLARATION:
+            continue
+        text = file.data.decode("utf-8", "replace")
+        with contextlib.suppress(ValueError, TypeError, AttributeError, RecursionError, configparser.Error):
+            found = {_printable(name) for name in _declared(path, text) if isinstance(name, str) and name}
+            names |= found
+            if path not in {"package.json", "go.mod"}:
+                names |= {re.sub(r"[-_.]+", "-", name).lower() for name in found}
+    return tuple(sorted(names))
+
+
+def own_modules(fix: Changes) -> tuple[str, ...]:
+    """Return the top-level Python packages and modules that the fix is in."""
+    tops = {path.removeprefix("src/").partition("/")[0] for path in fix if path.endswith((".py", ".pyi"))}
+    return tuple(sorted(_printable(top) for top in tops if top not in {"setup.py", "lib", "python"}))
+
+
+def _declared(path: str, text: str) -> Iterable[Any]:
+    if path == "pyproject.toml":
+        found = tomllib.loads(text)
+        return (
+            found.get("project", {}).get("name"),
+            found.get("tool", {}).get("poetry", {}).get("name"),
+            found.get("tool", {}).get("flit", {}).get("metadata", {}).get("module"),
+        )
+    if path == "setup.cfg":
+        parser = configparser.ConfigParser(interpolation=None, strict=False)
+        parser.read_string(text)
+        return (parser.get("metadata", "name", fallback=None),)
+    if path == "setup.py":
+        return _SETUP_NAME.findall(text)[:1]
+    return (json.loads(text).get("name"),) if path == "package.json" else _GO_MODULE.findall(text)[:1]
+
+
+def _wanted(base: Tree, hidden: Changes, fix: Changes) -> dict[str, Any]:
+    """Return what the program in the sandbox looks for."""
+    changed = []
+    for path, lines in _added(base, fix).items():
+        changed.append((_printable(path.removeprefix("src/")), [line for line in lines if len(line) > 3][:_MAX_LINES]))
+    after = [file.data for path, file in hidden.items() if file is not None and base.get(path) != file]
+    return {
+        "base": [_printable(path) for path in base],
+        "fix_lines": sorted(_distinctive(base, fix))[:_MAX_LINES],
+        "test_lines": sorted(_distinctive(base, hidden))[:_MAX_LINES],
+        "hidden": [(len(data), sha256(data)) for data in after if len(data) >= _MIN_BYTES],
+        "hidden_names": sorted({_printable(path.rpartition("/")[2]) for path in hidden}),
+        "suffixes": sorted({PurePosixPath(path).suffix for path in (*fix, *hidden)} - {""}),
+        "names": own_names(base),
+        "modules": own_modules(fix),
+        "changed": changed,
+    }
+
+
+def _distinctive(base: Tree, changes: Changes) -> set[str]:
+    return {
+        line
+        for lines in _added(base, changes).values()
+        for line in lines
+        if len(line) >= _MIN_LENGTH and IDENTIFIER.search(line) and not line.startswith(_PROSE)
+    }
+
+
+def _added(base: Tree, changes: Changes) -> dict[str, list[str]]:
+    """Return, by path, the stripped lines of the changed files that their base versions do not have."""
+    found: dict[str, list[str]] = {}
+    for path, file in changes.items():
+        old = base.get(path)
+        before = {line.strip() for line in decode(old.data).splitlines()} if old is not None else set()
+        lines = decode(file.data).splitlines() if file is not None else []
+        found[path] = [line.strip() for line in lines if line.strip() and line.strip() not in before]
+    return found
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

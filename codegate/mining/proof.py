@@ -2,6 +2,10 @@
 
 The fix goes through ``grading.grade``, the very code that grades a model's patch. What flickers is quarantined
 with its evidence; nothing is dropped in silence, and nothing in quarantine is released without a person.
+
+The environment is built from its lock, on whatever machine this runs on: one that was rebuilt and gives another result
+for the fix or for the unfixed tree is refused by the very same proof, and the evidence names it. What a model can
+reach is audited again too. Retired problems are not asked.
 """
 
 import time
@@ -14,9 +18,11 @@ from typing import Literal
 
 from codegate.errors import Interrupted, UsageError
 from codegate.grading import Grade, Sandboxes, TestReport, grade, run_hidden_tests, test_selection
-from codegate.mining.validation import QUARANTINE_DAYS
+from codegate.mining.leak import audit
+from codegate.mining.outcomes import QUARANTINE_DAYS
 from codegate.sandbox import Backend, SandboxError
 from codegate.suite import (
+    LeakAudit,
     Problem,
     ProblemManifest,
     Quarantine,
@@ -40,6 +46,7 @@ class Proof:
         nop_resolved: rounds in which the unfixed tree passed every graded test.
         tests: hidden tests to quarantine, with the evidence.
         quarantine: why the problem as a whole is to be quarantined, or None.
+        leaks: what of the answer a model can reach; None: not looked at.
     """
 
     problem: str
@@ -49,11 +56,13 @@ class Proof:
     tests: tuple[QuarantinedTest, ...] = ()
     quarantine: Quarantine | None = None
     seconds: float = 0.0
+    leaks: LeakAudit | None = None
 
     @property
     def proven(self) -> bool:
         """Whether every round showed what the problem claims."""
-        return self.oracle_resolved == self.rounds and self.nop_resolved == 0 and not self.tests
+        holds = self.oracle_resolved == self.rounds and self.nop_resolved == 0 and not self.tests
+        return holds and (self.leaks is None or self.leaks.clean)
 
 
 @dataclass(frozen=True)
@@ -62,7 +71,7 @@ class ValidationReport:
 
     Attributes:
         suite: the suite as it is now on disk, quarantine written back.
-        proofs: one for each problem that could be run, in suite order.
+        proofs: one for each problem that could be run, in suite order; none for those that are retired.
         faults: by problem id, why it could not be run: infrastructure, not the problem.
     """
 
@@ -86,17 +95,27 @@ class ValidationReport:
 def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, today: date | None = None) -> Proof:
     """Run the reference fix (through the grader) and the unfixed tree, ``rounds`` times each, in fresh sandboxes.
 
+    What a model can reach is audited once.
+
     Raises:
         SandboxError: ours or the daemon's fault.
     """
     started = time.monotonic()
+    day = today or datetime.now(UTC).date()
     patch = make_patch(base, problem.fix)
+    with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
+        leaks = audit(base, problem.hidden, problem.fix, sandbox)
     grades, reports = [], []
     for _ in range(rounds):
         grades.append(grade(problem, base, patch, sandboxes))
         reports.append(run_hidden_tests(problem, base, sandboxes, test_selection(problem)))
-    proof = judge(problem, grades, reports, today or datetime.now(UTC).date())
-    return replace(proof, seconds=time.monotonic() - started)
+    proof = judge(problem, grades, reports, day)
+    quarantine = proof.quarantine
+    if quarantine is None and not leaks.clean:
+        expires = day + timedelta(days=QUARANTINE_DAYS)
+        evidence = f"what a model can reach gives the answer away: {'; '.join(leaks.findings)}"
+        quarantine = Quarantine(reason="environment", evidence=evidence[:2000], expires=expires)
+    return replace(proof, quarantine=quarantine, leaks=leaks, seconds=time.monotonic() - started)
 
 
 def judge(problem: Problem, grades: list[Grade], reports: list[TestReport], today: date) -> Proof:
@@ -126,7 +145,10 @@ def judge(problem: Problem, grades: list[Grade], reports: list[TestReport], toda
     quarantine = None
     if oracle < len(grades) or nop or not signal:
         detail = next((f"{result.failure}: {result.detail}" for result in grades if not result.resolved), "")
-        evidence = f"reference fix resolved {oracle} of {len(grades)}, no change {nop} of {len(reports)}. {detail}"
+        evidence = (
+            f"reference fix resolved {oracle} of {len(grades)}, no change {nop} of {len(reports)}, "
+            f"in environment {problem.environment.id} as built from its lock. {detail}"
+        )
         why: Literal["flaky", "oracle_fails", "nop_resolves"] = "flaky"
         if nop == len(reports):
             why = "nop_resolves"
@@ -163,7 +185,7 @@ def validate_suite(
     progress: Callable[[Proof], None],
     concurrency: int = 2,
 ) -> ValidationReport:
-    """Prove every problem of ``suite`` again and write what has to be quarantined back to its files.
+    """Prove every problem of ``suite`` again, retired ones aside, and write what is to be quarantined to its files.
 
     Args:
         suite: the suite.
@@ -177,7 +199,8 @@ def validate_suite(
         UsageError: the suite has no problems, or a base tree cannot be found.
         Interrupted: stopped by the user; what was proven by then is written.
     """
-    if not suite.problems:
+    asked = [problem for problem in suite.problems if problem.manifest.status != "retired"]
+    if not asked:
         raise UsageError(f"{suite.folder / 'suite.yml'} has no problems.", "Mine some with `codegate mine`.")
     started = time.monotonic()
     sandboxes = Sandboxes(backend, suite.locks, packages=suite.packages)
@@ -191,7 +214,7 @@ def validate_suite(
 
     pool = ThreadPoolExecutor(concurrency, thread_name_prefix="validate")
     try:
-        futures = [(problem, pool.submit(task, problem)) for problem in suite.problems]
+        futures = [(problem, pool.submit(task, problem)) for problem in asked]
         for problem, future in futures:
             try:
                 proofs.append(future.result())
@@ -212,8 +235,12 @@ def validate_suite(
 
 def _write_back(suite: Suite, problem: Problem, proof: Proof) -> Suite:
     manifest, tests = problem.manifest, problem.tests
+    changes: dict[str, object] = {}
     if proof.quarantine is not None and problem.active:
-        changes = {"status": "quarantined", "quarantine": proof.quarantine}
+        changes |= {"status": "quarantined", "quarantine": proof.quarantine}
+    if proof.leaks is not None and proof.leaks != (manifest.leak_audit or LeakAudit()):
+        changes["leak_audit"] = proof.leaks
+    if changes:
         manifest = ProblemManifest.model_validate({**manifest.model_dump(by_alias=True), **changes})
     aside = {entry.id for entry in proof.tests}
     left = tuple(test for test in tests.FAIL_TO_PASS if test not in aside)

@@ -18,6 +18,7 @@ from codegate.suite import (
     Problem,
     ProblemManifest,
     Provenance,
+    Quarantine,
     Statement,
     Suite,
     TestSets,
@@ -157,6 +158,11 @@ class TestValidateSuite:
         assert [problem.id for problem in again.active] == ["holds"]
         reasons = {p.id: p.manifest.quarantine.reason for p in again.problems if p.manifest.quarantine}
         assert reasons == {"unfixed": "oracle_fails", "solved": "nop_resolves"}
+        assert all(
+            "in environment tests" in p.manifest.quarantine.evidence
+            for p in again.problems[1:]
+            if p.manifest.quarantine
+        )
 
         restored = replace(again, problems=tuple(replace(p, fix=_problem("x").fix) for p in again.problems[1:2]))
         second = validate_suite(restored, None, bwrap_backend, rounds=1, progress=unseen)
@@ -180,6 +186,30 @@ class TestValidateSuite:
         assert "passed" in entry.quarantine.evidence
         assert "failed" in entry.quarantine.evidence
         assert report.quarantined == ()
+
+    def test_retired_problems_are_not_asked_and_what_gives_the_answer_away_is_quarantined(
+        self, history: HistoryBuilder, recipe: EnvironmentRecipe, bwrap_backend: BubblewrapBackend
+    ) -> None:
+        fixed = "def brass_lantern():\n    return 'a light in the dark'\n\nx = 2\n"
+        history.commit("built", {"build/pkg.py": fixed, "docs/more.txt": "nothing\n"})
+        gone = _problem("gone", fixed="x = 3\n")
+        aside = Quarantine(reason="environment", evidence="no longer builds", expires=TODAY)
+        retired = {**gone.manifest.model_dump(by_alias=True), "status": "retired", "quarantine": aside}
+        gone = replace(gone, manifest=ProblemManifest.model_validate(retired))
+        suite = self._suite(history, recipe, _problem("leaks", fixed=fixed), gone)
+
+        report = validate_suite(suite, None, bwrap_backend, rounds=1, progress=unseen)
+
+        (proof,) = report.proofs
+        assert (proof.problem, proof.oracle_resolved, proof.proven) == ("leaks", 1, False)
+        manifests = {problem.id: problem.manifest for problem in load_suite(suite.folder).problems}
+        assert manifests["gone"].status == "retired"
+        assert manifests["leaks"].leak_audit is not None
+        assert manifests["leaks"].leak_audit.fix_lines == 2
+        quarantine = manifests["leaks"].quarantine
+        assert quarantine is not None
+        assert quarantine.reason == "environment"
+        assert "build/pkg.py has 2 of the 2 distinctive lines" in quarantine.evidence
 
     def test_an_environment_that_cannot_be_built_is_a_fault_not_a_verdict(
         self, history: HistoryBuilder, recipe: EnvironmentRecipe, bwrap_backend: BubblewrapBackend
