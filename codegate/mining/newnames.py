@@ -16,6 +16,7 @@ from codegate.suite import TreeFile
 _MAX_ANNOTATION: Final = 80
 _OPTION: Final = re.compile(r"--[a-z0-9][\w-]{1,60}")
 _VARIABLE: Final = re.compile(r"[A-Z][A-Z0-9]{1,30}(?:_[A-Z0-9]{1,30}){1,6}")
+_DUNDER: Final = re.compile(r"__\w+__")
 _DOTTED: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -47,9 +48,12 @@ class Uses:
 
 @dataclass(frozen=True)
 class _Definition:
+    """Something that a module defines; ``by_name`` when it can be a keyword of a call too, as a field can."""
+
     name: str
     signature: str
     parameters: frozenset[str] | None = None
+    by_name: bool = False
 
 
 def python_names(cut: Cut) -> tuple[list[NewName], set[str]]:
@@ -149,13 +153,18 @@ def _stored(node: ast.AST) -> set[str]:
 def _new_definitions(
     tree: ast.Module, before: ast.Module | None, module: str, package: bool, uses: Uses
 ) -> Iterator[NewName]:
-    old = dict(_definitions(before.body, module, package)) if before is not None else {}
+    old: dict[str, frozenset[str]] = {}
+    for key, definition in _definitions(before.body, module, package) if before is not None else ():
+        old[key] = old.get(key, frozenset()) | (definition.parameters or frozenset())  # of all overloads together
     for key, definition in _definitions(tree.body, module, package):
-        was = old.get(key)
-        if was is None and definition.name in uses.names | uses.keywords:
-            yield NewName(definition.name, definition.signature)
-        elif was is not None and definition.parameters is not None:
-            new = definition.parameters - (was.parameters or frozenset())
+        if _DUNDER.fullmatch(definition.name):
+            continue
+        used = uses.names | uses.keywords if definition.by_name else uses.names
+        if key not in old:
+            if definition.name in used:
+                yield NewName(definition.name, definition.signature)
+        elif definition.parameters is not None:
+            new = definition.parameters - old[key]
             if new and (new & uses.keywords or definition.name in uses.called):
                 yield NewName(definition.name, definition.signature)
                 yield from (NewName(name, definition.signature) for name in sorted(new & uses.keywords))
@@ -165,7 +174,7 @@ def _definitions(body: Iterable[ast.stmt], place: str, package: bool) -> Iterato
     """Yield what the statements of a module define, with a key that tells one definition from another."""
     for node in _flat(body):
         if isinstance(node, _Function):
-            yield f"{place}.{node.name}", _function(node, place, node.name)
+            yield f"{place}.{node.name}", _function(node, place)
         elif isinstance(node, ast.ClassDef):
             yield from _class(node, f"{place}.{node.name}")
         elif isinstance(node, ast.ImportFrom) and package:
@@ -193,13 +202,15 @@ def _class(node: ast.ClassDef, place: str) -> Iterator[tuple[str, _Definition]]:
     yield place, _Definition(node.name, shown, parameters)
     for inner in _flat(node.body):
         if isinstance(inner, _Function):
-            yield f"{place}.{inner.name}", _function(inner, place, inner.name)
+            if not any(ast.unparse(mark).endswith((".setter", ".deleter")) for mark in inner.decorator_list):
+                yield f"{place}.{inner.name}", _function(inner, place)
             for name in sorted(_attributes(inner)):
                 yield f"{place}.{name}", _Definition(name, f"{place}.{name}")
         elif isinstance(inner, ast.ClassDef):
             yield from _class(inner, f"{place}.{inner.name}")
         else:
-            yield from ((f"{place}.{name}", _Definition(name, text)) for name, text in _assigned(inner, place))
+            for name, text in _assigned(inner, place):
+                yield f"{place}.{name}", _Definition(name, text, by_name=True)
 
 
 def _flat(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
@@ -214,7 +225,8 @@ def _flat(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
             yield node
 
 
-def _function(node: _Function, place: str, name: str) -> _Definition:
+def _function(node: _Function, place: str) -> _Definition:
+    name = node.name
     marks = [ast.unparse(decorator) for decorator in node.decorator_list]
     returns = f" -> {_annotation(node.returns)}" if node.returns is not None else ""
     if any(mark == "property" or mark.endswith("cached_property") for mark in marks):

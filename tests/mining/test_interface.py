@@ -40,6 +40,9 @@ class TestPython:
              "class pkg.sums.Point: x: int, y: str"),
             ("    def mean(self, of=1): pass\n", "Sum([]).mean()", "pkg.sums.Sum.mean(self, of=...)"),
             ("    @property\n    def size(self) -> int: pass\n", "x.size", "property pkg.sums.Sum.size -> int"),
+            ("    @property\n    def size(self): pass\n    @size.setter\n    def size(self, n): pass\n", "x.size = 1",
+             "property pkg.sums.Sum.size"),
+            ("class Mean:\n    at: int = 1\n", "build(at=2)", "pkg.sums.Mean.at: int"),
             ("    @classmethod\n    def of(cls, *items, **more): pass\n", "Sum.of()",
              "classmethod pkg.sums.Sum.of(cls, *items, **more)"),
             ("    def _m(self):\n        self.mean = secret\n", "x.mean", "pkg.sums.Sum.mean"),
@@ -73,6 +76,21 @@ class TestPython:
             "class pkg.a.A: __init__(self, of=...)",
         )
         assert interface_of(cut_of(base, fix, {test: "x = 3\n"})).signatures == ()
+
+    def test_parameters_of_overloads_are_known(self) -> None:
+        overloads = "@overload\ndef total(items, start): pass\n@overload\ndef total(items, stop): pass\n"
+        last = "def total(*given, **more): pass\n"
+        found = python("", "def test_x():\n    total([], start=1)\n", old=overloads + last)
+        assert found == Interface()
+        base, fix = {"a.py": overloads + last}, {"a.py": overloads.replace("stop", "stop, step=1") + last}
+        found = interface_of(cut_of(base, fix, {"tests/test_a.py": "total([], step=2)\n"}))
+        assert found.signatures == ("a.total(items, stop, step=...)",)
+
+    def test_an_attribute_is_not_told_when_only_the_parameter_is_used(self) -> None:
+        base = {"a.py": "class A:\n    def __init__(self): pass\n"}
+        fix = {"a.py": "class A:\n    def __init__(self, at=1):\n        self.at = at\n    def __len__(self): pass\n"}
+        found = interface_of(cut_of(base, fix, {"tests/test_a.py": "A(at=2).__len__()\n"}))
+        assert found.signatures == ("class a.A: __init__(self, at=...)",)
 
     def test_a_name_that_a_package_hands_on_is_given_with_its_place(self) -> None:
         fix = {"pkg/a.py": "def mean(items): pass\n", "pkg/__init__.py": "from pkg.a import mean\n"}
