@@ -157,14 +157,20 @@ def run_alone(vary: Any, channel: Channel, item: Any) -> bool:
 
 
 def make_recorder(
-    pytest: Any, channel: Channel, settings: dict[str, Any], roots: list[str], packages: str, vary: dict[str, Any]
+    pytest: Any,
+    channel: Channel,
+    settings: dict[str, Any],
+    roots: list[str],
+    packages: str,
+    vary: dict[str, Any],
+    own: list[str],
 ) -> object:
     """Return the plugin that lets the repository in and reports what happens then."""
     alone = frozenset(settings["isolated"])
 
     class Recorder:
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-        def pytest_load_initial_conftests(self) -> Generator[None, Any, None]:
+        def pytest_load_initial_conftests(self, early_config: Any) -> Generator[None, Any, None]:
             if settings["clock_days"] and has_time_machine(packages):
                 vary["turn_clock"](settings["clock_days"])
             # Behind the standard library; before the packages, where the project may have another version.
@@ -174,6 +180,9 @@ def make_recorder(
             sys.path = path
             if any(os.path.isfile(os.path.join(root, "test", "__init__.py")) for root in roots):
                 sys.meta_path.insert(0, OwnTests(roots))
+            for module in own:
+                with contextlib.suppress(ImportError):
+                    early_config.pluginmanager.import_plugin(module)
             outcome = yield
             if outcome.excinfo is not None:
                 error = outcome.excinfo[1]
@@ -238,17 +247,35 @@ def make_recorder(
     return Recorder()
 
 
-def plugin_arguments(folder: str) -> list[str]:
-    """Return ``-p`` options for the pytest plugins that the environment itself holds."""
+def plugins_in(folder: str) -> dict[str, str]:
+    """Return, by name, the modules of the pytest plugins of the distributions in ``folder``."""
     from importlib import metadata
 
-    names = {
-        entry.name
+    return {
+        entry.name: entry.value.partition(":")[0].partition("[")[0].strip()
         for distribution in metadata.distributions(path=[folder])
         for entry in distribution.entry_points
         if entry.group == "pytest11" and entry.name not in LEFT_OUT
     }
-    return [part for name in sorted(names) for part in ("-p", name)]
+
+
+def forgive_plugins() -> None:
+    """Let pytest go on without a plugin of the environment that cannot be imported.
+
+    It may need the project itself, which is not let in yet when plugins are imported.
+    """
+    from _pytest.config import PytestPluginManager
+
+    load: Any = PytestPluginManager.import_plugin
+
+    def load_or_not(manager: Any, modname: str, consider_entry_points: bool = False) -> None:
+        try:
+            load(manager, modname, consider_entry_points=consider_entry_points)
+        except Exception:
+            if not consider_entry_points:  # named by the repository
+                raise
+
+    PytestPluginManager.import_plugin = load_or_not  # type: ignore[assignment, method-assign]
 
 
 def has_time_machine(packages: str) -> bool:
@@ -258,7 +285,8 @@ def has_time_machine(packages: str) -> bool:
 
 def options(pytest: Any, file: str, workspace: str, packages: str) -> list[str]:
     """Return pytest's command line: the repository's ini file counts, its ``addopts`` does not."""
-    plugins = plugin_arguments(packages)
+    plugins = sorted(plugins_in(packages))
+    loaded = [part for name in plugins for part in ("-p", name)]
     seed = ["--hypothesis-seed=0"] if "hypothesispytest" in plugins else []
     # A setting of a plugin that was left out is unknown; that is no reason to fail.
     lenient = ["-o", "strict_config=false"] if int(pytest.__version__.partition(".")[0]) >= 9 else []
@@ -266,7 +294,7 @@ def options(pytest: Any, file: str, workspace: str, packages: str) -> list[str]:
         "./" + file, "--rootdir=" + workspace, "--confcutdir=" + workspace, "--import-mode=prepend",
         "-q", "--tb=short", "--color=no", "--continue-on-collection-errors", "-p", "no:cacheprovider",
         "-o", "addopts=", "-o", "required_plugins=", "-W", "ignore::pytest.PytestConfigWarning",
-        *lenient, *plugins, *seed,
+        *lenient, *loaded, *seed,
     ]  # fmt: skip
 
 
@@ -289,9 +317,9 @@ def main() -> None:
     os.chdir(workspace)
     roots = [os.path.normpath(os.path.join(workspace, root)) for root in settings["python_path"]]
     os.environ["PYTHONPATH"] = os.pathsep.join([*roots, packages])  # for interpreters that the tests start
-    arguments = options(pytest, settings["file"], workspace, packages)
-    recorder = make_recorder(pytest, channel, settings, roots, packages, vary)
-    status = int(pytest.main(arguments, plugins=[recorder]))
+    recorder = make_recorder(pytest, channel, settings, roots, packages, vary, sorted(plugins_in(workspace).values()))
+    forgive_plugins()
+    status = int(pytest.main(options(pytest, settings["file"], workspace, packages), plugins=[recorder]))
     with contextlib.suppress(Exception):  # closed by a test: what it printed is lost, not what was reported
         sys.stdout.flush()
         sys.stderr.flush()

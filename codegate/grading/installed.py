@@ -1,0 +1,227 @@
+"""What installing a project adds to its tree, made from what the tree declares and without running any of it.
+
+Two kinds of files: the module that a version tool writes when it builds (``_version.py`` of setuptools-scm, hatch-vcs
+and the like), and the distribution's metadata (``NAME-VERSION.dist-info``), by which a project finds its own version
+and its own plugins through ``importlib.metadata``. They are laid into the workspace of every test run, so that mining,
+grading and a model's public runs see the same. A patch cannot forge them: what they are made from is configuration,
+which a patch may not change, and a patch that brings metadata of its own is tampering.
+"""
+
+import ast
+import configparser
+import re
+import tomllib
+from collections.abc import Iterator
+from typing import Any, Final
+
+from codegate.suite import Tree, TreeFile, is_plain_path
+
+_MAX_BYTES: Final = 1 << 20
+_MAX_TEXT: Final = 500
+_MAX_ENTRIES: Final = 200
+_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
+_VERSION: Final = re.compile(r"\d+(?:\.\d+){0,4}(?:(?:a|b|rc|\.dev|\.post)\d+)?")
+_ASSIGNED: Final = re.compile(
+    r"^(?:__version__|VERSION|version)\b[^=\n]{0,40}=\s*[\"']([^\"'\n]{1,40})[\"']", re.MULTILINE
+)
+_HEADING: Final = re.compile(
+    r"^[^\w\n]{0,6}(?:version |release )?v?(\d+\.\d+(?:\.\d+)?)\b", re.MULTILINE | re.IGNORECASE
+)
+_CHANGES: Final = re.compile(
+    r"(?:docs?/)?(?:change(?:s|log)|history|news|releases?)(?:\.(?:md|rst|txt))?", re.IGNORECASE
+)
+_ENTRY: Final = re.compile(r"[\w.-]{1,100}\s*=\s*[\w.]{1,200}(?:\s*:\s*[\w.]{1,200})?(?:\s*\[[\w,. -]{0,100}\])?")
+_GROUP: Final = re.compile(r"[\w.-]{1,100}")
+#: Taken where neither the tree's modules nor its change log tell one: a project under development has been released.
+_UNKNOWN: Final = "1.0.0"
+_MODULE: Final = """\
+__version__ = version = {version!r}
+__version_tuple__ = version_tuple = {parts!r}
+__commit_id__ = commit_id = None
+"""
+
+
+def installed_files(tree: Tree) -> dict[str, TreeFile]:
+    """Return the files that installing ``tree`` would add to it; none in place of a file that it has.
+
+    Returns:
+        By path: the version modules that the build configuration names, and ``METADATA`` and ``entry_points.txt`` of
+        the distribution at the tree's top. Empty when the tree declares no name.
+    """
+    project = _Project(tree)
+    name = project.name()
+    version = project.version(name)
+    found = {path: _version_module(path, version) for path in project.version_files()}
+    if name:
+        folder = f"{re.sub(r'[-_.]+', '_', name).lower()}-{version}.dist-info"
+        found[f"{folder}/METADATA"] = project.metadata(name, version)
+        entries = project.entry_points()
+        if entries:
+            found[f"{folder}/entry_points.txt"] = entries
+    return {path: TreeFile(text.encode("utf-8", "replace")) for path, text in found.items() if _is_free(tree, path)}
+
+
+def _is_free(tree: Tree, path: str) -> bool:
+    parts = path.split("/")
+    return is_plain_path(path) and not any("/".join(parts[:depth]) in tree for depth in range(1, len(parts) + 1))
+
+
+def _version_module(path: str, version: str) -> str:
+    if not path.endswith(".py"):
+        return f"{version}\n"
+    parts = tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+    return _MODULE.format(version=version, parts=parts)
+
+
+class _Project:
+    """A tree's build configuration."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.pyproject = _toml(tree)
+        self.setup_cfg = _ini(tree)
+        self.setup_py = _setup_py(tree)
+        self.declared = _table(self.pyproject.get("project"))
+        self.tool = _table(self.pyproject.get("tool"))
+        self.poetry = _table(self.tool.get("poetry"))
+
+    def name(self) -> str:
+        """Return the distribution's name, or an empty string."""
+        flit = _table(_table(self.tool.get("flit")).get("metadata"))
+        places = (
+            self.declared.get("name"), self.poetry.get("name"), self.setup_cfg.get("metadata", {}).get("name"),
+            self.setup_py.get("name"), flit.get("dist-name"), flit.get("module"),
+        )  # fmt: skip
+        return next((text for text in map(_line, places) if _NAME.fullmatch(text)), "")
+
+    def version(self, name: str) -> str:
+        """Return the version that the tree states, of its modules', of its newest change log entry, or a stand-in."""
+        stated = (
+            self.declared.get("version"), self.poetry.get("version"), self.setup_cfg.get("metadata", {}).get("version"),
+            self.setup_py.get("version"),
+        )  # fmt: skip
+        modules = (match[1] for text in self._version_sources(name) if (match := _ASSIGNED.search(text)))
+        logs = (text for path in self.tree if _CHANGES.fullmatch(path) and (text := _text(self.tree, path)[:20_000]))
+        headings = (match[1] for text in logs if (match := _HEADING.search(text)))
+        for candidates in (map(_line, stated), modules, headings):
+            for text in candidates:
+                if _VERSION.fullmatch(text):
+                    return text
+        return _UNKNOWN
+
+    def _version_sources(self, name: str) -> Iterator[str]:
+        yield _text(self.tree, _line(_table(_table(self.tool.get("hatch")).get("version")).get("path")))
+        dynamic = _table(_table(_table(self.tool.get("setuptools")).get("dynamic")).get("version")).get("attr")
+        attribute = _line(dynamic) or _line(self.setup_cfg.get("metadata", {}).get("version")).removeprefix("attr:")
+        modules = [attribute.strip().rpartition(".")[0].replace(".", "/")] if "." in attribute else []
+        package = re.sub(r"[-.]", "_", name)
+        for folder in dict.fromkeys((*modules, package, package.lower())):
+            for root in ("", "src/", "lib/"):
+                for ending in (".py", "/__init__.py", "/__about__.py", "/_version.py", "/version.py"):
+                    if folder:
+                        yield _text(self.tree, f"{root}{folder}{ending}")
+
+    def version_files(self) -> list[str]:
+        """Return the paths that a version tool of the build writes to."""
+        scm = _table(self.tool.get("setuptools_scm")) or _table(self.tool.get("setuptools-scm"))
+        hooks = _table(_table(_table(self.tool.get("hatch")).get("build")).get("hooks"))
+        pdm = _table(_table(self.tool.get("pdm")).get("version"))
+        written = _table(_table(self.tool.get("versioningit")).get("write"))
+        used = _table(self.setup_py.get("use_scm_version"))
+        places = [
+            scm.get("version_file"), scm.get("write_to"), _table(hooks.get("vcs")).get("version-file"),
+            pdm.get("write_to"), written.get("file"), used.get("version_file"), used.get("write_to"),
+        ]  # fmt: skip
+        found = [_line(place).removeprefix("./") for place in places]
+        if pdm.get("write_to"):  # relative to the folder of packages
+            found += [f"src/{_line(pdm['write_to'])}"] if any(path.startswith("src/") for path in self.tree) else []
+        return [path for path in dict.fromkeys(found) if re.fullmatch(r"[\w./-]+\.(?:py|txt)", path)]
+
+    def metadata(self, name: str, version: str) -> str:
+        """Return the core metadata (https://packaging.python.org/specifications/core-metadata/) that is declared."""
+        urls = _table(self.declared.get("urls"))
+        fields = [
+            ("Metadata-Version", "2.1"),
+            ("Name", name),
+            ("Version", version),
+            ("Summary", _line(self.declared.get("description"))),
+            ("Requires-Python", _line(self.declared.get("requires-python"))),
+            ("License", _line(self.declared.get("license"))),
+            *(("Project-URL", f"{_line(key)}, {_line(value)}") for key, value in urls.items()),
+            *(("Requires-Dist", _line(entry)) for entry in _list(self.declared.get("dependencies"))),
+        ]
+        return "".join(f"{key}: {value}\n" for key, value in fields[:_MAX_ENTRIES] if value)
+
+    def entry_points(self) -> str:
+        """Return the content of ``entry_points.txt``; empty without any."""
+        groups: dict[str, list[str]] = {}
+        tables = {
+            **_table(self.declared.get("entry-points")),
+            **_table(self.poetry.get("plugins")),
+            "console_scripts": {**_table(self.declared.get("scripts")), **_table(self.poetry.get("scripts"))},
+        }
+        for group, table in tables.items():
+            groups.setdefault(group, []).extend(f"{key} = {_line(value)}" for key, value in _table(table).items())
+        for group, text in self.setup_cfg.get("options.entry_points", {}).items():
+            groups.setdefault(group, []).extend(text.splitlines())
+        for group, value in _table(self.setup_py.get("entry_points")).items():
+            groups.setdefault(group, []).extend(value.splitlines() if isinstance(value, str) else _list(value))
+        lines: list[str] = []
+        for group, entries in sorted(groups.items()):
+            good = [entry.strip() for entry in entries[:_MAX_ENTRIES] if _ENTRY.fullmatch(entry.strip())]
+            if good and _GROUP.fullmatch(group):
+                lines += [f"[{group}]", *good, ""]
+        return "\n".join(lines)
+
+
+def _text(tree: Tree, path: str) -> str:
+    file = tree.get(path)
+    if file is None or file.is_link or len(file.data) > _MAX_BYTES:
+        return ""
+    return file.data.decode("utf-8", "replace")
+
+
+def _toml(tree: Tree) -> dict[str, Any]:
+    try:
+        return tomllib.loads(_text(tree, "pyproject.toml"))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _ini(tree: Tree) -> dict[str, dict[str, str]]:
+    parser = configparser.RawConfigParser(strict=False)
+    try:
+        parser.read_string(_text(tree, "setup.cfg"))
+        return {section: dict(parser.items(section)) for section in parser.sections()}
+    except (configparser.Error, AttributeError):  # AttributeError: a known flaw of configparser on broken lines
+        return {}
+
+
+def _setup_py(tree: Tree) -> dict[str, Any]:
+    """Return the literal arguments of the call of ``setup``."""
+    try:
+        module = ast.parse(_text(tree, "setup.py"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    found: dict[str, Any] = {}
+    for call in ast.walk(module):
+        if isinstance(call, ast.Call) and (getattr(call.func, "id", "") or getattr(call.func, "attr", "")) == "setup":
+            for word in call.keywords:
+                try:
+                    found[word.arg or ""] = ast.literal_eval(word.value)
+                except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+                    continue
+    return found
+
+
+def _table(value: object) -> dict[str, Any]:
+    return {key: item for key, item in value.items() if isinstance(key, str)} if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
+
+
+def _line(value: object) -> str:
+    """Return ``value`` as one bounded line, or an empty string when it is no text."""
+    return " ".join(value.split())[:_MAX_TEXT] if isinstance(value, str) else ""
