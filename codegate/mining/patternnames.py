@@ -11,6 +11,7 @@ from codegate.mining.vocabulary import absent
 
 _SCRIPT: Final = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 _MAX_FILE: Final = 1 << 20
+_MAX_NAMES: Final = 100
 _NAME: Final = r"[A-Za-z_$][\w$]{0,100}"
 _RETURNS: Final = re.compile(r" ?: ?[\w<>\[\]|&., ]{1,80}(?= ?(?:\{|=>|\n|;))")
 _MAX_PARAMETERS: Final = 400
@@ -22,6 +23,8 @@ _JS_EXPORT: Final = re.compile(
     re.MULTILINE,
 )
 _JS_LIST: Final = re.compile(r"(?:^export|\bmodule\.exports ?=) ?\{([^{}]{1,5000})\}", re.MULTILINE)
+_JS_ENTRY: Final = re.compile(rf"\s*(?:type )?({_NAME})(?:\s+as\s+({_NAME})|\s*:\s*[^\n]{{1,200}})?\s*")
+_JS_WHOLE: Final = re.compile(rf"^(?:module\.exports =|export default) ({_NAME});?[ \t]*$", re.MULTILINE)
 _JS_CALLABLE: Final = re.compile(
     r" ?(?:<[^<>()\n]{1,80}>)? ?(?::[^=\n]{1,80})?(?:= ?(?:async ?)?(?:function ?\*? ?\w{0,100} ?)?)?(?=\()"
 )
@@ -48,12 +51,16 @@ def javascript_names(cut: Cut) -> tuple[list[NewName], set[str]]:
         return [], set()
     found: list[NewName] = []
     sources = list(_sources(cut, _SCRIPT))
-    for new, old in sources:
-        before = {name for name, _ in _exports(old)}
-        found += [NewName(name, shown) for name, shown in _exports(new) if name in used and name not in before]
-    text = "\n".join(new for new, _ in sources)
+    text = "\n".join(new for _, new, _ in sources)
+    for path, new, old in sources:
+        before = {name for name, _, _ in _exports(old)}
+        place = f"{path}: " if path not in cut.base else ""  # whoever imports a new file must know where it is
+        told = [export for export in _exports(new) if export[0] in used and export[0] not in before]
+        for name, shown, local in told[:_MAX_NAMES]:
+            shape = (_local_parameters(local, new) or _local_parameters(local, text)) if local else ""
+            found.append(NewName(name, f"{place}{shown}{shape}"))
     open_names = _open(cut, members, found, _JS_NOISE.sub(" ", text))
-    for name in sorted(open_names):
+    for name in sorted(open_names)[:_MAX_NAMES]:
         shown = _javascript_member(name, text)
         if shown:
             found.append(NewName(name, shown))
@@ -67,7 +74,7 @@ def go_names(cut: Cut) -> tuple[list[NewName], set[str]]:
         return [], set()
     found: list[NewName] = []
     sources = list(_sources(cut, (".go",)))
-    for new, old in sources:
+    for _, new, old in sources:
         was = {shown for _, shown in _declared(old)}
         before = {name for name, _ in _declared(old)}
         found += [
@@ -75,9 +82,9 @@ def go_names(cut: Cut) -> tuple[list[NewName], set[str]]:
             for name, shown in _declared(new)
             if name in used and shown not in was and (name not in before or shown.startswith("func "))
         ]
-    text = _GO_NOISE.sub(" ", "\n".join(new for new, _ in sources))
+    text = _GO_NOISE.sub(" ", "\n".join(new for _, new, _ in sources))
     open_names = _open(cut, members, found, text)
-    for name in sorted(open_names):
+    for name in sorted(open_names)[:_MAX_NAMES]:
         field = re.search(_GO_FIELD % re.escape(name), text, re.MULTILINE)
         if field is not None:
             found.append(NewName(name, f"field {name} {field['type']}"))
@@ -101,11 +108,12 @@ def _used(
     return words, members
 
 
-def _sources(cut: Cut, suffixes: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _sources(cut: Cut, suffixes: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+    """Yield each changed source file: its path, and its text after and before the fix."""
     for path, file in cut.fix.items():
         if file is not None and path.endswith(suffixes):
             old = cut.base.get(path)
-            yield decode(file.data)[:_MAX_FILE], decode(old.data)[:_MAX_FILE] if old is not None else ""
+            yield path, decode(file.data)[:_MAX_FILE], decode(old.data)[:_MAX_FILE] if old is not None else ""
 
 
 def _open(cut: Cut, members: set[str], found: Iterable[NewName], fix: str) -> set[str]:
@@ -114,21 +122,27 @@ def _open(cut: Cut, members: set[str], found: Iterable[NewName], fix: str) -> se
     return absent(candidates & set(re.findall(r"[\w$]+", fix)), cut.base)
 
 
-def _exports(text: str) -> Iterator[tuple[str, str]]:
+def _exports(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the exports of a file: name, signature, and what it is called where its parameters have to be looked up."""
     for match in _JS_EXPORT.finditer(text):
         name = match["name"] or match["member"]
         kind = " ".join((match["kind"] or "exports").split())
-        parameters = (
-            _parameters(text, match.end()) if kind.split()[-1] not in {"class", "enum", "type", "interface"} else ""
-        )
-        yield name, f"export {kind} {name}{parameters}" if match["name"] else f"exports.{name}{parameters}"
+        callable_ = kind.split()[-1] not in {"class", "enum", "type", "interface"}
+        parameters = _parameters(text, match.end()) if callable_ else ""
+        yield name, f"export {kind} {name}{parameters}" if match["name"] else f"exports.{name}{parameters}", ""
     for match in _JS_LIST.finditer(text):
         for entry in match[1].split(","):
-            names = re.fullmatch(rf"\s*(?:type )?({_NAME})(?:\s+as\s+({_NAME})|\s*:\s*[^\n]{{1,200}})?\s*", entry)
+            names = _JS_ENTRY.fullmatch(entry)
             if names is not None:
-                name = names[2] or names[1]
-                local = re.search(rf"\bfunction ?\*? ?{re.escape(names[1])}(?= ?\()", text)
-                yield name, f"export {name}{_parameters(text, local.end()) if local else ''}"
+                yield names[2] or names[1], f"export {names[2] or names[1]}", names[1]
+    for match in _JS_WHOLE.finditer(text):
+        yield match[1], f"module.exports = {match[1]}", match[1]
+
+
+def _local_parameters(name: str, text: str) -> str:
+    pattern = rf"\b(?:function ?\*? ?{re.escape(name)}(?= ?\()|(?:const|let|var) {re.escape(name)}(?= ?=[^=]))"
+    found = (_parameters(text, match.end()) for match in re.finditer(pattern, text))
+    return next((parameters for parameters in found if parameters), "")
 
 
 def _javascript_member(name: str, text: str) -> str:
@@ -138,8 +152,9 @@ def _javascript_member(name: str, text: str) -> str:
     if method is not None:
         return f"{method['marks']}{name}{_parameters(text, method.end())}"
     assigned = re.search(rf"\.{word} ?(?==[^=])", text)
-    if assigned is not None:
-        return f"{name}{_parameters(text, assigned.end())}"
+    parameters = _parameters(text, assigned.end()) if assigned is not None else ""
+    if parameters:
+        return f"{name}{parameters}"
     return f"property {name}" if re.search(rf"\.{word}\b|\b{word}\??:|[{{,]\s{{0,80}}{word}\b", text) else ""
 
 

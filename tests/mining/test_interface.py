@@ -145,6 +145,8 @@ class TestJavaScript:
             ("class A {\n  async meanOf(a, b = secret) {\n    return secret\n  }\n}", "x.meanOf()",
              "async meanOf(a, b = ...)"),
             ("Sum.prototype.meanOf = function (a) {}", "x.meanOf()", "meanOf(a)"),
+            ("this.atMost = this.secret()", "x.atMost", "property atMost"),
+            ("const mean = require('./mean')\nmodule.exports = { mean }", "mean()", "export mean"),
             ("if (options.atMost > secret) {}", "total([], { atMost: 3 })", "property atMost"),
         ],
     )  # fmt: skip
@@ -156,6 +158,17 @@ class TestJavaScript:
         found = interface_of(cut)
         assert found.signatures == (signature,)
         assert "secret" not in found.block()
+
+    def test_a_new_file_is_given_with_its_path(self) -> None:
+        fix = {
+            "functions/mean.js": "const mean = (items, of = secret) => secret\nmodule.exports = mean\n",
+            "index.js": "const mean = require('./functions/mean')\nmodule.exports = { mean }\n",
+        }
+        found = interface_of(cut_of({"index.js": ""}, fix, {"test/mean.js": "const mean = require('..')\nmean()\n"}))
+        assert found.signatures == (
+            "export mean(items, of = ...)",
+            "functions/mean.js: module.exports = mean(items, of = ...)",
+        )
 
     def test_what_is_only_in_a_text_or_a_comment_is_not_used(self) -> None:
         test = "it('mean of nothing', () => {})  // mean\n"
