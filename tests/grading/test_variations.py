@@ -191,5 +191,33 @@ def test_isolated_tests_start_from_what_the_import_left(room: _Room) -> None:
                         "test_in_between": "failed", "test_dies": "missing"}  # fmt: skip
 
 
+def test_a_timer_that_goes_off_while_a_test_is_isolated_ends_that_test_alone(room: _Room) -> None:
+    text = """\
+import signal, time
+
+def test_slow(): time.sleep(30)
+
+def test_quick(): pass
+"""
+    timer = """\
+import signal, pytest
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    def ring(*_): pytest.fail("too slow")
+    signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, 1.5)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+"""
+    selection = TestSelection(("test_it.py",), isolated=("test_it.py::test_slow", "test_it.py::test_quick"))
+    with room.sandboxes.open(room.manifest, ProblemLimits(seconds=60)) as sandbox:
+        report = run_tests(sandbox, tree({"test_it.py": text, "conftest.py": timer}), selection)
+    assert (report.proven, report.exit_code) == (True, 1)
+    assert {test.partition("::")[2]: result.status for test, result in report.results.items()} == {
+        "test_slow": "missing", "test_quick": "passed",
+    }  # fmt: skip
+
+
 def test_company_on_the_processor_shows_what_races_with_a_sleep(room: _Room) -> None:
     assert room.failing(_RACE, busy=3) == ["test_races"]

@@ -13,6 +13,7 @@ import contextlib
 import json
 import math
 import os
+import signal
 import site
 import sys
 from importlib.machinery import PathFinder
@@ -153,7 +154,12 @@ def run_alone(vary: Any, channel: Channel, item: Any) -> bool:
             leave(1 if failed else 0)
         finally:
             leave(3)
-    return os.waitpid(child, 0)[1] == 0
+    try:
+        return os.waitpid(child, 0)[1] == 0
+    except BaseException:  # a plugin's timer, set in this process
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return False
 
 
 def make_recorder(
