@@ -6,18 +6,15 @@ says nothing about which paths changed, one that is damaged or does not fit is c
 has other commits, hence no counts in it.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from codegate.durable import canonical_json, sha256, write_atomic
-from codegate.errors import InfrastructureError
-from codegate.suite import git
+from codegate.mining.scancache import read_cache, write_cache
+from codegate.suite import GitError, git
 
 ChangeStatus = Literal["A", "M", "D", "T"]
 Range = tuple[str, str]
@@ -27,7 +24,7 @@ SUBMODULE_MODE: Final = "160000"
 LINK_MODE: Final = "120000"
 
 _CACHE_SCHEMA: Final = "codegate.linecounts/1"
-_CACHE_BYTES: Final = 256 << 20
+_LFS_BYTES: Final = 1024
 _PROCESSES: Final = 2
 _WORTH_A_PROCESS: Final = 64
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -71,7 +68,7 @@ def read_changes(
     known = _load(cache) if cache is not None else {}
     missing = [pair for pair, changes in plain.items() if changes and len(known.get(pair, ())) != len(changes)]
     if missing:
-        known.update(_count(repository, missing, plain))
+        known.update(_count_what_is_there(repository, missing, plain))
         if cache is not None:
             _store(cache, known)
     return {pair: tuple(map(_with_counts, changes, known.get(pair, ()))) for pair, changes in plain.items()}
@@ -113,6 +110,11 @@ def patch_ids(repository: Path, ranges: Iterable[Range], paths: Sequence[str] = 
     return {commit: patch for patch, commit in (line.split(" ") for line in lines)}
 
 
+def is_lfs_pointer(data: bytes) -> bool:
+    """Return whether a file's bytes only say where Git LFS keeps the real ones (its specification's version 1)."""
+    return len(data) < _LFS_BYTES and data.startswith(b"version https://git-lfs.github.com/spec/v1\n")
+
+
 def _diff_tree(repository: Path, ranges: Iterable[Range], form: str) -> Iterator[tuple[str, list[str]]]:
     """Yield each commit that differs from what it is compared with, and git's words on it."""
     stdin = "".join(f"{commit} {base}\n" for commit, base in ranges).encode("ascii")
@@ -135,6 +137,24 @@ def _diff_tree(repository: Path, ranges: Iterable[Range], form: str) -> Iterator
 def _path_change(facts: str, path: str) -> PathChange:
     old_mode, new_mode, old_blob, new_blob, status = facts[1:].split(" ")
     return PathChange(path, cast("ChangeStatus", status[0]), old_mode, new_mode, old_blob, new_blob)
+
+
+def _count_what_is_there(
+    repository: Path, ranges: list[Range], plain: dict[Range, tuple[PathChange, ...]]
+) -> dict[Range, tuple[_Counts, ...]]:
+    """Count lines; where objects are missing or damaged, those of the other ranges."""
+    try:
+        return _count(repository, ranges, plain)
+    except GitError:
+        blobs = {name for pair in ranges for change in plain[pair] for name in (change.old_blob, change.new_blob)}
+        request = "".join(f"{name}\n" for name in sorted(blobs)).encode("ascii")
+        answer = git(repository, "cat-file", "--batch-check=%(objectname)", stdin=request).decode("ascii")
+        absent = {line.split(" ")[0] for line in answer.splitlines() if line.endswith(" missing")}
+        absent -= {name for name in absent if not name.strip("0")}
+        whole = [pair for pair in ranges if not any({each.old_blob, each.new_blob} & absent for each in plain[pair])]
+        if len(whole) == len(ranges):
+            raise
+        return _count(repository, whole, plain) if whole else {}
 
 
 def _count(
@@ -161,21 +181,20 @@ def _numstat(token: str) -> tuple[str, _Counts]:
     return path, None if "-" in counts.group(1, 2) else (int(counts[1]), int(counts[2]))
 
 
-def _with_counts(change: PathChange, counts: _Counts) -> PathChange:
-    return change if counts is None else replace(change, added=counts[0], removed=counts[1])
+def _with_counts(plain: PathChange, counts: _Counts) -> PathChange:
+    if counts is None:
+        return plain
+    return PathChange(
+        plain.path, plain.status, plain.old_mode, plain.new_mode, plain.old_blob, plain.new_blob, *counts
+    )  # fmt: skip
 
 
 def _load(cache: Path) -> dict[Range, tuple[_Counts, ...]]:
-    """Return the cache's counts; nothing when it is absent, damaged or not of this form."""
+    """Return the cache's counts; nothing when one of them is not of their form."""
+    content = read_cache(cache, _CACHE_SCHEMA)
     try:
-        with cache.open("rb") as file:
-            head = file.readline(200).decode("ascii").split()
-            data = file.read(_CACHE_BYTES)
-        if head != [_CACHE_SCHEMA, sha256(data)]:
-            return {}
-        content = json.loads(data)
         return {_checked_range(name): tuple(map(_checked, counts)) for name, counts in content.items()}
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+    except (ValueError, TypeError):
         return {}
 
 
@@ -196,7 +215,4 @@ def _checked(counts: Any) -> _Counts:
 
 
 def _store(cache: Path, counts: dict[Range, tuple[_Counts, ...]]) -> None:
-    data = canonical_json({f"{commit} {base}": list(entry) for (commit, base), entry in counts.items()})
-    if len(data) <= _CACHE_BYTES:
-        with suppress(InfrastructureError):  # a full or read-only disk costs time the next time, nothing else
-            write_atomic(cache, f"{_CACHE_SCHEMA} {sha256(data)}\n".encode("ascii") + data)
+    write_cache(cache, _CACHE_SCHEMA, {f"{commit} {base}": list(entry) for (commit, base), entry in counts.items()})

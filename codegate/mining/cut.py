@@ -1,9 +1,12 @@
 """Cutting a unit into what is hidden (tests) and what is the answer (source), by the class of each path."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
+from codegate.mining.changes import is_lfs_pointer, patch_ids
 from codegate.mining.history import LINK_MODE, SUBMODULE_MODE, PathChange, Unit
 from codegate.mining.syntax import same_syntax
 from codegate.mining.units import Reason
@@ -58,26 +61,47 @@ def reject_by_paths(unit: Unit, head: PathClassifier) -> Reason | None:
     return None
 
 
-def duplicates(units: list[Unit], head: PathClassifier) -> set[str]:
+def duplicates(units: list[Unit], head: PathClassifier, repository: Path | None = None) -> set[str]:
     """Return the commits whose change of source (or whose pull request) another unit of ``units`` has too.
 
-    The unit kept is the one with the most changed source and test lines, then the oldest.
+    A change of source is the same when its blobs are, or (given the ``repository``) when `git patch-id` says so: a
+    backport, or a fix that was made on two branches. The unit kept is the one with the most changed source and test
+    lines, then the oldest.
+
+    Raises:
+        GitError: git failed.
     """
+    patches = _source_patches(units, head, repository) if repository is not None else {}
     taken: set[object] = set()
     again: set[str] = set()
     for unit in sorted(units, key=lambda unit: (-_code_lines(unit, head), unit.date, unit.commit)):
-        content = frozenset(
-            (change.path, change.old_blob, change.new_blob)
-            for change in unit.changes
-            if head.classify(change.path) == "source"
-        )
+        content = frozenset((change.path, change.old_blob, change.new_blob) for change in _sources(unit, head))
         keys: list[object] = [content] if content else []
         keys += [unit.pull_request] if unit.pull_request is not None else []
+        keys += [patches[unit.commit]] if unit.commit in patches else []
         if any(key in taken for key in keys):
             again.add(unit.commit)
         else:
             taken.update(keys)
     return again
+
+
+def _sources(unit: Unit, head: PathClassifier) -> list[PathChange]:
+    return [change for change in unit.changes if head.classify(change.path) == "source"]
+
+
+def _source_patches(units: list[Unit], head: PathClassifier, repository: Path) -> dict[str, str]:
+    """Return patch ids of source for those units that another one is like: same files, same numbers of lines."""
+    alike: dict[frozenset[tuple[str, int | None, int | None]], list[Unit]] = defaultdict(list)
+    for unit in units:
+        shape = frozenset((change.path, change.added, change.removed) for change in _sources(unit, head))
+        if shape:
+            alike[shape].append(unit)
+    patches: dict[str, str] = {}
+    for shape, group in alike.items():
+        if len(group) > 1:
+            patches |= patch_ids(repository, [(unit.commit, unit.base) for unit in group], [path for path, *_ in shape])
+    return patches
 
 
 def cut(unit: Unit, base: Tree, fixed: Tree) -> Cut | Reason:
@@ -98,6 +122,8 @@ def cut(unit: Unit, base: Tree, fixed: Tree) -> Cut | Reason:
         return "unreadable"
     if any(_is_link(path, tree) for path in (*sources, *tests) for tree in (base, fixed)):
         return "symlink"
+    if any(is_lfs_pointer(tree[path].data) for path in (*sources, *tests) for tree in (base, fixed) if path in tree):
+        return "lfs_pointer"
     hidden = {path: fixed.get(path) for path in sorted(tests)}
     fix = {path: fixed.get(path) for path in sorted(sources)}
     lines = sum(_lines(change) for change in sources.values())

@@ -1,26 +1,58 @@
 """The commits behind a branch as a graph in memory: what a merge brought in, and where its branch began."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from codegate.suite import git
 
+MESSAGE_CHARACTERS: Final = 1 << 16
+"""What is read of a message; nobody wrote what is longer."""
 
-@dataclass
+_FORMAT: Final = "%x00".join(("%H", "%P", "%an", "%ae", "%at", "%cI", "%s", "%B"))
+_FIELDS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One commit, as git has it."""
+
+    commit: str
+    parents: tuple[str, ...]
+    author: str
+    email: str
+    authored: str
+    date: str
+    subject: str
+    message: str
+
+
 class CommitGraph:
     """Commits that can be reached from a tip, children first, and what is known to be merged so far.
 
     Attributes:
         parents: of each commit.
-        subjects: the first line of each commit's message.
         order: position of each commit; no commit is an ancestor of one with a higher position.
     """
 
-    parents: dict[str, tuple[str, ...]]
-    subjects: dict[str, str]
-    order: dict[str, int]
-    _merged: set[str] = field(default_factory=set)
+    def __init__(self, tokens: list[str]) -> None:
+        commits = tokens[0::_FIELDS] if len(tokens) >= _FIELDS else []
+        self._tokens = tokens
+        self.order = {commit: at for at, commit in enumerate(commits)}
+        self.parents = dict(zip(commits, (tuple(each.split()) for each in tokens[1::_FIELDS]), strict=False))
+        self._merged: set[str] = set()
+
+    def record(self, commit: str) -> Record:
+        """Return all that is known of a commit of the graph."""
+        at = self.order[commit] * _FIELDS
+        author, email, authored, date, subject, message = self._tokens[at + 2 : at + _FIELDS]
+        text = message[:MESSAGE_CHARACTERS].strip("\n")
+        return Record(commit, self.parents[commit], author, email, authored, date, subject, text)
+
+    def subject(self, commit: str) -> str:
+        """Return the first line of the message of a commit of the graph."""
+        return self._tokens[self.order[commit] * _FIELDS + 6]
 
     def __contains__(self, commit: object) -> bool:
         return commit in self.parents
@@ -37,6 +69,17 @@ class CommitGraph:
             found.append(commit)
             queue.extend(parent for parent in reversed(self.parents[commit]) if parent not in self._merged)
         return found
+
+    def line(self, start: str) -> list[str]:
+        """Return the line of first parents from ``start`` back to what is merged already, oldest first."""
+        line: list[str] = []
+        while start in self.parents and start not in self._merged:
+            line.append(start)
+            above = self.parents[start]
+            if not above:
+                break
+            start = above[0]
+        return line[::-1]
 
     def fork(self, branch: Iterable[str], parents: dict[str, tuple[str, ...]] | None = None) -> str | None:
         """Return the newest commit outside of ``branch`` that one of its commits has for a parent.
@@ -63,15 +106,8 @@ def read_graph(repository: Path, tip: str, without: Sequence[str] = ()) -> Commi
         GitError: git failed.
     """
     log = git(
-        repository, "log", "-z", "--topo-order", "--no-color", "--no-show-signature", "--no-notes", "--encoding=UTF-8",
-        "--format=%H%x00%P%x00%s", tip, *(f"^{commit}" for commit in without), "--",
+        repository, "log", "-z", "--topo-order", "--no-color", "--no-mailmap", "--no-show-signature", "--no-notes",
+        "--encoding=UTF-8", f"--format={_FORMAT}", tip, *(f"^{commit}" for commit in without), "--",
     )  # fmt: skip
     tokens = log.decode("utf-8", "surrogateescape").split("\0")
-    commits = tokens[0:-2:3] if len(tokens) > 2 else []
-    parents = dict(zip(commits, map(_words, tokens[1::3]), strict=False))
-    subjects = dict(zip(commits, tokens[2::3], strict=False))
-    return CommitGraph(parents, subjects, {commit: at for at, commit in enumerate(commits)})
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
+    return CommitGraph(tokens[: len(tokens) // _FIELDS * _FIELDS])

@@ -1,10 +1,11 @@
 """Local git history as units: one merged change each, with what it changed against its first parent.
 
-Messages, the commit graph and the changed paths come from one pass of git each, read token by token between NULs, so
+Messages, the commit graph and the changed paths come from a few passes of git, read token by token between NULs, so
 that no commit message and no file name can be mistaken for structure.
 """
 
 import os
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Final
 from codegate.durable import sha256
 from codegate.errors import UsageError
 from codegate.mining.changes import LINK_MODE, SUBMODULE_MODE, PathChange, read_changes
-from codegate.mining.graph import CommitGraph, read_graph
+from codegate.mining.graph import MESSAGE_CHARACTERS, CommitGraph, Record, read_graph
 from codegate.mining.messages import Landing, UnitKind, is_long_lived, is_revert, read_landing, series_title
 from codegate.mining.pulls import Landed, match_pulls, read_pull_heads
 from codegate.mining.references import closing_references
@@ -21,9 +22,8 @@ from codegate.suite import GitError, git
 
 __all__ = ["LINK_MODE", "SUBMODULE_MODE", "PathChange", "Unit", "UnitKind", "check_repository", "read_units"]
 
-_FORMAT: Final = "%x00".join(("%H", "%P", "%an", "%ae", "%at", "%cI", "%s", "%B"))
-_FIELDS: Final = 8
-_MESSAGE_CHARACTERS: Final = 1 << 16
+
+_DEPTH: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,51 +99,44 @@ def read_units(
 ) -> list[Unit]:
     """Return the first-parent history of ``branch`` (default HEAD) as units, newest first.
 
-    The root commit is no unit: it has no base. Where the clone has heads of pull requests (``refs/pull/*/head`` and
-    the like), they name merges whose message does not, and find the commits that a pull request was rebased or
-    squashed into. Neighbours that land one pull request are one unit.
+    Of a long-lived branch that was merged (a maintenance branch, or the same branch of another clone) the changes
+    are units as well, each against its own first parent. The root commit is no unit: it has no base.
+
+    Where the clone has heads of pull requests (``refs/pull/*/head`` and the like), they name merges whose message
+    does not, and find the commits that a pull request was rebased or squashed into. Neighbours that land one pull
+    request are one unit.
 
     Args:
         repository: a clone with its history.
         branch: whose history.
         since: leave out commits before this day.
-        cache: folder to keep line counts in, which are most of the work; None: nowhere.
+        cache: folder to keep line counts and found pull requests in, most of the work; None: nowhere.
 
     Raises:
         UsageError: as ``check_repository``, or git failed.
     """
     tip = check_repository(repository, branch)
-    records = _first_parents(repository, tip, since)
-    graph = read_graph(repository, tip, records[-1].parents[:1] if records else ())
-    drafts = _drafts(records, graph)
-    _mark_long_lived(repository, drafts)
-    _name_pulls(repository, tip, drafts, graph)
+    mainline = _mainline(repository, tip, since)
+    if not mainline:
+        return []
+    graph = read_graph(repository, tip, _parents(repository, mainline[-1])[:1])
+    drafts = list(_drafts(reversed(mainline), graph, _long_lived(repository, mainline)))[::-1]
+    if since is not None:
+        drafts = [draft for draft in drafts if draft.date.date() >= since]
+    place = None if cache is None else cache / sha256(os.fsencode(_folder(repository)))[:32]
+    _name_pulls(repository, tip, drafts, graph, place and place / "pulls")
     drafts = _fuse(drafts)
-    file = None if cache is None else cache / f"{sha256(os.fsencode(_folder(repository)))[:32]}.linecounts"
-    changes = read_changes(repository, [(draft.commit, draft.base) for draft in drafts], file)
+    ranges = [(draft.commit, draft.base) for draft in drafts]
+    changes = read_changes(repository, ranges, place and place / "linecounts")
     name = _name(repository)
     return [_unit(draft, changes[draft.commit, draft.base], name) for draft in drafts]
-
-
-@dataclass(frozen=True, slots=True)
-class _Record:
-    """One commit of the first-parent history, as git has it."""
-
-    commit: str
-    parents: tuple[str, ...]
-    author: str
-    email: str
-    authored: str
-    date: str
-    subject: str
-    message: str
 
 
 @dataclass(slots=True)
 class _Draft:
     """A unit under way; ``records`` are its commits of the first-parent history, newest first."""
 
-    records: list[_Record]
+    records: list[Record]
     kind: UnitKind
     landing: Landing
     number: int | None
@@ -157,54 +150,68 @@ class _Draft:
         return self.records[0].commit
 
     @property
+    def date(self) -> datetime:
+        return datetime.fromisoformat(self.records[0].date).astimezone(UTC)
+
+    @property
     def base(self) -> str:
         return self.records[-1].parents[0]
 
 
-def _first_parents(repository: Path, tip: str, since: date | None) -> list[_Record]:
+def _mainline(repository: Path, tip: str, since: date | None) -> list[str]:
+    """Return the first-parent history, newest first."""
     bounds = [] if since is None else [f"--since={since.isoformat()}T00:00:00Z"]
-    log = git(repository, "log", "-z", "--first-parent", "--no-color", "--no-mailmap", "--no-show-signature",
-              "--no-notes", "--encoding=UTF-8", f"--format={_FORMAT}", *bounds, tip, "--")  # fmt: skip
-    tokens = log.decode("utf-8", "surrogateescape").split("\0")
-    records: list[_Record] = []
-    for at in range(0, len(tokens) - _FIELDS + 1, _FIELDS):
-        commit, parents, author, email, authored, when, subject, message = tokens[at : at + _FIELDS]
-        text = message[:_MESSAGE_CHARACTERS].strip("\n")
-        records.append(_Record(commit, tuple(parents.split()), author, email, authored, when, subject, text))
-    return records
+    return git(repository, "rev-list", "--first-parent", *bounds, tip, "--").decode("ascii").split()
 
 
-def _drafts(records: list[_Record], graph: CommitGraph) -> list[_Draft]:
-    """Return a draft for each commit that has a parent, newest first."""
-    drafts: list[_Draft] = []
-    for record in reversed(records):
+def _drafts(commits: Iterable[str], graph: CommitGraph, passed: Container[str], depth: int = 0) -> Iterator[_Draft]:
+    """Yield a draft for each commit of a line of first parents that has a parent, oldest first.
+
+    Where a long-lived branch was merged, or one that pull requests were merged into, its line comes before the merge:
+    changes were made there one by one, and the merge itself (if it is no pull request too) is none.
+    """
+    for commit in commits:
+        record = graph.record(commit)
         if not record.parents:
-            graph.merge([record.commit])
+            graph.merge([commit])
             continue
         graph.merge(record.parents[:1])
+        landing = read_landing(record.message, len(record.parents) > 1, ())
+        lines = [graph.line(parent) for parent in record.parents[1:]]
+        pulls = any(_lands_a_pull(graph.record(each)) for line in lines for each in line)
+        forward = landing.forward or (
+            landing.number is None and (pulls or any(parent in passed for parent in record.parents[1:]))
+        )
+        if depth < _DEPTH and (forward or pulls or is_long_lived(landing.branch.rpartition("/")[2])):
+            for merged in lines:
+                yield from _drafts(merged, graph, passed, depth + 1)
         brought = tuple(graph.merge(record.parents[1:]))
-        graph.merge([record.commit])
-        subjects = tuple(graph.subjects[commit] for commit in brought)
-        landing = read_landing(record.message, len(record.parents) > 1, subjects)
+        graph.merge([commit])
+        subjects = tuple(map(graph.subject, brought))
+        if subjects:
+            landing = read_landing(record.message, merge=True, subjects=subjects)
         fork = graph.fork(brought) if len(record.parents) == 2 and brought else None
-        drafts.append(_Draft([record], landing.kind, landing, landing.number, landing.forward, brought, subjects, fork))
-    return drafts[::-1]
+        yield _Draft([record], landing.kind, landing, landing.number, forward, brought, subjects, fork)
 
 
-def _mark_long_lived(repository: Path, drafts: list[_Draft]) -> None:
-    """Mark merges that name no pull request and whose second parent a long-lived branch went through."""
-    unsure = [draft for draft in drafts if draft.kind == "merge" and draft.number is None and not draft.forward]
-    if not unsure:
-        return
+def _lands_a_pull(record: Record) -> bool:
+    return len(record.parents) > 1 and read_landing(record.message, merge=True, subjects=()).number is not None
+
+
+def _long_lived(repository: Path, mainline: Sequence[str]) -> set[str]:
+    """Return the commits that long-lived branches of the clone went through and the mined one did not."""
     refs = git(repository, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes")
     names = [ref for ref in refs.decode("utf-8", "surrogateescape").splitlines() if _is_long_lived_ref(ref)]
-    if not names:
-        return
     stdin = "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
-    passed = set(git(repository, "rev-list", "--first-parent", "--stdin", stdin=stdin).decode("ascii").split())
-    passed -= {draft.commit for draft in drafts}
-    for draft in unsure:
-        draft.forward = any(parent in passed for parent in draft.records[0].parents[1:])
+    if not names:
+        return set()
+    return set(git(repository, "rev-list", "--first-parent", "--stdin", stdin=stdin).decode("ascii").split()) - set(
+        mainline
+    )
+
+
+def _parents(repository: Path, commit: str) -> list[str]:
+    return git(repository, "rev-list", "--parents", "--max-count=1", commit, "--").decode("ascii").split()[1:]
 
 
 def _is_long_lived_ref(ref: str) -> bool:
@@ -212,7 +219,7 @@ def _is_long_lived_ref(ref: str) -> bool:
     return is_long_lived(parts[-1])
 
 
-def _name_pulls(repository: Path, tip: str, drafts: list[_Draft], graph: CommitGraph) -> None:
+def _name_pulls(repository: Path, tip: str, drafts: list[_Draft], graph: CommitGraph, cache: Path | None) -> None:
     """Name what only the clone's heads of pull requests name."""
     heads = read_pull_heads(repository)
     if not heads or all(draft.number is not None for draft in drafts):
@@ -222,7 +229,7 @@ def _name_pulls(repository: Path, tip: str, drafts: list[_Draft], graph: CommitG
                (record.email, record.authored, record.subject))
         for draft in drafts for record in draft.records
     ]  # fmt: skip
-    matches = match_pulls(repository, tip, landed, heads, graph)
+    matches = match_pulls(repository, tip, landed, heads, graph, cache)
     for draft in drafts:
         match = matches.get(draft.commit)
         if match is not None and not draft.forward:
@@ -255,11 +262,11 @@ def _fuse(drafts: list[_Draft]) -> list[_Draft]:
 
 
 def _unit(draft: _Draft, changes: tuple[PathChange, ...], name: str) -> Unit:
-    newest, oldest = draft.records[0], draft.records[-1]
+    oldest = draft.records[-1]
     text = "\n\n".join(record.message for record in reversed(draft.records))
     if draft.subjects:
         text = "\n".join([text, *(f"* {subject}" for subject in draft.subjects)])
-    text = text[:_MESSAGE_CHARACTERS]
+    text = text[:MESSAGE_CHARACTERS]
     closes = closing_references(text, name)
     return Unit(
         commit=draft.commit,
@@ -272,7 +279,7 @@ def _unit(draft: _Draft, changes: tuple[PathChange, ...], name: str) -> Unit:
         message=text,
         author=oldest.author,
         email=oldest.email,
-        date=datetime.fromisoformat(newest.date).astimezone(UTC),
+        date=draft.date,
         changes=changes,
         closes=closes.issues,
         tickets=closes.tickets,

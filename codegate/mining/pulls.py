@@ -13,18 +13,22 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from codegate.durable import digest
 from codegate.errors import InfrastructureError, UsageError
 from codegate.mining.changes import compare, patch_ids
 from codegate.mining.graph import CommitGraph
 from codegate.mining.messages import UnitKind
+from codegate.mining.scancache import read_cache, write_cache
 from codegate.suite import GitError, git
 
 PULL_REFS: Final = "refs/codegate/pr/"
 MAX_PULL_COMMITS: Final = 250
 """A pull request with more commits of its own is merged, if at all: forges rebase at most 100."""
 
+_CACHE_SCHEMA: Final = "codegate.pulls/1"
+_SINGLE_KINDS: Final = ("rebase", "squash", "direct")
 _MAX_ALIKE: Final = 20
 _MAX_SQUASHED: Final = 5000
 _FETCH_SECONDS: Final = 1800.0
@@ -129,7 +133,12 @@ def fetch_pull_heads(repository: Path, remote: str = "origin") -> int:
 
 
 def match_pulls(
-    repository: Path, tip: str, landed: Sequence[Landed], heads: Mapping[int, str], graph: CommitGraph
+    repository: Path,
+    tip: str,
+    landed: Sequence[Landed],
+    heads: Mapping[int, str],
+    graph: CommitGraph,
+    cache: Path | None = None,
 ) -> dict[str, PullMatch]:
     """Return, for commits whose message names no pull request, the one that they landed.
 
@@ -139,10 +148,38 @@ def match_pulls(
         landed: a first-parent history, newest first.
         heads: where the pull requests end.
         graph: the commits behind ``tip``.
+        cache: file that keeps what was found for the same history and the same heads; None: none.
 
     Raises:
         GitError: git failed.
     """
+    key = digest([tip, landed[-1].commit if landed else "", sorted(heads.items())])
+    kept = read_cache(cache, _CACHE_SCHEMA) if cache is not None else {}
+    found = _checked(kept.get("found"), landed, heads) if kept.get("key") == key else None
+    if found is None:
+        found = _match(repository, tip, landed, heads, graph)
+        if cache is not None:
+            rows = {commit: [match.number, match.kind] for commit, match in found.items()}
+            write_cache(cache, _CACHE_SCHEMA, {"key": key, "found": rows})
+    return found
+
+
+def _checked(rows: Any, landed: Sequence[Landed], heads: Mapping[int, str]) -> dict[str, PullMatch] | None:
+    """Return what a cache file says, or None when it says anything that could not have been found."""
+    parents = {entry.commit: len(entry.parents) for entry in landed if entry.number is None}
+    found: dict[str, PullMatch] = {}
+    for commit, row in rows.items() if isinstance(rows, dict) else [(None, None)]:
+        if commit not in parents or not isinstance(row, list) or len(row) != 2 or type(row[0]) is not int:
+            return None
+        if row[0] not in heads or row[1] not in (_SINGLE_KINDS if parents[commit] == 1 else ("merge",)):
+            return None
+        found[commit] = PullMatch(row[0], row[1])
+    return found
+
+
+def _match(
+    repository: Path, tip: str, landed: Sequence[Landed], heads: Mapping[int, str], graph: CommitGraph
+) -> dict[str, PullMatch]:
     named = {entry.number for entry in landed if entry.number is not None}
     heads = {number: commit for number, commit in sorted(heads.items()) if number not in named}
     found = _by_head(landed, heads)

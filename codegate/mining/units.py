@@ -5,10 +5,12 @@ with tests that show it is decided by execution.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from codegate.mining.history import Unit
+from codegate.mining.references import closing_references
 
 Reason = Literal[
     "bot",
@@ -29,6 +31,7 @@ Reason = Literal[
     "submodule",
     "binary_src",
     "symlink",
+    "lfs_pointer",
     "unreadable",
     "unsupported_language",
     "duplicate",
@@ -50,9 +53,18 @@ Reason = Literal[
 ]
 """Why a unit is no problem. ``not_a_fix``: its own words say feature, refactoring or the like; ``other_kind``: what it
 changed and how its tests fail say so.
+``lfs_pointer``: a changed file's bytes are not in git but in LFS, where nothing is fetched from.
 ``unreadable``: a changed path is no UTF-8, or codegate stumbled over one of the unit's files."""
 
 BUG_LIKE: Final = 1
+MAX_BRANCH_SOURCES: Final = 10
+"""Source files of a merged branch that no pull request stands for; one with more is no single change."""
+
+_CODE: Final = frozenset(
+    {"py", "pyx", "js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "vue", "go", "rs", "java", "kt", "scala", "c",
+     "cc", "cpp", "h", "hpp", "cs", "rb", "php", "swift"}
+)  # fmt: skip
+_TEST_NAME: Final = re.compile(r"(?:^|[_.-])(?:tests?|spec)(?:[_.-]|$)|Tests?$", re.IGNORECASE)
 _NOT_A_FIX: Final = -2
 
 _BOTS: Final = re.compile(
@@ -78,11 +90,6 @@ _CONVENTIONAL_FIX: Final = frozenset({"fix", "fixes", "hotfix", "bugfix", "bug"}
 _CONVENTIONAL_OTHER: Final = frozenset(
     {"feat", "feature", "docs", "doc", "chore", "ci", "style", "refactor", "test", "tests", "build", "perf", "revert"}
 )
-_CLOSES: Final = re.compile(
-    r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b:?\s+(?:issue\s+)?"
-    r"(?:#\d+|GH-\d+|[\w.-]+/[\w.-]+#\d+|https?://\S+/(?:issues|pull|merge_requests)/\d+)",
-    re.IGNORECASE,
-)
 _TRACKER_KEY: Final = re.compile(r"\[?(?!UTF-|ISO-|RFC-|PEP-|GH-|CVE-|SHA-)[A-Z][A-Z0-9]{1,9}-\d+\]?[:\s]")
 _FIX_VERB: Final = re.compile(r"(?:\[?\w+\]?[:/]\s+)?(?:hot|bug)?fix(?:es|ed|ing)?\b", re.IGNORECASE)
 _BUG_WORDS: Final = re.compile(
@@ -99,6 +106,7 @@ _OTHER_WORK: Final = re.compile(
     r"|simplify|moderni[sz]e|type[- ]?hints?|typing)\b",
     re.IGNORECASE,
 )
+_BUG_LABEL: Final = re.compile(r"(?:^|[^a-z])(?:bugs?|bugfix|regressions?|defects?|crash)(?:[^a-z]|$)", re.IGNORECASE)
 _BUG_BRANCH: Final = re.compile(r"(?:^|[/:_-])(?:fix(?:es)?|bug(?:fix)?|hotfix|issue|regression)[-/_\d]", re.IGNORECASE)
 
 
@@ -118,12 +126,12 @@ class BugScore:
     evidence: tuple[str, ...]
 
 
-def score_unit(unit: Unit) -> BugScore:
-    """Return the bug score of ``unit`` from its title, text and branch name.
+def score_unit(unit: Unit, labels: Iterable[str] = ()) -> BugScore:
+    """Return the bug score of ``unit`` from its title, text and branch name, and from its forge's labels.
 
-    Weights: conventional ``fix:`` +3 (another type -3), closing keyword +2, tracker key +2, a title that begins
-    with "fix" +2, another word for a defect in the title +1, branch name +1, a title that begins with another
-    kind of work -2.
+    Weights: conventional ``fix:`` +3 (another type -3), a label for defects on the change or on an issue that it
+    closes +3, closing keyword +2, tracker key +2, a title that begins with "fix" +2, another word for a defect in
+    the title +1, branch name +1, a title that begins with another kind of work -2.
     """
     points: list[tuple[int, str]] = []
     conventional = _CONVENTIONAL.match(unit.title)
@@ -133,11 +141,16 @@ def score_unit(unit: Unit) -> BugScore:
         points.append((3, f"type:{kind}"))
     elif other:
         points.append((-3, f"type:{kind}"))
-    closes = _CLOSES.search(unit.message)
-    if closes is not None and not other:
-        points.append((2, f"closes:{' '.join(closes[0].split())[:80]}"))
+    label = next((label for label in labels if _BUG_LABEL.search(label)), None)
+    if label is not None:
+        points.append((3, f"label:{label[:40]}"))
+    closes = closing_references(unit.message)
+    if closes.words and not other:
+        points.append((2, f"closes:{closes.words}"))
     if _TRACKER_KEY.match(unit.title):
         points.append((2, "tracker key"))
+    elif closes.tickets and not closes.words and not other:
+        points.append((2, f"ticket:{closes.tickets[0][:40]}"))
     word = _BUG_WORDS.search(unit.title, conventional.end() if conventional else 0)
     if _FIX_VERB.match(unit.title) and kind not in _CONVENTIONAL_FIX:
         points.append((2, "title:fix"))
@@ -154,6 +167,8 @@ def reject_by_text(unit: Unit, bug: BugScore) -> Reason | None:
     """Return why the unit's own words rule it out, or None."""
     if unit.merges_forward:
         return "merge_forward"
+    if unit.kind == "merge" and unit.pull_request is None and _sources(unit) > MAX_BRANCH_SOURCES:
+        return "too_large"
     if _BOTS.search(unit.author) or "[bot]" in unit.email or _BOT_BRANCHES.search(unit.branch):
         return "bot"
     if _REVERT.match(unit.title):
@@ -165,6 +180,12 @@ def reject_by_text(unit: Unit, bug: BugScore) -> Reason | None:
     if bug.score <= _NOT_A_FIX:
         return "not_a_fix"
     return None
+
+
+def _sources(unit: Unit) -> int:
+    """Return how many files a unit changed that look like source, whatever the repository configures."""
+    suffixes = (path.rpartition("/")[2].rpartition(".") for path in (change.path for change in unit.changes))
+    return sum(suffix in _CODE and not _TEST_NAME.search(stem) for stem, _, suffix in suffixes)
 
 
 def _first_word(title: str) -> str:

@@ -1,0 +1,387 @@
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from codegate.errors import UsageError
+from codegate.mining.enrichment import Enrichment, GitHubEnrichment, LinkedIssue, find_slug
+from codegate.mining.forge import MAX_RESPONSE_BYTES, ForgeError
+from codegate.mining.history import Unit
+from tests.mining.history_builder import HistoryBuilder
+
+TOKEN = "ghp_0123456789secret"
+MERGED = datetime(2025, 3, 10, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Request:
+    path: str
+    headers: Mapping[str, str]
+    body: Any
+
+
+@dataclass(frozen=True)
+class Reply:
+    body: bytes = b"{}"
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+    promised: int | None = None  # Content-Length, when it is not true
+
+
+class Server:
+    """A forge on this machine: it answers with what the test lined up, then from its repository."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[int, Any] = {}
+        self.lined_up: list[Reply] = []
+        self.graphql = True
+        self.requests: list[Request] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def _answer(self) -> None:
+                length = int(self.headers.get("content-length") or 0)
+                body = json.loads(self.rfile.read(length)) if length else None
+                request = Request(self.path, {k.lower(): v for k, v in self.headers.items()}, body)
+                outer.requests.append(request)
+                reply = outer.lined_up.pop(0) if outer.lined_up else outer.reply(request)
+                self.send_response(reply.status)
+                for name, value in reply.headers:
+                    self.send_header(name, value)
+                promised = len(reply.body) if reply.promised is None else reply.promised
+                self.send_header("content-length", str(promised))
+                self.end_headers()
+                self.wfile.write(reply.body)
+                self.close_connection = True
+
+            do_GET = do_POST = _answer  # noqa: N815
+
+            def log_message(self, format: str, *args: object) -> None: ...  # noqa: A002
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+
+    def reply(self, request: Request) -> Reply:
+        if request.body is None:
+            number = int(request.path.rpartition("/")[2])
+            return Reply(json.dumps(self.nodes[number]).encode()) if number in self.nodes else Reply(status=404)
+        if not self.graphql:
+            return Reply(status=404)
+        numbers = [int(n) for n in re.findall(r"issueOrPullRequest\(number: (\d+)\)", request.body["query"])]
+        found = {f"n{number}": self.nodes.get(number) for number in numbers}
+        return Reply(json.dumps({"data": {"repository": found}, "errors": [{"type": "NOT_FOUND"}]}).encode())
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.close()
+
+
+def _issue(number: int, **more: Any) -> dict[str, Any]:
+    node = {"__typename": "Issue", "number": number, "title": "Sum of nothing", "body": "It crashes.",
+            "createdAt": "2025-03-01T00:00:00Z", "lastEditedAt": None, "labels": {"nodes": [{"name": "bug"}]},
+            "userContentEdits": {"nodes": []}}  # fmt: skip
+    return {**node, **more}
+
+
+def _pull(number: int, *issues: dict[str, Any], began: str = "2025-03-05T00:00:00Z") -> dict[str, Any]:
+    return {
+        "__typename": "PullRequest", "number": number, "title": "Start at 0", "body": "Closes it.",
+        "labels": {"nodes": [{"name": "fix"}]}, "closingIssuesReferences": {"nodes": list(issues)},
+        "commits": {"nodes": [{"commit": {"authoredDate": began}}]},
+    }  # fmt: skip
+
+
+def _unit(commit: str, pull: int | None, *closes: int) -> Unit:
+    return Unit(commit, "b" * 40, "squash", pull, "", False, "Fix", "Fix", "Ada", "a@b", MERGED, (), closes)
+
+
+def _edits(*texts: tuple[str, str]) -> dict[str, Any]:
+    nodes = [{"editedAt": moment, "diff": text} for moment, text in texts]
+    return {"lastEditedAt": texts[0][0], "body": texts[0][1], "userContentEdits": {"nodes": nodes}}
+
+
+@pytest.fixture
+def asked(server: Server, tmp_path: Path) -> Callable[..., GitHubEnrichment]:
+    def make(token: str = TOKEN, **more: Any) -> GitHubEnrichment:
+        return GitHubEnrichment("ada/sums", token, tmp_path, server.url, pause_seconds=0.01, **more)
+
+    return make
+
+
+Asked = Callable[..., GitHubEnrichment]
+
+
+class TestAnswers:
+    def test_a_pull_request_with_its_issues(self, server: Server, asked: Asked) -> None:
+        server.nodes = {12: _pull(12, _issue(3))}
+
+        found = asked().fetch([_unit("c", 12)])
+
+        created = datetime(2025, 3, 1, tzinfo=UTC)
+        issue = LinkedIssue(3, "Sum of nothing", "It crashes.", ("bug",), created, None)
+        assert found == {"c": Enrichment("Start at 0", "Closes it.", ("fix",), (issue,))}
+        (request,) = server.requests
+        assert request.path == "/graphql"
+        assert request.headers["authorization"] == f"Bearer {TOKEN}"
+
+    def test_issues_that_only_the_text_names(self, server: Server, asked: Asked) -> None:
+        server.nodes = {12: _pull(12), 3: _issue(3), 4: _pull(4)}
+
+        found = asked().fetch([_unit("c", 12, 3, 4, 5), _unit("d", None, 3), _unit("e", None), _unit("f", None, 5)])
+
+        assert {commit: [issue.number for issue in entry.issues] for commit, entry in found.items()} == {
+            "c": [3],
+            "d": [3],
+        }
+
+    def test_fifty_in_one_question(self, server: Server, asked: Asked) -> None:
+        server.nodes = {number: _pull(number) for number in range(1, 121)}
+
+        assert len(asked().fetch([_unit(str(number), number) for number in range(1, 121)])) == 120
+        assert len(server.requests) == 3
+
+    def test_a_second_time_nothing_is_asked(self, server: Server, asked: Asked) -> None:
+        server.nodes = {12: _pull(12, _issue(3))}
+        units = [_unit("c", 12), _unit("d", 99)]
+        first = asked().fetch(units)
+        server.close()
+
+        assert asked().fetch(units) == first
+        assert len(server.requests) == 1
+
+
+class TestTheTextBeforeTheFix:
+    @pytest.mark.parametrize(
+        ("more", "body"),
+        [
+            (_edits(("2025-03-02T00:00:00Z", "before"), ("2025-03-01T00:00:00Z", "first")), "before"),
+            (_edits(("2025-03-07T00:00:00Z", "spoiled"), ("2025-03-03T00:00:00Z", "good"),
+                    ("2025-03-01T00:00:00Z", "first")), "good"),
+            (_edits(("2025-03-07T00:00:00Z", "spoiled"), ("2025-03-06T00:00:00Z", "too late")), ""),
+            ({"lastEditedAt": "2025-03-07T00:00:00Z", "body": "spoiled"}, ""),
+            (_edits(("2025-03-07T00:00:00Z", "spoiled"), ("2025-03-03T00:00:00Z", "+ good")) | {"body": "other"}, ""),
+        ],
+    )  # fmt: skip
+    def test_edits(self, server: Server, asked: Asked, more: dict[str, Any], body: str) -> None:
+        server.nodes = {12: _pull(12, _issue(3, **more))}
+
+        (issue,) = asked().fetch([_unit("c", 12)])["c"].issues
+
+        assert issue.body == body
+        assert issue.edited is not None
+
+    def test_the_merge_counts_where_the_first_commit_is_unknown(self, server: Server, asked: Asked) -> None:
+        server.nodes = {3: _issue(3, **_edits(("2025-03-12T00:00:00Z", "after"), ("2025-03-09T00:00:00Z", "then")))}
+
+        (issue,) = asked().fetch([_unit("c", None, 3)])["c"].issues
+
+        assert issue.body == "then"
+
+
+class TestRest:
+    ROW = {"number": 3, "title": "Sum of nothing", "body": "It crashes.", "labels": [{"name": "bug"}],
+           "created_at": "2025-03-01T00:00:00Z", "updated_at": "2025-03-11T00:00:00Z"}  # fmt: skip
+
+    @pytest.mark.parametrize("token", ["", TOKEN])
+    def test_without_graphql_there_is_no_body_that_may_be_newer(self, server: Server, asked: Asked, token: str) -> None:
+        server.graphql = False
+        server.nodes = {3: self.ROW, 12: {**self.ROW, "number": 12, "pull_request": {"url": "x"}}}
+
+        found = asked(token).fetch([_unit("c", 12, 3)])["c"]
+
+        assert (found.title, found.labels, found.issues[0].title) == ("Sum of nothing", ("bug",), "Sum of nothing")
+        assert (found.issues[0].body, found.issues[0].labels) == ("", ("bug",))
+        assert ("authorization" in server.requests[-1].headers) == bool(token)
+
+    def test_nothing_there_is_no_fault(self, server: Server, asked: Asked) -> None:
+        assert asked("").fetch([_unit("c", 99)]) == {}
+
+
+class TestFaults:
+    def test_limits_are_waited_for(self, server: Server, asked: Asked) -> None:
+        server.nodes = {12: _pull(12)}
+        spent = ("x-ratelimit-remaining", "0")
+        server.lined_up = [
+            Reply(status=429, headers=(("retry-after", "0"),)),
+            Reply(status=403, headers=(spent, ("x-ratelimit-reset", str(int(time.time()) - 5)))),
+            Reply(b'{"errors": [{"type": "RATE_LIMITED"}]}', headers=(spent, ("retry-after", "0"))),
+        ]
+
+        assert set(asked().fetch([_unit("c", 12)])) == {"c"}
+        assert len(server.requests) == 4
+
+    @pytest.mark.parametrize("value", ["3600", "99999999999", "-1", "soon", "1" * 5000])
+    def test_a_limit_that_lasts_too_long_is_said(self, server: Server, asked: Asked, value: str) -> None:
+        server.lined_up = [Reply(status=429, headers=(("retry-after", value),))]
+
+        with pytest.raises(ForgeError, match=r"rate limit.*Run again"):
+            asked(max_wait_seconds=1).fetch([_unit("c", 12)])
+
+    @pytest.mark.parametrize("fault", [Reply(status=502), Reply(b'{"data": {"repo'), Reply(b"{}", promised=500)])
+    def test_an_outage_or_half_an_answer_is_asked_again(self, server: Server, asked: Asked, fault: Reply) -> None:
+        server.nodes = {12: _pull(12)}
+        server.lined_up = [fault, fault]
+
+        assert set(asked().fetch([_unit("c", 12)])) == {"c"}
+
+    def test_a_question_that_is_too_much_is_halved(self, server: Server, asked: Asked) -> None:
+        server.nodes = {12: _pull(12), 13: _pull(13)}
+        server.lined_up = [Reply(status=502)] * 4
+
+        assert set(asked().fetch([_unit("c", 12), _unit("d", 13)])) == {"c", "d"}
+        assert len(server.requests) == 6
+
+    def test_an_answer_without_end_is_cut_off(self, server: Server, asked: Asked) -> None:
+        server.lined_up = [Reply(b" " * (MAX_RESPONSE_BYTES + 1))]
+
+        assert asked().fetch([_unit("c", 12)]) == {}
+
+    def test_what_was_fetched_before_the_fault_is_kept(self, server: Server, asked: Asked) -> None:
+        server.nodes = {number: _pull(number) for number in range(1, 61)}
+        units = [_unit(str(number), number) for number in range(1, 61)]
+        server.lined_up = [server.reply(Request("", {}, {"query": _numbers(range(1, 51))})),
+                           Reply(status=429, headers=(("retry-after", "900"),))]  # fmt: skip
+        with pytest.raises(ForgeError):
+            asked(max_wait_seconds=1).fetch(units)
+
+        assert len(asked().fetch(units)) == 60
+        assert len(server.requests) == 3
+
+    @pytest.mark.parametrize("status", [401, 403])
+    def test_a_token_that_is_refused(self, server: Server, asked: Asked, status: int) -> None:
+        server.lined_up = [Reply(status=status)]
+        with pytest.raises(UsageError, match="refused the token") as caught:
+            asked().fetch([_unit("c", 12)])
+        assert TOKEN not in str(caught.value)
+
+    def test_a_repository_that_the_token_cannot_see(self, server: Server, asked: Asked) -> None:
+        server.lined_up = [Reply(b'{"data": {"repository": null}}')]
+        with pytest.raises(UsageError, match="no repository ada/sums"):
+            asked().fetch([_unit("c", 12)])
+
+    def test_nobody_there(self, server: Server, asked: Asked) -> None:
+        server.close()
+        with pytest.raises(ForgeError, match=r"did not answer \(ConnectionError, 4 times\)") as caught:
+            asked().fetch([_unit("c", 12)])
+        assert TOKEN not in str(caught.value)
+
+
+def _numbers(numbers: range) -> str:
+    return "".join(f"issueOrPullRequest(number: {number})" for number in numbers)
+
+
+class TestTheToken:
+    def test_it_goes_nowhere_else(self, server: Server, asked: Asked, tmp_path: Path) -> None:
+        elsewhere = Server()
+        server.lined_up = [Reply(status=307, headers=(("location", f"{elsewhere.url}/graphql"),))]
+        with pytest.raises(ForgeError, match="HTTP 307"):
+            asked().fetch([_unit("c", 12)])
+        elsewhere.close()
+        assert elsewhere.requests == []
+
+    def test_netrc_does_not_replace_it(
+        self, server: Server, asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "netrc").write_text("machine 127.0.0.1 login ada password other\n")
+        monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+        asked().fetch([_unit("c", 12)])
+        asked("").fetch([_unit("d", 13)])
+        assert [request.headers.get("authorization") for request in server.requests] == [f"Bearer {TOKEN}", None]
+
+    def test_no_file_has_it(self, server: Server, asked: Asked, tmp_path: Path) -> None:
+        server.nodes = {12: _pull(12)}
+        asked().fetch([_unit("c", 12)])
+        files = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert files
+        assert not any(TOKEN.encode() in path.read_bytes() for path in files)
+
+    @pytest.mark.parametrize("url", ["http://example.org", "https://ada:pw@example.org", "ftp://x", "", "https://"])
+    def test_only_https(self, tmp_path: Path, url: str) -> None:
+        with pytest.raises(UsageError, match="is not the address of an API") as caught:
+            GitHubEnrichment("ada/sums", TOKEN, tmp_path, url)
+        assert "pw" not in str(caught.value)
+
+    @pytest.mark.parametrize("token", ["a b", "a\nHost: x", "ä"])
+    def test_characters_that_no_token_has(self, tmp_path: Path, token: str) -> None:
+        with pytest.raises(UsageError, match="token has characters") as caught:
+            GitHubEnrichment("ada/sums", token, tmp_path)
+        assert token not in str(caught.value)
+
+    @pytest.mark.parametrize("slug", ["sums", "ada/..", "ada/su ms", "../x", "a/b/c"])
+    def test_what_is_no_repository(self, tmp_path: Path, slug: str) -> None:
+        with pytest.raises(UsageError, match="owner/name"):
+            GitHubEnrichment(slug, TOKEN, tmp_path)
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.just("2025-03-01T00:00:00Z"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(
+        ["nodes", "name", "editedAt", "diff", "commit", "authoredDate", "__typename"]), inner, max_size=3),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(spoiled=st.dictionaries(st.sampled_from(sorted({*_issue(3), *_pull(12), "edits", "issues", "began"})), _JSON))
+def test_no_answer_and_no_cache_file_is_more_than_text(tmp_path: Path, spoiled: dict[str, Any]) -> None:
+    from codegate.mining.enrichment import _enrichment, _slim
+
+    node = {**_pull(12, {**_issue(3), **spoiled}), **spoiled}
+    for entry in (node, _slim(node)):
+        found = _enrichment(_unit("c", 12, 3), {12: entry, 3: {**_issue(3), **spoiled}})
+        if found is not None:
+            json.dumps([found.title, found.body, found.labels, [issue.body for issue in found.issues]]).encode()
+            assert all(isinstance(issue.created, datetime) for issue in found.issues)
+
+
+def test_text_is_bounded_and_can_be_written(server: Server, asked: Asked) -> None:
+    server.nodes = {12: _pull(12) | {"body": "\0\ud800x\r\n" * 100_000, "title": "a\nb" * 1000}}
+
+    found = asked().fetch([_unit("c", 12)])["c"]
+
+    assert len(found.body) == 1 << 16
+    assert found.body.startswith("?x\n")
+    assert found.body.encode()
+    assert "\n" not in found.title
+
+
+@pytest.mark.parametrize(
+    ("address", "slug"),
+    [
+        ("https://github.com/ada/sums.git", "ada/sums"),
+        ("https://x-access-token:t@github.com/ada/sums", "ada/sums"),
+        ("git@github.com:ada/sums.git", "ada/sums"),
+        ("ssh://git@ssh.github.com:443/ada/sums.git", "ada/sums"),
+        ("https://gitlab.com/ada/sums", None),
+        ("/srv/git/ada/sums", None),
+        ("https://github.com/ada", None),
+    ],
+)
+def test_where_the_clone_is_from(history: HistoryBuilder, address: str, slug: str | None) -> None:
+    history.git("config", "remote.origin.url", address)
+    assert find_slug(history.folder) == slug
+
+
+def test_a_clone_from_nowhere(history: HistoryBuilder) -> None:
+    assert find_slug(history.folder) is None
+    history.git("config", "remote.origin.url", "https://git.example.org/ada/sums")
+    assert find_slug(history.folder, "https://git.example.org/api/v3") == "ada/sums"
