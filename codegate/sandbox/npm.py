@@ -74,14 +74,15 @@ def install_npm(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:
             shutil.rmtree(copy / own, ignore_errors=True)
 
 
-def resolve_npm(recipe: EnvironmentRecipe, manifest: str, before: date, *, peers: bool = True) -> str | None:
+def resolve_npm(recipe: EnvironmentRecipe, manifest: str, before: date | None) -> str | None:
     """Return the ``package-lock.json`` of ``manifest`` as of the day ``before``, or None when it does not resolve.
+
+    Packages that disagree on their peers are locked all the same.
 
     Args:
         recipe: an environment with Node.
-        manifest: text of a ``package.json`` that ``check_npm`` accepts.
-        before: no package released on or after this day.
-        peers: False: let packages disagree on their peers.
+        manifest: text of a ``package.json`` that ``check_npm_manifest`` accepts.
+        before: no package released on or after this day; None: whatever is newest.
 
     Raises:
         UsageError: the manifest asks for something outside of the registry.
@@ -92,13 +93,15 @@ def resolve_npm(recipe: EnvironmentRecipe, manifest: str, before: date, *, peers
 
     check_npm_manifest(manifest)
     site = build_environment(recipe).site
+    arguments = ["install", "--package-lock-only", "--lockfile-version=3"]
+    if before is not None:
+        arguments.append(f"--before={before.isoformat()}T00:00:00.000Z")
     with tempfile.TemporaryDirectory(prefix="codegate-npm-") as name:
         folder = Path(name)
         (folder / "package.json").write_text(manifest, encoding="utf-8")
-        flags = ["--package-lock-only", f"--before={before.isoformat()}T00:00:00.000Z", "--lockfile-version=3"]
-        done = _npm(
-            site, folder, ["install", *flags, *([] if peers else ["--legacy-peer-deps"])], _RESOLVE_SECONDS
-        )  # fmt: skip
+        done = _npm(site, folder, arguments, _RESOLVE_SECONDS)
+        if done.returncode != 0 and "ERESOLVE" in _words(done):
+            done = _npm(site, folder, [*arguments, "--legacy-peer-deps"], _RESOLVE_SECONDS)
         if done.returncode == 0:
             return normal_lock((folder / "package-lock.json").read_text(encoding="utf-8"))
     words = _words(done)

@@ -105,7 +105,7 @@ class JavaScript:
         runner = runner_of(tree)
         if manifest is None or runner is None:
             return
-        node = node_major(tree, manifest)
+        node = node_major(tree)
         locked = read_lock(tree, manifest)
         if locked is not None:
             yield self._environment(node, manifest, locked, "lockfile" if rung == "declared" else rung, None)
@@ -118,18 +118,20 @@ class JavaScript:
                 if lock is not None:
                     yield self._environment(node, wanted, lock, name, bound)
                     break
+            # Mirrors of the registry tell when they first saw a package; what was there in time may be missing then.
+            lock = self._resolve(node, wanted, None)
+            if lock is not None:
+                yield self._environment(node, wanted, lock, name, None)
 
-    def _resolve(self, node: int, manifest: Manifest, bound: date) -> str | None:
-        """Return the lock of ``manifest`` as of ``bound``; in spite of peers that disagree, when it takes that."""
-        key = digest([node, manifest.text, bound.isoformat()])
+    def _resolve(self, node: int, manifest: Manifest, bound: date | None) -> str | None:
+        key = digest([node, manifest.text, str(bound)])
         with self._guard:
             busy = self._busy.setdefault(key, threading.Lock())
         with busy:
             if key not in self._locks:
-                recipe = EnvironmentRecipe(self.python, TOOLCHAINS[node])
-                tries = (resolve_npm(recipe, manifest.text, bound, peers=peers) for peers in (True, False))
                 try:
-                    self._locks[key] = next((lock for lock in tries if lock is not None), None)
+                    recipe = EnvironmentRecipe(self.python, TOOLCHAINS[node])
+                    self._locks[key] = resolve_npm(recipe, manifest.text, bound)
                 except (UsageError, SandboxError):
                     self._locks[key] = None
             return self._locks[key]

@@ -108,7 +108,7 @@ def runner_of(tree: Tree) -> RunnerName | None:
     return _said(text for name, text in texts.items() if "test" in name)
 
 
-def node_major(tree: Tree, manifest: Manifest) -> int:  # noqa: ARG001
+def node_major(tree: Tree) -> int:
     """Return the major version of Node for ``tree``: its version file's, or the first that its engines allow."""
     for name in (".nvmrc", ".node-version"):
         file = tree.get(name)
