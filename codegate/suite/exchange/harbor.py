@@ -32,8 +32,8 @@ _DOCKERFILE: Final = """\
 FROM {image}
 ENV PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0 TZ=UTC LC_ALL=C.UTF-8 PYTHONPATH={path}
 COPY requirements.lock /opt/codegate/requirements.lock
-RUN python -m pip install --no-cache-dir --disable-pip-version-check --no-deps --require-hashes \\
-    --only-binary=:all: -r /opt/codegate/requirements.lock
+RUN PIP_BREAK_SYSTEM_PACKAGES=1 python -m pip install --no-cache-dir --disable-pip-version-check \\
+    --no-deps --require-hashes --only-binary=:all: -r /opt/codegate/requirements.lock
 ADD base.tar {workspace}/
 WORKDIR {workspace}
 """
