@@ -22,6 +22,7 @@ BUSY: Final = 3
 MAX_ISOLATED: Final = 100
 SWEEP: Final = (11, 12, 13, 14)
 """Hash seeds of short runs: two words in a set are in one order for half of all seeds."""
+_SWEEP_SECONDS: Final = 20.0
 _HASHED: Final = frozenset({"pytest", "unittest", "django"})
 
 
@@ -41,7 +42,7 @@ class Round:
     before: Varied | None
 
 
-def plan(graded: TestSelection, outcomes: TestOutcomes, rounds: int) -> tuple[Round, ...]:
+def plan(graded: TestSelection, outcomes: TestOutcomes, rounds: int, cpu_seconds: float = 0.0) -> tuple[Round, ...]:
     """Return the rounds after the first, which runs ``graded`` as it is.
 
     Round 2 turns the order round, and the clock; round 3 runs tests each by itself in bad company; rounds 4 and 5
@@ -52,6 +53,7 @@ def plan(graded: TestSelection, outcomes: TestOutcomes, rounds: int) -> tuple[Ro
         graded: the selection as it will be graded.
         outcomes: what the first round showed: tests that may be graded are run by themselves, fail-to-pass first.
         rounds: runs of each state.
+        cpu_seconds: what a run takes; of slow tests, fewer hash seeds are tried.
     """
     alone = (outcomes.fail_to_pass + outcomes.pass_to_pass)[:MAX_ISOLATED]
     found = []
@@ -73,7 +75,8 @@ def plan(graded: TestSelection, outcomes: TestOutcomes, rounds: int) -> tuple[Ro
             after = before = Varied(("seed", "order"), replace(graded, order=order, hash_seed=number))
         found.append(Round(after, before))
     if rounds >= 3 and graded.runner in _HASHED:
-        found += [Round(Varied(("seed",), replace(graded, hash_seed=seed)), None) for seed in SWEEP]
+        affordable = max(1, int(_SWEEP_SECONDS / max(cpu_seconds, 0.1)))
+        found += [Round(Varied(("seed",), replace(graded, hash_seed=seed)), None) for seed in SWEEP[:affordable]]
     return tuple(found)
 
 
@@ -101,7 +104,9 @@ def explain(
                 suspects.setdefault(test, set()).update(what.causes)
                 if len(what.causes) == 1:
                     causes.setdefault(test, what.causes[0])
-    for cause, selection in _singles(graded, tuple(flaky), [what.selection.hash_seed for what, _ in varied]):
+    files = tuple(file for file in graded.files if any(test.startswith(f"{file}::") for test in suspects))
+    narrowed = replace(graded, files=files or graded.files)  # what happens in a file depends on no other one
+    for cause, selection in _singles(narrowed, tuple(flaky), [what.selection.hash_seed for what, _ in varied]):
         open_tests = [test for test, seen in suspects.items() if cause in seen and test not in causes]
         if open_tests:
             report = run(selection)

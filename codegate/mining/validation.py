@@ -171,7 +171,7 @@ def validate_cut(
         return Rejected("no_f2p", f"{len(outcomes.pass_to_pass)} tests pass before the fix too")
     if not include_new_tests and all(kind == "collection" for kind in outcomes.kinds.values()):
         return Rejected("only_new_tests", "no test that the fix mends could be imported before it")
-    for turn in plan(graded, outcomes, rounds):
+    for turn in plan(graded, outcomes, rounds, first.cpu_seconds):
         runs.vary("after", turn.after)
         if turn.before is not None:
             runs.vary("before", turn.before)

@@ -1,15 +1,18 @@
 """Planted flaky tests in a real repository: three rounds must set them aside, and keep what is honest."""
 
 from ast import literal_eval
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
 from codegate.durable import sha256
-from codegate.grading import Sandboxes
+from codegate.grading import Sandboxes, TestReport, TestResult, TestSelection, TestStatus
 from codegate.mining.cut import Cut
+from codegate.mining.flakes import CLOCK_DAYS, Cause, Varied, explain, plan
+from codegate.mining.outcomes import TestOutcomes
 from codegate.mining.validation import Validated, validate_cut
 from codegate.sandbox import Command, EnvironmentRecipe, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -220,6 +223,72 @@ def world(bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> Iterat
     sandboxes = Sandboxes(bwrap_backend, {"tests": recipe.lock})
     yield _World(sandboxes, recipe)
     sandboxes.close()
+
+
+NOTHING = TestOutcomes((), (), (), (), False, {}, {})
+GRADED = TestSelection(("a/test_x.py", "test_y.py"), timeout_seconds=20)
+
+
+class TestPlan:
+    def test_each_round_varies_what_the_others_do_not(self) -> None:
+        outcomes = replace(NOTHING, fail_to_pass=("test_y.py::a",), pass_to_pass=("test_y.py::b",))
+        second, third, fourth, fifth, *seeds = plan(GRADED, outcomes, 5)
+        assert second.before is not None
+        assert (second.after.selection.order, second.after.selection.clock_days) == ("reversed", CLOCK_DAYS)
+        assert (second.before.selection.order, second.before.selection.clock_days) == ("reversed", 0)
+        assert third.after.selection.isolated == ("test_y.py::a", "test_y.py::b")
+        assert third.after.selection.busy > 0
+        assert third.after.selection.timeout_seconds == 40
+        assert fourth.before == fourth.after == Varied(("clock",), replace(GRADED, clock_days=CLOCK_DAYS))
+        assert fifth.before == fifth.after
+        assert fifth.after.selection.timezone == "Pacific/Kiritimati"
+        assert [turn.after.causes for turn in seeds] == [("seed",)] * 4
+        assert all(turn.before is None for turn in seeds)
+        both = [varied.selection for turn in (second, third) for varied in (turn.after, turn.before) if varied]
+        assert len({selection.hash_seed for selection in both}) == 4
+
+    def test_one_round_is_the_graded_one_and_slow_or_other_tests_are_not_seeded_again_and_again(self) -> None:
+        assert plan(GRADED, NOTHING, 1) == ()
+        assert len(plan(GRADED, NOTHING, 3)) == 6
+        assert len(plan(GRADED, NOTHING, 3, cpu_seconds=60.0)) == 3
+        assert len(plan(replace(GRADED, runner="go"), NOTHING, 3)) == 2
+
+
+class TestExplain:
+    """What a test depends on is found by a function of the selection: here the test itself."""
+
+    def _explain(self, depends: Callable[[TestSelection], bool]) -> tuple[dict[str, Cause], list[TestSelection]]:
+        test = "test_y.py::test_it"
+        asked: list[TestSelection] = []
+
+        def run(selection: TestSelection) -> TestReport:
+            asked.append(selection)
+            status: TestStatus = "failed" if depends(selection) else "passed"
+            return TestReport(results={test: TestResult(id=test, status=status)})
+
+        varied = [(turn.after, run(turn.after.selection)) for turn in plan(GRADED, NOTHING, 3)]
+        first = run(GRADED)
+        asked.clear()
+        return explain(GRADED, [test], varied, first, run), asked
+
+    @pytest.mark.parametrize(
+        ("cause", "depends", "runs"),
+        [
+            ("order", lambda selection: selection.order == "reversed", 1),
+            ("clock", lambda selection: selection.clock_days > 0, 2),
+            ("seed", lambda selection: selection.hash_seed == 12, 0),
+            ("seed", lambda selection: selection.hash_seed == 1, 3),
+            ("load", lambda selection: selection.busy > 0, 8),
+            (None, lambda selection: selection.busy > 0 and selection.hash_seed == 2, 8),
+        ],
+    )
+    def test_one_thing_is_varied_at_a_time_until_it_is_found(
+        self, cause: Cause | None, depends: Callable[[TestSelection], bool], runs: int
+    ) -> None:
+        found, asked = self._explain(depends)
+        assert found == ({"test_y.py::test_it": cause} if cause else {})
+        assert len(asked) <= runs
+        assert all(selection.files == ("test_y.py",) for selection in asked)
 
 
 @pytest.mark.bwrap
