@@ -1,21 +1,34 @@
 """What a tree says it needs to run and to be tested: read from its files, never executed.
 
 Sources: ``pyproject.toml`` (PEP 621, PEP 735, Poetry, PDM, Hatch), ``setup.cfg``, literals in ``setup.py``,
-``tox.ini`` and requirements files. What cannot be taken from an index as a wheel by name (URLs, version control,
-local paths, editable installs, the project itself) is dropped.
+``tox.ini``, ``Pipfile`` and requirements files; next to them what its lock files pin and what its automation
+installs. What cannot be taken from an index as a wheel by name (URLs, version control, local paths, editable
+installs, the project itself) is dropped.
 """
 
 import ast
-import configparser
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 
+from codegate.mining.lockfiles import read_pins
+from codegate.mining.manifests import (
+    MAX_FILE_BYTES,
+    at,
+    first_text,
+    lines,
+    mapping,
+    read_ini,
+    read_requirements,
+    read_toml,
+    strings,
+)
+from codegate.mining.recipes import read_recipe
 from codegate.mining.syntax import parse
 from codegate.suite import Tree, is_plain_path
 
@@ -30,11 +43,10 @@ _DEV_FILES: Final = re.compile(
 _RUNTIME_FILES: Final = re.compile(r"requirements(?:/(?:base|main|requirements|prod))?\.(?:txt|in)")
 _NOT_NEEDED: Final = frozenset(
     {"pre-commit", "tox", "tox-uv", "nox", "twine", "build", "black", "ruff", "flake8", "isort", "pylint", "bandit",
-     "bump2version", "bumpversion", "bump-my-version", "codecov", "coveralls", "coverage", "pytest-cov", "wheel", "pip",
+     "bump2version", "bumpversion", "bump-my-version", "codecov", "coveralls", "wheel", "pip",
      "check-manifest", "cibuildwheel", "zest-releaser", "towncrier", "reno", "uv", "poetry", "hatch", "mypy", "pyright",
      "commitizen", "sphinx-rtd-theme", "furo", "mkdocs", "mkdocs-material"}
 )  # fmt: skip
-_MAX_FILE_BYTES: Final = 1 << 20
 _MAX_GROUPS: Final = 100
 _MAX_ENTRY: Final = 2000
 _MAX_VERSION: Final = 200
@@ -42,51 +54,85 @@ _MAX_VERSION: Final = 200
 
 @dataclass(frozen=True)
 class Declarations:
-    """Requirements as sorted, normalised PEP 508 strings."""
+    """What a tree declares; requirements are sorted, normalised PEP 508 strings.
+
+    Attributes:
+        name: of the distribution, normalised; empty when it has none.
+        runtime: what it needs to run.
+        test: what its tests need.
+        automation: what its automation installs for its tests beyond these.
+        pins: what its lock file pins, as ``name==version``.
+        requires_python: its specifier, such as ``>=3.9``.
+        pythons: minor versions that it names: its classifiers and the matrix of its automation.
+    """
 
     name: str
     runtime: tuple[str, ...]
     test: tuple[str, ...]
+    automation: tuple[str, ...] = ()
+    pins: tuple[str, ...] = ()
+    requires_python: str = ""
+    pythons: tuple[str, ...] = ()
 
 
 def read_declarations(tree: Tree) -> Declarations:
     """Return what ``tree`` declares. Broken files declare nothing."""
-    project = _toml(tree, "pyproject.toml")
-    setup_cfg = _ini(tree, "setup.cfg")
+    project = read_toml(tree, "pyproject.toml")
+    pipfile = read_toml(tree, "Pipfile")
+    setup_cfg = read_ini(tree, "setup.cfg")
     setup_py = _setup_py(tree)
-    name = _first_text(
-        _at(project, "project", "name"), _at(project, "tool", "poetry", "name"),
+    recipe = read_recipe(tree)
+    name = first_text(
+        at(project, "project", "name"), at(project, "tool", "poetry", "name"),
         setup_cfg.get("metadata", {}).get("name"), setup_py.get("name"),
     )  # fmt: skip
+    own = canonicalize_name(name) if name else ""
     extras = _extras(project, setup_cfg, setup_py)
     groups = _groups(project, setup_py)
     runtime = [
-        *_strings(_at(project, "project", "dependencies")),
-        *_poetry(_at(project, "tool", "poetry", "dependencies")),
-        *_lines(setup_cfg.get("options", {}).get("install_requires", "")),
-        *_strings(setup_py.get("install_requires")),
+        *strings(at(project, "project", "dependencies")),
+        *_poetry(at(project, "tool", "poetry", "dependencies")),
+        *lines(setup_cfg.get("options", {}).get("install_requires", "")),
+        *strings(setup_py.get("install_requires")),
     ]
-    if not runtime:
-        runtime = _files(tree, _RUNTIME_FILES)
+    runtime = runtime or [*_poetry(pipfile.get("packages")), *_files(tree, _RUNTIME_FILES)]
     test = [
         *_named(extras, _TEST_GROUPS), *_named(groups, _TEST_GROUPS),
         *_files(tree, _TEST_FILES), *_tox(tree),
     ]  # fmt: skip
     if not test:
         test = [*_named(extras, _DEV_GROUPS), *_named(groups, _DEV_GROUPS), *_files(tree, _DEV_FILES)]
-    own = canonicalize_name(name) if name else ""
-    return Declarations(own, _clean(runtime, own, extras), _clean(test, own, extras, dropped=_NOT_NEEDED))
+        test += _poetry(pipfile.get("dev-packages"))
+    automation = [
+        *recipe.requirements, *_named(extras, recipe.extras), *_named(groups, recipe.groups),
+        *read_requirements(tree, recipe.files),
+    ]  # fmt: skip
+    cleaned = (_clean(runtime, own, extras), _clean(test, own, extras, dropped=_NOT_NEEDED))
+    return Declarations(
+        name=own,
+        runtime=cleaned[0],
+        test=cleaned[1],
+        automation=_beyond(_clean(automation, own, extras, dropped=_NOT_NEEDED), cleaned),
+        pins=read_pins(tree, own),
+        requires_python=_specifier(
+            first_text(
+                at(project, "project", "requires-python"), setup_cfg.get("options", {}).get("python_requires"),
+                setup_py.get("python_requires"), *_poetry_version_of(at(project, "tool", "poetry", "dependencies")),
+            )
+        ),
+        pythons=_pythons([*_classifiers(project, setup_cfg, setup_py), *recipe.pythons]),
+    )  # fmt: skip
 
 
 def import_roots(tree: Tree) -> tuple[str, ...]:
     """Return the folders that ``tree``'s code is imported from: its top, ``src``, and what it configures itself."""
-    project = _toml(tree, "pyproject.toml")
-    setup_cfg = _ini(tree, "setup.cfg")
+    project = read_toml(tree, "pyproject.toml")
+    setup_cfg = read_ini(tree, "setup.cfg")
     roots = ["", "src"]
-    roots += _strings(_at(project, "tool", "pytest", "ini_options", "pythonpath"))
-    roots += _strings(_at(project, "tool", "setuptools", "packages", "find", "where"))
-    roots += _strings(_at(project, "tool", "setuptools", "package-dir", ""))
-    roots += _lines(setup_cfg.get("options.packages.find", {}).get("where", ""))
+    roots += strings(at(project, "tool", "pytest", "ini_options", "pythonpath"))
+    roots += strings(at(project, "tool", "setuptools", "packages", "find", "where"))
+    roots += strings(at(project, "tool", "setuptools", "package-dir", ""))
+    roots += lines(setup_cfg.get("options.packages.find", {}).get("where", ""))
     roots += [root for root in ("lib", "python") if any(path.startswith(f"{root}/") for path in tree)]
     plain = [root.removeprefix("./").rstrip("/") for root in roots]
     return tuple(
@@ -123,36 +169,70 @@ def _clean(
     return tuple(sorted(kept))
 
 
+def _beyond(automation: tuple[str, ...], cleaned: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+    """Return what the automation installs that is not declared under the same name."""
+    names = {Requirement(entry).name.lower() for entries in cleaned for entry in entries}
+    return tuple(entry for entry in automation if Requirement(entry).name.lower() not in names)
+
+
+def _specifier(text: str) -> str:
+    try:
+        return str(SpecifierSet(text[:_MAX_VERSION]))
+    except InvalidSpecifier:
+        return ""
+
+
+def _poetry_version_of(dependencies: object) -> list[str]:
+    python = mapping(dependencies).get("python")
+    return [_poetry_version(python)] if isinstance(python, str) and len(python) <= _MAX_VERSION else []
+
+
+def _classifiers(
+    project: Mapping[str, Any], setup_cfg: Mapping[str, Any], setup_py: Mapping[str, Any]
+) -> Iterable[str]:
+    texts = [
+        *strings(at(project, "project", "classifiers")),
+        *lines(setup_cfg.get("metadata", {}).get("classifiers", "")),
+        *strings(setup_py.get("classifiers")),
+    ]
+    return [text.rpartition("::")[2].strip() for text in texts if text.startswith("Programming Language :: Python ::")]
+
+
+def _pythons(versions: Iterable[str]) -> tuple[str, ...]:
+    minors = {int(match[1]) for text in versions if (match := re.fullmatch(r"3\.(\d{1,2})", text))}
+    return tuple(f"3.{minor}" for minor in sorted(minors))
+
+
 def _extras(
     project: Mapping[str, Any], setup_cfg: Mapping[str, Any], setup_py: Mapping[str, Any]
 ) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     sources = [
-        _mapping(_at(project, "project", "optional-dependencies")),
-        {key: _lines(value) for key, value in setup_cfg.get("options.extras_require", {}).items()},
-        _mapping(setup_py.get("extras_require")),
+        mapping(at(project, "project", "optional-dependencies")),
+        {key: lines(value) for key, value in setup_cfg.get("options.extras_require", {}).items()},
+        mapping(setup_py.get("extras_require")),
     ]
     for source in sources:
         for key, value in source.items():
-            found.setdefault(key, []).extend(_strings(value))
+            found.setdefault(key, []).extend(strings(value))
     return found
 
 
 def _groups(project: Mapping[str, Any], setup_py: Mapping[str, Any]) -> dict[str, list[str]]:
-    raw = _mapping(_at(project, "dependency-groups"))
+    raw = mapping(at(project, "dependency-groups"))
     used = {*_TEST_GROUPS, *_DEV_GROUPS}
     found = {key: _group(raw, key) for key in raw if canonicalize_name(key) in used}
-    for key, value in _mapping(_at(project, "tool", "pdm", "dev-dependencies")).items():
-        found.setdefault(key, []).extend(_strings(value))
-    for key, value in _mapping(_at(project, "tool", "poetry", "group")).items():
-        found.setdefault(key, []).extend(_poetry(_at(value, "dependencies")))
-    found.setdefault("dev", []).extend(_poetry(_at(project, "tool", "poetry", "dev-dependencies")))
-    found["dev"].extend(_strings(_at(project, "tool", "uv", "dev-dependencies")))
+    for key, value in mapping(at(project, "tool", "pdm", "dev-dependencies")).items():
+        found.setdefault(key, []).extend(strings(value))
+    for key, value in mapping(at(project, "tool", "poetry", "group")).items():
+        found.setdefault(key, []).extend(_poetry(at(value, "dependencies")))
+    found.setdefault("dev", []).extend(_poetry(at(project, "tool", "poetry", "dev-dependencies")))
+    found["dev"].extend(strings(at(project, "tool", "uv", "dev-dependencies")))
     for environment in ("test", "tests", "hatch-test", "default"):
-        settings = _at(project, "tool", "hatch", "envs", environment)
-        names = [*_strings(_at(settings, "dependencies")), *_strings(_at(settings, "extra-dependencies"))]
+        settings = at(project, "tool", "hatch", "envs", environment)
+        names = [*strings(at(settings, "dependencies")), *strings(at(settings, "extra-dependencies"))]
         found.setdefault("dev" if environment == "default" else "test", []).extend(names)
-    found.setdefault("tests", []).extend(_strings(setup_py.get("tests_require")))
+    found.setdefault("tests", []).extend(strings(setup_py.get("tests_require")))
     return found
 
 
@@ -178,14 +258,14 @@ def _named(groups: Mapping[str, list[str]], names: Iterable[str]) -> list[str]:
 def _poetry(table: object) -> list[str]:
     """Translate Poetry's version language (https://python-poetry.org/docs/dependency-specification/) to PEP 508."""
     found = []
-    for name, value in _mapping(table).items():
+    for name, value in mapping(table).items():
         version = value.get("version") if isinstance(value, dict) else value
         if name.lower() == "python" or (isinstance(version, str) and len(version) > _MAX_VERSION):
             continue
         if isinstance(value, str):
             found.append(f"{name}{_poetry_version(value)}")
         elif isinstance(value, dict) and not value.get("optional") and isinstance(value.get("version"), str):
-            extras = ",".join(_strings(value.get("extras")))
+            extras = ",".join(strings(value.get("extras")))
             marker = value.get("markers")
             tail = f"; {marker}" if isinstance(marker, str) else ""
             found.append(f"{name}{f'[{extras}]' if extras else ''}{_poetry_version(value['version'])}{tail}")
@@ -216,45 +296,24 @@ def _upper(operator: str, numbers: list[int]) -> str:
 
 
 def _tox(tree: Tree) -> list[str]:
-    deps = _ini(tree, "tox.ini").get("testenv", {}).get("deps", "")
+    deps = read_ini(tree, "tox.ini").get("testenv", {}).get("deps", "")
     found, files = [], []
-    for line in _lines(deps):
+    for line in lines(deps):
         if line.startswith("-r"):
             files.append(line[2:].strip().removeprefix("{toxinidir}/"))
         elif re.match(r"[\w.-]+\s*(\[|[<>=!~;]|$)", line):
             found.append(line)
-    return found + _requirements(tree, files)
+    return found + read_requirements(tree, files)
 
 
 def _files(tree: Tree, pattern: re.Pattern[str]) -> list[str]:
-    return _requirements(tree, [path for path in tree if pattern.fullmatch(path)])
-
-
-def _requirements(tree: Tree, paths: Iterable[str]) -> list[str]:
-    """Return the lines of requirements files and of those that they include, each file once: they may go in circles."""
-    found: list[str] = []
-    seen: set[str] = set()
-    queue = list(paths)
-    while queue:
-        path = queue.pop()
-        file = tree.get(path)
-        if path in seen or file is None or file.is_link or len(file.data) > _MAX_FILE_BYTES:
-            continue
-        seen.add(path)
-        folder = path.rpartition("/")[0]
-        for line in _lines(file.data.decode("utf-8", "replace").replace("\\\n", " ")):
-            include = re.match(r"(?:-r|--requirement)[ =]?\s*(\S+)", line)
-            if include is not None:
-                queue.append(f"{folder}/{include[1]}" if folder else include[1])
-            elif not line.startswith(("-", ".", "/")):
-                found.append(re.split(r"\s--hash|\s--", line)[0].strip())
-    return found
+    return read_requirements(tree, [path for path in tree if pattern.fullmatch(path)])
 
 
 def _setup_py(tree: Tree) -> dict[str, Any]:
     """Return the literal arguments of the call of ``setup`` (names of module-level literals are followed)."""
     file = tree.get("setup.py")
-    if file is None or len(file.data) > _MAX_FILE_BYTES:
+    if file is None or len(file.data) > MAX_FILE_BYTES:
         return {}
     module = parse(file.data)
     if module is None:
@@ -277,50 +336,3 @@ def _literal(node: ast.expr, values: Mapping[str, Any]) -> Any:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
-
-
-def _toml(tree: Tree, path: str) -> dict[str, Any]:
-    file = tree.get(path)
-    if file is None or len(file.data) > _MAX_FILE_BYTES:
-        return {}
-    try:
-        return tomllib.loads(file.data.decode("utf-8", "replace"))
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return {}
-
-
-def _ini(tree: Tree, path: str) -> dict[str, dict[str, str]]:
-    file = tree.get(path)
-    if file is None or len(file.data) > _MAX_FILE_BYTES:
-        return {}
-    parser = configparser.RawConfigParser(strict=False)
-    try:
-        parser.read_string(file.data.decode("utf-8", "replace"))
-    except configparser.Error:
-        return {}
-    return {section: dict(parser.items(section)) for section in parser.sections()}
-
-
-def _at(value: object, *keys: str) -> object:
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return {key: item for key, item in value.items() if isinstance(key, str)} if isinstance(value, dict) else {}
-
-
-def _strings(value: object) -> list[str]:
-    if isinstance(value, str):
-        return _lines(value)
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
-
-
-def _lines(text: str) -> list[str]:
-    stripped = (re.sub(r"(^|\s)#.*$", "", line).strip() for line in text.splitlines())
-    return [line for line in stripped if line]
-
-
-def _first_text(*values: object) -> str:
-    return next((value.strip() for value in values if isinstance(value, str) and value.strip()), "")

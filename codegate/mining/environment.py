@@ -1,30 +1,30 @@
-"""Environments: what a tree declares, resolved to hash-locked wheels as of the commit's time.
+"""Environments: what a tree needs, resolved to hash-locked wheels as of the commit's time.
 
-The ladder, best first: everything declared for run time and tests (then the same without the versions that the
-tests ask for), what is declared for run time and the test runner, the test runner alone. Resolving executes
-nothing: wheels only, and the resolver sees no file of the repository.
+The ladder, best first: what the person who mines gave; the environment of the tree's era, where it holds all that the
+tree declares; the tree's own lock file; what its automation installs; all that it declares (then the same without the
+versions that the tests ask for); what is declared for run time and the test runner; the newest tree's environment;
+environments that worked for other changes; the test runner alone. Resolving executes nothing: wheels only, and the
+resolver sees no file of the repository. Whoever climbs the ladder stops at the first on which tests pass.
 """
 
-import platform
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Final, Literal
 
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
-from uv import find_uv_bin
 
 from codegate.durable import sha256
-from codegate.errors import InfrastructureError
 from codegate.mining.declarations import Declarations
-from codegate.sandbox import index_environment
+from codegate.mining.eras import Eras
+from codegate.mining.given import UserEnvironment
+from codegate.mining.resolution import Answer, Question, covers, resolve
 from codegate.suite import EnvironmentManifest, LockedEnvironment
 
-Rung = Literal["declared", "runtime", "minimal"]
+Rung = Literal["user", "lockfile", "ci", "declared", "runtime", "minimal", "head"]
 
 # A package that was released before an interpreter was never tried on it, and may have no wheel for it: the bound is
 # never earlier than the interpreter's first birthday.
@@ -37,11 +37,30 @@ _INTERPRETER_READY: Final = {
     "3.13": date(2025, 10, 1),
     "3.14": date(2026, 10, 1),
 }
-_NETWORK_WORDS: Final = (
-    "error sending request", "dns error", "failed to fetch", "connection", "timed out", "certificate", "client error",
-    "request failed", "could not connect", "status server error",
+#: What test runs do without here: it measures, spreads or rearranges them, or checks types.
+_WATCHING: Final = frozenset(
+    {"coverage", "pytest-cov", "pytest-xdist", "pytest-randomly", "pytest-sugar", "pytest-html", "pytest-codspeed",
+     "pytest-rerunfailures", "pytest-mypy-plugins", "pytest-github-actions-annotate-failures"}
 )  # fmt: skip
-_SECONDS: Final = 120.0
+_MOST_NEIGHBOURS: Final = 2
+_MOST_LACKING: Final = 3
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One list of the ladder.
+
+    Attributes:
+        rung: where it is from.
+        requirements: PEP 508 strings.
+        constraints: pins of what they reach, as ``name==version``.
+        persistent: every bound is worth a try, not only the first that resolves.
+    """
+
+    rung: Rung
+    requirements: tuple[str, ...]
+    constraints: tuple[str, ...] = ()
+    persistent: bool = False
 
 
 class EnvironmentResolver:
@@ -49,12 +68,25 @@ class EnvironmentResolver:
 
     Args:
         python: minor version of the interpreter that the environments are for.
+        user: what the person who mines gave; tried first.
+        eras: the branch's eras; None: every tree is resolved by itself.
+        known: environments of problems that exist already, with the days of their changes: they are shared first.
     """
 
-    def __init__(self, python: str) -> None:
+    def __init__(
+        self,
+        python: str,
+        user: UserEnvironment | None = None,
+        eras: Eras | None = None,
+        known: tuple[tuple[LockedEnvironment, date], ...] = (),
+    ) -> None:
         self.python = python
-        self._locks: dict[tuple[tuple[str, ...], str, date], str | None] = {}
-        self._busy: dict[tuple[tuple[str, ...], str, date], threading.Lock] = {}
+        self.user = user
+        self.eras = eras
+        self.known = tuple(entry for entry in known if entry[0].manifest.python == python)
+        self._worked: dict[str, tuple[LockedEnvironment, date]] = {}
+        self._answers: dict[Question, Answer] = {}
+        self._busy: dict[Question, threading.Lock] = {}
         self._guard = threading.Lock()
 
     def ladder(self, declared: Declarations, committed: date) -> Iterator[LockedEnvironment]:
@@ -68,112 +100,182 @@ class EnvironmentResolver:
             InfrastructureError: the package index cannot be reached, or uv cannot be run.
         """
         seen: set[str] = set()
-        for rung, requirements in rungs(declared):
-            for bound in bounds(committed, self.python):
-                lock = self._resolve(requirements, declared.name, bound)
-                if lock is None:
-                    continue
-                if lock not in seen:
-                    seen.add(lock)
-                    yield _environment(self.python, lock, bound, rung)
-                break
+        for environment in self._climb(declared, committed):
+            if environment.lock not in seen:
+                seen.add(environment.lock)
+                yield environment
 
-    def _resolve(self, requirements: tuple[str, ...], own: str, bound: date) -> str | None:
-        key = (requirements, own, bound)
+    def worked(self, environment: LockedEnvironment, committed: date) -> None:
+        """Remember that tests of a change of that day pass in ``environment``: it may do for its neighbours."""
         with self._guard:
-            busy = self._busy.setdefault(key, threading.Lock())
+            self._worked.setdefault(environment.manifest.id, (environment, committed))
+
+    def unresolved(self, declared: Declarations, committed: date) -> str:
+        """Return why the best list of ``declared`` has no environment, for people; empty when it has one."""
+        plan = plans(declared)[0]
+        found = [self._answer(plan, declared, bound) for bound in self._bounds(plan, committed)]
+        return "" if any(answer.lock for answer in found) else found[-1].why
+
+    def _climb(self, declared: Declarations, committed: date) -> Iterator[LockedEnvironment]:
+        yield from self._given(declared, committed)
+        yield from self._shared(declared, committed)
+        steps = plans(declared)
+        for plan in steps[:-1]:
+            yield from self._resolved(plan, declared, committed)
+        newest = self.eras.newest() if self.eras is not None else None
+        if newest is not None:
+            plan = replace(plans(newest.declared)[0], rung="head", persistent=False)
+            yield from self._resolved(plan, declared, newest.day)
+        yield from self._neighbours(committed)
+        yield from self._resolved(steps[-1], declared, committed)
+
+    def _given(self, declared: Declarations, committed: date) -> Iterator[LockedEnvironment]:
+        if self.user is None:
+            return
+        if self.user.lock is not None:
+            yield self._environment(self.user.lock, None, "user")
+        elif self.user.requirements or self.user.constraints:
+            wanted = self.user.requirements or (*declared.runtime, *declared.test)
+            plan = Plan("user", _with_runner(wanted), self.user.constraints)
+            yield from self._resolved(plan, declared, committed)
+
+    def _shared(self, declared: Declarations, committed: date) -> Iterator[LockedEnvironment]:
+        """Yield environments of other changes that hold all that this tree declares."""
+        nearest = sorted(self.known, key=lambda entry: (abs((entry[1] - committed).days), entry[0].manifest.id))
+        for environment, _ in nearest[:_MOST_NEIGHBOURS]:
+            if self._does_for(environment, declared):
+                yield environment
+        for era in self.eras.of(committed) if self.eras is not None else ():
+            for plan in plans(era.declared)[:-1]:
+                found = next(self._resolved(plan, era.declared, era.day), None)
+                if found is not None:
+                    if self._does_for(found, declared):
+                        yield found
+                    break
+
+    def _does_for(self, environment: LockedEnvironment, declared: Declarations) -> bool:
+        """Return whether what a tree runs with is there in a version it allows, and what its tests import at all."""
+        tests = [_any_version(text) for text in declared.test if _name(text) not in _WATCHING]
+        return covers(environment.lock, (*declared.runtime, *tests), self.python)
+
+    def _neighbours(self, committed: date) -> Iterator[LockedEnvironment]:
+        with self._guard:
+            worked = list(self._worked.values())
+        worked.sort(key=lambda entry: (abs((entry[1] - committed).days), entry[0].manifest.id))
+        # Under the name and the rung that they have: one environment is one entry of the suite.
+        yield from (environment for environment, _ in worked[:_MOST_NEIGHBOURS])
+
+    def _resolved(self, plan: Plan, declared: Declarations, day: date) -> Iterator[LockedEnvironment]:
+        """Yield the environment of ``plan`` by its first bound that resolves, or all, by every bound.
+
+        Where it cannot be resolved because of a package that has no wheel and only tests ask for, it is tried without.
+        """
+        wanted = plan
+        for _ in range(_MOST_LACKING):
+            for bound in self._bounds(wanted, day):
+                answer = self._answer(wanted, declared, bound)
+                if answer.lock is not None:
+                    yield self._environment(answer.lock, bound, plan.rung)
+                    if not plan.persistent:
+                        return
+            fewer = _without(wanted, answer.lacking, declared)
+            if answer.lock is not None or fewer is None:
+                return
+            wanted = fewer
+
+    def _bounds(self, plan: Plan, day: date) -> list[date]:
+        # A lock pins what was the newest on the day of the commit, at the latest.
+        return bounds(day, self.python)[-1:] if plan.constraints else bounds(day, self.python)
+
+    def _answer(self, plan: Plan, declared: Declarations, bound: date) -> Answer:
+        question = Question(plan.requirements, plan.constraints, declared.name, self.python, bound)
+        with self._guard:
+            busy = self._busy.setdefault(question, threading.Lock())
         with busy:
-            if key not in self._locks:
-                self._locks[key] = compile_lock(requirements, own, self.python, bound)
-            return self._locks[key]
+            if question not in self._answers:
+                self._answers[question] = resolve(question)
+            return self._answers[question]
+
+    def _environment(self, lock: str, bound: date | None, rung: Rung) -> LockedEnvironment:
+        image = self.user.image if self.user is not None else None
+        content = sha256(lock.encode("utf-8"))
+        key = sha256(f"{content} {image}".encode()) if image else content
+        name = f"py{self.python.replace('.', '')}-{key[:8]}"
+        manifest = EnvironmentManifest(
+            id=name,
+            python=self.python,
+            lock=f"environments/{name}/requirements.lock",
+            lock_sha256=content,
+            exclude_newer=bound,
+            rung=rung,
+            image=image,
+        )
+        return LockedEnvironment(manifest, lock)
 
 
-def rungs(declared: Declarations) -> list[tuple[Rung, tuple[str, ...]]]:
-    """Return the requirement lists of the ladder, best first, equal ones once."""
-    lists: list[tuple[Rung, tuple[str, ...]]] = [
-        ("declared", _with_runner((*declared.runtime, *declared.test))),
-        ("declared", _with_runner((*declared.runtime, *(_any_version(text) for text in declared.test)))),
-        ("runtime", _with_runner(declared.runtime)),
-        ("minimal", ("pytest",)),
+def plans(declared: Declarations) -> list[Plan]:
+    """Return the lists that a tree itself gives, best first, equal ones once; the last is the test runner alone."""
+    everything = (*declared.runtime, *declared.test)
+    lists = [
+        *([Plan("lockfile", _with_runner(everything), declared.pins)] if declared.pins else []),
+        *([Plan("ci", _with_runner((*everything, *declared.automation)))] if declared.automation else []),
+        Plan("declared", _with_runner(everything), persistent=True),
+        Plan("declared", _with_runner((*declared.runtime, *map(_any_version, declared.test)))),
+        Plan("runtime", _with_runner(declared.runtime)),
+        Plan("minimal", ("pytest",)),
     ]
-    distinct: dict[tuple[str, ...], Rung] = {}
-    for rung, requirements in lists:
-        distinct.setdefault(requirements, rung)
-    return [(rung, requirements) for requirements, rung in distinct.items()]
+    distinct: dict[tuple[tuple[str, ...], tuple[str, ...]], Plan] = {}
+    for plan in lists:
+        distinct.setdefault((plan.requirements, plan.constraints), plan)
+    return list(distinct.values())
 
 
 def bounds(committed: date, python: str) -> list[date]:
     """Return the days before which packages must have been released, the one to try first first.
 
-    The first day of the commit's quarter lets commits of one era share an environment; the day after the commit
-    is the last honest one. Neither is earlier than the interpreter.
+    The first day of the commit's year, then that of its quarter, let commits of one time share an environment; the
+    day after the commit is the last honest one. None is earlier than the interpreter.
     """
     earliest = _INTERPRETER_READY.get(python, date.min)
     quarter = date(committed.year, 3 * ((committed.month - 1) // 3) + 1, 1)
-    days = [max(quarter, earliest), max(committed + timedelta(days=1), earliest)]
-    return list(dict.fromkeys(days))
+    days = [date(committed.year, 1, 1), quarter, committed + timedelta(days=1)]
+    return list(dict.fromkeys(max(day, earliest) for day in days))
 
 
-def compile_lock(requirements: tuple[str, ...], own: str, python: str, bound: date) -> str | None:
-    """Return the hash-locked requirements as of ``bound``, or None when they cannot be resolved to wheels.
+def choose_python(declared: Declarations, committed: date, available: tuple[str, ...]) -> str | None:
+    """Return the newest of ``available`` that a tree supports and that was a year old when it was committed.
 
-    Raises:
-        InfrastructureError: the package index cannot be reached, or uv cannot be run.
+    Where all that it supports were younger, the oldest of them. A tree supports the versions that its classifiers or
+    its automation name, else those that its ``requires-python`` allows. None when it supports none of ``available``.
     """
-    command = [
-        find_uv_bin(), "pip", "compile", "--no-config", "--quiet", "--generate-hashes", "--no-header", "--no-annotate",
-        "--python", sys.executable, "--no-python-downloads", "--python-version", python,
-        "--python-platform", f"{platform.machine()}-manylinux_2_28",
-        "--only-binary", ":all:", "--exclude-newer", f"{bound.isoformat()}T00:00:00Z",
-        *(["--no-emit-package", own] if own else []), "-",
-    ]  # fmt: skip
-    try:
-        done = subprocess.run(
-            command,
-            input="".join(f"{requirement}\n" for requirement in requirements).encode("utf-8"),
-            env=index_environment(),
-            cwd="/",
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise InfrastructureError(f"cannot run uv to resolve an environment: {error}.") from error
-    words = done.stderr.decode("utf-8", "replace")
-    if done.returncode != 0:
-        if any(word in words.lower() for word in _NETWORK_WORDS):
-            raise InfrastructureError(
-                f"the package index cannot be reached: {' '.join(words.split())[:300]}.",
-                "Check the network, the proxy and UV_DEFAULT_INDEX, then run the command again.",
-            )
+    allowed = SpecifierSet(declared.requires_python)
+    fitting = [python for python in available if allowed.contains(f"{python}.0")]
+    named = [python for python in fitting if python in declared.pythons]
+    supported = sorted(named or fitting, key=lambda python: int(python.partition(".")[2]))
+    ready = [python for python in supported if _INTERPRETER_READY.get(python, date.min) <= committed]
+    return ready[-1] if ready else next(iter(supported), None)
+
+
+def _without(plan: Plan, lacking: str | None, declared: Declarations) -> Plan | None:
+    """Return ``plan`` without the package ``lacking``, where only tests ask for it; else None."""
+    needed = {_name(text) for text in declared.runtime}
+    kept = tuple(text for text in plan.requirements if _name(text) != lacking)
+    if lacking is None or lacking in needed or kept == plan.requirements:
         return None
-    lock = done.stdout.decode("utf-8")
-    if "://" in lock or any(line.startswith("-") for line in lock.splitlines()):
-        raise InfrastructureError("uv wrote an address or an option into a lock; this version cannot be used.")
-    return lock
+    return replace(plan, requirements=kept)
 
 
 def _with_runner(requirements: tuple[str, ...]) -> tuple[str, ...]:
-    names = {canonicalize_name(Requirement(requirement).name) for requirement in requirements}
+    names = {_name(requirement) for requirement in requirements}
     runner = () if "pytest" in names else ("pytest",)
     return tuple(sorted({*requirements, *runner}))
+
+
+def _name(text: str) -> str:
+    return str(canonicalize_name(Requirement(text).name))
 
 
 def _any_version(text: str) -> str:
     requirement = Requirement(text)
     requirement.specifier = SpecifierSet()
     return str(requirement)
-
-
-def _environment(python: str, lock: str, bound: date, rung: Rung) -> LockedEnvironment:
-    content = sha256(lock.encode("utf-8"))
-    name = f"py{python.replace('.', '')}-{content[:8]}"
-    manifest = EnvironmentManifest(
-        id=name,
-        python=python,
-        lock=f"environments/{name}/requirements.lock",
-        lock_sha256=content,
-        exclude_newer=bound,
-        rung=rung,
-    )
-    return LockedEnvironment(manifest, lock)

@@ -45,7 +45,10 @@ def test_pep_621_and_735_with_the_projects_own_extras_and_groups() -> None:
                               "b==1 --hash=sha256:0\n",
           "requirements/more.txt": "c; python_version > '3'\n-r ../requirements.txt\n"},
          ("a==1", "b==1", 'c; python_version > "3"'), ()),
-        ({"requirements-dev.txt": "mock\ntox\npytest-cov\n"}, (), ("mock",)),
+        ({"requirements-dev.txt": "mock\ntox\npytest-cov\n"}, (), ("mock", "pytest-cov")),
+        ({"Pipfile": '[packages]\nattrs = "==20.1"\n[dev-packages]\nmock = "*"\nx = {path = "."}\n'},
+         ("attrs==20.1",), ("mock",)),
+        ({"requirements/tests.txt": "-r ../base.txt\nmock\n", "base.txt": "six\n"}, (), ("mock", "six")),
         ({"test-requirements.txt": "mock\n", "requirements-dev.txt": "ipython\n"}, (), ("mock",)),
         ({"tox.ini": "[testenv]\ndeps =\n  pytest\n  py27: funcsigs\n  -r{toxinidir}/t.txt\n", "t.txt": "six\n"},
          (), ("pytest", "six")),
@@ -72,6 +75,35 @@ def test_whatever_the_files_hold_only_plain_requirements_come_out(text: str, nam
         assert Requirement(entry).url is None
         assert "\n" not in entry
     import_roots(Tree({name: TreeFile(text.encode("utf-8", "surrogatepass"))}))
+
+
+def test_what_the_automation_installs_is_kept_apart_and_without_what_is_declared() -> None:
+    files = {
+        "pyproject.toml": '[project]\nname = "x"\noptional-dependencies = {test = ["mock"], crypto = ["pyopenssl"]}\n',
+        "tox.ini": "[testenv]\nextras = crypto\ndeps = mock>=1\n  tox\n",
+        "noxfile.py": 'def tests(session):\n    session.install(".[crypto]", "six", name)\n',
+    }
+    found = read_declarations(_files(files))
+    assert found.test == ("mock", "mock>=1")
+    assert found.automation == ("pyopenssl", "six")
+
+
+@pytest.mark.parametrize(
+    ("files", "requires", "pythons"),
+    [
+        ({"pyproject.toml": '[project]\nrequires-python = ">=3.9"\nclassifiers = ['
+                            '"Programming Language :: Python :: 3.9", "Programming Language :: Python :: 3", '
+                            '"Programming Language :: Python :: 3.10"]\n'},
+         ">=3.9", ("3.9", "3.10")),
+        ({"pyproject.toml": '[tool.poetry.dependencies]\npython = "^3.8"\n'}, "<4,>=3.8", ()),
+        ({"setup.py": "setup(python_requires='~=3.7', classifiers=['Programming Language :: Python :: 3.7'])"},
+         "~=3.7", ("3.7",)),
+        ({"setup.cfg": "[options]\npython_requires = nonsense\n"}, "", ()),
+    ],
+)  # fmt: skip
+def test_the_pythons_that_a_tree_supports(files: dict[str, str], requires: str, pythons: tuple[str, ...]) -> None:
+    found = read_declarations(_files(files))
+    assert (found.requires_python, found.pythons) == (requires, pythons)
 
 
 def test_a_poetry_file_with_tables_of_the_wrong_type_declares_nothing() -> None:

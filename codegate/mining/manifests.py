@@ -1,0 +1,106 @@
+"""Reading the files that a tree declares things in: bounded, never executed, and empty where they are broken."""
+
+import configparser
+import json
+import posixpath
+import re
+import tomllib
+from collections.abc import Iterable
+from typing import Any, Final
+
+from codegate.errors import UsageError
+from codegate.suite import Tree, parse_yaml
+
+MAX_FILE_BYTES: Final = 1 << 20
+MAX_LOCK_BYTES: Final = 8 << 20
+
+
+def read_text(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> str:
+    """Return the text of a file; empty when it is absent, a link, or longer than ``most`` bytes."""
+    file = tree.get(path)
+    if file is None or file.is_link or len(file.data) > most:
+        return ""
+    return file.data.decode("utf-8", "replace")
+
+
+def read_toml(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> dict[str, Any]:
+    """Return a TOML file's tables."""
+    try:
+        return tomllib.loads(read_text(tree, path, most))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def read_json(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> dict[str, Any]:
+    """Return a JSON file's object."""
+    try:
+        return mapping(json.loads(read_text(tree, path, most)))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def read_plain_yaml(tree: Tree, path: str) -> dict[str, Any]:
+    """Return a YAML file's mapping, by the reader of suites: no anchors, no types of its own."""
+    try:
+        return mapping(parse_yaml(read_text(tree, path), path))
+    except UsageError:
+        return {}
+
+
+def read_ini(tree: Tree, path: str) -> dict[str, dict[str, str]]:
+    """Return an ini file's sections."""
+    parser = configparser.RawConfigParser(strict=False)
+    try:
+        parser.read_string(read_text(tree, path))
+        return {section: dict(parser.items(section)) for section in parser.sections()}
+    except (configparser.Error, AttributeError):  # AttributeError: a known flaw of configparser on broken lines
+        return {}
+
+
+def read_requirements(tree: Tree, paths: Iterable[str]) -> list[str]:
+    """Return the lines of requirements files and of those that they include, each file once: they may go in circles."""
+    found: list[str] = []
+    seen: set[str] = set()
+    queue = list(paths)
+    while queue:
+        path = posixpath.normpath(queue.pop())
+        if path in seen:
+            continue
+        seen.add(path)
+        for line in lines(read_text(tree, path).replace("\\\n", " ")):
+            include = re.match(r"(?:-r|--requirement)[ =]?\s*(\S+)", line)
+            if include is not None:
+                queue.append(posixpath.join(posixpath.dirname(path), include[1]))
+            elif not line.startswith(("-", ".", "/")):
+                found.append(re.split(r"\s--hash|\s--", line)[0].strip())
+    return found
+
+
+def at(value: object, *keys: str) -> object:
+    """Return what is at the path ``keys`` of nested tables, or None."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """Return a table's entries with keys of text; none when it is no table."""
+    return {key: item for key, item in value.items() if isinstance(key, str)} if isinstance(value, dict) else {}
+
+
+def strings(value: object) -> list[str]:
+    """Return the texts of a list, or a text's lines."""
+    if isinstance(value, str):
+        return lines(value)
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
+
+
+def lines(text: str) -> list[str]:
+    """Return the lines of ``text`` without comments and blanks, those with anything left."""
+    stripped = (re.sub(r"(^|\s)#.*$", "", line).strip() for line in text.splitlines())
+    return [line for line in stripped if line]
+
+
+def first_text(*values: object) -> str:
+    """Return the first of ``values`` that is text with anything in it, stripped; else an empty string."""
+    return next((value.strip() for value in values if isinstance(value, str) and value.strip()), "")

@@ -1,0 +1,141 @@
+"""Asking uv for a hash-locked list of wheels as of a day. Nothing of the repository is seen or run by it."""
+
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+from uv import find_uv_bin
+
+from codegate.errors import InfrastructureError
+from codegate.sandbox import index_environment
+
+_NETWORK_WORDS: Final = (
+    "error sending request", "dns error", "failed to fetch", "connection", "timed out", "certificate", "client error",
+    "request failed", "could not connect", "status server error",
+)  # fmt: skip
+_NO_WHEEL: Final = re.compile(r"Wheels are required for `([\w.-]+)`")
+_UNKNOWN: Final = re.compile(r"Because ([\w.-]+) was not found in the package registry")
+_PIN: Final = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)", re.MULTILINE)
+_SECONDS: Final = 120.0
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a lock is asked for.
+
+    Attributes:
+        requirements: PEP 508 strings.
+        constraints: pins for whatever of them the requirements reach, as ``name==version``.
+        own: normalised name of the project itself, which is never installed.
+        python: minor version of the interpreter.
+        bound: no package that was released on or after this day.
+    """
+
+    requirements: tuple[str, ...]
+    constraints: tuple[str, ...]
+    own: str
+    python: str
+    bound: date
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A lock, or why there is none.
+
+    Attributes:
+        lock: the requirements with their hashes; None when they cannot be resolved to wheels.
+        why: uv's reason, for people; empty with a lock.
+        lacking: the package that has no wheel, or that the index does not know.
+    """
+
+    lock: str | None
+    why: str = ""
+    lacking: str | None = None
+
+
+def resolve(question: Question) -> Answer:
+    """Return the lock that answers ``question``.
+
+    Raises:
+        InfrastructureError: the package index cannot be reached, or uv cannot be run.
+    """
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="codegate-constraints-", suffix=".txt") as pins:
+        pins.write("".join(f"{pin}\n" for pin in question.constraints))
+        pins.flush()
+        code, out, words = _compile(question, ["--constraints", pins.name] if question.constraints else [])
+    if code != 0:
+        if any(word in words.lower() for word in _NETWORK_WORDS):
+            raise InfrastructureError(
+                f"the package index cannot be reached: {' '.join(words.split())[:300]}.",
+                "Check the network, the proxy and UV_DEFAULT_INDEX, then run the command again.",
+            )
+        return _refusal(words)
+    if "://" in out or any(line.startswith("-") for line in out.splitlines()):
+        raise InfrastructureError("uv wrote an address or an option into a lock; this version cannot be used.")
+    return Answer(out)
+
+
+def pinned(lock: str) -> dict[str, Version]:
+    """Return the versions in a lock, by normalised name."""
+    found = {}
+    for name, version in _PIN.findall(lock):
+        try:
+            found[str(canonicalize_name(name))] = Version(version)
+        except InvalidVersion:
+            continue
+    return found
+
+
+def covers(lock: str, requirements: tuple[str, ...], python: str) -> bool:
+    """Return whether every one of ``requirements`` that applies to ``python`` is in ``lock`` in a version it allows."""
+    versions = pinned(lock)
+    world = {"python_version": python, "python_full_version": f"{python}.0", "extra": ""}
+    for text in requirements:
+        requirement = Requirement(text)
+        if requirement.marker is not None and not requirement.marker.evaluate(world):
+            continue
+        version = versions.get(canonicalize_name(requirement.name))
+        if version is None or not requirement.specifier.contains(version, prereleases=True):
+            return False
+    return True
+
+
+def _compile(question: Question, options: list[str]) -> tuple[int, str, str]:
+    command = [
+        find_uv_bin(), "pip", "compile", "--no-config", "--quiet", "--generate-hashes", "--no-header", "--no-annotate",
+        "--python", sys.executable, "--no-python-downloads", "--python-version", question.python,
+        "--python-platform", f"{platform.machine()}-manylinux_2_28",
+        "--only-binary", ":all:", "--exclude-newer", f"{question.bound.isoformat()}T00:00:00Z",
+        *(["--no-emit-package", question.own] if question.own else []), *options, "-",
+    ]  # fmt: skip
+    try:
+        done = subprocess.run(
+            command,
+            input="".join(f"{requirement}\n" for requirement in question.requirements).encode("utf-8"),
+            env=index_environment(),
+            cwd="/",
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InfrastructureError(f"cannot run uv to resolve an environment: {error}.") from error
+    return done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8", "replace")
+
+
+def _refusal(words: str) -> Answer:
+    wheel, unknown = _NO_WHEEL.search(words), _UNKNOWN.search(words)
+    if wheel is not None:
+        why = f"{wheel[1]} has no wheel that fits, and building it would run its code"
+        return Answer(None, why, str(canonicalize_name(wheel[1])))
+    if unknown is not None:
+        return Answer(None, f"the package index has no {unknown[1]}", str(canonicalize_name(unknown[1])))
+    return Answer(None, " ".join(words.partition("cause:")[2].split() or words.split())[:300])
