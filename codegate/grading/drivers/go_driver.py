@@ -262,9 +262,10 @@ def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channe
             for file in sorted(set(files.values())):
                 crash = {"exception": "TestMainFailed", "message": plain(text[-1000:], 1000), "parents": []}
                 channel.send(kind="collection_error", id=file, text=plain(text, 2000), crash=crash)
-        if not broken:
+        left = [name for name in names if name not in broken and name not in listener.results]
+        if len(left) == len(names) or not (broken or status not in (0, 1)):
             return failed
-        names = [name for name in names if name not in broken and name not in listener.results]
+        names = left
     # So many tests took their process down that the rest was never tried: no end is announced.
     sys.exit(3)
 

@@ -5,11 +5,13 @@ line in ``find_runner``. Its tests run a real project of that framework.
 """
 
 from codegate.grading.runners.contract import Runner, Said
+from codegate.grading.runners.django import Django
 from codegate.grading.runners.go import Go
 from codegate.grading.runners.jest import Jest
 from codegate.grading.runners.mocha import Mocha
 from codegate.grading.runners.node import Node
 from codegate.grading.runners.pytest import Pytest
+from codegate.grading.runners.unittest import Unittest
 from codegate.grading.runners.vitest import Vitest
 from codegate.suite import RunnerName
 
@@ -17,6 +19,8 @@ __all__ = ["Runner", "Said", "find_runner"]
 
 _RUNNERS: dict[RunnerName, Runner] = {
     "pytest": Pytest(),
+    "unittest": Unittest(),
+    "django": Django(),
     "node": Node(),
     "jest": Jest(),
     "vitest": Vitest(),

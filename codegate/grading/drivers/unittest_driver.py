@@ -1,0 +1,269 @@
+"""Runs one test file under unittest, or under Django's runner, inside a sandbox and reports every phase of every test.
+
+This file is never imported by codegate: its text is sent into the sandbox and run there by an isolated interpreter
+(``-I -S -B``), so it uses the standard library and what the environment has only, in syntax that Python 3.8 knows.
+Loaders keep their protocols: ``load_tests``, fixtures of modules and classes, subtests, Django's databases. Standard
+input brings the settings; argument 1 is the pipe's descriptor. ``records.py`` is the other end of the pipe.
+"""
+
+# ruff: noqa: N802 - a result's methods have unittest's names
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import re
+import runpy
+import site
+import sys
+import time
+import unittest
+from typing import Any
+
+LONGEST_CHAIN = 20
+SETTINGS = re.compile(r"""DJANGO_SETTINGS_MODULE["']\s*(?:,|\]\s*=)\s*["']([\w.]+)["']""")
+
+
+def plain(value: Any, limit: int) -> str:
+    """Return the text of ``value``, cut, without characters that UTF-8 cannot carry."""
+    try:
+        text = str(value)
+    except Exception:
+        text = "<no text>"
+    return text[:limit].encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+class Channel:
+    """Writes records to the pipe, one JSON line each, opened by a token that only the settings held."""
+
+    def __init__(self, descriptor: int, token: str) -> None:
+        os.set_inheritable(descriptor, False)
+        self.descriptor, self.token, self.process = descriptor, token, os.getpid()
+        self.write, self.encode, self.getpid = os.write, json.JSONEncoder(ensure_ascii=False).encode, os.getpid
+
+    def send(self, **record: Any) -> None:
+        if self.getpid() != self.process:
+            return  # a fork that did not end runs the rest of the tests a second time
+        data = ("%s %s\n" % (self.token, self.encode(record))).encode("utf-8")
+        while data:
+            data = data[self.write(self.descriptor, data) :]
+
+
+def qualified(kind: Any) -> str:
+    """Return the name of a class, with its module unless it is a builtin."""
+    module = getattr(kind, "__module__", "")
+    return plain(kind.__name__ if module == "builtins" else "%s.%s" % (module, kind.__qualname__), 300)
+
+
+def explain(error: Any, roots: list[str]) -> dict[str, Any]:
+    """Return the facts about an exception that its failure class follows from."""
+    errors: list[Any] = []
+    cause = error
+    while cause is not None and len(errors) < LONGEST_CHAIN and not any(cause is known for known in errors):
+        errors.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    numbers = [found.errno for found in errors if isinstance(found, OSError) and type(found.errno) is int]
+    absent = error.name if isinstance(error, ImportError) and isinstance(error.name, str) else None
+    top = (absent or "").partition(".")[0]
+    own = any(os.path.exists(os.path.join(root, top + ending)) for root in roots for ending in ("", ".py"))
+    return {
+        "exception": qualified(type(error)),
+        "message": plain(error, 1000),
+        "parents": [kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"],
+        "causes": [qualified(type(found)) for found in errors],
+        "errno": numbers[0] if numbers and abs(numbers[0]) < 1 << 31 else None,
+        "dependency": plain(top, 300) if top and not own else None,
+    }
+
+
+def make_result_class(channel: Channel, file: str, roots: list[str]) -> Any:
+    """Return the class of the result that reports as the tests run."""
+    clock = time.perf_counter
+
+    class Result(unittest.TextTestResult):
+        #: How many tests of each name there are: loaders make several of one method, which pass or fail as one.
+        expected: dict[str, int] = {}
+        ended: dict[str, int] = {}
+
+        def startTest(self, test: Any) -> None:
+            super().startTest(test)
+            self.began = clock()
+            if name_of(test) not in self.ended:
+                self.tell(test, "setup", "passed")
+
+        def stopTest(self, test: Any) -> None:
+            name = name_of(test)
+            self.ended[name] = self.ended.get(name, 0) + 1
+            if self.ended[name] == self.expected.get(name, 1):
+                self.tell(test, "teardown", "passed")
+            super().stopTest(test)
+
+        def addSuccess(self, test: Any) -> None:
+            super().addSuccess(test)
+            self.tell(test, "call", "passed")
+
+        def addFailure(self, test: Any, err: Any) -> None:
+            super().addFailure(test, err)
+            self.tell(test, "call", "failed", err[1])
+
+        def addError(self, test: Any, err: Any) -> None:
+            super().addError(test, err)
+            if hasattr(test, "_testMethodName") and not is_failed_import(test):
+                self.tell(test, "call", "failed", err[1])
+                return
+            # A module that cannot be loaded, or a fixture of a module or a class: its tests never began.
+            holder = re.match(r"setUpClass \((?:.*\.)?(\w+)\)", str(getattr(test, "description", "")))
+            place = "%s::%s" % (file, holder.group(1)) if holder else file
+            fail_to_load(channel, place, err[1], roots)
+
+        def addSkip(self, test: Any, reason: str) -> None:
+            super().addSkip(test, reason)
+            self.tell(test, "call", "skipped")
+
+        def addExpectedFailure(self, test: Any, err: Any) -> None:
+            super().addExpectedFailure(test, err)
+            self.tell(test, "call", "xfail")
+
+        def addUnexpectedSuccess(self, test: Any) -> None:
+            super().addUnexpectedSuccess(test)
+            self.tell(test, "call", "failed")
+
+        def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:
+            super().addSubTest(test, subtest, err)
+            self.tell(test, "call", "passed" if err is None else "failed", None if err is None else err[1])
+
+        def tell(self, test: Any, when: str, outcome: str, error: Any = None) -> None:
+            if not hasattr(test, "_testMethodName") or is_failed_import(test):
+                return  # a fixture that skips a class or a module
+            seconds = clock() - self.began if when == "teardown" else 0.0
+            crash = None if error is None else explain(error, roots)
+            channel.send(
+                kind="phase", id=plain("%s::%s" % (file, name_of(test)), 1 << 16), when=when, outcome=outcome,
+                seconds=max(seconds, 0.0), markers=[], crash=crash,
+            )  # fmt: skip
+
+    return Result
+
+
+def name_of(test: Any) -> str:
+    """Return a test's name within its file, as pytest writes it."""
+    return "%s::%s" % (type(test).__qualname__.replace(".", "::"), getattr(test, "_testMethodName", ""))
+
+
+def is_failed_import(test: Any) -> bool:
+    """Return whether ``test`` stands for a module that could not be loaded."""
+    return type(test).__module__ == "unittest.loader"
+
+
+def fail_to_load(channel: Channel, place: str, error: Any, roots: list[str]) -> None:
+    """Report that a file, or a class in it, never got to its tests."""
+    channel.send(kind="collection_error", id=plain(place, 4096), text=plain(error, 2000), crash=explain(error, roots))
+
+
+def module_name(workspace: str, file: str, start: str) -> tuple[str, str]:
+    """Return the folder to import a test file from, below ``start``, and its dotted name."""
+    folder, name = os.path.split(os.path.join(workspace, file))
+    parts = [name[: -len(".py")]]
+    while folder not in (start, workspace) and os.path.isfile(os.path.join(folder, "__init__.py")):
+        folder, package = os.path.split(folder)
+        parts.insert(0, package)
+    return folder, ".".join(parts)
+
+
+def run_unittest(settings: dict[str, Any], workspace: str, result: Any) -> bool:
+    """Load the file as ``python -m unittest`` does and run it; return whether everything passed."""
+    folder, name = module_name(workspace, settings["file"], workspace)
+    if folder not in sys.path:
+        sys.path.insert(sys.path.index(settings["packages"]), folder)
+    with contextlib.suppress(unittest.SkipTest):  # the loader makes a skipped test of it
+        importlib.import_module(name)  # the loader would wrap what goes wrong
+    suite: Any = unittest.defaultTestLoader.loadTestsFromName(name)
+    if settings["order"] == "reversed" and is_ordinary(suite):
+        suite = unittest.TestSuite(reversed(list(flat(suite))))
+    for test in flat(suite):
+        result.expected[name_of(test)] = result.expected.get(name_of(test), 0) + 1
+    return unittest.TextTestRunner(resultclass=result, verbosity=0).run(suite).wasSuccessful()
+
+
+def is_ordinary(suite: Any) -> bool:
+    """Return whether a suite is made of nothing that runs its tests in a way of its own."""
+    return isinstance(suite, unittest.TestCase) or (
+        type(suite) is unittest.TestSuite and all(is_ordinary(part) for part in suite)
+    )
+
+
+def flat(suite: Any) -> Any:
+    """Yield the tests of a suite."""
+    for part in suite:
+        if isinstance(part, unittest.TestSuite):
+            yield from flat(part)
+        else:
+            yield part
+
+
+def run_django(settings: dict[str, Any], workspace: str, result: Any) -> bool:
+    """Run the file by Django's own runner: of a project, or of Django itself; return whether everything passed."""
+    runner = importlib.import_module("django.test.runner").DiscoverRunner
+    runner.get_resultclass = lambda _: result
+    reverse = settings["order"] == "reversed"
+    own = os.path.join(workspace, "tests", "runtests.py")
+    if os.path.isfile(own) and os.path.isfile(os.path.join(workspace, "django", "__init__.py")):
+        start = os.path.join(workspace, "tests")
+        label = os.path.relpath(os.path.join(workspace, settings["file"]), start)[: -len(".py")].replace(os.sep, ".")
+        sys.argv = [own, "--settings=test_sqlite", "--parallel=1", "--verbosity=0", "--noinput"]
+        sys.argv += [*(["--reverse"] if reverse else []), label]
+        os.chdir(start)
+        sys.path.insert(sys.path.index(settings["packages"]), start)
+        try:
+            runpy.run_path(own, run_name="__main__")
+        except SystemExit as ending:
+            return not ending.code
+        return True
+    start = os.path.join(workspace, settings["project"])
+    os.chdir(start)
+    if start not in sys.path:
+        sys.path.insert(sys.path.index(settings["packages"]), start)
+    with open("manage.py", encoding="utf-8", errors="replace") as source:
+        found = SETTINGS.search(source.read())
+    if found is not None:
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", found.group(1))
+    configured = importlib.import_module("django.conf").settings
+    for alias, database in configured.DATABASES.items():
+        if "sqlite3" not in database.get("ENGINE", ""):  # no server runs in a sandbox
+            configured.DATABASES[alias] = {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}
+    importlib.import_module("django").setup()
+    label = module_name(workspace, settings["file"], start)[1]
+    with contextlib.suppress(unittest.SkipTest):
+        importlib.import_module(label)
+    return not runner(verbosity=0, interactive=False, reverse=reverse).run_tests([label])
+
+
+def main() -> None:
+    """Run the file named by the settings; exit 0 when all passed, 1 when not."""
+    settings = json.load(sys.stdin)
+    channel = Channel(int(sys.argv[1]), settings["token"])
+    packages, workspace = sys.argv[2], sys.argv[3]
+    settings["packages"] = packages
+    sys.argv[1:] = []
+    leave = os._exit
+    site.setquit()
+    os.chdir(workspace)
+    roots = [os.path.normpath(os.path.join(workspace, root)) for root in settings["python_path"]]
+    sys.path += [*roots, packages]
+    os.environ["PYTHONPATH"] = os.pathsep.join([*roots, packages])  # for interpreters that the tests start
+    result = make_result_class(channel, settings["file"], roots)
+    try:
+        passed = (run_django if settings["django"] else run_unittest)(settings, workspace, result)
+    except BaseException as error:  # a module may end the process while it is imported
+        fail_to_load(channel, settings["file"], error, roots)
+        passed = False
+    with contextlib.suppress(Exception):  # closed by a test: what it printed is lost, not what was reported
+        sys.stdout.flush()
+        sys.stderr.flush()
+    channel.send(kind="end", status=int(not passed))
+    leave(int(not passed))
+
+
+main()

@@ -1,0 +1,44 @@
+"""Which runner a Python tree's tests are for: pytest, unless something in the tree needs another's protocols."""
+
+import re
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+from typing import Final
+
+from codegate.suite import RunnerName, Tree
+
+_LOAD_TESTS: Final = re.compile(rb"^def load_tests\(", re.MULTILINE)
+_PYTEST: Final = re.compile(rb"\bpytest\b")
+_PYTEST_DJANGO: Final = re.compile(rb"pytest[-_]django|DJANGO_SETTINGS_MODULE\s*=")
+_DECLARING: Final = re.compile(
+    r"(pyproject\.toml|setup\.cfg|setup\.py|tox\.ini|pytest\.ini|\.pytest\.ini|Pipfile|requirements[^/]*\.(txt|in)"
+    r"|requirements/[^/]+\.(txt|in))"
+)
+
+
+def choose_python_runner(tree: Tree, test_files: Iterable[str] = ()) -> RunnerName:
+    """Return the runner for the tests of ``tree``: ``pytest``, ``unittest`` or ``django``.
+
+    Django's own repository and projects with a ``manage.py`` have Django's runner, unless they declare pytest-django.
+    unittest is for test files that define ``load_tests``, which pytest does not call, where pytest is declared nowhere;
+    plain test cases do well under pytest.
+
+    Args:
+        tree: the fixed tree.
+        test_files: the ones that are going to be run; none: all of the tree's.
+    """
+    declared = b"\n".join(file.data for path, file in tree.items() if _DECLARING.fullmatch(path) and not file.is_link)
+    if "django/__init__.py" in tree and "tests/runtests.py" in tree:
+        return "django"
+    if django_project(tree) is not None and not _PYTEST_DJANGO.search(declared):
+        return "django"
+    files = tuple(test_files) or tuple(path for path in tree if PurePosixPath(path).name.startswith("test"))
+    own = any(path.endswith(".py") and path in tree and _LOAD_TESTS.search(tree[path].data) for path in files)
+    return "unittest" if own and not _PYTEST.search(declared) else "pytest"
+
+
+def django_project(tree: Tree) -> str | None:
+    """Return the folder of the ``manage.py`` nearest to the root of ``tree`` (empty: the root), or None."""
+    found = [path for path in tree if PurePosixPath(path).name == "manage.py" and b"django" in tree[path].data]
+    nearest = min(found, key=lambda path: (path.count("/"), path), default=None)
+    return None if nearest is None else nearest.rpartition("/")[0]

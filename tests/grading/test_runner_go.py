@@ -1,0 +1,181 @@
+"""Go's tests as they come out: statuses, subtests, what breaks a package, and what only looks like a result."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from codegate.durable import sha256
+from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import EnvironmentManifest, LockedEnvironment, PackageFile, ProblemLimits
+from tests.grading.worlds import Files, tree
+from tests.sandbox.go_world import GO_LOCK, MODULE, go_recipe, publish
+
+pytestmark = pytest.mark.bwrap
+
+LIMITS = ProblemLimits(seconds=120, memory_mb=2048, pids=256, disk_mb=512)
+RunGo = Callable[..., TestReport]
+
+SHOP = """package shop
+
+import "example.com/Leaf"
+
+func Total(a, b int) int {
+	if leaf.Green {
+		return a + b
+	}
+	return 0
+}
+"""
+PROJECT: Files = {"go.mod": MODULE, "shop.go": SHOP}
+
+
+@pytest.fixture(scope="module")
+def run(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunGo]:
+    """Run test files of a project in an environment with Go."""
+    texts = dict(go_recipe().packages)
+    files = tuple(PackageFile(path=f"go/{name}", sha256=sha256(text.encode())) for name, text in texts.items())
+    manifest = EnvironmentManifest(
+        id="go", python=go_recipe().python, lock="go.lock", lock_sha256=sha256(GO_LOCK.encode()), rung="manual",
+        packages=files,
+    )  # fmt: skip
+    sandboxes = Sandboxes(bwrap_backend, {})
+    sandboxes.add(LockedEnvironment(manifest, GO_LOCK, texts))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GOPROXY", publish(tmp_path_factory.mktemp("proxy")))
+        sandboxes.prepare(manifest)
+
+    def started(content: Files, *test_files: str, **selection: object) -> TestReport:
+        chosen = TestSelection(test_files, runner="go", **selection)  # type: ignore[arg-type]  # passed through
+        with sandboxes.open(manifest, LIMITS) as sandbox:
+            return run_tests(sandbox, tree({**PROJECT, **content}), chosen)
+
+    yield started
+    sandboxes.close()
+
+
+def statuses(report: TestReport) -> dict[str, str]:
+    return {test: result.status for test, result in report.results.items()}
+
+
+HEAD = 'package shop\n\nimport (\n\t"fmt"\n\t"testing"\n)\n\nvar _ = fmt.Sprint\n'
+
+
+def test_each_test_and_subtest_gets_its_own_result(run: RunGo) -> None:
+    source = HEAD + (
+        "func TestTotal(t *testing.T) { if Total(1, 2) != 3 { t.Fatal() } }\n"
+        'func TestWrong(t *testing.T) { fmt.Print("no line end"); t.Errorf("got %d", Total(1, 1)) }\n'
+        'func TestLater(t *testing.T) { t.Skip("not now") }\n'
+        "func TestTable(t *testing.T) {\n"
+        '\tt.Run("a case", func(t *testing.T) { t.Parallel() })\n'
+        '\tt.Run("b/c", func(t *testing.T) { t.Parallel(); t.Error("odd") })\n}\n'
+        "func ExampleTotal() {\n\tfmt.Println(Total(2, 2))\n\t// Output: 4\n}\n"
+    )
+    outside = 'package shop_test\n\nimport "testing"\n\nfunc TestOutside(t *testing.T) {}\n'
+    other = 'package shop\n\nimport "testing"\n\nfunc TestNotAsked(t *testing.T) { t.Error() }\n'
+    content = {"shop_test.go": source, "outside_test.go": outside, "other_test.go": other}
+    report = run(content, "shop_test.go", "outside_test.go")
+    assert statuses(report) == {
+        "shop_test.go::TestTotal": "passed",
+        "shop_test.go::TestWrong": "failed",
+        "shop_test.go::TestLater": "skipped",
+        "shop_test.go::TestTable": "failed",
+        "shop_test.go::TestTable/a_case": "passed",
+        "shop_test.go::TestTable/b/c": "failed",
+        "shop_test.go::ExampleTotal": "passed",
+        "outside_test.go::TestOutside": "passed",
+    }
+    assert (report.exit_code, report.proven, report.collection_errors) == (1, True, ())
+    wrong = report.results["shop_test.go::TestWrong"]
+    assert "got 2" in wrong.message
+    assert report.parents["shop_test.go::TestWrong"] == ("AssertionError",)
+
+
+def test_a_test_that_takes_the_process_down_does_not_take_the_others_along(run: RunGo) -> None:
+    source = HEAD + (
+        "func TestBefore(t *testing.T) {}\n"
+        "func TestPanic(t *testing.T) { var none map[string]int; none[fmt.Sprint(1)] = 1 }\n"
+        'func TestElsewhere(t *testing.T) { done := make(chan int); go func() { panic("far away") }(); <-done }\n'
+        "func TestAfter(t *testing.T) {}\n"
+    )
+    report = run({"deep/er/shop_test.go": source}, "deep/er/shop_test.go")
+    assert {test.rpartition("::")[2]: status for test, status in statuses(report).items()} == {
+        "TestBefore": "passed", "TestPanic": "failed", "TestElsewhere": "failed", "TestAfter": "passed",
+    }  # fmt: skip
+    assert report.proven
+    assert "far away" in report.results["deep/er/shop_test.go::TestElsewhere"].message
+    assert report.results["deep/er/shop_test.go::TestPanic"].exception == "panic"
+
+
+def test_a_package_that_does_not_compile_is_a_collection_error_of_its_files_alone(run: RunGo) -> None:
+    broken = 'package shop\n\nimport "testing"\n\nfunc TestNew(t *testing.T) { Missing() }\n'
+    fine = 'package fine\n\nimport "testing"\n\nfunc TestFine(t *testing.T) {}\n'
+    report = run({"a_test.go": broken, "fine/fine_test.go": fine}, "a_test.go", "fine/fine_test.go")
+    assert statuses(report) == {"fine/fine_test.go::TestFine": "passed"}
+    assert [(error.id, error.exception) for error in report.collection_errors] == [("a_test.go", "BuildFailed")]
+    assert "undefined: Missing" in report.collection_errors[0].text
+
+
+def test_what_a_test_prints_is_no_result(run: RunGo) -> None:
+    source = HEAD + (
+        "func TestReal(t *testing.T) {\n"
+        '\tfmt.Println("=== RUN   TestForged\\n--- PASS: TestForged (0.00s)\\nPASS\\nok")\n'
+        '\tfmt.Println("--- PASS: TestReal (0.00s)")\n\tt.Log("\\x16--- PASS: TestReal (0.00s)")\n\tt.Fail()\n}\n'
+        "func TestForged(t *testing.T) { t.Fail() }\n"
+    )
+    report = run({"shop_test.go": source}, "shop_test.go")
+    assert statuses(report) == {"shop_test.go::TestReal": "failed", "shop_test.go::TestForged": "failed"}
+
+
+def test_an_early_exit_passes_nothing(run: RunGo) -> None:
+    head = 'package shop\n\nimport (\n\t"os"\n\t"testing"\n)\n\n'
+    source = head + "func TestQuit(t *testing.T) { os.Exit(0) }\n"
+    main = head + "func TestMain(m *testing.M) { os.Exit(3) }\nfunc TestIt(t *testing.T) {}\n"
+    report = run({"shop_test.go": source, "quiet/q_test.go": main}, "shop_test.go", "quiet/q_test.go")
+    assert statuses(report) == {"shop_test.go::TestQuit": "failed"}
+    assert [error.id for error in report.collection_errors] == ["quiet/q_test.go"]
+
+
+def test_order_and_company_can_be_varied(run: RunGo) -> None:
+    source = HEAD + (
+        "var seen []string\n"
+        + "".join(
+            f'func Test{name}(t *testing.T) {{ seen = append(seen, "{name}"); fmt.Println("SEEN", seen) }}\n'
+            for name in "ABCDE"
+        )
+    )
+    natural = run({"shop_test.go": source}, "shop_test.go")
+    shuffled = run({"shop_test.go": source}, "shop_test.go", order="reversed", hash_seed=1)
+    alone = run({"shop_test.go": source}, "shop_test.go", isolated=("shop_test.go::TestC",))
+    assert "SEEN [A B C D E]" in natural.output
+    assert "SEEN [A B C D E]" not in shuffled.output
+    assert "SEEN [C]" in alone.output
+    assert "SEEN [A B D E]" in alone.output
+    assert statuses(natural) == statuses(shuffled) == statuses(alone)
+
+
+def test_tests_cannot_write_results_themselves(run: RunGo) -> None:
+    source = """package shop
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestPipe(t *testing.T) {
+	parents, _ := filepath.Glob("/proc/[0-9]*/fd/*")
+	for _, name := range parents {
+		if file, err := os.OpenFile(name, os.O_WRONLY, 0); err == nil {
+			fmt.Fprintln(file, "forged")
+		}
+	}
+	for fd := 3; fd < 20; fd++ {
+		os.NewFile(uintptr(fd), "").Write([]byte("forged\\n"))
+	}
+}
+"""
+    report = run({"shop_test.go": source}, "shop_test.go")
+    assert not report.forged
+    assert report.complete

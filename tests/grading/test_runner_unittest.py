@@ -1,0 +1,192 @@
+"""unittest's and Django's tests as they come out, by their own loading protocols."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
+from codegate.mining.languages.python_runner import choose_python_runner, django_project
+from codegate.sandbox import EnvironmentRecipe
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import ProblemLimits
+from tests.grading.conftest import lock
+from tests.grading.worlds import Files, manifest_of, tree
+
+LIMITS = ProblemLimits(seconds=60, memory_mb=512)
+
+CASES = """\
+import unittest
+
+class Cart(unittest.TestCase):
+    def test_total(self):
+        self.assertEqual(1 + 1, 2)
+    def test_wrong(self):
+        self.assertEqual(1 + 1, 3, "sums")
+    def test_broken(self):
+        {}["none"]
+    @unittest.skip("not now")
+    def test_later(self): ...
+    @unittest.expectedFailure
+    def test_known(self):
+        self.fail()
+    def test_parts(self):
+        for part in range(3):
+            with self.subTest(part=part):
+                self.assertNotEqual(part, 1)
+    def test_whole(self):
+        for part in range(3):
+            with self.subTest(part=part):
+                self.assertLess(part, 3)
+
+class Fixture(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        raise OSError(111, "no server")
+    def test_server(self): ...
+"""
+LOADED = """\
+import unittest
+
+class Made(unittest.TestCase):
+    def __init__(self, number):
+        super().__init__("check")
+        self.number = number
+    def check(self):
+        self.assertLess(self.number, 5)
+
+def load_tests(loader, tests, pattern):
+    return unittest.TestSuite([Made(1), Made(2)])
+
+
+"""
+PROJECT: Files = {
+    "site/manage.py": "import os\nos.environ.setdefault('DJANGO_SETTINGS_MODULE', 'shop.settings')\n# django\n",
+    "site/shop/__init__.py": "",
+    "site/shop/settings.py": (
+        "SECRET_KEY = 'x'\nINSTALLED_APPS = ['shop']\nUSE_TZ = True\n"
+        "DEFAULT_AUTO_FIELD = 'django.db.models.AutoField'\n"
+        "DATABASES = {'default': {'ENGINE': 'django.db.backends.postgresql', 'NAME': 'shop', 'HOST': 'db'}}\n"
+    ),
+    "site/shop/models.py": (
+        "from django.db import models\nclass Item(models.Model):\n    price = models.IntegerField()\n"
+    ),
+    "site/shop/tests.py": (
+        "from django.test import TestCase\nfrom shop.models import Item\n\n"
+        "class Items(TestCase):\n"
+        "    def test_stored(self):\n        Item.objects.create(price=1)\n"
+        "        self.assertEqual(Item.objects.count(), 1)\n"
+        "    def test_wrong(self):\n        self.assertEqual(Item.objects.count(), 1)\n"
+    ),
+}
+
+
+def started(sandboxes: Sandboxes, recipe: EnvironmentRecipe, content: Files, selection: TestSelection) -> TestReport:
+    with sandboxes.open(manifest_of(recipe), LIMITS) as sandbox:
+        return run_tests(sandbox, tree(content), selection)
+
+
+def statuses(report: TestReport) -> dict[str, str]:
+    return {test: result.status for test, result in report.results.items()}
+
+
+@pytest.mark.bwrap
+def test_cases_subtests_and_fixtures_are_told_apart(sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+    content = {"pkg/__init__.py": "", "pkg/checks/__init__.py": "", "pkg/checks/cart.py": CASES}
+    report = started(sandboxes, recipe, content, TestSelection(("pkg/checks/cart.py",), runner="unittest"))
+    assert statuses(report) == {
+        f"pkg/checks/cart.py::Cart::test_{name}": status
+        for name, status in {
+            "total": "passed", "wrong": "failed", "broken": "failed", "later": "skipped", "known": "skipped",
+            "parts": "failed", "whole": "passed",
+        }.items()
+    }  # fmt: skip
+    assert (report.exit_code, report.proven) == (1, True)
+    assert [(error.id, error.exception) for error in report.collection_errors] == [
+        ("pkg/checks/cart.py::Fixture", "ConnectionRefusedError")
+    ]
+    assert "sums" in report.results["pkg/checks/cart.py::Cart::test_wrong"].message
+    assert report.parents["pkg/checks/cart.py::Cart::test_wrong"][0] == "AssertionError"
+
+
+@pytest.mark.bwrap
+def test_a_module_loads_its_tests_itself_or_says_why_not(sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+    mixed = LOADED.replace("Made(2)", "Made(7)")
+    content = {
+        "loaded.py": LOADED,
+        "mixed.py": mixed,
+        "broken.py": "import nowhere\n",
+        "gone.py": "raise SystemExit(0)\n",
+    }
+    selection = TestSelection(("loaded.py", "mixed.py", "broken.py", "gone.py"), runner="unittest", order="reversed")
+    report = started(sandboxes, recipe, content, selection)
+    assert statuses(report) == {"loaded.py::Made::check": "passed", "mixed.py::Made::check": "failed"}
+    assert [(error.id, error.exception) for error in report.collection_errors] == [
+        ("broken.py", "ModuleNotFoundError"),
+        ("gone.py", "SystemExit"),
+    ]
+    assert report.collection_errors[0].crash is not None
+    assert report.collection_errors[0].crash.dependency == "nowhere"
+
+
+@pytest.fixture(scope="module")
+def django(
+    bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Sandboxes, EnvironmentRecipe]]:
+    """An environment with Django."""
+    recipe = lock(tmp_path_factory.mktemp("django"), "django==4.2.16")
+    sandboxes = Sandboxes(bwrap_backend, {"tests": recipe.lock})
+    yield sandboxes, recipe
+    sandboxes.close()
+
+
+@pytest.mark.bwrap
+def test_a_project_is_run_by_its_settings_on_a_database_of_its_own(
+    django: tuple[Sandboxes, EnvironmentRecipe],
+) -> None:
+    selection = TestSelection(("site/shop/tests.py",), python_path=("site",), runner="django")
+    report = started(*django, PROJECT, selection)
+    assert statuses(report) == {
+        "site/shop/tests.py::Items::test_stored": "passed",
+        "site/shop/tests.py::Items::test_wrong": "failed",
+    }, report.output
+    assert report.proven
+
+
+@pytest.mark.bwrap
+def test_djangos_own_tests_are_run_by_its_own_script(django: tuple[Sandboxes, EnvironmentRecipe]) -> None:
+    script = (
+        "import sys, argparse, os\nimport django\nfrom django.conf import settings\n"
+        "from django.test.runner import DiscoverRunner\n"
+        "settings.configure(DATABASES={'default': {'ENGINE': 'django.db.backends.sqlite3', 'NAME': ':memory:'}})\n"
+        "django.setup()\nlabels = [word for word in sys.argv[1:] if not word.startswith('--')]\n"
+        "sys.exit(bool(DiscoverRunner(verbosity=0).run_tests(labels)))\n"
+    )
+    content: Files = {
+        "django/__init__.py": "", "tests/runtests.py": script, "tests/urls/__init__.py": "",
+        "tests/urls/test_paths.py": "import unittest\nclass Paths(unittest.TestCase):\n    def test_it(self): ...\n",
+    }  # fmt: skip
+    # The tree's own Django would be used; here it is an empty package, and the environment's stands in for it.
+    selection = TestSelection(("tests/urls/test_paths.py",), python_path=("nowhere",), runner="django")
+    report = started(*django, content, selection)
+    assert statuses(report) == {"tests/urls/test_paths.py::Paths::test_it": "passed"}, report.output
+    assert report.proven
+
+
+@pytest.mark.parametrize(
+    ("content", "runner"),
+    [
+        ({"tests/test_a.py": CASES}, "pytest"),
+        ({"tests/test_a.py": LOADED}, "unittest"),
+        ({"tests/test_a.py": LOADED, "tox.ini": "[testenv]\ndeps = pytest\n"}, "pytest"),
+        (PROJECT, "django"),
+        ({**PROJECT, "requirements/test.txt": "pytest-django==4.8\n"}, "pytest"),
+        ({"django/__init__.py": "", "tests/runtests.py": ""}, "django"),
+    ],
+)
+def test_the_tree_says_which_runner_its_tests_are_for(content: Files, runner: str) -> None:
+    assert choose_python_runner(tree(content)) == runner
+
+
+def test_the_project_is_where_its_manage_py_is() -> None:
+    assert django_project(tree(PROJECT)) == "site"
+    assert django_project(tree({"manage.py": "from flask import cli\n"})) is None
