@@ -1,11 +1,14 @@
 """From what is known of a validated unit to the problem's files: manifest, tags, tests."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from codegate.durable import sha256
 from codegate.mining.cut import Cut
+from codegate.mining.enrichment import Enrichment
 from codegate.mining.history import Unit
+from codegate.mining.interface import Interface
+from codegate.mining.kind import KindOf
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.statement import StatementText
 from codegate.mining.units import BugScore
@@ -13,10 +16,12 @@ from codegate.mining.validation import Validated
 from codegate.suite import (
     Base,
     Language,
+    LeakAudit,
     LockedEnvironment,
     Problem,
     ProblemManifest,
     Provenance,
+    Quality,
     Statement,
     TestSets,
     TreeFile,
@@ -35,14 +40,18 @@ class Findings:
 
     unit: Unit
     bug: BugScore
+    enrichment: Enrichment | None
     cut: Cut
     language: Language
     settings: RunnerSettings
     python_path: tuple[str, ...]
     environment: LockedEnvironment
     validated: Validated
+    kind: KindOf
+    interface: Interface
     statement: StatementText
-    tags: dict[str, str] = field(default_factory=dict)
+    quality: Quality
+    leaks: LeakAudit
 
 
 def assemble(name: str, found: Findings, patch: str) -> Problem:
@@ -55,7 +64,7 @@ def assemble(name: str, found: Findings, patch: str) -> Problem:
     """
     unit, parts, outcomes = found.unit, found.cut, found.validated.outcomes
     manifest = ProblemManifest(
-        id=f"{name}-{unit.pull_request or unit.commit[:12]}",
+        id=problem_id(name, unit),
         base=Base(commit=unit.base),
         environment=found.environment.manifest.id,
         language=found.language,
@@ -67,14 +76,22 @@ def assemble(name: str, found: Findings, patch: str) -> Problem:
         public_tests=parts.public_tests,
         hidden_deleted=tuple(path for path, file in parts.hidden.items() if file is None),
         fix_deleted=tuple(path for path, file in parts.fix.items() if file is None),
-        statement=Statement(mode=found.statement.mode, sha256=sha256(found.statement.text.encode("utf-8"))),
+        statement=Statement(
+            mode=found.statement.mode,
+            sha256=sha256(found.statement.text.encode("utf-8")),
+            model=found.statement.model,
+        ),
         limits=found.validated.limits,
+        kind=found.kind.kind,
+        kind_evidence=tuple(printable(text)[:300] for text in found.kind.evidence),
+        interface=tuple(printable(text) for text in found.interface.signatures),
+        quality=found.quality,
+        leak_audit=found.leaks,
         tags={
             "tier": tier(parts.source_lines, len(parts.fix), patch.count("\n@@ -")),
             "component": component(parts),
             "year": str(unit.date.year),
             "fails_by": "+".join(sorted(set(outcomes.kinds.values()))),
-            **found.tags,
         },
         provenance=Provenance(
             kind=unit.kind,
@@ -84,14 +101,30 @@ def assemble(name: str, found: Findings, patch: str) -> Problem:
             date=unit.date,
             bug_score=found.bug.score,
             evidence=tuple(printable(text) for text in found.bug.evidence),
+            issues=_issues(found),
+            reported=min((issue.created for issue in found.enrichment.issues), default=None)
+            if found.enrichment
+            else None,
         ),
     )
     tests = TestSets(
         FAIL_TO_PASS=outcomes.fail_to_pass,
         PASS_TO_PASS=outcomes.pass_to_pass,
         QUARANTINED=outcomes.quarantined,
+        NONE_TO_PASS=outcomes.none_to_pass,
+        EXPECTED_FAIL=outcomes.expected_fail,
     )
     return make_problem(manifest, found.statement.text, tests, parts.hidden, parts.fix, found.environment.manifest)
+
+
+def problem_id(name: str, unit: Unit) -> str:
+    """Return the id of a unit's problem in the suite ``name``: by its pull request, else by its commit."""
+    return f"{name}-{unit.pull_request or unit.commit[:12]}"
+
+
+def _issues(found: Findings) -> tuple[int, ...]:
+    linked = tuple(issue.number for issue in found.enrichment.issues) if found.enrichment else ()
+    return linked or found.unit.closes
 
 
 def tier(lines: int, files: int, hunks: int) -> str:

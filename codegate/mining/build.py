@@ -10,11 +10,18 @@ from datetime import date
 from pathlib import Path
 
 from codegate.grading import Sandboxes, grade
-from codegate.mining.assemble import Findings, assemble
+from codegate.mining.assemble import Findings, assemble, problem_id
 from codegate.mining.cut import Cut, cut
+from codegate.mining.enrichment import Enrichment
 from codegate.mining.history import Unit
+from codegate.mining.interface import Interface, interface_of
+from codegate.mining.kind import classify_kind
 from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of
-from codegate.mining.statement import write_statement
+from codegate.mining.leak import audit
+from codegate.mining.options import MineOptions
+from codegate.mining.quality import measure_quality
+from codegate.mining.statement import StatementText, write_statement
+from codegate.mining.testsource import exact_texts
 from codegate.mining.units import BugScore, Rejected
 from codegate.mining.validation import OpenSandbox, Validated, validate_cut
 from codegate.sandbox import FilesRefused, Sandbox, SandboxError
@@ -23,11 +30,11 @@ from codegate.suite import Language, LockedEnvironment, Problem, ProblemLimits, 
 
 @dataclass(frozen=True)
 class Prospect:
-    """A unit worth trying, its bug score, and the digest of what was learnt about it from outside of git."""
+    """A unit worth trying, its bug score, and what a forge says of it."""
 
     unit: Unit
     bug: BugScore
-    enrichment_digest: str = ""
+    enrichment: Enrichment | None = None
 
 
 @dataclass(frozen=True)
@@ -66,8 +73,7 @@ class ProblemBuilder:
         name: the suite's name.
         languages: what is known of each language that is mined.
         sandboxes: where the code runs.
-        rounds: validation runs of each state.
-        include_new_tests: keep units whose tests cannot be imported before the fix.
+        options: what was asked.
         today: the day that quarantines count from.
         stop: set when results are no longer wanted.
     """
@@ -78,8 +84,7 @@ class ProblemBuilder:
         name: str,
         languages: Mapping[Language, LanguageSupport],
         sandboxes: Sandboxes,
-        rounds: int,
-        include_new_tests: bool,
+        options: MineOptions,
         today: date,
         stop: threading.Event,
     ) -> None:
@@ -87,8 +92,7 @@ class ProblemBuilder:
         self.name = name
         self.languages = languages
         self.sandboxes = sandboxes
-        self.rounds = rounds
-        self.include_new_tests = include_new_tests
+        self.options = options
         self.today = today
         self.stop = stop
         self.unbuildable: SandboxError | None = None
@@ -124,15 +128,39 @@ class ProblemBuilder:
             if isinstance(found, Rejected):
                 return found
             environment, validated = found
+            kind = classify_kind(unit, parts, validated.outcomes, prospect.enrichment)
+            if kind.kind not in self.options.kinds:
+                return Rejected("other_kind", f"{kind.kind}: {'; '.join(kind.evidence)}"[:300])
             with steps.step("statement"):
-                statement = write_statement(self.name, unit, parts, validated.outcomes)
-                if statement is None:
-                    return Rejected("leak", "every wording repeats the fix")
+                interface = interface_of(parts)
+                statement = self._statement(prospect, parts, validated, interface)
+            if isinstance(statement, Rejected):
+                return statement
+            with steps.step("quality"):
+                opened = self._opener(environment)
+                with opened(validated.limits) as sandbox:
+                    leaks = audit(parts.base, parts.hidden, parts.fix, sandbox)
+                if not leaks.clean:
+                    return Rejected("leak", "; ".join(leaks.findings)[:300])
+                exact = exact_texts(parts, validated.outcomes.fail_to_pass)
+                quality = measure_quality(parts, validated, opened, exact, statement.words)
             with steps.step("oracle"):
                 patch = make_patch(parts.base, parts.fix)
-                roots = support.python_path(parts.fixed)
                 findings = Findings(
-                    unit, prospect.bug, parts, language, settings, roots, environment, validated, statement
+                    unit=unit,
+                    bug=prospect.bug,
+                    enrichment=prospect.enrichment,
+                    cut=parts,
+                    language=language,
+                    settings=settings,
+                    python_path=support.python_path(parts.fixed),
+                    environment=environment,
+                    validated=validated,
+                    kind=kind,
+                    interface=interface,
+                    statement=statement,
+                    quality=quality,
+                    leaks=leaks,
                 )
                 problem = assemble(self.name, findings, patch)
                 self._check_wanted()
@@ -143,6 +171,26 @@ class ProblemBuilder:
         if not result.resolved:
             return Rejected("oracle_fails", f"{result.failure}: {result.detail}"[:300])
         return Built(problem, environment)
+
+    def _statement(
+        self, prospect: Prospect, parts: Cut, validated: Validated, interface: Interface
+    ) -> StatementText | Rejected:
+        statement = write_statement(
+            self.name,
+            prospect.unit,
+            parts,
+            validated.outcomes,
+            enrichment=prospect.enrichment,
+            modes=self.options.statements,
+            interface=interface,
+            problem=problem_id(self.name, prospect.unit),
+        )
+        if statement is None:
+            return Rejected("leak", "every wording repeats the fix")
+        unsaid = interface.undisclosed(statement.text)
+        if unsaid:
+            return Rejected("unsolvable_new_symbol", f"the tests use {', '.join(unsaid)}, which nothing tells"[:300])
+        return statement
 
     def _validate(
         self, parts: Cut, support: LanguageSupport, settings: RunnerSettings, unit: Unit, steps: Steps
@@ -166,9 +214,9 @@ class ProblemBuilder:
                     parts,
                     self._opener(environment),
                     roots,
-                    self.rounds,
+                    self.options.rounds,
                     self.today,
-                    self.include_new_tests,
+                    self.options.include_new_tests,
                     settings,
                     support.limits(),
                 )

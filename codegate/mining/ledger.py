@@ -13,6 +13,7 @@ from codegate.durable import digest, write_atomic
 from codegate.errors import CodegateError
 from codegate.grading import GRADER_VERSION
 from codegate.mining.build import Built, Prospect
+from codegate.mining.enrichment import Enrichment
 from codegate.mining.units import Reason, Rejected
 from codegate.suite import load_suite, write_suite
 
@@ -74,8 +75,12 @@ class Ledger:
 
     def _place(self, prospect: Prospect) -> Path:
         unit = prospect.unit
-        key = digest([self._options, unit.commit, unit.base, prospect.enrichment_digest])
+        key = digest([self._options, unit.commit, unit.base, _told(prospect.enrichment)])
         return self._folder / key[:2] / key
+
+
+def _told(enrichment: Enrichment | None) -> str | None:
+    return None if enrichment is None else digest(repr(enrichment))
 
 
 def _json(value: Mapping[str, Any]) -> bytes:

@@ -20,7 +20,7 @@ from codegate.grading import Sandboxes
 from codegate.mining.build import Built, ProblemBuilder, Prospect, Steps
 from codegate.mining.environment import EnvironmentResolver
 from codegate.mining.history import check_repository
-from codegate.mining.languages import Python
+from codegate.mining.languages import Go, JavaScript, LanguageSupport, Python
 from codegate.mining.ledger import Ledger
 from codegate.mining.options import MineOptions, check_options
 from codegate.mining.refresh import Kept, keep
@@ -29,7 +29,7 @@ from codegate.mining.scan import scan
 from codegate.mining.units import Rejected
 from codegate.mining.workers import Workers
 from codegate.sandbox import Backend, SandboxClosed, SandboxError
-from codegate.suite import Suite, git, load_suite, repository_path, write_suite
+from codegate.suite import Language, Suite, git, load_suite, repository_path, write_suite
 
 _GRACE_SECONDS: Final = 5.0
 
@@ -77,10 +77,9 @@ def mine(
         builder = ProblemBuilder(
             repository=repository,
             name=old.name if old is not None and options.name is None else name,
-            languages={"python": Python(EnvironmentResolver(options.interpreter))},
+            languages=_languages(options.interpreter, repository, tip),
             sandboxes=sandboxes,
-            rounds=options.rounds,
-            include_new_tests=options.include_new_tests,
+            options=options,
             today=today,
             stop=threading.Event(),
         )
@@ -94,6 +93,15 @@ def mine(
     report = MineReport(suite, out, tuple(results), seconds, kept)
     write_report(report)
     return report
+
+
+def _languages(python: str, repository: Path, tip: str) -> dict[Language, LanguageSupport]:
+    known: tuple[LanguageSupport, ...] = (
+        Python(EnvironmentResolver(python)),
+        JavaScript(python, repository, tip),
+        Go(python),
+    )
+    return {support.language: support for support in known}
 
 
 def _keep(

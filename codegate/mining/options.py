@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from codegate.errors import UsageError
+from codegate.mining.statement import StatementMode
 from codegate.suite import Kind
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 DEFAULT_KINDS: Final[tuple[Kind, ...]] = ("bugfix", "security")
+
+DEFAULT_STATEMENTS: Final[tuple[StatementMode, ...]] = ("issue", "change", "failure")
 
 _SLUG: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _PYTHON: Final = re.compile(r"3\.\d{1,2}")
@@ -32,6 +35,7 @@ class MineOptions:
         rounds: validation runs of each state.
         include_new_tests: keep units whose tests cannot be imported before the fix.
         kinds: what to keep.
+        statements: how to write statements, in the order of preference; ``failure`` always goes.
         refresh: keep the suite that is there: add what was merged since, retire what no longer holds.
         memory: folder in which the ends of units are remembered, for this run to go on where an earlier one stopped;
             None: nothing is.
@@ -47,6 +51,7 @@ class MineOptions:
     rounds: int = 3
     include_new_tests: bool = False
     kinds: tuple[Kind, ...] = DEFAULT_KINDS
+    statements: tuple[StatementMode, ...] = DEFAULT_STATEMENTS
     refresh: bool = False
     memory: Path | None = None
 
@@ -62,6 +67,7 @@ class MineOptions:
             "rounds": self.rounds,
             "include_new_tests": self.include_new_tests,
             "kinds": sorted(self.kinds),
+            "statements": self.statements,
         }
 
 

@@ -139,7 +139,7 @@ def test_the_suite_is_complete_and_its_trees_are_byte_exact(mined: Mined) -> Non
     assert merge.statement == (
         "Sum up nothing\n\nThe total of an empty list raises an IndexError, it should be zero.\n"
     )
-    assert flaky.statement.startswith("In pkg (pkg), the following behaviour does not")
+    assert flaky.statement.startswith("In pkg, the following behaviour does not")
     assert flaky.manifest.statement.mode == "failure"
     assert merge.manifest.base.commit == history.git("rev-parse", f"{commits['merge']}^1")
     assert merge.manifest.provenance.kind == "merge"
@@ -338,7 +338,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(
         mine(history.folder, tmp_path / "out", MineOptions(), bwrap_backend, lambda _: None)
 
 
-def _raise(*_: object) -> None:
+def _raise(*_: object, **__: object) -> None:
     raise KeyError("odd")
 
 
