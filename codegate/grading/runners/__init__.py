@@ -8,6 +8,7 @@ from codegate.grading.runners.contract import Runner, Said
 from codegate.grading.runners.django import Django
 from codegate.grading.runners.go import Go
 from codegate.grading.runners.jest import Jest
+from codegate.grading.runners.junit import JUnit
 from codegate.grading.runners.mocha import Mocha
 from codegate.grading.runners.node import Node
 from codegate.grading.runners.pytest import Pytest
@@ -25,6 +26,7 @@ _RUNNERS: dict[RunnerName, Runner] = {
     "jest": Jest(),
     "vitest": Vitest(),
     "mocha": Mocha(),
+    "junit": JUnit(),
     "go": Go(),
 }
 

@@ -1,0 +1,71 @@
+"""Runs a command that writes JUnit XML inside a sandbox, and sends its files over the records pipe when it has ended.
+
+Like ``pytest_driver`` this text is sent into the sandbox and run by an isolated interpreter. The files are read as
+bytes, by names that the settings held, and parsed on the host; one that is there before the command starts is removed,
+so that what comes back was written by it. Standard input brings the settings; argument 1 is the pipe's descriptor.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from typing import Any, Iterator
+
+MOST_FILES = 500
+MOST_BYTES = 8 << 20
+
+
+def report_files(reports: list[str]) -> Iterator[str]:
+    """Yield the XML files that the settings name, those of folders included; no links."""
+    for path in reports:
+        if os.path.isfile(path) and not os.path.islink(path):
+            yield path
+        for folder, names, files in os.walk(path):
+            names.sort()
+            for name in sorted(files):
+                found = os.path.join(folder, name)
+                if name.lower().endswith(".xml") and not os.path.islink(found):
+                    yield found
+
+
+def main() -> None:
+    """Send each file's content and the command's status, and exit with it."""
+    settings = json.load(sys.stdin)
+    pipe, token = int(sys.argv[1]), settings["token"]
+    os.set_inheritable(pipe, False)
+
+    def send(**record: Any) -> None:
+        data = ("%s %s\n" % (token, json.dumps(record))).encode("ascii")
+        while data:
+            data = data[os.write(pipe, data) :]
+
+    for path in settings["reports"]:
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path)
+        elif os.path.lexists(path):
+            os.unlink(path)
+    try:
+        status = subprocess.call(settings["command"], stdin=subprocess.DEVNULL)
+    except OSError as error:
+        sys.stderr.write("%s\n" % error)
+        status = 127
+    left = MOST_BYTES
+    for number, path in enumerate(report_files(settings["reports"])):
+        with open(path, "rb") as file:
+            data = file.read(left + 1)
+        left -= len(data)
+        if left < 0 or number >= MOST_FILES:
+            os._exit(1)  # cut short, a report proves nothing
+        send(kind="report", path=path, data=base64.b64encode(data).decode("ascii"))
+    if status >= 0:
+        send(kind="end", status=status)
+        os._exit(status)
+    os.kill(os.getpid(), signal.SIGKILL if status == -signal.SIGKILL else signal.SIGTERM)
+
+
+main()

@@ -1,0 +1,96 @@
+"""Any command that writes JUnit XML, and what a hostile report may not do."""
+
+import contextlib
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
+from codegate.grading.runners.junit import read_report
+from codegate.sandbox import EnvironmentRecipe
+from codegate.suite import ProblemLimits, Tree, TreeFile
+from tests.grading.worlds import manifest_of
+
+REPORT = """<?xml version="1.0"?>
+<testsuites><testsuite name="s">
+  <testcase classname="pkg.Sums" name="adds" time="0.5"/>
+  <testcase classname="pkg.Sums" name="is wrong"><failure type="AssertionError" message="2 != 3">at</failure></testcase>
+  <testcase classname="pkg.Sums" name="breaks"><error type="KeyError"/></testcase>
+  <testcase classname="pkg.Sums" name="left out"><skipped/></testcase>
+  <testcase file="./test/a.rb" classname="A" name="placed" time="1,000.5"/>
+  <testcase classname="pkg.Sums" name="twin"/><testcase classname="pkg.Sums" name="twin"><failure/></testcase>
+</testsuite></testsuites>
+"""
+PROGRAM = """
+import os, sys
+if not os.path.exists("reports/old.xml"):
+    os.makedirs("reports")
+    open("reports/new.xml", "w").write(open("report.txt").read())
+print(sys.argv[1:])
+sys.exit(int(open("status.txt").read()))
+"""
+
+
+@pytest.fixture
+def run(sandboxes: Sandboxes, recipe: EnvironmentRecipe):  # type: ignore[no-untyped-def]
+    """Runs a program that copies a report to where the settings say."""
+
+    def run(report: str, status: int = 1, **files: str) -> TestReport:
+        content = {"run.py": PROGRAM, "report.txt": report, "status.txt": str(status), "t/a b.x": "", **files}
+        tree = Tree({path: TreeFile(data.encode()) for path, data in content.items()})
+        selection = TestSelection(
+            ("t/a b.x", "t/c.x"), runner="junit", command=("python3", "run.py", "{files}"), reports=("reports",)
+        )
+        with sandboxes.open(manifest_of(recipe), ProblemLimits()) as sandbox:
+            return run_tests(sandbox, tree, selection)
+
+    return run
+
+
+@pytest.mark.bwrap
+def test_tests_are_read_from_the_reports(run) -> None:  # type: ignore[no-untyped-def]
+    report = run(REPORT)
+    assert {test: result.status for test, result in report.results.items()} == {
+        "pkg.Sums::adds": "passed",
+        "pkg.Sums::is wrong": "failed",
+        "pkg.Sums::breaks": "error",
+        "pkg.Sums::left out": "skipped",
+        "test/a.rb::placed": "passed",
+        "pkg.Sums::twin": "failed",
+    }
+    assert report.results["pkg.Sums::is wrong"].exception == "AssertionError"
+    assert report.results["test/a.rb::placed"].seconds == 1000.5
+    assert report.proven
+    assert report.exit_code == 1
+    assert "['t/a b.x', 't/c.x']" in report.output
+
+
+@pytest.mark.bwrap
+def test_a_report_that_was_there_before_is_not_believed(run) -> None:  # type: ignore[no-untyped-def]
+    forged = '<testsuite><testcase classname="a" name="never"/></testsuite>'
+    report = run(REPORT, **{"reports/old.xml": forged})
+    assert "a::never" not in report.results
+    assert "pkg.Sums::adds" in report.results
+
+
+@pytest.mark.bwrap
+@pytest.mark.parametrize("text", ["<testsuite>", "", "<!DOCTYPE a><testsuite/>"])
+def test_a_report_that_cannot_be_read_is_a_collection_error(run, text: str) -> None:  # type: ignore[no-untyped-def]
+    report = run(text, status=0)
+    assert report.results == {}
+    assert [error.id for error in report.collection_errors] == ["reports/new.xml"]
+
+
+def test_entities_and_depth_are_refused() -> None:
+    bomb = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><testsuite><testcase name="&b;"/></testsuite>'
+    for text in (bomb, "<a>" * 100 + "</a>" * 100, '<!DOCTYPE x SYSTEM "file:///etc/passwd"><x/>'):
+        with pytest.raises(ValueError, match=r"document type|nested"):
+            list(read_report(text.encode()))
+
+
+@given(st.binary(max_size=300) | st.text(alphabet='<>/="abc&; testcase').map(str.encode))
+def test_no_report_ends_the_reader(data: bytes) -> None:
+    with contextlib.suppress(ValueError):
+        json.dumps([result.model_dump() for result in read_report(data)])
