@@ -1,0 +1,118 @@
+"""What npm may be given: tarballs of the registry by their hashes, and nothing else."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codegate.errors import UsageError
+from codegate.sandbox import check_npm_manifest, normal_lock
+from codegate.sandbox.npm import check_npm
+
+HASH = "sha512-" + "A" * 86 + "=="
+MANIFEST = json.dumps({"name": "own", "dependencies": {"left": "^1.0.0"}})
+
+
+def entry(**changes: Any) -> dict[str, Any]:
+    return {
+        "version": "1.0.0",
+        "resolved": "https://registry.npmjs.org/left/-/left-1.0.0.tgz",
+        "integrity": HASH,
+        **changes,
+    }
+
+
+def lock(packages: dict[str, Any], **changes: Any) -> str:
+    return json.dumps({"lockfileVersion": 3, "packages": {"": {}, **packages}, **changes})
+
+
+def test_tarballs_of_the_registry_are_accepted() -> None:
+    scoped = entry(resolved="https://registry.npmjs.org/@a/b/-/b-1.0.0.tgz")
+    inner = {"node_modules/left": entry(), "node_modules/@a/b": scoped, "node_modules/@a/b/node_modules/left": entry()}
+    alias = {"node_modules/other": entry(name="left")}
+    check_npm(MANIFEST, lock({**inner, **alias, "node_modules/left/node_modules/x": {"inBundle": True}}))
+
+
+@pytest.mark.parametrize(
+    "packages",
+    [
+        {"node_modules/left": entry(resolved="git+ssh://git@github.com/a/left.git#0")},
+        {"node_modules/left": entry(resolved="file:../left")},
+        {"node_modules/left": entry(resolved="http://registry.npmjs.org/left/-/left-1.0.0.tgz")},
+        {"node_modules/left": entry(resolved="https://elsewhere.example/left/-/left-1.0.0.tgz")},
+        {"node_modules/left": entry(resolved="https://registry.npmjs.org/right/-/right-1.0.0.tgz")},
+        {"node_modules/left": entry(resolved="https://registry.npmjs.org/../left/-/left-1.0.0.tgz")},
+        {"node_modules/left": entry(integrity=None)},
+        {"node_modules/left": entry(integrity="md5-AAAA")},
+        {"node_modules/left": entry(link=True)},
+        {"node_modules/left": entry(inBundle=True, integrity=None)},
+        {"packages/left": entry()},
+        {"node_modules/../left": entry()},
+        {"../node_modules/left": entry()},
+        {"": {"workspaces": ["packages/*"]}},
+    ],
+)
+def test_a_lock_with_anything_else_is_refused(packages: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        check_npm(MANIFEST, lock(packages))
+
+
+@pytest.mark.parametrize("changes", [{"lockfileVersion": 1}, {"dependencies": {}}, {"lockfileVersion": "3"}])
+def test_a_lock_of_another_form_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        check_npm(MANIFEST, lock({}, **changes))
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        {"scripts": {"preinstall": "true"}},
+        {"workspaces": ["a"]},
+        {"bundleDependencies": ["a"]},
+        {"dependencies": {"a": "file:../a"}},
+        {"dependencies": {"a": "./a"}},
+        {"dependencies": {"a": "a-1.0.0.tgz"}},
+        {"dependencies": {"a": "owner/repository"}},
+        {"dependencies": {"a": "https://elsewhere.example/a.tgz"}},
+        {"dependencies": {"a": "workspace:*"}},
+        {"dependencies": {"a": "npm:../b"}},
+        {"overrides": {"a": {"b": "git+https://elsewhere.example/b"}}},
+        {"name": "../own"},
+        {"name": ".."},
+        [],
+    ],
+)
+def test_a_manifest_that_asks_for_anything_else_is_refused(manifest: object) -> None:
+    with pytest.raises(UsageError):
+        check_npm_manifest(json.dumps(manifest))
+
+
+def test_plain_ranges_tags_aliases_and_overrides_are_accepted() -> None:
+    specs = {"a": "^1.2.3 || >=2 <3", "b": "latest", "c": "npm:@x/y@~1.0", "d": "*", "e": ""}
+    check_npm_manifest(json.dumps({"dependencies": specs, "overrides": {"a": {"b": "$c"}, "d": "1"}}))
+
+
+def test_a_lock_of_a_mirror_becomes_one_of_the_registry() -> None:
+    resolved = "https://mirror.example/npm/left/-/left-1.0.0.tgz"
+    text = normal_lock(lock({"node_modules/left": entry(resolved=resolved, license="MIT")}, dependencies={}))
+    assert text is not None
+    check_npm(MANIFEST, text)
+    assert json.loads(text)["packages"]["node_modules/left"] == entry()
+    assert normal_lock(lock({"node_modules/left": entry(resolved="https://mirror.example/left.tgz")})) is None
+    assert normal_lock(lock({"node_modules/left": {"version": "1.0.0"}})) is None
+
+
+KEYS = st.sampled_from(["", "packages", "node_modules/left", "version", "resolved", "name", "integrity"])
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner),
+)
+
+
+@given(ANYTHING)
+def test_whatever_a_lock_holds_it_is_refused_or_checked(value: object) -> None:
+    text = normal_lock(json.dumps(value))
+    if text is not None:
+        check_npm(MANIFEST, text)
