@@ -102,7 +102,7 @@ _DEFECT: Final = _has(
     r"inconsisten\w+|unexpected(?:ly)?|mistaken(?:ly)?|spurious|faulty|instead of|not work\w*|does ?n[o']t|properly",
     r"correctly|truncat\w+|lost|los(?:es|ing)|mangl\w+|missing|invalid|duplicated?|ignor(?:es|ed|ing)|as expected",
     r"(?<!raise )(?:Type|Value|Key|Index|Attribute|Name|Unicode|Recursion|Import|ZeroDivision|UnboundLocal)Error",
-    r"NoneType|panics?|nil pointer|segfault\w*",
+    r"NoneType|panics?|nil pointer|segfault\w*|again",
 )
 _OFFER: Final = _has(
     r"add(?:s|ed|ing)?|support(?: for)?|features?|enhancements?|ability|allow(?:s|ed|ing)?|options?(?:al)?|new",
@@ -163,6 +163,8 @@ _SECTIONS: Final[tuple[tuple[str, Kind], ...]] = (
 )  # fmt: skip
 _BULLET: Final = re.compile(r"^\s*(?:[-*+•]|\d+\.)\s*")
 _ENTRY_WORDS: Final = frozenset({"changelog: fix", "changelog: add"})
+#: Of a text's first line, where the title says nothing.
+_BODY_WORDS: Final = frozenset({"body: fix", "body: mend", "body: add", "body defect"})
 #: Of an issue's title, what says more than that somebody wants something.
 _ISSUE_WORDS: Final = frozenset({"issue: fix", "issue: add", "issue defect", "issue offer"})
 
@@ -186,7 +188,10 @@ def word_signals(unit: Unit, cut: Cut) -> Iterator[Signal]:
     """Yield what the unit's own title, text, branch and changelog lines say it is."""
     text = unit.message[:_MAX_TEXT]
     body = text.partition("\n")[2]
-    yield from title_signals(_headline(unit.title, unit.branch, body), "title")
+    headline = list(title_signals(_headline(unit.title, unit.branch, body), "title"))
+    yield from headline
+    if not headline:
+        yield from (signal for signal in title_signals(_first_line(body), "body") if signal.name in _BODY_WORDS)
     yield from _found("security", "security", _SECURITY, f"{unit.title}\n{body}")
     yield from _found("report", "bugfix", _REPORT, body)
     yield from _found("closes", "bugfix", _CLOSES_FIX, text)
@@ -283,6 +288,11 @@ def _headline(title: str, branch: str, body: str) -> str:
         return title
     subjects = [line[2:] for line in body.splitlines() if line.startswith("* ") and not line.startswith("* Merge ")]
     return subjects[-1] if subjects else title
+
+
+def _first_line(body: str) -> str:
+    lines = (line.strip(" *-") for line in body.splitlines())
+    return next((line for line in lines if line and not line.startswith("Merge ")), "")
 
 
 def _strip(title: str) -> tuple[Kind | None, str, str]:

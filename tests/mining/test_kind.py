@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codegate.grading import TestResult
@@ -243,6 +243,16 @@ def test_a_merge_without_a_title_is_judged_by_its_first_commit(history: HistoryB
     assert "+3.0 title: fix: correct" in found.evidence
 
 
+def test_a_title_that_says_nothing_is_helped_by_the_texts_first_line(history: HistoryBuilder) -> None:
+    unit, parts = change(
+        history,
+        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
+        {"limits.py": LIMITS_FIXED, "tests/test_limits.py": SWAPPED},
+        "Swapped bounds (#12)\n\n* Allow bounds in any order",
+    )
+    assert "-1.0 body: add: allow" in classify_kind(unit, parts, fails("tests/test_limits.py::test_swapped")).evidence
+
+
 @pytest.mark.parametrize(
     ("title", "kind"),
     [
@@ -322,6 +332,7 @@ def test_titles_are_read_past_what_stands_before_them(title: str, expected: set[
     assert {signal.name for signal in title_signals(title, "title")} == expected
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.text(max_size=600), st.text(max_size=200))
 def test_no_text_breaks_it_and_every_signal_has_a_weight(title: str, label: str) -> None:
     found = [*title_signals(title, "title"), *title_signals(f"Fix #1: {title}", "title"), *label_signals([label])]
