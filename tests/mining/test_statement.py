@@ -137,7 +137,8 @@ class TestScrub:
          "**a**\n"],
     )  # fmt: skip
     def test_hostile_text_takes_no_time(self, piece: str) -> None:
-        text = piece * (100_000 // len(piece)) + "x"
+        line = piece * (1900 // len(piece)) + "x\n"
+        text = line * (24_000 // len(line)) + piece * 4000
         known = vocabulary(sums_cut())
         started = time.process_time()
         left = scrub_text(piece * 1000, text)
@@ -191,6 +192,10 @@ class TestLeaks:
         assert found.mode == "change"
         assert found.text.endswith(f"Now we return first + {MASK} instead.\n")
         assert found.flags == ("masked",)
+
+    @pytest.mark.parametrize("name", ["empty\u200b_amount", "empty\\_amount", "empty&#95;amount", "еmpty_amount"])
+    def test_a_name_is_seen_through_its_disguise_wherever_it_comes_from(self, name: str) -> None:
+        assert masked(f"Use {name} here.", vocabulary(sums_cut())) == f"Use {MASK} here."
 
     def test_a_quotation_of_what_the_fix_replaces_is_none(self) -> None:
         text = f"Sum up nothing\n\n{ENOUGH} The line is `return first + sum(items[1:])`."
