@@ -32,6 +32,7 @@ from codegate.suite import (
     TestSets,
     Tree,
     TreeFile,
+    apply_patch,
     load_suite,
     make_patch,
     make_problem,
@@ -454,8 +455,9 @@ def test_a_published_patch_that_no_longer_says_the_fix_is_not_exported(
         tmp_path / "suite", name="s", repository=None, environments=[made.environment], problems=[changed]
     )
     export_suite(suite, tmp_path / "rows", "swe-bench", repository)
-    back = import_suite(tmp_path / "rows", "swe-bench", tmp_path / "back", repository=repository)
-    assert back.suite.problems[0].fix == other
+    [row] = read_rows(tmp_path / "rows")[0]
+    assert apply_patch(read_commit(repository, commit), row.data["patch"]) == other
+    assert row.data["test_patch"] == unit.row.test_patch
 
 
 def test_rows_from_elsewhere_are_proven_or_named(tmp_path: Path, repository: Path, commit: str) -> None:
