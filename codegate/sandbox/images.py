@@ -41,21 +41,28 @@ def base_image(client: "APIClient", python: str, named: str | None = None) -> st
     Raises:
         SandboxError: it is neither here nor to be had.
     """
-    from docker.errors import APIError, ImageNotFound  # noqa: PLC0415 - docker takes 0.2 s to import
-
     name = named or os.environ.get("CODEGATE_BASE_IMAGE") or BASE_IMAGE.format(python=python)
-    found = find(client, name)
-    if found is not None:
-        return str(found["Id"])
-    try:
-        client.pull(name)
-        return str(_inspect(client, name)["Id"])
-    except (APIError, ImageNotFound) as error:
-        reason = str(getattr(error, "explanation", None) or error)[:300]
-        raise SandboxError(
-            f"the base image {name} is not on this Docker daemon and cannot be pulled: {reason}.",
-            f"Supply one with python3 {python} in it: `docker pull {name}`, or name another in CODEGATE_BASE_IMAGE.",
-        ) from error
+    remedy = f"Supply one with python3 {python} in it: `docker pull {name}`, or name another in CODEGATE_BASE_IMAGE."
+    return str(_had(client, name, remedy)["Id"])
+
+
+def pin_image(client: "APIClient", name: str) -> str:
+    """Return what names the image ``name``, pulled where it is absent, by its content and not by a tag that can move.
+
+    Returns:
+        ``repository@sha256:…`` as its registry knows it; of an image that no registry has, its id, which is good on
+        this daemon only.
+
+    Raises:
+        SandboxError: it is neither here nor to be had.
+    """
+    if "@sha256:" in name or name.startswith("sha256:"):
+        return name
+    found = _had(client, name, f"Check the name, or log in to its registry: `docker pull {name}` must work.")
+    repository = name if ":" not in name.rpartition("/")[2] else name.rpartition(":")[0]
+    digests = [str(entry) for entry in found.get("RepoDigests") or ()]
+    own = [entry for entry in digests if entry.partition("@")[0].endswith(repository)]
+    return next(iter([*own, *digests]), str(found["Id"]))
 
 
 def environment_image(client: "APIClient", folder: EnvironmentFolder, base: str) -> tuple[str, str]:
@@ -92,6 +99,22 @@ def find(client: "APIClient", name: str) -> dict[str, Any] | None:
         return _inspect(client, name)
     except ImageNotFound:
         return None
+
+
+def _had(client: "APIClient", name: str, remedy: str) -> dict[str, Any]:
+    """Return what the daemon knows of an image that is here or can be pulled; raises a SandboxError with ``remedy``."""
+    from docker.errors import APIError, ImageNotFound  # noqa: PLC0415 - docker takes 0.2 s to import
+
+    found = find(client, name)
+    if found is not None:
+        return found
+    try:
+        client.pull(name)
+        return _inspect(client, name)
+    except (APIError, ImageNotFound) as error:
+        reason = str(getattr(error, "explanation", None) or error)[:300]
+        message = f"the base image {name} is not on this Docker daemon and cannot be pulled: {reason}."
+        raise SandboxError(message, remedy) from error
 
 
 def _inspect(client: "APIClient", name: str) -> dict[str, Any]:
