@@ -110,10 +110,22 @@ def test_a_test_that_takes_the_process_down_does_not_take_the_others_along(run: 
 def test_a_package_that_does_not_compile_is_a_collection_error_of_its_files_alone(run: RunGo) -> None:
     broken = 'package shop\n\nimport "testing"\n\nfunc TestNew(t *testing.T) { Missing() }\n'
     fine = 'package fine\n\nimport "testing"\n\nfunc TestFine(t *testing.T) {}\n'
-    report = run({"a_test.go": broken, "fine/fine_test.go": fine}, "a_test.go", "fine/fine_test.go")
+    content = {
+        "a_test.go": broken, "fine/fine_test.go": fine,
+        "odd/odd.go": "package odd\n\nfunc Odd() int { return true }\n",
+        "odd/odd_test.go": fine.replace("package fine", "package odd"),
+        "far/far.go": 'package far\n\nimport _ "example.com/nowhere"\n',
+        "far/far_test.go": fine.replace("package fine", "package far"),
+    }  # fmt: skip
+    report = run(content, "a_test.go", "fine/fine_test.go", "odd/odd_test.go", "far/far_test.go")
     assert statuses(report) == {"fine/fine_test.go::TestFine": "passed"}
-    assert [(error.id, error.exception) for error in report.collection_errors] == [("a_test.go", "BuildFailed")]
-    assert "undefined: Missing" in report.collection_errors[0].text
+    crashes = {error.id: error.crash for error in report.collection_errors if error.crash is not None}
+    assert {file: (crash.exception, crash.parents, crash.dependency) for file, crash in crashes.items()} == {
+        "a_test.go": ("BuildFailed", (), None),
+        "odd/odd_test.go": ("BuildFailed", ("SyntaxError",), None),
+        "far/far_test.go": ("BuildFailed", (), "example.com/nowhere"),
+    }
+    assert "undefined: Missing" in crashes["a_test.go"].message
 
 
 def test_what_a_test_prints_is_no_result(run: RunGo) -> None:

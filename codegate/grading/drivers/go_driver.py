@@ -32,6 +32,8 @@ EVENT = re.compile(r"=== (RUN|PAUSE|CONT|NAME)\s+(\S+)\s*$")
 RESULT = re.compile(r"\s*--- (PASS|FAIL|SKIP): (\S+) \((\d+(?:\.\d+)?)s\)\s*$")
 OUTCOMES = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}
 FATAL = re.compile(r"^(panic: .*|fatal error: .*|runtime: out of memory.*|SIG[A-Z]+: .*)$", re.MULTILINE)
+PLACE = re.compile(r"^(?:\./)?([^\s:]+\.go):\d+", re.MULTILINE)
+ABSENT = re.compile(r"(?:no required module provides package|cannot find module providing package) ([^\s;:]+)")
 ENDINGS = {
     "out of memory": "MemoryError",
     "cannot allocate memory": "MemoryError",
@@ -178,6 +180,19 @@ def report(channel: Channel, listener: Listener, files: dict[str, str], status: 
     return broken
 
 
+def build_failure(words: str) -> dict[str, Any]:
+    """Return the facts about a package that does not compile: which of its sides the fault is on."""
+    absent = ABSENT.search(words)
+    sources = [file for file in PLACE.findall(words) if not file.endswith("_test.go")]
+    return {
+        "exception": "BuildFailed",
+        "message": "\n".join(line for line in words.splitlines() if not line.startswith("# "))[:1000],
+        # Sources that do not compile are what a syntax error is elsewhere; tests that do not miss something in them.
+        "parents": ["SyntaxError"] if sources and absent is None else [],
+        "dependency": absent.group(1) if absent else None,
+    }
+
+
 def module_of(workspace: str, folder: str) -> str:
     """Return the folder, relative to the workspace, of the module that ``folder`` belongs to."""
     while folder and not os.path.isfile(os.path.join(workspace, folder, "go.mod")):
@@ -289,8 +304,7 @@ def main() -> None:
     built, words = build(compiling, os.path.join(workspace, module), variables, printer)
     if not built or not os.path.isfile(program):
         for file in files:
-            crash = {"exception": "BuildFailed", "message": words[:1000], "parents": []}
-            channel.send(kind="collection_error", id=file, text=words, crash=crash)
+            channel.send(kind="collection_error", id=file, text=words, crash=build_failure(words))
         channel.send(kind="end", status=2)
         sys.exit(2)
     tests = declared(workspace, files)
