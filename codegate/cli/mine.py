@@ -6,12 +6,22 @@ from typing import Final
 
 import click
 
-from codegate.cli import mine_choose, mine_report
+from codegate.candidates import parse_candidate
+from codegate.cli import mine_choose, mine_exchange, mine_report
 from codegate.cli.options import FOLDER, jobs_option, json_option, sandbox_option
 from codegate.cli.output import emit, say
 from codegate.cli.progress import mine_progress
 from codegate.errors import ExitCode
-from codegate.mining import DEFAULT_KINDS, KINDS, MineOptions, MineReport, mine
+from codegate.mining import (
+    DEFAULT_KINDS,
+    DEFAULT_STATEMENTS,
+    KINDS,
+    STATEMENTS,
+    MineOptions,
+    MineReport,
+    StatementMode,
+    mine,
+)
 from codegate.running import new_run_id, opened_backend
 from codegate.sandbox import Choice, cache_folder
 from codegate.suite import Kind
@@ -43,13 +53,16 @@ def command() -> None:
 
 command.add_command(mine_report.command)
 command.add_command(mine_choose.command)
+command.add_command(mine_exchange.export_command)
+command.add_command(mine_exchange.import_command)
 
 
 @command.command(
     "history",
     cls=_History,
     epilog="Also: `codegate mine report SUITE` says what a suite is worth, `codegate mine choose SUITE` makes a "
-    "smaller one of it. A repository in a folder of one of these names is ./report, ./choose.",
+    "smaller one of it, `codegate mine export SUITE` and `codegate mine import FILE` exchange it with other tools. A "
+    "repository in a folder of one of these names is written ./report.",
 )
 @click.argument("repository", type=FOLDER)
 @click.option("--out", type=FOLDER, required=True, help="Folder of the suite; a suite there is replaced.")
@@ -68,6 +81,16 @@ command.add_command(mine_choose.command)
     show_default=True,
     help="What to keep; may be given more than once.",
 )
+@click.option(
+    "--statement",
+    "statements",
+    type=click.Choice(STATEMENTS),
+    multiple=True,
+    default=DEFAULT_STATEMENTS,
+    show_default=True,
+    help="What models are told, in the order of preference; how the tests fail is always left.",
+)
+@click.option("--rewrite", help="Model that rewrites each statement, one call a problem: provider:model[@base_url].")
 @click.option("--python", help="Minor version of the interpreter, for example 3.11; default this one's.")
 @click.option("--strict", is_flag=True, help=f"Validate {_STRICT_ROUNDS} times, with other clocks and time zones too.")
 @click.option("--rounds", type=click.IntRange(1, 20), default=3, show_default=True, help="Validation runs.")
@@ -86,6 +109,8 @@ def history(
     max_problems: int | None,
     budget_minutes: float | None,
     kinds: tuple[Kind, ...],
+    statements: tuple[StatementMode, ...],
+    rewrite: str | None,
     python: str | None,
     strict: bool,
     rounds: int,
@@ -111,6 +136,8 @@ def history(
         rounds=max(rounds, _STRICT_ROUNDS) if strict else rounds,
         include_new_tests=include_new_tests,
         kinds=kinds,
+        statements=statements,
+        rewrite=parse_candidate(rewrite) if rewrite else None,
         refresh=refresh,
         memory=None if fresh else cache_folder() / "mining",
     )
@@ -136,4 +163,7 @@ def describe_funnel(report: MineReport) -> list[str]:
     if report.kept is not None:
         lines.append(f"kept: {len(report.kept.problems)} problems, {len(report.kept.retired)} of them retired now")
         lines += [f"could not be tried: {name}: {fault}" for name, fault in report.kept.faults.items()]
+    if report.rewrites:
+        tokens = f"{report.usage.input_tokens} tokens in, {report.usage.output_tokens} out"
+        lines.append(f"statements: {report.rewrites} calls of the rewriting model, {tokens}")
     return [*lines, f"suite: {report.out} ({cost})"]

@@ -6,29 +6,37 @@ after it, whatever their order. ``validate_suite`` runs the same proof again on 
 that is left out has a reason, and whatever flickers is quarantined with its evidence.
 """
 
+from codegate.mining.importing import ImportFormat, ImportReport, import_proven
 from codegate.mining.miner import MineEvent, mine
-from codegate.mining.options import DEFAULT_KINDS, KINDS, MineOptions
+from codegate.mining.options import DEFAULT_KINDS, DEFAULT_STATEMENTS, KINDS, STATEMENTS, MineOptions
 from codegate.mining.proof import Proof, ValidationReport, prove, validate_suite
 from codegate.mining.report import MineReport, Stage, UnitResult, read_summary
 from codegate.mining.selection import choose, write_selection
+from codegate.mining.statement import StatementMode
 from codegate.mining.strengths import Distribution, Strengths, assess
 from codegate.mining.units import Reason
 
 __all__ = [
     "DEFAULT_KINDS",
+    "DEFAULT_STATEMENTS",
     "KINDS",
+    "STATEMENTS",
     "Distribution",
+    "ImportFormat",
+    "ImportReport",
     "MineEvent",
     "MineOptions",
     "MineReport",
     "Proof",
     "Reason",
     "Stage",
+    "StatementMode",
     "Strengths",
     "UnitResult",
     "ValidationReport",
     "assess",
     "choose",
+    "import_proven",
     "mine",
     "prove",
     "read_summary",

@@ -9,17 +9,19 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from codegate.candidates import CandidateSpec, Usage
 from codegate.grading import Sandboxes, grade
 from codegate.mining.assemble import Findings, assemble, problem_id
 from codegate.mining.cut import Cut, cut
 from codegate.mining.enrichment import Enrichment
 from codegate.mining.history import Unit
-from codegate.mining.interface import Interface, interface_of
+from codegate.mining.interface import NO_INTERFACE, Interface, interface_of
 from codegate.mining.kind import classify_kind
 from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of
 from codegate.mining.leak import audit
 from codegate.mining.options import MineOptions
 from codegate.mining.quality import measure_quality
+from codegate.mining.rewrite import rewrite_statement
 from codegate.mining.statement import StatementText, write_statement
 from codegate.mining.testsource import exact_texts
 from codegate.mining.units import BugScore, Rejected
@@ -95,6 +97,9 @@ class ProblemBuilder:
         self.options = options
         self.today = today
         self.stop = stop
+        self.usage = Usage(input_tokens=0, output_tokens=0)
+        self.rewrites = 0
+        self._counting = threading.Lock()
         self.unbuildable: SandboxError | None = None
         self.prepared = 0
 
@@ -110,11 +115,32 @@ class ProblemBuilder:
                 self._check_wanted()
                 base = read_commit(self.repository, unit.base)
                 parts = cut(unit, base, read_commit(self.repository, unit.commit))
-            return self._build(prospect, parts, steps) if isinstance(parts, Cut) else Rejected(parts)
+        except Stopped:
+            return Rejected("budget")
+        return self.build_parts(prospect, parts, steps) if isinstance(parts, Cut) else Rejected(parts)
+
+    def build_parts(
+        self, prospect: Prospect, parts: Cut, steps: Steps, statement: StatementText | None = None
+    ) -> Built | Rejected:
+        """Make a problem of a unit that is cut already or say why it is none.
+
+        Args:
+            prospect: the unit.
+            parts: its cut.
+            steps: counts the seconds.
+            statement: what the model is told; None: it is written here.
+
+        Raises:
+            InfrastructureError: ours, the sandbox's, the package index's or the rewriting model's fault.
+        """
+        try:
+            return self._build(prospect, parts, steps, statement)
         except Stopped:
             return Rejected("budget")
 
-    def _build(self, prospect: Prospect, parts: Cut, steps: Steps) -> Built | Rejected:
+    def _build(
+        self, prospect: Prospect, parts: Cut, steps: Steps, told: StatementText | None = None
+    ) -> Built | Rejected:
         unit = prospect.unit
         language = language_of(parts.fix, parts.test_files)
         support = self.languages.get(language) if language is not None else None
@@ -132,8 +158,8 @@ class ProblemBuilder:
             if kind.kind not in self.options.kinds:
                 return Rejected("other_kind", f"{kind.kind}: {'; '.join(kind.evidence)}"[:300])
             with steps.step("statement"):
-                interface = interface_of(parts)
-                statement = self._statement(prospect, parts, validated, interface)
+                interface = interface_of(parts) if told is None else NO_INTERFACE
+                statement = told or self._statement(prospect, parts, validated, interface)
             if isinstance(statement, Rejected):
                 return statement
             with steps.step("quality"):
@@ -187,10 +213,34 @@ class ProblemBuilder:
         )
         if statement is None:
             return Rejected("leak", "every wording repeats the fix")
+        if self.options.rewrite is not None:
+            statement = self._rewritten(self.options.rewrite, prospect, parts, validated, interface, statement)
         unsaid = interface.undisclosed(statement.text)
         if unsaid:
             return Rejected("unsolvable_new_symbol", f"the tests use {', '.join(unsaid)}, which nothing tells"[:300])
         return statement
+
+    def _rewritten(
+        self,
+        candidate: CandidateSpec,
+        prospect: Prospect,
+        parts: Cut,
+        validated: Validated,
+        interface: Interface,
+        statement: StatementText,
+    ) -> StatementText:
+        failure = write_statement(
+            self.name, prospect.unit, parts, validated.outcomes, modes=("failure",), interface=interface
+        )
+        material = [entry for entry in (statement, failure) if entry is not None]
+        name = problem_id(self.name, prospect.unit)
+        self._check_wanted()
+        # No answer ends mining: what was found so far is remembered, and the same command goes on from here.
+        done = rewrite_statement(candidate, name, material, parts, interface=interface)
+        with self._counting:
+            self.usage += done.usage
+            self.rewrites += 1
+        return done.statement or statement
 
     def _validate(
         self, parts: Cut, support: LanguageSupport, settings: RunnerSettings, unit: Unit, steps: Steps

@@ -1,16 +1,23 @@
 """A suite from a file of another benchmark's: rows that codegate exported come back, others are proven first."""
 
 import re
+import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal
 
-from codegate.errors import UsageError
-from codegate.mining.build import Built
-from codegate.mining.imported import Agreement, ImportedUnit, build_all, import_rows
+from codegate.errors import Interrupted, UsageError
+from codegate.grading import Sandboxes
+from codegate.mining.build import Built, ProblemBuilder, Steps
+from codegate.mining.imported import Agreement, ImportedUnit, build_all, import_rows, runner_environment
+from codegate.mining.languages import known_languages
+from codegate.mining.options import KINDS, MineOptions
+from codegate.mining.statement import StatementText
 from codegate.mining.units import Rejected
+from codegate.sandbox import Backend
 from codegate.suite import LockedEnvironment, Problem, Suite, SuiteManifest, Tree, git, read_commit, repository_path
 from codegate.suite.exchange import (
     Restored,
@@ -119,6 +126,52 @@ def import_suite(
         report = _write(found, out, name or _name(file.stem), None, None, file, [*unreadable, *skipped], {})
         return ImportReport(report, (*unreadable, *skipped))
     return _import_rows(found, file, out, rows, list(unreadable), repository, name, build)
+
+
+def import_proven(
+    file: Path, kind: ImportFormat, out: Path, options: MineOptions, backend: Backend, repository: Path | None = None
+) -> ImportReport:
+    """Import ``file`` as a new suite at ``out``, proving what codegate did not export itself.
+
+    Args:
+        file: as for ``import_suite``.
+        kind: its format.
+        out: folder of the suite.
+        options: its name, interpreter and rounds; a row's kind of change is not asked.
+        backend: where the code runs; stays the caller's to close.
+        repository: a clone that has the rows' base commits.
+
+    Raises:
+        UsageError: as ``import_suite``.
+        InfrastructureError: likewise.
+        Interrupted: stopped by the user; nothing was written.
+    """
+    languages = known_languages(options.interpreter)
+    environment = runner_environment(languages["python"]) if kind == "humaneval" else None
+    sandboxes = Sandboxes(backend, {})
+    builder = ProblemBuilder(
+        repository=repository or Path(),
+        name=options.name or _name(file.stem),
+        languages=languages,
+        sandboxes=sandboxes,
+        options=replace(options, include_new_tests=True, kinds=KINDS),
+        today=datetime.now(UTC).date(),
+        stop=threading.Event(),
+    )
+
+    def build(unit: ImportedUnit) -> Built | Rejected:
+        statement = StatementText("failure", unit.row.statement)  # the row's own, which ``finish`` puts in its place
+        return builder.build_parts(unit.prospect, unit.parts, Steps(), statement)
+
+    try:
+        return import_suite(
+            file, kind, out, repository=repository, name=options.name, environment=environment, build=build
+        )
+    except KeyboardInterrupt as error:
+        backend.close()
+        raise Interrupted("the import was stopped; no suite was written.") from error
+    finally:
+        sandboxes.close()
 
 
 def _import_rows(

@@ -18,9 +18,8 @@ from typing import Final, Literal
 from codegate.errors import CodegateError, Interrupted
 from codegate.grading import Sandboxes
 from codegate.mining.build import Built, ProblemBuilder, Prospect, Steps
-from codegate.mining.environment import EnvironmentResolver
 from codegate.mining.history import check_repository
-from codegate.mining.languages import Go, JavaScript, LanguageSupport, Python
+from codegate.mining.languages import known_languages
 from codegate.mining.ledger import Ledger
 from codegate.mining.options import MineOptions, check_options
 from codegate.mining.refresh import Kept, keep
@@ -29,7 +28,7 @@ from codegate.mining.scan import scan
 from codegate.mining.units import Rejected
 from codegate.mining.workers import Workers
 from codegate.sandbox import Backend, SandboxClosed, SandboxError
-from codegate.suite import Language, Suite, git, load_suite, repository_path, write_suite
+from codegate.suite import Suite, git, load_suite, repository_path, write_suite
 
 _GRACE_SECONDS: Final = 5.0
 
@@ -77,7 +76,7 @@ def mine(
         builder = ProblemBuilder(
             repository=repository,
             name=old.name if old is not None and options.name is None else name,
-            languages=_languages(options.interpreter, repository, tip),
+            languages=known_languages(options.interpreter, repository, tip),
             sandboxes=sandboxes,
             options=options,
             today=today,
@@ -90,18 +89,9 @@ def mine(
     suite = _write(work.built, kept, repository, out, builder.name, tip)
     results.sort(key=lambda result: (result.date, result.commit), reverse=True)
     seconds = {"scan": scanned, **work.seconds, "total": time.monotonic() - started}
-    report = MineReport(suite, out, tuple(results), seconds, kept)
+    report = MineReport(suite, out, tuple(results), seconds, kept, builder.rewrites, builder.usage)
     write_report(report)
     return report
-
-
-def _languages(python: str, repository: Path, tip: str) -> dict[Language, LanguageSupport]:
-    known: tuple[LanguageSupport, ...] = (
-        Python(EnvironmentResolver(python)),
-        JavaScript(python, repository, tip),
-        Go(python),
-    )
-    return {support.language: support for support in known}
 
 
 def _keep(

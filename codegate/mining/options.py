@@ -7,6 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Final, get_args
 
+from codegate.candidates import CandidateSpec, check_snapshot
 from codegate.errors import UsageError
 from codegate.mining.statement import StatementMode
 from codegate.suite import Kind
@@ -14,6 +15,7 @@ from codegate.suite import Kind
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 DEFAULT_KINDS: Final[tuple[Kind, ...]] = ("bugfix", "security")
 
+STATEMENTS: Final[tuple[StatementMode, ...]] = get_args(StatementMode)
 DEFAULT_STATEMENTS: Final[tuple[StatementMode, ...]] = ("issue", "change", "failure")
 
 _SLUG: Final = re.compile(r"[^A-Za-z0-9._-]+")
@@ -36,6 +38,7 @@ class MineOptions:
         include_new_tests: keep units whose tests cannot be imported before the fix.
         kinds: what to keep.
         statements: how to write statements, in the order of preference; ``failure`` always goes.
+        rewrite: a model that rewrites each statement, one call a problem; None: nobody does.
         refresh: keep the suite that is there: add what was merged since, retire what no longer holds.
         memory: folder in which the ends of units are remembered, for this run to go on where an earlier one stopped;
             None: nothing is.
@@ -52,6 +55,7 @@ class MineOptions:
     include_new_tests: bool = False
     kinds: tuple[Kind, ...] = DEFAULT_KINDS
     statements: tuple[StatementMode, ...] = DEFAULT_STATEMENTS
+    rewrite: CandidateSpec | None = None
     refresh: bool = False
     memory: Path | None = None
 
@@ -68,6 +72,7 @@ class MineOptions:
             "include_new_tests": self.include_new_tests,
             "kinds": sorted(self.kinds),
             "statements": self.statements,
+            "rewrite": self.rewrite.key() if self.rewrite else None,
         }
 
 
@@ -81,6 +86,8 @@ def check_options(repository: Path, out: Path, options: MineOptions) -> str:
         raise UsageError("rounds and concurrency must be at least 1.")
     if options.max_problems is not None and options.max_problems < 1:
         raise UsageError("max-problems must be at least 1.")
+    if options.rewrite is not None:
+        check_snapshot(options.rewrite)
     if not options.kinds:
         raise UsageError("there is no kind of change to keep.", "Name one, such as bugfix.")
     if out.exists() and not (out / "suite.yml").exists() and (not out.is_dir() or not _only_ours(out)):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from codegate.candidates import Usage
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
 from codegate.mining.history import Unit
@@ -93,6 +94,7 @@ class MineReport:
         out: the suite's folder, which also holds the files written here.
         seconds: ``total`` and ``scan`` by the wall clock; the other steps summed over units that ran side by side.
         kept: of a suite that was refreshed, what was there before.
+        rewrites: calls of the model that rewrote statements, and ``usage`` their tokens.
     """
 
     suite: Suite | None
@@ -100,6 +102,8 @@ class MineReport:
     results: tuple[UnitResult, ...]
     seconds: dict[str, float]
     kept: Kept | None = None
+    rewrites: int = 0
+    usage: Usage = Usage()
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -145,6 +149,8 @@ class MineReport:
             "funnel": {stage.name: stage.count for stage in self.funnel},
             "reasons": self.reasons,
             "remembered": sum(result.remembered for result in self.results),
+            "rewrites": self.rewrites,
+            "tokens": self.usage.model_dump() if self.rewrites else None,
             "retired": list(self.kept.retired) if self.kept else [],
             "not_tried": self.kept.faults if self.kept else {},
             "problems": list(self.problems),

@@ -1,0 +1,97 @@
+"""``codegate mine export`` and ``codegate mine import``: suites in other tools' formats, and back."""
+
+from pathlib import Path
+
+import click
+
+from codegate.cli.options import FOLDER, json_option, repository_option, sandbox_option
+from codegate.cli.output import emit, say
+from codegate.errors import ExitCode
+from codegate.mining import ImportFormat, MineOptions, import_proven
+from codegate.running import new_run_id, opened_backend
+from codegate.sandbox import Choice
+from codegate.suite import load_suite
+from codegate.suite.exchange import ExportFormat, export_suite
+
+_SHOWN = 10
+
+
+@click.command("export")
+@click.argument("suite", type=FOLDER)
+@click.option("--format", "kind", type=click.Choice(["swe-bench", "harbor"]), required=True, help="What to write.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="File of the rows, or folder of the tasks.")
+@click.option("--slug", help="The repository as owner/name; default from its remote origin.")
+@repository_option
+@json_option
+def export_command(
+    suite: Path, kind: ExportFormat, out: Path, slug: str | None, repository: Path | None, as_json: bool
+) -> ExitCode:
+    """Write SUITE as SWE-bench's rows or Harbor's task folders; what cannot go is named."""
+    report = export_suite(load_suite(suite), out, kind, repository, slug)
+    say(f"{out}: {len(report.ids)} problems", as_json=as_json)
+    for problem, reason in report.left_out.items():
+        say(f"left out: {problem}: {reason}", as_json=as_json)
+    for problem, remark in report.notes.items():
+        say(f"{problem}: {remark}", as_json=as_json)
+    if as_json:
+        emit({"schema": "codegate.export/1", "ids": report.ids, "left_out": report.left_out, "notes": report.notes})
+    return ExitCode.PASS if report.ids else ExitCode.INCONCLUSIVE
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["swe-bench", "humaneval", "harbor"]),
+    required=True,
+    help="What FILE holds: rows, tasks, or task folders.",
+)
+@click.option("--out", type=FOLDER, required=True, help="Folder of the new suite.")
+@click.option("--name", help="Name of the suite; default that of the exported one, or the file's.")
+@click.option("--python", help="Minor version of the interpreter, for example 3.11; default this one's.")
+@click.option("--rounds", type=click.IntRange(1, 20), default=3, show_default=True, help="Validation runs.")
+@repository_option
+@sandbox_option
+@json_option
+def import_command(
+    file: Path,
+    kind: ImportFormat,
+    out: Path,
+    name: str | None,
+    python: str | None,
+    rounds: int,
+    repository: Path | None,
+    sandbox: Choice,
+    as_json: bool,
+) -> ExitCode:
+    """Make a suite of FILE. What codegate exported comes back as it was; all else is proven by execution first.
+
+    Exits 0 when a suite was written, 2 when no row could be used.
+    """
+    options = MineOptions(name=name, python=python, rounds=rounds)
+    with opened_backend(sandbox, new_run_id()) as backend:
+        report = import_proven(file, kind, out, options, backend, repository)
+    say(f"{out}: {len(report.suite.problems)} problems", as_json=as_json)
+    for skipped in report.skipped[:_SHOWN]:
+        say(str(skipped), as_json=as_json)
+    if len(report.skipped) > _SHOWN:
+        say(f"and {len(report.skipped) - _SHOWN} rows more", as_json=as_json)
+    for problem, rejected in report.rejected.items():
+        say(f"{problem}: {rejected.reason}: {rejected.detail}", as_json=as_json)
+    differing = [problem for problem, agreement in report.agreements.items() if not agreement.exact]
+    if differing:
+        say(f"published and measured tests differ: {', '.join(differing)}", as_json=as_json)
+    if as_json:
+        emit(
+            {
+                "schema": "codegate.import/1",
+                "suite": report.suite.name,
+                "suite_digest": report.suite.digest,
+                "problems": [problem.id for problem in report.suite.problems],
+                "skipped": [str(entry) for entry in report.skipped],
+                "rejected": {problem: entry.reason for problem, entry in report.rejected.items()},
+                "differing": differing,
+            }
+        )
+    return ExitCode.PASS
