@@ -236,7 +236,9 @@ class TestPlan:
         assert second.before is not None
         assert (second.after.selection.order, second.after.selection.clock_days) == ("reversed", CLOCK_DAYS)
         assert (second.before.selection.order, second.before.selection.clock_days) == ("reversed", 0)
-        assert third.after.selection.isolated == ("test_y.py::a", "test_y.py::b")
+        assert third.before is not None
+        assert third.after.selection.isolated == ("test_y.py::a",)
+        assert (third.before.selection.isolated, third.before.selection.busy) == (("test_y.py::b",), 0)
         assert third.after.selection.busy > 0
         assert third.after.selection.timeout_seconds == 40
         assert fourth.before == fourth.after == Varied(("clock",), replace(GRADED, clock_days=CLOCK_DAYS))
