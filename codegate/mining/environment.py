@@ -22,6 +22,7 @@ from codegate.mining.declarations import Declarations
 from codegate.mining.eras import Eras
 from codegate.mining.given import UserEnvironment
 from codegate.mining.resolution import Answer, Question, covers, resolve
+from codegate.sandbox.interpreter import find_interpreter
 from codegate.suite import EnvironmentManifest, LockedEnvironment
 
 Rung = Literal["user", "lockfile", "ci", "declared", "runtime", "minimal", "head"]
@@ -37,10 +38,12 @@ _INTERPRETER_READY: Final = {
     "3.13": date(2025, 10, 1),
     "3.14": date(2026, 10, 1),
 }
-#: What test runs do without here: it measures, spreads or rearranges them, or checks types.
+#: What test runs do without here: it measures, spreads or rearranges them, or checks types; and what pytest itself
+#: needs on old Pythons, which compiled requirements files name.
 _WATCHING: Final = frozenset(
     {"coverage", "pytest-cov", "pytest-xdist", "pytest-randomly", "pytest-sugar", "pytest-html", "pytest-codspeed",
-     "pytest-rerunfailures", "pytest-mypy-plugins", "pytest-github-actions-annotate-failures"}
+     "pytest-rerunfailures", "pytest-mypy-plugins", "pytest-github-actions-annotate-failures", "atomicwrites", "colorama", "exceptiongroup", "importlib-metadata",
+     "tomli", "zipp"}
 )  # fmt: skip
 _MOST_NEIGHBOURS: Final = 2
 _MOST_LACKING: Final = 3
@@ -240,6 +243,11 @@ def bounds(committed: date, python: str) -> list[date]:
     quarter = date(committed.year, 3 * ((committed.month - 1) // 3) + 1, 1)
     days = [date(committed.year, 1, 1), quarter, committed + timedelta(days=1)]
     return list(dict.fromkeys(max(day, earliest) for day in days))
+
+
+def available_pythons() -> tuple[str, ...]:
+    """Return the minor versions of the interpreters that this machine has, of those that environments are made for."""
+    return tuple(python for python in _INTERPRETER_READY if find_interpreter(python) is not None)
 
 
 def choose_python(declared: Declarations, committed: date, available: tuple[str, ...]) -> str | None:
