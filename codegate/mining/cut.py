@@ -1,5 +1,6 @@
 """Cutting a unit into what is hidden (tests) and what is the answer (source), by the class of each path."""
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,9 +9,10 @@ from typing import Final
 
 from codegate.mining.changes import is_lfs_pointer, patch_ids
 from codegate.mining.history import LINK_MODE, SUBMODULE_MODE, PathChange, Unit
+from codegate.mining.languages import language_of, path_language, same_layout
 from codegate.mining.syntax import same_syntax
 from codegate.mining.units import Reason
-from codegate.suite import PathClass, PathClassifier, Tree, TreeFile, is_plain_path
+from codegate.suite import Language, PathClass, PathClassifier, Tree, TreeFile, is_plain_path
 
 MAX_SOURCE_FILES: Final = 20
 MAX_SOURCE_LINES: Final = 1000
@@ -18,6 +20,8 @@ MAX_CHANGED_BYTES: Final = 8 << 20
 MAX_PUBLIC_TESTS: Final = 100
 
 _TEST_WORDS: Final = frozenset({"test", "tests", "testing"})
+_JAVASCRIPT_TEST_WORDS: Final = frozenset({"spec", "specs", "e2e"})
+_WORD: Final = re.compile(r"[a-z0-9]+")
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,7 @@ def reject_by_paths(unit: Unit, head: PathClassifier) -> Reason | None:
     if any(SUBMODULE_MODE in (change.old_mode, change.new_mode) for change in unit.changes):
         return "submodule"
     paths = [change.path for change in unit.changes]
-    python = [path for path in paths if path.endswith(".py")]
-    if not python:
+    if not any(path_language(path) for path in paths):
         reason = _without_source({path: head.classify(path) for path in paths})
         return "unsupported_language" if reason is None else reason
     changed = [change for change in unit.changes if change.status != "D"]
@@ -116,6 +119,8 @@ def cut(unit: Unit, base: Tree, fixed: Tree) -> Cut | Reason:
         return reason
     runnable = tuple(path for path in sorted(tests) if path in fixed and after.is_test_module(path))
     runnable = tuple(path for path in runnable if classes[path] == "test")
+    language = language_of(sources, runnable)
+    runnable = tuple(path for path in runnable if path_language(path) == language)
     if not runnable:
         return "no_test"
     if not all(_is_text(path) for path in (*sources, *tests)):
@@ -130,7 +135,7 @@ def cut(unit: Unit, base: Tree, fixed: Tree) -> Cut | Reason:
     size = sum(len(file.data) for file in (*hidden.values(), *fix.values()) if file is not None)
     if len(fix) > MAX_SOURCE_FILES or lines > MAX_SOURCE_LINES or size > MAX_CHANGED_BYTES:
         return "too_large"
-    return Cut(base, hidden, fix, fixed, runnable, _public_tests(base, before, runnable), lines)
+    return Cut(base, hidden, fix, fixed, runnable, _public_tests(base, before, runnable, language), lines)
 
 
 def _without_source(classes: Mapping[str, PathClass]) -> Reason | None:
@@ -149,7 +154,7 @@ def _without_source(classes: Mapping[str, PathClass]) -> Reason | None:
 
 
 def _reject_sources(sources: Mapping[str, PathChange], base: Tree, fixed: Tree) -> Reason | None:
-    if not any(path.endswith(".py") for path in sources):
+    if language_of(sources) is None:
         return "unsupported_language"
     if _is_rename_only(sources):
         return "rename_only"
@@ -157,7 +162,7 @@ def _reject_sources(sources: Mapping[str, PathChange], base: Tree, fixed: Tree) 
         binary = change.added is None and change.old_blob != change.new_blob
         if binary or any(b"\0" in tree[path].data for tree in (base, fixed) if path in tree):
             return "binary_src"
-    if all(path.endswith(".py") and _same_ast(base.get(path), fixed.get(path)) for path in sources):
+    if all(_same_syntax(path, base.get(path), fixed.get(path)) for path in sources):
         return "format_only"
     return None
 
@@ -171,13 +176,23 @@ def _is_rename_only(sources: Mapping[str, PathChange]) -> bool:
     return gone == come
 
 
-def _same_ast(old: TreeFile | None, new: TreeFile | None) -> bool:
-    return old is not None and new is not None and same_syntax(old.data, new.data)
+def _same_syntax(path: str, old: TreeFile | None, new: TreeFile | None) -> bool:
+    if old is None or new is None:
+        return False
+    same = {"python": same_syntax, "javascript": same_layout}.get(path_language(path) or "")
+    return same is not None and same(old.data, new.data)
 
 
 def _may_be_test(path: str, head: PathClassifier) -> bool:
-    words = {word for part in path.split("/") for word in part.removesuffix(".py").lower().split("_")}
-    return path.endswith(".py") and (bool(words & _TEST_WORDS) or head.classify(path) in {"test", "test_support"})
+    language = path_language(path)
+    if language is None:
+        return False
+    if language == "python":
+        words = {word for part in path.split("/") for word in part.removesuffix(".py").lower().split("_")}
+        named = bool(words & _TEST_WORDS)
+    else:
+        named = not (_TEST_WORDS | _JAVASCRIPT_TEST_WORDS).isdisjoint(_WORD.findall(path.lower()))
+    return named or head.classify(path) in {"test", "test_support"}
 
 
 def _code_lines(unit: Unit, head: PathClassifier) -> int:
@@ -199,9 +214,13 @@ def _is_link(path: str, tree: Tree) -> bool:
     return file is not None and file.mode == LINK_MODE
 
 
-def _public_tests(base: Tree, before: PathClassifier, runnable: tuple[str, ...]) -> tuple[str, ...]:
+def _public_tests(
+    base: Tree, before: PathClassifier, runnable: tuple[str, ...], language: Language | None
+) -> tuple[str, ...]:
     """Return the base's own test modules: those that the fix touches first, then their neighbours."""
-    modules = [path for path in base if path.endswith(".py") and _is_text(path) and before.classify(path) == "test"]
+    modules = [
+        path for path in base if path_language(path) == language and _is_text(path) and before.classify(path) == "test"
+    ]
     folders = {path.rpartition("/")[0] for path in runnable}
     nearest = sorted(modules, key=lambda path: (path not in runnable, path.rpartition("/")[0] not in folders, path))
     return tuple(sorted(nearest[:MAX_PUBLIC_TESTS]))

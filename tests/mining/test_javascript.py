@@ -1,6 +1,7 @@
 """What a JavaScript project's files say of its runner, its Node and its packages, and the ladder that follows."""
 
 import json
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codegate.mining.cut import Cut, cut, reject_by_paths
+from codegate.mining.history import read_units
 from codegate.mining.languages import JavaScript, LanguageSupport, same_layout
 from codegate.mining.languages.npm_manifest import node_major, read_lock, read_manifest, runner_of
 from codegate.sandbox import check_npm_manifest
-from codegate.suite import RunnerName, Tree, TreeFile
+from codegate.suite import PathClassifier, RunnerName, Tree, TreeFile, read_commit
+from tests.mining.history_builder import HistoryBuilder
 
 HASH = "sha512-" + "A" * 86 + "=="
 
@@ -154,3 +158,38 @@ def test_a_tree_without_a_manifest_has_no_environment(tmp_path: Path) -> None:
     assert list(JavaScript("3.11").environments(empty, empty, date(2025, 5, 5))) == []
     assert JavaScript("3.11").runner(empty) is None
     assert not list(tmp_path.iterdir())
+
+
+CALLS = "it('is', () => {});\n"
+
+
+def cut_of(history: HistoryBuilder, change: Mapping[str, str | bytes | None]) -> object:
+    base: dict[str, str | bytes | None] = {
+        "lib/sum.js": "1;\n",
+        "tool/sum.py": "x = 1\n",
+        "test/sum.test.js": CALLS,
+        "tests/test_sum.py": "x = 1\n",
+    }
+    history.commit("begin", base)
+    history.commit("change", dict(change))
+    (unit,) = read_units(history.folder)
+    before, after = read_commit(history.folder, unit.base), read_commit(history.folder, unit.commit)
+    return reject_by_paths(unit, PathClassifier.of(after)) or cut(unit, before, after)
+
+
+def test_of_two_languages_the_one_with_tests_is_run(history: HistoryBuilder) -> None:
+    change: dict[str, str | bytes | None] = {"lib/sum.js": "2;\n", "tool/sum.py": "x = 2\n"}
+    parts = cut_of(history, {**change, "test/sum.test.js": CALLS * 2, "test/help.js": "3;\n"})
+    assert isinstance(parts, Cut)
+    assert parts.test_files == ("test/sum.test.js",)
+    assert parts.public_tests == ("test/sum.test.js",)
+    assert set(parts.hidden) == {"test/sum.test.js", "test/help.js"}
+    assert set(parts.fix) == {"lib/sum.js", "tool/sum.py"}
+
+
+def test_a_change_of_indentation_is_format_only(history: HistoryBuilder) -> None:
+    assert cut_of(history, {"lib/sum.js": "\n  1;\n", "test/sum.test.js": CALLS * 2}) == "format_only"
+
+
+def test_tests_of_another_language_do_not_count(history: HistoryBuilder) -> None:
+    assert cut_of(history, {"lib/sum.js": "2;\n", "tests/test_sum.py": "def test_x(): pass\n"}) == "no_test"
