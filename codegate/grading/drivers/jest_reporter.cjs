@@ -24,7 +24,7 @@ module.exports = class {
     const detail = [].concat(found.failureDetails?.[0]).find((one) => one && typeof one === 'object') ?? {};
     const text = plain(found.failureMessages[0], 8000);
     const first = /^(?:([A-Z]\w*(?:Error|Exception))(?: \[\w+\])?: ?)?([^]*?)(?=\n\s+at |$)/.exec(text);
-    const assertion = detail.matcherResult || /^expect\(/.test(first[2]);
+    const assertion = detail.matcherResult || /^(expect|assert)[.(]/.test(first[2]);
     return explain(detail, assertion ? 'AssertionError' : first[1] ?? 'Error', first[2]);
   }
 

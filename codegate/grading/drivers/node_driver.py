@@ -34,7 +34,7 @@ VITEST_VALUED = {"--config", "-c", "--root", "-r", "--environment", "--project",
 SCRIPTS = ("test:unit", "unit", "test", "test:node", "test-unit", "tests", "unit-test", "test:only", "test-only")
 BREAKS = {"&&", "||", ";", "|", "&"}
 ABSENT = re.compile(r"Cannot find (?:module|package) '([^'\n]{1,300})'")
-ERROR = re.compile(r"^(?:\S*\s)?((?:[A-Z]\w*)?(?:Error|Exception))\b(?: \[\w+\])?: ?(.*)$", re.MULTILINE)
+ERROR = re.compile(r"\b((?:[A-Z]\w*)?Error)(?: \[\w+\])?: ?(.*)")
 KEPT = 16 << 10
 
 

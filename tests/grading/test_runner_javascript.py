@@ -1,0 +1,181 @@
+"""node:test, jest, vitest and mocha as they are, each in the same small project with the same tests."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date
+
+import pytest
+
+from codegate.durable import sha256
+from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
+from codegate.mining.languages.javascript import TOOLCHAINS
+from codegate.sandbox import EnvironmentRecipe, resolve_npm
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import EnvironmentManifest, PackageFile, ProblemLimits, RunnerName, Tree, TreeFile
+from tests.conftest import PYTHON
+
+pytestmark = pytest.mark.bwrap
+
+MANIFEST = json.dumps({"name": "sums", "devDependencies": {"jest": "30.2.0", "mocha": "11.7.4", "vitest": "3.2.4"}})
+LIMITS = ProblemLimits(seconds=120, memory_mb=2048, pids=256, disk_mb=512)
+Run = Callable[..., TestReport]
+
+
+@dataclass(frozen=True)
+class Framework:
+    """How a test file of a framework begins, and its ending."""
+
+    name: RunnerName
+    suffix: str
+    head: str
+
+    @property
+    def file(self) -> str:
+        return f"test/sums.test.{self.suffix}"
+
+
+COMMON = "const { f } = require('../lib/sums.cjs'); const assert = require('node:assert');\n"
+REQUIRE = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);\n"
+FRAMEWORKS = {
+    "node": Framework("node", "mjs", f"import {{ describe, it }} from 'node:test'; {REQUIRE}{COMMON}"),
+    "vitest": Framework("vitest", "mjs", f"import {{ describe, it }} from 'vitest'; {REQUIRE}{COMMON}"),
+    "jest": Framework("jest", "cjs", COMMON),
+    "mocha": Framework("mocha", "cjs", COMMON),
+}
+PROJECT = {
+    "package.json": json.dumps({"name": "sums", "jest": {"testMatch": ["**/*.test.cjs"]}}),
+    "lib/sums.cjs": "exports.f = (x) => x + 1;\n",
+}
+TESTS = """
+describe('sums', () => {
+  describe('of one', () => {
+    it('adds', () => assert.equal(f(1), 2));
+    it('is wrong', () => assert.equal(f(1), 3));
+    it('breaks', () => { null.x; });
+  });
+  it.skip('is left out', () => {});
+  it('has a twin', () => {});
+  it('has a twin', () => assert.fail('the second'));
+});
+it('stands alone', async () => { await new Promise((done) => setTimeout(done, 5)); });
+"""
+
+
+@pytest.fixture(scope="module")
+def run(bwrap_backend: BubblewrapBackend) -> Iterator[Run]:
+    """Runs one file of a project under a framework, in an environment that has them all."""
+    toolchain = TOOLCHAINS[22]
+    lock = resolve_npm(EnvironmentRecipe(PYTHON, toolchain), MANIFEST, None)
+    assert lock is not None
+    packages = {"package-lock.json": lock, "package.json": MANIFEST}
+    environment = EnvironmentManifest(
+        id="javascript",
+        python=PYTHON,
+        lock="requirements.lock",
+        lock_sha256=sha256(toolchain.encode()),
+        exclude_newer=date(2026, 1, 1),
+        rung="manual",
+        packages=tuple(PackageFile(path=name, sha256=sha256(text.encode())) for name, text in packages.items()),
+    )
+    sandboxes = Sandboxes(bwrap_backend, {"javascript": toolchain}, packages={"javascript": packages})
+
+    def run(framework: Framework, text: str, selection: TestSelection | None = None, **files: str) -> TestReport:
+        content = {**PROJECT, framework.file: framework.head + text, **files}
+        tree = Tree({path: TreeFile(data.encode()) for path, data in content.items()})
+        chosen = selection or TestSelection((framework.file,), runner=framework.name)
+        with sandboxes.open(environment, LIMITS) as sandbox:
+            return run_tests(sandbox, tree, chosen)
+
+    yield run
+    sandboxes.close()
+
+
+@pytest.fixture(params=FRAMEWORKS)
+def framework(request: pytest.FixtureRequest) -> Framework:
+    """Each framework in turn."""
+    return FRAMEWORKS[request.param]
+
+
+def test_every_test_is_reported_by_its_titles(run: Run, framework: Framework) -> None:
+    report = run(framework, TESTS)
+    found = {test.removeprefix(f"{framework.file}::"): result for test, result in report.results.items()}
+    assert {title: result.status for title, result in found.items()} == {
+        "sums > of one > adds": "passed",
+        "sums > of one > is wrong": "failed",
+        "sums > of one > breaks": "failed",
+        "sums > is left out": "skipped",
+        "sums > has a twin": "failed",
+        "stands alone": "passed",
+    }
+    assert report.proven
+    assert report.exit_code != 0
+    assert found["sums > of one > breaks"].exception == "TypeError"
+    parents = report.parents[f"{framework.file}::sums > of one > is wrong"]
+    assert parents == ("AssertionError",)
+
+
+def test_order_and_clock_can_be_turned(run: Run, framework: Framework) -> None:
+    """The reporter turns mocha; jest and vitest shuffle by a seed; node:test has no such switch."""
+    later = int(time.time() + 399 * 86400) * 1000
+    turns = "".join(f"it('t{number}', () => assert.equal(turn++, {number}));\n" for number in range(6))
+    text = f"""
+it('is later', () => assert.ok(Date.now() > {later} && new Date().getTime() > {later} && new Date(0).getTime() === 0));
+describe('in turn', () => {{ let turn = 0; {turns} }});
+"""
+    selection = TestSelection(
+        (framework.file,), runner=framework.name, order="reversed", hash_seed=1, clock_days=400
+    )  # fmt: skip
+    report = run(framework, text, selection)
+    assert report.proven
+    statuses = {test.rpartition("::")[2]: result.status for test, result in report.results.items()}
+    assert statuses.pop("is later") == "passed"
+    assert (set(statuses.values()) == {"passed"}) == (framework.name == "node")
+    if framework.name == "mocha":
+        assert set(statuses.values()) == {"failed"}
+
+
+def test_who_leaves_early_has_not_passed(run: Run, framework: Framework) -> None:
+    report = run(framework, "it('a', () => {});\nit('b', () => { process.reallyExit(0); });\n")
+    result = report.results.get(f"{framework.file}::b")
+    assert result is None or result.status != "passed"
+    assert not report.proven or "passed" not in {result.status for result in report.results.values()}
+
+
+def test_a_test_cannot_report_for_others(run: Run, framework: Framework) -> None:
+    """It is told no token, inherits no channel, and what it writes to every descriptor it has is seen as a forgery."""
+    forged = json.dumps({"kind": "phase", "id": f"{framework.file}::never", "when": "call", "outcome": "passed"})
+    text = f"""
+const fs = require('node:fs');
+it('speaks', () => {{
+  assert.equal(process.env.CODEGATE_CHANNEL, undefined);
+  for (let fd = 3; fd < 60; fd += 1) {{
+    try {{ if (fs.fstatSync(fd).isFIFO()) fs.writeSync(fd, 'x {forged}\\n'); }} catch {{}}
+  }}
+}});
+"""
+    report = run(framework, text)
+    assert f"{framework.file}::never" not in report.results
+    if framework.name != "vitest":  # its tests run in processes that have no such descriptor
+        assert report.tampering
+
+
+def test_a_file_that_does_not_load_says_why(run: Run, framework: Framework) -> None:
+    text = "const absent = require('left-pad-of-nobody');\nit('a', () => {});\n"
+    (error,) = run(framework, text).collection_errors
+    assert error.id == framework.file
+    assert error.crash is not None
+    assert error.crash.dependency == "left-pad-of-nobody"
+
+
+def test_the_projects_own_options_hold(run: Run) -> None:
+    manifest = json.dumps({"name": "sums", "scripts": {"test": "nyc mocha --require ./setup.cjs --reporter dot test/"}})
+    setup = "globalThis.ready = require('mocha') !== undefined;\n"
+    files = {"package.json": manifest, "setup.cjs": setup, ".mocharc.json": '{"spec": ["test/**/*.cjs"]}'}
+    other = {"test/other.cjs": "it('is another', () => {});\n"}
+    report = run(FRAMEWORKS["mocha"], "it('is ready', () => assert.ok(ready));\n", **files, **other)
+    assert {test: result.status for test, result in report.results.items()} == {
+        "test/sums.test.cjs::is ready": "passed"
+    }
+    assert report.proven
