@@ -42,8 +42,8 @@ _INTERPRETER_READY: Final = {
 #: needs on old Pythons, which compiled requirements files name.
 _WATCHING: Final = frozenset(
     {"coverage", "pytest-cov", "pytest-xdist", "pytest-randomly", "pytest-sugar", "pytest-html", "pytest-codspeed",
-     "pytest-rerunfailures", "pytest-mypy-plugins", "pytest-github-actions-annotate-failures", "atomicwrites", "colorama", "exceptiongroup", "importlib-metadata",
-     "tomli", "zipp"}
+     "pytest-rerunfailures", "pytest-mypy-plugins", "pytest-github-actions-annotate-failures",
+     "atomicwrites", "colorama", "exceptiongroup", "importlib-metadata", "tomli", "zipp"}
 )  # fmt: skip
 _MOST_NEIGHBOURS: Final = 2
 _MOST_LACKING: Final = 3
