@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import starmap, zip_longest
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
@@ -68,10 +69,12 @@ def read_changes(
     known = _load(cache) if cache is not None else {}
     missing = [pair for pair, changes in plain.items() if changes and len(known.get(pair, ())) != len(changes)]
     if missing:
-        known.update(_count_what_is_there(repository, missing, plain))
+        known.update(dict.fromkeys(missing, ()) | _count_what_is_there(repository, missing, plain))
         if cache is not None:
             _store(cache, known)
-    return {pair: tuple(map(_with_counts, changes, known.get(pair, ()))) for pair, changes in plain.items()}
+    return {
+        pair: tuple(starmap(_with_counts, zip_longest(changes, known.get(pair, ())))) for pair, changes in plain.items()
+    }
 
 
 def compare(repository: Path, ranges: Iterable[Range]) -> dict[Range, tuple[PathChange, ...]]:
@@ -215,4 +218,5 @@ def _checked(counts: Any) -> _Counts:
 
 
 def _store(cache: Path, counts: dict[Range, tuple[_Counts, ...]]) -> None:
-    write_cache(cache, _CACHE_SCHEMA, {f"{commit} {base}": list(entry) for (commit, base), entry in counts.items()})
+    rows = {f"{commit} {base}": list(entry) for (commit, base), entry in counts.items() if entry}
+    write_cache(cache, _CACHE_SCHEMA, rows)

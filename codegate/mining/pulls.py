@@ -188,11 +188,15 @@ def _match(
     open_heads = {number: head for number, head in heads.items() if number not in taken and head not in graph}
     if not loose or not open_heads:
         return found
-    pulls = _Pulls.read(repository, tip, open_heads)
-    found |= _by_rebase(repository, landed, loose, pulls)
-    taken = {match.number for match in found.values()}
-    loose = [entry for entry in loose if entry.commit not in found]
-    return found | _by_squash(repository, loose, pulls, taken, graph)
+    try:
+        pulls = _Pulls.read(repository, tip, open_heads)
+        found |= _by_rebase(repository, landed, loose, pulls)
+        taken = {match.number for match in found.values()}
+        loose = [entry for entry in loose if entry.commit not in found]
+        found |= _by_squash(repository, loose, pulls, taken, graph)
+    except GitError:  # objects of some pull request are missing or damaged: names are worth having, no more
+        pass
+    return found
 
 
 def _is_loose(entry: Landed) -> bool:

@@ -1,8 +1,10 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
-from codegate.mining.history import Unit
+from codegate.mining.history import PathChange, Unit
+from codegate.mining.references import closing_references
 from codegate.mining.units import Reason, reject_by_text, score_unit
 
 
@@ -87,3 +89,44 @@ def test_fixes_are_not_ruled_out_by_a_word_that_only_looks_like_it(title: str) -
 def test_the_score_says_what_it_comes_from(unit: Unit, score: int, evidence: tuple[str, ...]) -> None:
     found = score_unit(unit)
     assert (found.score, found.evidence) == (score, evidence)
+
+
+@pytest.mark.parametrize(("label", "score"), [("bug", 3), ("kind/bug", 3), ("type: Regression", 3), ("debug", 0),
+                                              ("enhancement", 0)])  # fmt: skip
+def test_a_label_for_defects_counts(label: str, score: int) -> None:
+    assert score_unit(_unit("Sum of nothing"), ["area", label]).score == score
+
+
+@pytest.mark.parametrize(
+    ("text", "issues", "tickets"),
+    [
+        ("Fixes #1", (1,), ()),
+        ("fixed: #1, #2 and GH-3", (1, 2, 3), ()),
+        ("Closes #1, closes #2", (1, 2), ()),
+        ("Resolves issue #7.", (7,), ()),
+        ("Fixed #31415 -- Summed nothing.", (31415,), ()),
+        ("Closes ada/sums#4 and eve/other#5", (4,), ("eve/other#5",)),
+        ("close https://github.com/eve/sums/issues/6", (6,), ()),
+        ("Closes https://gitlab.example.org/a/b/sums/-/issues/8", (8,), ()),
+        ("fixes https://bugs.example.org/show_bug.cgi?id=99", (), ("https://bugs.example.org/show_bug.cgi?id=99",)),
+        ("SUM-12: nothing adds up", (), ("SUM-12",)),
+        ("Sum\n\nfixes SUM-13", (), ("SUM-13",)),
+        ("Sum\n\nrhbz#123456", (), ("rhbz#123456",)),
+        ("Fixes utf-8 and UTF-8", (), ()),
+        ("See #1, prefixes #2, fix 3, fixes#4, (#5), #6", (), ()),
+        ("<!-- Fixes #1 -->", (), ()),
+        ("Fixes #0", (), ()),
+    ],
+)
+def test_what_a_text_closes(text: str, issues: tuple[int, ...], tickets: tuple[str, ...]) -> None:
+    found = closing_references(text, "sums")
+    assert (found.issues, found.tickets) == (issues, tickets)
+
+
+def test_a_merged_branch_without_a_pull_request_must_be_one_change() -> None:
+    names = [f"pkg/m{number}.py" for number in range(11)]
+    for paths, reason in ((names, "too_large"), ([*names[1:], "pkg/test_m.py", "README"], None)):
+        changes = tuple(PathChange(path, "M", "100644", "100644", "a", "b", 1, 1) for path in paths)
+        unit = replace(_unit("Merge branch 'topic'"), kind="merge", changes=changes)
+        assert reject_by_text(unit, score_unit(unit)) == reason
+        assert reject_by_text(replace(unit, pull_request=1), score_unit(unit)) is None
