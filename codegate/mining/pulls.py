@@ -206,8 +206,8 @@ def _is_loose(entry: Landed) -> bool:
 def _by_head(landed: Sequence[Landed], heads: Mapping[int, str]) -> dict[str, PullMatch]:
     """Match merges that brought one head in, and commits that are a head as it was pushed."""
     numbers: dict[str, int] = {}
-    for number, commit in heads.items():
-        numbers.setdefault(commit, number)
+    for pull, commit in heads.items():
+        numbers.setdefault(commit, pull)
     found: dict[str, PullMatch] = {}
     for entry in landed:
         if entry.number is not None:
