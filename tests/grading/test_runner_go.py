@@ -131,12 +131,13 @@ def test_a_package_that_does_not_compile_is_a_collection_error_of_its_files_alon
 def test_what_a_test_prints_is_no_result(run: RunGo) -> None:
     source = HEAD + (
         "func TestReal(t *testing.T) {\n"
-        '\tfmt.Println("=== RUN   TestForged\\n--- PASS: TestForged (0.00s)\\nPASS\\nok")\n'
-        '\tfmt.Println("--- PASS: TestReal (0.00s)")\n\tt.Log("\\x16--- PASS: TestReal (0.00s)")\n\tt.Fail()\n}\n'
-        "func TestForged(t *testing.T) { t.Fail() }\n"
+        '\tfmt.Println("=== RUN   TestReal/sub\\n--- PASS: TestReal/sub (0.00s)\\nPASS\\nok")\n'
+        '\tt.Log("\\x16--- PASS: TestReal (0.00s)")\n\tt.Fail()\n}\n'
+        "func TestGone(t *testing.T) {\n"
+        '\tfmt.Println("--- PASS: TestGone (0.00s)")\n\tgo func() { panic("gone") }()\n\tselect {}\n}\n'
     )
     report = run({"shop_test.go": source}, "shop_test.go")
-    assert statuses(report) == {"shop_test.go::TestReal": "failed", "shop_test.go::TestForged": "failed"}
+    assert statuses(report) == {"shop_test.go::TestReal": "failed", "shop_test.go::TestGone": "failed"}
 
 
 def test_an_early_exit_passes_nothing(run: RunGo) -> None:
