@@ -374,6 +374,10 @@ def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits) -> lis
         arguments += ["--ro-bind", str(prefix), _PYTHON]
         executable = Path(_PYTHON) / executable.relative_to(prefix)
         arguments += ["--setenv", "LD_LIBRARY_PATH", f"{_PYTHON}/lib"]
+        # Where the executable looks for its own library: commands have another environment than the supervisor, and
+        # would get the system's library of that name, which its extension modules do not fit.
+        for library in sorted(prefix.glob("lib/libpython3*.so.*")):
+            arguments += ["--ro-bind", str(library), str(library)]
     hidden = _installed_packages(interpreter)
     for path in hidden:
         arguments += ["--size", "4096", "--tmpfs", path, "--remount-ro", path]

@@ -137,6 +137,14 @@ def test_a_group_that_cannot_be_made_is_an_infrastructure_error(tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_commands_interpreter_has_its_own_library(own: BubblewrapBackend, plain: BubblewrapEnvironment) -> None:
+    look = "import _ssl, _hashlib; print([line for line in open('/proc/self/maps') if 'libpython' in line])"
+    done = own.open(plain, SandboxLimits()).run(Command(("{python}", "-I", "-c", look)))
+    assert done.ok, done.stderr
+    own_library = any(plain.interpreter.prefix.glob("lib/libpython3*.so.*"))
+    assert not own_library or str(plain.interpreter.prefix).encode() in done.stdout
+
+
 def test_packages_of_the_machine_are_hidden(own: BubblewrapBackend, plain: BubblewrapEnvironment) -> None:
     sandbox = own.open(plain, SandboxLimits())
     done = sandbox.run(Command(("{python}", "-c", "import pip")))
