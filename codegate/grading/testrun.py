@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import Final
 
 from codegate.grading.drivers import driver_source
+from codegate.grading.installed import installed_files
 from codegate.grading.runners import Runner, find_runner
 from codegate.grading.testreport import TestReport, TestSelection
 from codegate.sandbox import Command, Sandbox, SandboxFile
@@ -33,6 +34,7 @@ def run_tests(sandbox: Sandbox, tree: Tree, selection: TestSelection) -> TestRep
         SandboxError: the sandbox failed; the tests' own failures are in the report.
     """
     runner = find_runner(selection.runner)
+    tree = tree.overlay(installed_files(tree))
     watched = _watched(tree, selection.files)
     left = selection.timeout_seconds
     reports: list[TestReport] = []
