@@ -169,7 +169,7 @@ def reject_by_text(unit: Unit, bug: BugScore) -> Reason | None:
         return "merge_forward"
     if unit.kind == "merge" and unit.pull_request is None and _sources(unit) > MAX_BRANCH_SOURCES:
         return "too_large"
-    if _BOTS.search(unit.author) or "[bot]" in unit.email or _BOT_BRANCHES.search(unit.branch):
+    if _is_bots(unit):
         return "bot"
     if _REVERT.match(unit.title):
         return "revert"
@@ -180,6 +180,13 @@ def reject_by_text(unit: Unit, bug: BugScore) -> Reason | None:
     if bug.score <= _NOT_A_FIX:
         return "not_a_fix"
     return None
+
+
+def _is_bots(unit: Unit) -> bool:
+    # A merge is often made by a bot, of what a person wrote: its branch tells.
+    if unit.kind == "merge" and unit.pull_request is not None and unit.branch:
+        return _BOT_BRANCHES.search(unit.branch) is not None
+    return bool(_BOTS.search(unit.author) or "[bot]" in unit.email or _BOT_BRANCHES.search(unit.branch))
 
 
 def _sources(unit: Unit) -> int:

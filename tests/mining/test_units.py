@@ -130,3 +130,12 @@ def test_a_merged_branch_without_a_pull_request_must_be_one_change() -> None:
         unit = replace(_unit("Merge branch 'topic'"), kind="merge", changes=changes)
         assert reject_by_text(unit, score_unit(unit)) == reason
         assert reject_by_text(replace(unit, pull_request=1), score_unit(unit)) is None
+
+
+def test_a_person_whose_branch_a_bot_merged_is_no_bot() -> None:
+    merged = replace(_unit("Fix sum", author="mergify[bot]", branch="ada/fix-sum"), kind="merge", pull_request=7)
+    assert reject_by_text(merged, score_unit(merged)) is None
+    bumped = replace(merged, branch="dependabot/pip/x-1")
+    assert reject_by_text(bumped, score_unit(bumped)) == "bot"
+    squashed = replace(merged, kind="squash")
+    assert reject_by_text(squashed, score_unit(squashed)) == "bot"
