@@ -1,5 +1,7 @@
 """``codegate mine``: a suite from a repository's own history, and what belongs to keeping one."""
 
+import os
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -8,22 +10,26 @@ import click
 
 from codegate.candidates import parse_candidate
 from codegate.cli import mine_choose, mine_exchange, mine_report
-from codegate.cli.options import FOLDER, jobs_option, json_option, sandbox_option
+from codegate.cli.options import FILE, FOLDER, jobs_option, json_option, sandbox_option
 from codegate.cli.output import emit, say
 from codegate.cli.progress import mine_progress
-from codegate.errors import ExitCode
+from codegate.errors import ExitCode, UsageError
 from codegate.mining import (
     DEFAULT_KINDS,
     DEFAULT_STATEMENTS,
+    GITHUB_API,
     KINDS,
     STATEMENTS,
+    GitHubEnrichment,
     MineOptions,
     MineReport,
     StatementMode,
+    fetch_pull_heads,
+    find_slug,
     mine,
 )
 from codegate.running import new_run_id, opened_backend
-from codegate.sandbox import Choice, cache_folder
+from codegate.sandbox import Backend, Choice, cache_folder
 from codegate.suite import Kind
 
 _STRICT_ROUNDS: Final = 5
@@ -67,6 +73,10 @@ command.add_command(mine_exchange.import_command)
 @click.argument("repository", type=FOLDER)
 @click.option("--out", type=FOLDER, required=True, help="Folder of the suite; a suite there is replaced.")
 @click.option("--refresh", is_flag=True, help="Keep the suite there: add what was merged since, retire what fails.")
+@click.option("--pull-requests", is_flag=True, help="Fetch the heads of pull requests from origin first, by git.")
+@click.option(
+    "--github", metavar="OWNER/NAME", help="Ask GitHub for issues and labels; auto: origin's. GITHUB_TOKEN helps."
+)
 @click.option("--name", help="Name of the suite; default the repository's folder.")
 @click.option("--branch", help="Whose history; default HEAD's.")
 @click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Leave out changes before this day.")
@@ -91,7 +101,9 @@ command.add_command(mine_exchange.import_command)
     help="What models are told, in the order of preference; how the tests fail is always left.",
 )
 @click.option("--rewrite", help="Model that rewrites each statement, one call a problem: provider:model[@base_url].")
-@click.option("--python", help="Minor version of the interpreter, for example 3.11; default this one's.")
+@click.option("--python", help="Minor version of the interpreter, such as 3.11; default one that the code supports.")
+@click.option("--requirements", type=FILE, help="Requirements or lock file for all environments.")
+@click.option("--image", help="Base image for all environments, pinned to the digest that it has now; needs Docker.")
 @click.option("--strict", is_flag=True, help=f"Validate {_STRICT_ROUNDS} times, with other clocks and time zones too.")
 @click.option("--rounds", type=click.IntRange(1, 20), default=3, show_default=True, help="Validation runs.")
 @click.option("--include-new-tests", is_flag=True, help="Keep changes whose tests cannot be imported before the fix.")
@@ -103,6 +115,8 @@ def history(
     repository: Path,
     out: Path,
     refresh: bool,
+    pull_requests: bool,
+    github: str | None,
     name: str | None,
     branch: str | None,
     since: datetime | None,
@@ -112,6 +126,8 @@ def history(
     statements: tuple[StatementMode, ...],
     rewrite: str | None,
     python: str | None,
+    requirements: Path | None,
+    image: str | None,
     strict: bool,
     rounds: int,
     include_new_tests: bool,
@@ -133,21 +149,43 @@ def history(
         budget_minutes=budget_minutes,
         concurrency=jobs,
         python=python,
+        requirements=requirements,
         rounds=max(rounds, _STRICT_ROUNDS) if strict else rounds,
         include_new_tests=include_new_tests,
         kinds=kinds,
         statements=statements,
         rewrite=parse_candidate(rewrite) if rewrite else None,
+        forge=_forge(repository, github) if github else None,
         refresh=refresh,
         memory=None if fresh else cache_folder() / "mining",
     )
+    if pull_requests:
+        say(f"{fetch_pull_heads(repository)} heads of pull requests", as_json=as_json)
     with opened_backend(sandbox, new_run_id()) as backend, mine_progress() as progress:
+        if image is not None:
+            options = replace(options, image=_pinned(backend, image))
         report = mine(repository, out, options, backend, progress)
     for line in describe_funnel(report):
         say(line, as_json=as_json)
     if as_json:
         emit(report.summary())
     return ExitCode.PASS if report.problems else ExitCode.INCONCLUSIVE
+
+
+def _pinned(backend: Backend, image: str) -> str:
+    from codegate.sandbox.docker import DockerBackend  # noqa: PLC0415  only for this
+
+    if not isinstance(backend, DockerBackend):
+        raise UsageError("--image needs Docker; bubblewrap has no images.", "Give --sandbox docker.")
+    return backend.pin_image(image)
+
+
+def _forge(repository: Path, named: str) -> GitHubEnrichment:
+    api_url = os.environ.get("GITHUB_API_URL") or GITHUB_API
+    slug = find_slug(repository, api_url) if named == "auto" else named
+    if slug is None:
+        raise UsageError(f"the origin of {repository} is not on {api_url}.", "Give --github OWNER/NAME.")
+    return GitHubEnrichment(slug, os.environ.get("GITHUB_TOKEN", ""), cache_folder(), api_url)
 
 
 def describe_funnel(report: MineReport) -> list[str]:
@@ -163,7 +201,7 @@ def describe_funnel(report: MineReport) -> list[str]:
     if report.kept is not None:
         lines.append(f"kept: {len(report.kept.problems)} problems, {len(report.kept.retired)} of them retired now")
         lines += [f"could not be tried: {name}: {fault}" for name, fault in report.kept.faults.items()]
-    if report.rewrites:
+    if report.rewrites and report.usage is not None:
         tokens = f"{report.usage.input_tokens} tokens in, {report.usage.output_tokens} out"
         lines.append(f"statements: {report.rewrites} calls of the rewriting model, {tokens}")
     return [*lines, f"suite: {report.out} ({cost})"]

@@ -6,10 +6,12 @@ after it, whatever their order. ``validate_suite`` runs the same proof again on 
 that is left out has a reason, and whatever flickers is quarantined with its evidence.
 """
 
+from codegate.mining.enrichment import GITHUB_API, GitHubEnrichment, find_slug
 from codegate.mining.importing import ImportFormat, ImportReport, import_proven
 from codegate.mining.miner import MineEvent, mine
 from codegate.mining.options import DEFAULT_KINDS, DEFAULT_STATEMENTS, KINDS, STATEMENTS, MineOptions
 from codegate.mining.proof import Proof, ValidationReport, prove, validate_suite
+from codegate.mining.pulls import fetch_pull_heads
 from codegate.mining.report import MineReport, Stage, UnitResult, read_summary
 from codegate.mining.selection import choose, write_selection
 from codegate.mining.statement import StatementMode
@@ -19,9 +21,11 @@ from codegate.mining.units import Reason
 __all__ = [
     "DEFAULT_KINDS",
     "DEFAULT_STATEMENTS",
+    "GITHUB_API",
     "KINDS",
     "STATEMENTS",
     "Distribution",
+    "GitHubEnrichment",
     "ImportFormat",
     "ImportReport",
     "MineEvent",
@@ -36,6 +40,8 @@ __all__ = [
     "ValidationReport",
     "assess",
     "choose",
+    "fetch_pull_heads",
+    "find_slug",
     "import_proven",
     "mine",
     "prove",

@@ -246,7 +246,7 @@ class ProblemBuilder:
         self, parts: Cut, support: LanguageSupport, settings: RunnerSettings, unit: Unit, steps: Steps
     ) -> tuple[LockedEnvironment, Validated] | Rejected:
         """Go down the environment's ladder until one makes a test pass, and validate there."""
-        last = Rejected("env_unresolved", "no requirements could be resolved")
+        first: Rejected | None = None  # what the best environment lacks; the last one always lacks everything
         ladder = support.environments(parts.base, parts.fixed, unit.date.date())
         roots = support.python_path(parts.fixed)
         while True:
@@ -254,10 +254,11 @@ class ProblemBuilder:
                 self._check_wanted()
                 environment = next(ladder, None)
                 if environment is None:
-                    return last
+                    why = "" if first else support.unresolved(parts.fixed, unit.date.date())
+                    return first or Rejected("env_unresolved", (why or "no requirements could be resolved")[:300])
                 failure = self._prepare(environment)
             if failure:
-                last = Rejected("env_unresolved", failure)
+                first = first or Rejected("env_unresolved", failure)
                 continue
             with steps.step("validation"):
                 outcome = validate_cut(
@@ -271,10 +272,11 @@ class ProblemBuilder:
                     support.limits(),
                 )
             if isinstance(outcome, Validated):
+                support.worked(environment, unit.date.date())
                 return environment, outcome
-            if outcome.reason != "env_no_passing_test":
-                return Rejected(outcome.reason, outcome.detail)
-            last = Rejected(outcome.reason, outcome.detail)
+            if outcome.reason not in {"env_no_passing_test", "collect_error_gold"}:
+                return outcome
+            first = first or outcome
 
     def _prepare(self, environment: LockedEnvironment) -> str:
         """Build the environment; return why it cannot be built, or an empty string."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from codegate.mining.changes import is_lfs_pointer, patch_ids
 from codegate.mining.history import LINK_MODE, SUBMODULE_MODE, PathChange, Unit
-from codegate.mining.languages import language_of, path_language, same_layout
+from codegate.mining.languages import language_of, path_language, same_go_layout, same_layout
 from codegate.mining.syntax import same_syntax
 from codegate.mining.units import Reason
 from codegate.suite import Language, PathClass, PathClassifier, Tree, TreeFile, is_plain_path
@@ -179,7 +179,7 @@ def _is_rename_only(sources: Mapping[str, PathChange]) -> bool:
 def _same_syntax(path: str, old: TreeFile | None, new: TreeFile | None) -> bool:
     if old is None or new is None:
         return False
-    same = {"python": same_syntax, "javascript": same_layout}.get(path_language(path) or "")
+    same = {"python": same_syntax, "javascript": same_layout, "go": same_go_layout}.get(path_language(path) or "")
     return same is not None and same(old.data, new.data)
 
 

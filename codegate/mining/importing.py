@@ -12,9 +12,10 @@ from typing import Final, Literal
 from codegate.errors import Interrupted, UsageError
 from codegate.grading import Sandboxes
 from codegate.mining.build import Built, ProblemBuilder, Steps
+from codegate.mining.environment import EnvironmentResolver
 from codegate.mining.imported import Agreement, ImportedUnit, build_all, import_rows, runner_environment
 from codegate.mining.languages import known_languages
-from codegate.mining.options import KINDS, MineOptions
+from codegate.mining.options import KINDS, MineOptions, running_python
 from codegate.mining.statement import StatementText
 from codegate.mining.units import Rejected
 from codegate.sandbox import Backend
@@ -146,7 +147,7 @@ def import_proven(
         InfrastructureError: likewise.
         Interrupted: stopped by the user; nothing was written.
     """
-    languages = known_languages(options.interpreter)
+    languages = known_languages(EnvironmentResolver(options.python or running_python()))
     environment = runner_environment(languages["python"]) if kind == "humaneval" else None
     sandboxes = Sandboxes(backend, {})
     builder = ProblemBuilder(

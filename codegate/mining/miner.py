@@ -18,17 +18,21 @@ from typing import Final, Literal
 from codegate.errors import CodegateError, Interrupted
 from codegate.grading import Sandboxes
 from codegate.mining.build import Built, ProblemBuilder, Prospect, Steps
+from codegate.mining.declarations import read_declarations
+from codegate.mining.environment import EnvironmentResolver, available_pythons, choose_python
+from codegate.mining.eras import Eras
+from codegate.mining.given import read_user_environment
 from codegate.mining.history import check_repository
 from codegate.mining.languages import known_languages
 from codegate.mining.ledger import Ledger
-from codegate.mining.options import MineOptions, check_options
+from codegate.mining.options import MineOptions, check_options, running_python
 from codegate.mining.refresh import Kept, keep
 from codegate.mining.report import MineReport, UnitResult, unit_result, write_report
 from codegate.mining.scan import scan
 from codegate.mining.units import Rejected
 from codegate.mining.workers import Workers
 from codegate.sandbox import Backend, SandboxClosed, SandboxError
-from codegate.suite import Suite, git, load_suite, repository_path, write_suite
+from codegate.suite import Suite, git, load_suite, read_commit, repository_path, write_suite
 
 _GRACE_SECONDS: Final = 5.0
 
@@ -76,7 +80,7 @@ def mine(
         builder = ProblemBuilder(
             repository=repository,
             name=old.name if old is not None and options.name is None else name,
-            languages=known_languages(options.interpreter, repository, tip),
+            languages=known_languages(_resolver(repository, tip, options, old), repository, tip),
             sandboxes=sandboxes,
             options=options,
             today=today,
@@ -92,6 +96,24 @@ def mine(
     report = MineReport(suite, out, tuple(results), seconds, kept, builder.rewrites, builder.usage)
     write_report(report)
     return report
+
+
+def _resolver(repository: Path, tip: str, options: MineOptions, old: Suite | None) -> EnvironmentResolver:
+    day = date.fromisoformat(git(repository, "log", "-1", "--format=%cs", tip, "--").decode("ascii").strip())
+    declared = read_declarations(read_commit(repository, tip))
+    supported = choose_python(declared, day, (running_python(),)) or choose_python(declared, day, available_pythons())
+    user = read_user_environment(options.requirements, options.image)
+    known = {
+        problem.manifest.environment: problem.manifest.provenance.date.date()
+        for problem in (old.active if old is not None else ())
+        if problem.manifest.provenance.date is not None
+    }
+    return EnvironmentResolver(
+        options.python or supported or running_python(),
+        user=user if options.requirements or options.image else None,
+        eras=Eras(repository, tip),
+        known=tuple((old.locked(name), newest) for name, newest in known.items()) if old is not None else (),
+    )
 
 
 def _keep(

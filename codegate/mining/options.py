@@ -2,13 +2,16 @@
 
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final, Protocol, get_args
 
 from codegate.candidates import CandidateSpec, check_snapshot
 from codegate.errors import UsageError
+from codegate.mining.enrichment import Enrichment
+from codegate.mining.history import Unit
 from codegate.mining.statement import StatementMode
 from codegate.suite import Kind
 
@@ -22,6 +25,14 @@ _SLUG: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _PYTHON: Final = re.compile(r"3\.\d{1,2}")
 
 
+class Forge(Protocol):
+    """What knows more of a repository's pull requests and issues than git does."""
+
+    def fetch(self, units: Iterable[Unit]) -> dict[str, Enrichment]:
+        """Return, by commit, what is known of ``units``; raises ``CodegateError`` when it cannot be asked."""
+        ...
+
+
 @dataclass(frozen=True)
 class MineOptions:
     """What to mine and how much.
@@ -33,12 +44,16 @@ class MineOptions:
         max_problems: stop when this many are validated; None: no limit.
         budget_minutes: start no unit after this long; None: no limit.
         concurrency: units under way at the same time.
-        python: minor version of the interpreter, for example ``3.11``; None: this one's.
+        python: minor version of the interpreter, for example ``3.11``; None: this one's where the newest tree supports
+            it, else the newest that it does.
+        requirements: a requirements or lock file for every environment; None: what the trees say.
+        image: base image by digest; needs Docker.
         rounds: validation runs of each state.
         include_new_tests: keep units whose tests cannot be imported before the fix.
         kinds: what to keep.
         statements: how to write statements, in the order of preference; ``failure`` always goes.
         rewrite: a model that rewrites each statement, one call a problem; None: nobody does.
+        forge: what knows more of pull requests and issues than git does; None: nothing is asked.
         refresh: keep the suite that is there: add what was merged since, retire what no longer holds.
         memory: folder in which the ends of units are remembered, for this run to go on where an earlier one stopped;
             None: nothing is.
@@ -51,29 +66,32 @@ class MineOptions:
     budget_minutes: float | None = None
     concurrency: int = 2
     python: str | None = None
+    requirements: Path | None = None
+    image: str | None = None
     rounds: int = 3
     include_new_tests: bool = False
     kinds: tuple[Kind, ...] = DEFAULT_KINDS
     statements: tuple[StatementMode, ...] = DEFAULT_STATEMENTS
     rewrite: CandidateSpec | None = None
+    forge: Forge | None = None
     refresh: bool = False
     memory: Path | None = None
-
-    @property
-    def interpreter(self) -> str:
-        """Return the minor version of the interpreter."""
-        return self.python or f"{sys.version_info.major}.{sys.version_info.minor}"
 
     def decisive(self) -> dict[str, Any]:
         """Return the options that a unit's own end follows from, as JSON has them."""
         return {
-            "python": self.interpreter,
+            "user": [self.requirements.read_text("utf-8") if self.requirements else None, self.image],
             "rounds": self.rounds,
             "include_new_tests": self.include_new_tests,
             "kinds": sorted(self.kinds),
             "statements": self.statements,
             "rewrite": self.rewrite.key() if self.rewrite else None,
         }
+
+
+def running_python() -> str:
+    """Return the minor version of the interpreter that this runs on."""
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def check_options(repository: Path, out: Path, options: MineOptions) -> str:
@@ -92,8 +110,8 @@ def check_options(repository: Path, out: Path, options: MineOptions) -> str:
         raise UsageError("there is no kind of change to keep.", "Name one, such as bugfix.")
     if out.exists() and not (out / "suite.yml").exists() and (not out.is_dir() or not _only_ours(out)):
         raise UsageError(f"{out} exists and is no suite.", "Choose another folder.")
-    if not _PYTHON.fullmatch(options.interpreter):
-        raise UsageError(f"{options.interpreter!r} is not a Python version such as 3.11.")
+    if options.python is not None and not _PYTHON.fullmatch(options.python):
+        raise UsageError(f"{options.python!r} is not a Python version such as 3.11.")
     name = options.name or _SLUG.sub("-", repository.resolve().name.removesuffix(".git")).strip("-._")[:60] or "suite"
     if _SLUG.search(name) or not name[0].isalnum() or len(name) > 60:
         raise UsageError(f"{name!r} is not a name for a suite.", "Use letters, digits, dots, dashes; at most 60.")

@@ -26,7 +26,7 @@ STAGES: Final[tuple[StageName, ...]] = (
 _BEFORE_CUT: Final = frozenset(
     {"bot", "merge_forward", "backport", "revert", "release", "not_a_fix", "ci_only", "docs_only", "tests_only",
      "deps_only", "format_only", "rename_only", "too_large", "no_src", "no_test", "submodule", "binary_src", "symlink",
-     "unreadable", "unsupported_language", "duplicate", "no_runner", "budget"}
+     "unreadable", "unsupported_language", "duplicate", "no_runner", "lfs_pointer", "budget"}
 )  # fmt: skip
 _BEFORE_ENVIRONMENT: Final = _BEFORE_CUT | {"env_unresolved", "env_no_passing_test"}
 _BEFORE_FAIL_TO_PASS: Final = _BEFORE_ENVIRONMENT | {"timeout", "collect_error_gold", "no_f2p"}
@@ -94,7 +94,8 @@ class MineReport:
         out: the suite's folder, which also holds the files written here.
         seconds: ``total`` and ``scan`` by the wall clock; the other steps summed over units that ran side by side.
         kept: of a suite that was refreshed, what was there before.
-        rewrites: calls of the model that rewrote statements, and ``usage`` their tokens.
+        rewrites: calls of the model that rewrote statements.
+        usage: their tokens.
     """
 
     suite: Suite | None
@@ -103,7 +104,7 @@ class MineReport:
     seconds: dict[str, float]
     kept: Kept | None = None
     rewrites: int = 0
-    usage: Usage = Usage()
+    usage: Usage | None = None
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -150,7 +151,7 @@ class MineReport:
             "reasons": self.reasons,
             "remembered": sum(result.remembered for result in self.results),
             "rewrites": self.rewrites,
-            "tokens": self.usage.model_dump() if self.rewrites else None,
+            "tokens": self.usage.model_dump() if self.rewrites and self.usage else None,
             "retired": list(self.kept.retired) if self.kept else [],
             "not_tried": self.kept.faults if self.kept else {},
             "problems": list(self.problems),

@@ -1,14 +1,19 @@
 """The scan: which units there are, and which of them are worth trying, best first. Nothing is executed."""
 
 from pathlib import Path
+from typing import Final
 
 from codegate.mining.build import Prospect
 from codegate.mining.cut import duplicates, reject_by_paths
 from codegate.mining.history import read_units
-from codegate.mining.options import MineOptions
+from codegate.mining.options import Forge, MineOptions
 from codegate.mining.report import UnitResult, unit_result
 from codegate.mining.units import Rejected, reject_by_text, score_unit
-from codegate.suite import PathClassifier, read_commit
+from codegate.sandbox import cache_folder
+from codegate.suite import GitError, PathClassifier, git, read_commit
+
+SHORTLIST: Final = 400
+"""How many of the best units a forge is asked about: each costs a part of a request."""
 
 
 def scan(
@@ -25,9 +30,11 @@ def scan(
     Raises:
         UsageError: git cannot read the history.
     """
-    units = read_units(repository, tip, options.since)
-    seen = next((number for number, unit in enumerate(units) if unit.commit == scanned), None)
-    units = units[:seen]
+    cache = cache_folder() / "scans" if options.memory is not None else None
+    fresh = _since(repository, tip, scanned)
+    units = [
+        unit for unit in read_units(repository, tip, options.since, cache) if fresh is None or unit.commit in fresh
+    ]
     head = PathClassifier.of(read_commit(repository, tip))
     prospects: list[Prospect] = []
     results: list[UnitResult] = []
@@ -38,10 +45,40 @@ def scan(
             prospects.append(Prospect(unit, bug))
         else:
             results.append(unit_result(unit, bug, Rejected(reason)))
-    again = duplicates([prospect.unit for prospect in prospects], head)
+    again = duplicates([prospect.unit for prospect in prospects], head, repository)
     results += [
         unit_result(entry.unit, entry.bug, Rejected("duplicate")) for entry in prospects if entry.unit.commit in again
     ]
     queue = [entry for entry in prospects if entry.unit.commit not in again]
-    queue.sort(key=lambda entry: (-entry.bug.score, -entry.unit.date.timestamp(), entry.unit.commit))
+    queue.sort(key=_best_first)
+    if options.forge is not None:
+        queue = _enriched(queue, options.forge)
     return queue, results
+
+
+def _since(repository: Path, tip: str, scanned: str | None) -> frozenset[str] | None:
+    """Return the commits that came after ``scanned``; None for all, also where history was rewritten since."""
+    if scanned is None:
+        return None
+    try:
+        return frozenset(git(repository, "rev-list", f"{scanned}..{tip}").decode("ascii").split())
+    except GitError:
+        return None
+
+
+def _enriched(queue: list[Prospect], forge: Forge) -> list[Prospect]:
+    """Return the queue with what the forge says of its best units, in the order that follows from that."""
+    known = forge.fetch([entry.unit for entry in queue[:SHORTLIST]])
+    found: list[Prospect] = []
+    for entry in queue:
+        told = known.get(entry.unit.commit)
+        if told is None:
+            found.append(entry)
+            continue
+        labels = (*told.labels, *(label for issue in told.issues for label in issue.labels))
+        found.append(Prospect(entry.unit, score_unit(entry.unit, labels), told))
+    return sorted(found, key=_best_first)
+
+
+def _best_first(entry: Prospect) -> tuple[int, float, str]:
+    return -entry.bug.score, -entry.unit.date.timestamp(), entry.unit.commit

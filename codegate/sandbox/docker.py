@@ -107,6 +107,11 @@ class DockerBackend:
             image, identity = images.environment_image(self._builder, folder, base)
         return DockerEnvironment(image, f"sha256:{identity}", recipe.python)
 
+    def pin_image(self, name: str) -> str:
+        """Return the digest that the image ``name`` has now, pulling it where it is absent; raises as ``prepare``."""
+        with self._building, _explained("look up the image"):
+            return images.pin_image(self._builder, name)
+
     def open(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
         """See ``Backend.open``."""
         if not isinstance(environment, DockerEnvironment):

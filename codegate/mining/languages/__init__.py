@@ -8,7 +8,7 @@ from pathlib import Path
 
 from codegate.mining.environment import EnvironmentResolver
 from codegate.mining.languages.contract import LanguageSupport, RunnerSettings, language_of, path_language
-from codegate.mining.languages.go import Go
+from codegate.mining.languages.go import Go, same_go_layout
 from codegate.mining.languages.javascript import JavaScript, same_layout
 from codegate.mining.languages.python import Python
 from codegate.suite import Language
@@ -21,21 +21,24 @@ __all__ = [
     "RunnerSettings",
     "language_of",
     "path_language",
+    "same_go_layout",
     "same_layout",
 ]
 
 
-def known_languages(python: str, repository: Path | None = None, tip: str = "") -> dict[Language, LanguageSupport]:
+def known_languages(
+    resolver: EnvironmentResolver, repository: Path | None = None, tip: str = ""
+) -> dict[Language, LanguageSupport]:
     """Return every language by its name.
 
     Args:
-        python: minor version of the interpreter in sandboxes.
+        resolver: resolves Python's environments; its interpreter watches in all sandboxes.
         repository: where the newest tree of an era may be read from; None: nowhere.
         tip: full id of its newest commit.
     """
     known: tuple[LanguageSupport, ...] = (
-        Python(EnvironmentResolver(python)),
-        JavaScript(python, repository, tip),
-        Go(python),
+        Python(resolver),
+        JavaScript(resolver.python, repository, tip),
+        Go(resolver.python),
     )
     return {support.language: support for support in known}

@@ -55,6 +55,14 @@ class LanguageSupport(Protocol):
         """
         ...
 
+    def worked(self, environment: LockedEnvironment, committed: date) -> None:
+        """Take note that a unit of that day was validated in ``environment``: its neighbours may be too."""
+        ...
+
+    def unresolved(self, fixed: Tree, committed: date) -> str:
+        """Return why nothing that ``fixed`` declares could be resolved, or an empty text."""
+        ...
+
     def python_path(self, tree: Tree) -> tuple[str, ...]:
         """Return the import roots of ``tree``; empty outside of Python."""
         ...

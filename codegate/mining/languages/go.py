@@ -74,6 +74,13 @@ class Go:
                 alone = GoModule("codegate.invalid/vendored", module.go).text()
                 yield _environment(self.python, version, lock, "declared", alone, "", ahead)
 
+    def worked(self, environment: LockedEnvironment, committed: date) -> None:
+        """See ``LanguageSupport.worked``: the ladder is the same for every unit of a day."""
+
+    def unresolved(self, fixed: Tree, committed: date) -> str:  # noqa: ARG002
+        """See ``LanguageSupport.unresolved``."""
+        return ""
+
     def python_path(self, tree: Tree) -> tuple[str, ...]:  # noqa: ARG002
         """See ``LanguageSupport.python_path``."""
         return ()

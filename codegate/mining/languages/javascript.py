@@ -81,6 +81,13 @@ class JavaScript:
                 seen.add(environment.manifest.id)
                 yield environment
 
+    def worked(self, environment: LockedEnvironment, committed: date) -> None:
+        """See ``LanguageSupport.worked``: the ladder is the same for every unit of a day."""
+
+    def unresolved(self, fixed: Tree, committed: date) -> str:  # noqa: ARG002
+        """See ``LanguageSupport.unresolved``."""
+        return ""
+
     def python_path(self, tree: Tree) -> tuple[str, ...]:  # noqa: ARG002
         """See ``LanguageSupport.python_path``."""
         return ()

@@ -31,6 +31,14 @@ class Python:
         """See ``LanguageSupport.environments``."""
         return self.resolver.ladder(read_declarations(fixed), committed)
 
+    def worked(self, environment: LockedEnvironment, committed: date) -> None:
+        """See ``LanguageSupport.worked``."""
+        self.resolver.worked(environment, committed)
+
+    def unresolved(self, fixed: Tree, committed: date) -> str:
+        """See ``LanguageSupport.unresolved``."""
+        return self.resolver.unresolved(read_declarations(fixed), committed)
+
     def python_path(self, tree: Tree) -> tuple[str, ...]:
         """See ``LanguageSupport.python_path``; a Django project's folder comes first."""
         project = django_project(tree) if choose_python_runner(tree) == "django" else None

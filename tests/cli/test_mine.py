@@ -1,0 +1,100 @@
+"""``codegate mine`` and what belongs to keeping a suite, as people call it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from codegate.suite import Suite, load_suite
+from tests.cli.test_commands import refused
+from tests.mining.history_builder import HistoryBuilder
+from tests.running.world import codegate
+
+SUMS = "def total(items):\n    return items[0] + sum(items[1:])\n"
+TEST = "from pkg.sums import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
+NOTHING = "\n\ndef test_nothing():\n    assert total([]) == 0\n"
+
+
+@pytest.mark.bwrap
+def test_a_second_mining_of_the_same_costs_nothing_and_a_refresh_keeps_what_is_there(tmp_path: Path) -> None:
+    history = HistoryBuilder(tmp_path / "repository")
+    history.commit("begin", {"pkg/__init__.py": "", "pkg/sums.py": SUMS, "tests/test_sums.py": TEST})
+    fixed = {
+        "pkg/sums.py": SUMS.replace("items[0] + sum(items[1:])", "sum(items)"),
+        "tests/test_sums.py": TEST + NOTHING,
+    }
+    history.commit("Fix the total of nothing, an IndexError (#3)", fixed)
+    environment = {"CODEGATE_CACHE": str(tmp_path / "cache")}
+    mine = ("mine", history.folder, "--out", "suite", "--sandbox", "bwrap", "--rounds", "1")
+    first = codegate(*mine, cwd=tmp_path, environment=environment)
+    assert first.code == 0, first.stderr
+    assert "1 validated" in first.stdout
+    again = codegate(*mine, "--json", cwd=tmp_path, environment=environment)
+    assert json.loads(again.stdout)["remembered"] == 1
+    kept = codegate(*mine, "--refresh", cwd=tmp_path, environment=environment)
+    assert kept.code == 0, kept.stderr
+    assert "kept: 1 problems, 0 of them retired now" in kept.stdout
+    report = codegate("mine", "report", "suite", cwd=tmp_path)
+    assert "funnel: " in report.stdout
+    assert "kind: 1 bugfix" in report.stdout
+    assert "leak audit" not in report.stdout
+
+
+def test_a_report_tells_what_a_model_may_have_read(own_suite: Suite, tmp_path: Path) -> None:
+    (tmp_path / "codegate.yml").write_text(
+        "candidates:\n- {provider: openai, model: gpt-5-2025-08-07, training_cutoff: 2024-10-01}\n"
+        "- openai:gpt-6-2026-01-01\n"
+    )
+    done = codegate("mine", "report", own_suite.folder, "--json", cwd=tmp_path)
+    assert done.code == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert [entry["cutoff"] for entry in said["exposure"]] == ["2024-10-01", None]
+    assert said["mining"] is None
+    assert "its training cut-off is not configured" in done.stderr
+    (own_suite.folder / "mining.json").write_text('{"schema": "codegate.mining/1", "funnel": {"units": "::error::x"}}')
+    told = codegate("mine", "report", own_suite.folder, cwd=tmp_path).stdout
+    assert not [line for line in told.splitlines() if line.startswith("::")]
+
+
+def test_a_smaller_suite_can_be_run(own_suite: Suite, tmp_path: Path) -> None:
+    out = own_suite.folder.parent / "small"
+    done = codegate("mine", "choose", own_suite.folder, "--size", "2", "--out", out, cwd=tmp_path)
+    assert done.code == 0, done.stderr
+    small = load_suite(out)
+    assert len(small.problems) == 2
+    assert small.manifest.repository == own_suite.manifest.repository
+    refused(2, "is the suite to choose from", "mine", "choose", out, "--size", "1", "--out", out, cwd=tmp_path)
+
+
+def test_a_suite_goes_out_and_comes_back_as_it_was(own_suite: Suite, tmp_path: Path) -> None:
+    done = codegate("mine", "export", own_suite.folder, "--format", "swe-bench", "--out", "rows.jsonl", cwd=tmp_path)
+    assert done.code == 0, done.stderr
+    rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
+    assert len(rows) == len(own_suite.problems)
+    repository = own_suite.folder / (own_suite.manifest.repository or "..")
+    back = codegate(
+        "mine", "import", "rows.jsonl", "--format", "swe-bench", "--out", "back", "--repository", repository,
+        "--sandbox", "bwrap", cwd=tmp_path,
+    )  # fmt: skip
+    assert back.code == 0, back.stderr
+    assert load_suite(tmp_path / "back").digest == own_suite.digest
+    (tmp_path / "broken.jsonl").write_text('{"instance_id": 1}\n')
+    refused(
+        2, "instance_id", "mine", "import", "broken.jsonl", "--format", "swe-bench", "--out", "no",
+        "--repository", repository, "--sandbox", "bwrap", cwd=tmp_path,
+    )  # fmt: skip
+    assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("mine", "report", "nowhere"), "nowhere is not a suite"),
+        (("mine", "x", "--out", "o", "--kind", "wish"), "wish"),
+        (("mine", "x", "--out", "o", "--rewrite", "openai:gpt-5"), "floating alias"),
+        (("mine", "x", "--out", "o", "--refresh"), "x"),
+        (("mine",), "Missing argument 'REPOSITORY'"),
+    ],
+)
+def test_a_mistake_is_explained(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
+    refused(2, words, *arguments, cwd=tmp_path)
