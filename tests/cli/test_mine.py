@@ -19,7 +19,7 @@ NOTHING = "\n\ndef test_nothing():\n    assert total([]) == 0\n"
 def test_a_second_mining_of_the_same_costs_nothing_and_a_refresh_keeps_what_is_there(tmp_path: Path) -> None:
     history = HistoryBuilder(tmp_path / "repository")
     history.commit("begin", {"pkg/__init__.py": "", "pkg/sums.py": SUMS, "tests/test_sums.py": TEST})
-    fixed = {
+    fixed: dict[str, str | bytes | None] = {
         "pkg/sums.py": SUMS.replace("items[0] + sum(items[1:])", "sum(items)"),
         "tests/test_sums.py": TEST + NOTHING,
     }
