@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from codegate.mining.cut import Cut, cut
-from codegate.mining.history import Unit, read_units
+from codegate.mining.sources.history import Unit, read_units
 from codegate.suite import GitError, PathClassifier, git, read_commit
 
 FOUND_GOAL = 0.99

@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from codegate.mining.history import read_units
+from codegate.mining.sources.history import read_units
 from codegate.suite import git
 
 UNITS = 5000

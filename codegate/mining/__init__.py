@@ -6,15 +6,15 @@ after it, whatever their order. ``validate_suite`` runs the same proof again on 
 that is left out has a reason, and whatever flickers is quarantined with its evidence.
 """
 
-from codegate.mining.enrichment import GITHUB_API, GitHubEnrichment, find_slug
 from codegate.mining.importing import ImportFormat, ImportReport, import_proven
 from codegate.mining.miner import MineEvent, mine
 from codegate.mining.options import DEFAULT_KINDS, DEFAULT_STATEMENTS, KINDS, STATEMENTS, MineOptions
-from codegate.mining.proof import Proof, ValidationReport, prove, validate_suite
-from codegate.mining.pulls import fetch_pull_heads
+from codegate.mining.proving.proof import Proof, ValidationReport, prove, validate_suite
 from codegate.mining.report import MineReport, Stage, UnitResult, read_summary
 from codegate.mining.selection import choose, write_selection
-from codegate.mining.statement import StatementMode
+from codegate.mining.sources.enrichment import GITHUB_API, GitHubEnrichment, find_slug
+from codegate.mining.sources.pulls import fetch_pull_heads
+from codegate.mining.statements.statement import StatementMode
 from codegate.mining.strengths import Distribution, Strengths, assess
 from codegate.mining.units import Reason
 

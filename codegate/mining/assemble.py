@@ -5,14 +5,14 @@ from typing import Final
 
 from codegate.durable import sha256
 from codegate.mining.cut import Cut
-from codegate.mining.enrichment import Enrichment
-from codegate.mining.history import Unit
-from codegate.mining.interface import Interface
-from codegate.mining.kind import KindOf
+from codegate.mining.kinds.kind import KindOf
 from codegate.mining.languages import RunnerSettings
-from codegate.mining.statement import StatementText
+from codegate.mining.proving.validation import Validated
+from codegate.mining.sources.enrichment import Enrichment
+from codegate.mining.sources.history import Unit
+from codegate.mining.statements.interface import Interface
+from codegate.mining.statements.statement import StatementText
 from codegate.mining.units import BugScore
-from codegate.mining.validation import Validated
 from codegate.suite import (
     Base,
     Language,

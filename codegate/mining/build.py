@@ -13,19 +13,19 @@ from codegate.candidates import CandidateSpec, Usage
 from codegate.grading import Sandboxes, grade
 from codegate.mining.assemble import Findings, assemble, problem_id
 from codegate.mining.cut import Cut, cut
-from codegate.mining.enrichment import Enrichment
-from codegate.mining.history import Unit
-from codegate.mining.interface import NO_INTERFACE, Interface, interface_of
-from codegate.mining.kind import classify_kind
+from codegate.mining.kinds.kind import classify_kind
 from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of
-from codegate.mining.leak import audit
 from codegate.mining.options import MineOptions
-from codegate.mining.quality import measure_quality
-from codegate.mining.rewrite import rewrite_statement
-from codegate.mining.statement import StatementText, write_statement
-from codegate.mining.testsource import exact_texts
+from codegate.mining.proving.leak import audit
+from codegate.mining.proving.quality import measure_quality
+from codegate.mining.proving.validation import OpenSandbox, Validated, validate_cut
+from codegate.mining.sources.enrichment import Enrichment
+from codegate.mining.sources.history import Unit
+from codegate.mining.statements.interface import NO_INTERFACE, Interface, interface_of
+from codegate.mining.statements.rewrite import rewrite_statement
+from codegate.mining.statements.statement import StatementText, write_statement
+from codegate.mining.statements.testsource import exact_texts
 from codegate.mining.units import BugScore, Rejected
-from codegate.mining.validation import OpenSandbox, Validated, validate_cut
 from codegate.sandbox import FilesRefused, Sandbox, SandboxError
 from codegate.suite import Language, LockedEnvironment, Problem, ProblemLimits, make_patch, read_commit
 

@@ -15,8 +15,8 @@ from typing import Final
 from codegate.errors import CodegateError, InfrastructureError, UsageError
 from codegate.mining.build import Built, Prospect
 from codegate.mining.cut import Cut
-from codegate.mining.history import PathChange, Unit
 from codegate.mining.languages import LanguageSupport, path_language
+from codegate.mining.sources.history import PathChange, Unit
 from codegate.mining.units import BUG_LIKE, BugScore, Rejected
 from codegate.suite import (
     LockedEnvironment,

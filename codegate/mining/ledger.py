@@ -13,7 +13,7 @@ from codegate.durable import digest, write_atomic
 from codegate.errors import CodegateError
 from codegate.grading import GRADER_VERSION
 from codegate.mining.build import Built, Prospect
-from codegate.mining.enrichment import Enrichment
+from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.units import Reason, Rejected
 from codegate.suite import load_suite, write_suite
 

@@ -18,17 +18,17 @@ from typing import Final, Literal
 from codegate.errors import CodegateError, Interrupted
 from codegate.grading import Sandboxes
 from codegate.mining.build import Built, ProblemBuilder, Prospect, Steps
-from codegate.mining.declarations import read_declarations
-from codegate.mining.environment import EnvironmentResolver, available_pythons, choose_python
-from codegate.mining.eras import Eras
-from codegate.mining.given import read_user_environment
-from codegate.mining.history import check_repository
+from codegate.mining.environments.declarations import read_declarations
+from codegate.mining.environments.environment import EnvironmentResolver, available_pythons, choose_python
+from codegate.mining.environments.eras import Eras
+from codegate.mining.environments.given import read_user_environment
 from codegate.mining.languages import known_languages
 from codegate.mining.ledger import Ledger
 from codegate.mining.options import MineOptions, check_options, running_python
 from codegate.mining.refresh import Kept, keep
 from codegate.mining.report import MineReport, UnitResult, unit_result, write_report
 from codegate.mining.scan import scan
+from codegate.mining.sources.history import check_repository
 from codegate.mining.units import Rejected
 from codegate.mining.workers import Workers
 from codegate.sandbox import Backend, SandboxClosed, SandboxError

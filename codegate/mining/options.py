@@ -10,9 +10,9 @@ from typing import Any, Final, Protocol, get_args
 
 from codegate.candidates import CandidateSpec, check_snapshot
 from codegate.errors import UsageError
-from codegate.mining.enrichment import Enrichment
-from codegate.mining.history import Unit
-from codegate.mining.statement import StatementMode
+from codegate.mining.sources.enrichment import Enrichment
+from codegate.mining.sources.history import Unit
+from codegate.mining.statements.statement import StatementMode
 from codegate.suite import Kind
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)

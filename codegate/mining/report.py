@@ -9,8 +9,8 @@ from typing import Any, Final, Literal
 from codegate.candidates import Usage
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
-from codegate.mining.history import Unit
 from codegate.mining.refresh import Kept
+from codegate.mining.sources.history import Unit
 from codegate.mining.units import BUG_LIKE, BugScore, Reason, Rejected
 from codegate.suite import Problem, Suite, parse_json, read_text
 

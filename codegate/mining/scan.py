@@ -5,9 +5,9 @@ from typing import Final
 
 from codegate.mining.build import Prospect
 from codegate.mining.cut import duplicates, reject_by_paths
-from codegate.mining.history import read_units
 from codegate.mining.options import Forge, MineOptions
 from codegate.mining.report import UnitResult, unit_result
+from codegate.mining.sources.history import read_units
 from codegate.mining.units import Rejected, reject_by_text, score_unit
 from codegate.sandbox import cache_folder
 from codegate.suite import GitError, PathClassifier, git, read_commit

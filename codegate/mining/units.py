@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from codegate.mining.history import Unit
-from codegate.mining.references import closing_references
+from codegate.mining.sources.history import Unit
+from codegate.mining.sources.references import closing_references
 
 Reason = Literal[
     "bot",

@@ -6,8 +6,8 @@ from typing import Literal
 
 from codegate.grading import TestResult
 from codegate.mining.cut import Cut
-from codegate.mining.history import Unit
-from codegate.mining.validation import TestKind, TestOutcomes
+from codegate.mining.proving.validation import TestKind, TestOutcomes
+from codegate.mining.sources.history import Unit
 from codegate.suite import Tree, TreeFile
 
 BASE = {

@@ -1,7 +1,7 @@
 import pytest
 
 from codegate.mining.cut import MAX_SOURCE_LINES, Cut, cut, duplicates, reject_by_paths
-from codegate.mining.history import Unit, read_units
+from codegate.mining.sources.history import Unit, read_units
 from codegate.mining.units import Reason
 from codegate.suite import PathClassifier, TreeFile, read_commit
 from tests.mining.history_builder import HistoryBuilder

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.requirements import Requirement
 
-from codegate.mining.declarations import import_roots, read_declarations
+from codegate.mining.environments.declarations import import_roots, read_declarations
 from codegate.suite import Tree, TreeFile
 
 

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from codegate.errors import UsageError
-from codegate.mining.enrichment import Enrichment, GitHubEnrichment, LinkedIssue, find_slug
-from codegate.mining.forge import MAX_RESPONSE_BYTES, ForgeError
-from codegate.mining.history import Unit
+from codegate.mining.sources.enrichment import Enrichment, GitHubEnrichment, LinkedIssue, find_slug
+from codegate.mining.sources.forge import MAX_RESPONSE_BYTES, ForgeError
+from codegate.mining.sources.history import Unit
 from tests.mining.history_builder import HistoryBuilder
 
 TOKEN = "ghp_0123456789secret"
@@ -343,7 +343,7 @@ _JSON = st.recursive(
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spoiled=st.dictionaries(st.sampled_from(sorted({*_issue(3), *_pull(12), "edits", "issues", "began"})), _JSON))
 def test_no_answer_and_no_cache_file_is_more_than_text(tmp_path: Path, spoiled: dict[str, Any]) -> None:
-    from codegate.mining.enrichment import _enrichment, _slim
+    from codegate.mining.sources.enrichment import _enrichment, _slim
 
     node = {**_pull(12, {**_issue(3), **spoiled}), **spoiled}
     for entry in (node, _slim(node)):

@@ -6,11 +6,18 @@ import pytest
 
 from codegate.durable import sha256
 from codegate.errors import InfrastructureError, UsageError
-from codegate.mining.declarations import Declarations
-from codegate.mining.environment import EnvironmentResolver, Plan, available_pythons, bounds, choose_python, plans
-from codegate.mining.eras import Eras
-from codegate.mining.given import UserEnvironment, read_user_environment
-from codegate.mining.resolution import Question, covers, resolve
+from codegate.mining.environments.declarations import Declarations
+from codegate.mining.environments.environment import (
+    EnvironmentResolver,
+    Plan,
+    available_pythons,
+    bounds,
+    choose_python,
+    plans,
+)
+from codegate.mining.environments.eras import Eras
+from codegate.mining.environments.given import UserEnvironment, read_user_environment
+from codegate.mining.environments.resolution import Question, covers, resolve
 from tests.mining.history_builder import HistoryBuilder
 
 DECLARED = Declarations("attrs", ("pluggy",), ("six==1.15.0", "pytest"))

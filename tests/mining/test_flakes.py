@@ -11,9 +11,9 @@ import pytest
 from codegate.durable import sha256
 from codegate.grading import Sandboxes, TestReport, TestResult, TestSelection, TestStatus
 from codegate.mining.cut import Cut
-from codegate.mining.flakes import CLOCK_DAYS, Cause, Varied, explain, plan
-from codegate.mining.outcomes import TestOutcomes
-from codegate.mining.validation import Validated, validate_cut
+from codegate.mining.proving.flakes import CLOCK_DAYS, Cause, Varied, explain, plan
+from codegate.mining.proving.outcomes import TestOutcomes
+from codegate.mining.proving.validation import Validated, validate_cut
 from codegate.sandbox import Command, EnvironmentRecipe, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import EnvironmentManifest, ProblemLimits, read_commit

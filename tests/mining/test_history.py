@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from codegate.errors import ExitCode, UsageError
-from codegate.mining.history import check_repository, read_units
+from codegate.mining.sources.history import check_repository, read_units
 from tests.mining.history_builder import HistoryBuilder
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from codegate.durable import sha256
-from codegate.mining import changes
-from codegate.mining.history import read_units
+from codegate.mining.sources import changes
+from codegate.mining.sources.history import read_units
 from tests.mining.history_builder import HistoryBuilder
 
 

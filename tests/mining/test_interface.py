@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from codegate.mining.interface import Interface, interface_of
+from codegate.mining.statements.interface import Interface, interface_of
 from tests.mining.statement_world import cut_of
 
 OLD = """\

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.mining.cut import Cut, cut, reject_by_paths
-from codegate.mining.history import read_units
 from codegate.mining.languages import JavaScript, LanguageSupport, same_layout
 from codegate.mining.languages.npm_manifest import node_major, read_lock, read_manifest, runner_of
+from codegate.mining.sources.history import read_units
 from codegate.sandbox import check_npm_manifest
 from codegate.suite import PathClassifier, RunnerName, Tree, TreeFile, read_commit
 from tests.mining.history_builder import HistoryBuilder

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from codegate.grading import TestResult
 from codegate.mining.cut import Cut, cut
-from codegate.mining.enrichment import Enrichment, LinkedIssue
-from codegate.mining.history import Unit, read_units
-from codegate.mining.kind import BUGFIX, WEIGHTS, KindOf, classify_kind, signals
-from codegate.mining.kind_names import declared_names
-from codegate.mining.kind_words import label_signals, title_signals
-from codegate.mining.validation import TestKind, TestOutcomes
+from codegate.mining.kinds.kind import BUGFIX, WEIGHTS, KindOf, classify_kind, signals
+from codegate.mining.kinds.names import declared_names
+from codegate.mining.kinds.words import label_signals, title_signals
+from codegate.mining.proving.validation import TestKind, TestOutcomes
+from codegate.mining.sources.enrichment import Enrichment, LinkedIssue
+from codegate.mining.sources.history import Unit, read_units
 from codegate.suite import read_commit
 from tests.mining.history_builder import HistoryBuilder
 

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from codegate.mining.environment import EnvironmentResolver
+from codegate.mining.environments.environment import EnvironmentResolver
 from codegate.mining.languages import LanguageSupport, Python, language_of
 from codegate.suite import Language
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from codegate.durable import sha256
 from codegate.grading import Sandboxes
-from codegate.mining import leak
-from codegate.mining.leak import audit, audit_tree, own_modules, own_names
+from codegate.mining.proving import leak
+from codegate.mining.proving.leak import audit, audit_tree, own_modules, own_names
 from codegate.sandbox import Command, EnvironmentRecipe, Sandbox, SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import EnvironmentManifest, LeakAudit, ProblemLimits, Tree, TreeFile

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.requirements import Requirement
 
-from codegate.mining.lockfiles import read_pins
+from codegate.mining.environments.lockfiles import read_pins
 from codegate.suite import Tree, TreeFile
 
 UV = """

@@ -8,7 +8,7 @@ from codegate.durable import sha256
 from codegate.errors import ExitCode, Interrupted, UsageError
 from codegate.grading import Grade, TestReport, TestResult, TestStatus
 from codegate.mining import Proof, validate_suite
-from codegate.mining.proof import judge
+from codegate.mining.proving.proof import judge
 from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import (

@@ -6,8 +6,8 @@ import pytest
 from codegate.durable import sha256
 from codegate.errors import ExitCode, InfrastructureError, UsageError
 from codegate.mining.cut import duplicates
-from codegate.mining.history import read_units
-from codegate.mining.pulls import fetch_pull_heads, read_pull_heads
+from codegate.mining.sources.history import read_units
+from codegate.mining.sources.pulls import fetch_pull_heads, read_pull_heads
 from codegate.suite import PathClassifier, read_commit
 from tests.mining.history_builder import HistoryBuilder
 

@@ -7,8 +7,8 @@ import pytest
 from codegate.durable import sha256
 from codegate.grading import Sandboxes
 from codegate.mining.cut import Cut
-from codegate.mining.quality import MAX_HUNKS, hunk_coverage, measure_quality, without_each_hunk
-from codegate.mining.validation import Validated, validate_cut
+from codegate.mining.proving.quality import MAX_HUNKS, hunk_coverage, measure_quality, without_each_hunk
+from codegate.mining.proving.validation import Validated, validate_cut
 from codegate.sandbox import EnvironmentRecipe, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import EnvironmentManifest, ProblemLimits, Tree, TreeFile

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegate.mining.recipes import Recipe, read_recipe
+from codegate.mining.environments.recipes import Recipe, read_recipe
 from codegate.suite import Tree, TreeFile
 
 

@@ -11,7 +11,7 @@ import pytest
 from codegate.candidates import ToolCall
 from codegate.durable import sha256
 from codegate.grading import Sandboxes, TestSelection, run_tests
-from codegate.mining.leak import audit
+from codegate.mining.proving.leak import audit
 from codegate.sandbox import Backend, Command, EnvironmentRecipe, SandboxFile, SandboxLimits
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.solving.toolbox import Toolbox

@@ -17,9 +17,9 @@ from codegate.candidates import (
 )
 from codegate.errors import UsageError
 from codegate.mining.cut import Cut
-from codegate.mining.interface import interface_of
-from codegate.mining.rewrite import PROMPT, Rewritten, rewrite_statement
-from codegate.mining.statement import StatementText, write_statement
+from codegate.mining.statements.interface import interface_of
+from codegate.mining.statements.rewrite import PROMPT, Rewritten, rewrite_statement
+from codegate.mining.statements.statement import StatementText, write_statement
 from tests.candidates.wire_server import as_json, chat_answer, messages_answer, wire_server
 from tests.mining.statement_world import BASE, FAILED, FIXED, TEST, cut_of, outcomes_of, sums_cut, unit_of
 

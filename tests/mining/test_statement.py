@@ -10,14 +10,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from codegate.grading import TestResult
-from codegate.mining.enrichment import Enrichment, LinkedIssue
-from codegate.mining.failures import title_of
-from codegate.mining.interface import interface_of
-from codegate.mining.scrub import MAX_CHARACTERS, scrub_text
-from codegate.mining.statement import MASK, count_words, scrub_change, write_statement
-from codegate.mining.testsource import exact_texts
-from codegate.mining.validation import TestKind
-from codegate.mining.vocabulary import masked, quotes, vocabulary
+from codegate.mining.proving.validation import TestKind
+from codegate.mining.sources.enrichment import Enrichment, LinkedIssue
+from codegate.mining.statements.failures import title_of
+from codegate.mining.statements.interface import interface_of
+from codegate.mining.statements.scrub import MAX_CHARACTERS, scrub_text
+from codegate.mining.statements.statement import MASK, count_words, scrub_change, write_statement
+from codegate.mining.statements.testsource import exact_texts
+from codegate.mining.statements.vocabulary import masked, quotes, vocabulary
 from tests.mining.statement_world import (
     BASE,
     DAY,

@@ -3,8 +3,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from codegate.mining.history import PathChange, Unit
-from codegate.mining.references import closing_references
+from codegate.mining.sources.history import PathChange, Unit
+from codegate.mining.sources.references import closing_references
 from codegate.mining.units import Reason, reject_by_text, score_unit
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from codegate.durable import sha256
 from codegate.grading import CollectionError, Sandboxes, TestReport, TestResult, TestStatus
-from codegate.mining import validation
 from codegate.mining.cut import Cut
-from codegate.mining.outcomes import is_clean
+from codegate.mining.proving import validation
+from codegate.mining.proving.outcomes import is_clean
+from codegate.mining.proving.validation import Validated, classify_tests, time_limit, validate_cut
 from codegate.mining.units import Rejected
-from codegate.mining.validation import Validated, classify_tests, time_limit, validate_cut
 from codegate.sandbox import EnvironmentRecipe, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import EnvironmentManifest, ProblemLimits, Tree, TreeFile

@@ -1,7 +1,7 @@
 """Looks through a sandbox, as code that a model has started could, for the answer to the problem in its workspace.
 
 This text is sent into the sandbox, with the base tree in the workspace. Standard input brings what to look for (see
-``Wanted`` in ``codegate.mining.leak``); argument 1 is the pipe's descriptor, the others the folders of the wheels and
+``_wanted`` in ``codegate.mining.proving.leak``); argument 1 is the pipe, the others the folders of the wheels and
 of other packages. Answers with one JSON document. Nothing of the repository or of a package is imported.
 """
 

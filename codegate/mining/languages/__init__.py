@@ -6,7 +6,7 @@ runner in ``codegate.grading.runners``.
 
 from pathlib import Path
 
-from codegate.mining.environment import EnvironmentResolver
+from codegate.mining.environments.environment import EnvironmentResolver
 from codegate.mining.languages.contract import LanguageSupport, RunnerSettings, language_of, path_language
 from codegate.mining.languages.go import Go, same_go_layout
 from codegate.mining.languages.javascript import JavaScript, same_layout

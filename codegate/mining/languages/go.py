@@ -10,8 +10,8 @@ from typing import Final, Literal
 
 from codegate.durable import sha256
 from codegate.errors import UsageError
+from codegate.mining.environments.resolution import Question, resolve
 from codegate.mining.languages.contract import RunnerSettings
-from codegate.mining.resolution import Question, resolve
 from codegate.sandbox import GoModule, go_sum_text, read_go_mod, read_go_sum
 from codegate.suite import EnvironmentManifest, Language, LockedEnvironment, PackageFile, ProblemLimits, Tree
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from codegate.mining.cut import Cut
-from codegate.mining.newnames import NewName, python_names
-from codegate.mining.patternnames import go_names, javascript_names
-from codegate.mining.scrub import normalise
+from codegate.mining.statements.newnames import NewName, python_names
+from codegate.mining.statements.patternnames import go_names, javascript_names
+from codegate.mining.statements.scrub import normalise
 
 _MAX_SIGNATURES: Final = 40
 _MAX_SIGNATURE: Final = 300

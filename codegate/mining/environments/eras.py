@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Final
 
-from codegate.mining.declarations import Declarations, read_declarations
+from codegate.mining.environments.declarations import Declarations, read_declarations
 from codegate.suite import git, read_commit
 
 #: Lengths of the eras that a change is in, in days, the longest first. Declared lower bounds are kept and newer

@@ -10,10 +10,10 @@ from codegate.candidates import CandidateSpec, Message, ProblemKey, Usage, open_
 from codegate.durable import sha256
 from codegate.errors import UsageError
 from codegate.mining.cut import Cut
-from codegate.mining.interface import NO_INTERFACE, Interface
-from codegate.mining.scrub import scrub_text
-from codegate.mining.statement import MASK, StatementText, checked, with_interface
-from codegate.mining.vocabulary import gives_away, vocabulary
+from codegate.mining.statements.interface import NO_INTERFACE, Interface
+from codegate.mining.statements.scrub import scrub_text
+from codegate.mining.statements.statement import MASK, StatementText, checked, with_interface
+from codegate.mining.statements.vocabulary import gives_away, vocabulary
 
 _MAX_ANSWER: Final = 6000
 _SYSTEM: Final = """\

@@ -11,9 +11,9 @@ from typing import Final
 
 from codegate.grading import TestSelection, run_tests
 from codegate.mining.cut import Cut
-from codegate.mining.outcomes import status_of
+from codegate.mining.proving.outcomes import status_of
+from codegate.mining.proving.validation import OpenSandbox, Validated
 from codegate.mining.syntax import parse
-from codegate.mining.validation import OpenSandbox, Validated
 from codegate.suite import Changes, PatchError, ProblemLimits, Quality, Tree, apply_patch, make_patch
 
 MAX_HUNKS: Final = 8

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from codegate.grading import TestResult
-from codegate.mining.scrub import normalise
-from codegate.mining.validation import TestOutcomes
-from codegate.mining.vocabulary import FixVocabulary, quotes
+from codegate.mining.proving.validation import TestOutcomes
+from codegate.mining.statements.scrub import normalise
+from codegate.mining.statements.vocabulary import FixVocabulary, quotes
 
 _MAX_TESTS: Final = 12
 _MAX_MESSAGE: Final = 400

@@ -15,14 +15,14 @@ from typing import Final, Literal
 
 from codegate.durable import sha256
 from codegate.mining.cut import Cut
-from codegate.mining.enrichment import Enrichment, LinkedIssue
-from codegate.mining.failures import describe_failures, title_of
-from codegate.mining.history import Unit
-from codegate.mining.interface import NO_INTERFACE, Interface
-from codegate.mining.scrub import MAX_CHARACTERS, blocks, scrub_text
-from codegate.mining.testsource import TestSource, python_tests
-from codegate.mining.validation import TestOutcomes
-from codegate.mining.vocabulary import MASK, FixVocabulary, added_lines, masked, quotes, vocabulary
+from codegate.mining.proving.validation import TestOutcomes
+from codegate.mining.sources.enrichment import Enrichment, LinkedIssue
+from codegate.mining.sources.history import Unit
+from codegate.mining.statements.failures import describe_failures, title_of
+from codegate.mining.statements.interface import NO_INTERFACE, Interface
+from codegate.mining.statements.scrub import MAX_CHARACTERS, blocks, scrub_text
+from codegate.mining.statements.testsource import TestSource, python_tests
+from codegate.mining.statements.vocabulary import MASK, FixVocabulary, added_lines, masked, quotes, vocabulary
 
 StatementMode = Literal["issue", "change", "failure", "scaffold"]
 

@@ -17,10 +17,10 @@ from typing import Any, Final
 
 from codegate.durable import digest
 from codegate.errors import InfrastructureError, UsageError
-from codegate.mining.changes import compare, patch_ids
-from codegate.mining.graph import CommitGraph
-from codegate.mining.messages import UnitKind
-from codegate.mining.scancache import read_cache, write_cache
+from codegate.mining.sources.changes import compare, patch_ids
+from codegate.mining.sources.graph import CommitGraph
+from codegate.mining.sources.messages import UnitKind
+from codegate.mining.sources.scancache import read_cache, write_cache
 from codegate.suite import GitError, git
 
 PULL_REFS: Final = "refs/codegate/pr/"

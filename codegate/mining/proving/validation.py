@@ -14,9 +14,9 @@ from typing import Final
 
 from codegate.grading import TestReport, TestSelection, run_tests
 from codegate.mining.cut import Cut
-from codegate.mining.flakes import Cause, Varied, explain, flaky_tests, plan
 from codegate.mining.languages.contract import RunnerSettings
-from codegate.mining.outcomes import QUARANTINE_DAYS, TestKind, TestOutcomes, classify_tests, is_clean
+from codegate.mining.proving.flakes import Cause, Varied, explain, flaky_tests, plan
+from codegate.mining.proving.outcomes import QUARANTINE_DAYS, TestKind, TestOutcomes, classify_tests, is_clean
 from codegate.mining.units import Rejected
 from codegate.sandbox import Sandbox
 from codegate.suite import ProblemLimits, Tree

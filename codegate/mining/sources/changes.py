@@ -14,7 +14,7 @@ from itertools import starmap, zip_longest
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from codegate.mining.scancache import read_cache, write_cache
+from codegate.mining.sources.scancache import read_cache, write_cache
 from codegate.suite import GitError, git
 
 ChangeStatus = Literal["A", "M", "D", "T"]

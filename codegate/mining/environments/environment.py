@@ -18,10 +18,10 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from codegate.durable import sha256
-from codegate.mining.declarations import Declarations
-from codegate.mining.eras import Eras
-from codegate.mining.given import UserEnvironment
-from codegate.mining.resolution import Answer, Question, covers, resolve
+from codegate.mining.environments.declarations import Declarations
+from codegate.mining.environments.eras import Eras
+from codegate.mining.environments.given import UserEnvironment
+from codegate.mining.environments.resolution import Answer, Question, covers, resolve
 from codegate.sandbox.interpreter import find_interpreter
 from codegate.suite import EnvironmentManifest, LockedEnvironment
 

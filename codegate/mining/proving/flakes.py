@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from codegate.grading import TestReport, TestSelection
-from codegate.mining.outcomes import TestOutcomes, status_of
+from codegate.mining.proving.outcomes import TestOutcomes, status_of
 
 Cause = Literal["order", "seed", "clock", "isolation", "load", "timezone"]
 

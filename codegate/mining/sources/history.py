@@ -13,11 +13,11 @@ from typing import Final
 
 from codegate.durable import sha256
 from codegate.errors import UsageError
-from codegate.mining.changes import LINK_MODE, SUBMODULE_MODE, PathChange, read_changes
-from codegate.mining.graph import MESSAGE_CHARACTERS, CommitGraph, Record, read_graph
-from codegate.mining.messages import Landing, UnitKind, is_long_lived, is_revert, read_landing, series_title
-from codegate.mining.pulls import Landed, match_pulls, read_pull_heads
-from codegate.mining.references import closing_references
+from codegate.mining.sources.changes import LINK_MODE, SUBMODULE_MODE, PathChange, read_changes
+from codegate.mining.sources.graph import MESSAGE_CHARACTERS, CommitGraph, Record, read_graph
+from codegate.mining.sources.messages import Landing, UnitKind, is_long_lived, is_revert, read_landing, series_title
+from codegate.mining.sources.pulls import Landed, match_pulls, read_pull_heads
+from codegate.mining.sources.references import closing_references
 from codegate.suite import GitError, git
 
 __all__ = ["LINK_MODE", "SUBMODULE_MODE", "PathChange", "Unit", "UnitKind", "check_repository", "read_units"]

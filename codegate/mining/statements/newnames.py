@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from codegate.mining.cut import Cut
-from codegate.mining.declarations import import_roots
+from codegate.mining.environments.declarations import import_roots
+from codegate.mining.statements.vocabulary import absent
 from codegate.mining.syntax import IDENTIFIER, decode, parse
-from codegate.mining.vocabulary import absent
 from codegate.suite import TreeFile
 
 _MAX_ANNOTATION: Final = 80

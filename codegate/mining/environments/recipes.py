@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from codegate.mining.manifests import lines, mapping, read_ini, read_plain_yaml, read_text
+from codegate.mining.environments.manifests import lines, mapping, read_ini, read_plain_yaml, read_text
 from codegate.mining.syntax import parse
 from codegate.suite import Tree
 

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from codegate.mining.cut import Cut
-from codegate.mining.enrichment import Enrichment
-from codegate.mining.history import Unit
-from codegate.mining.kind_names import (
+from codegate.mining.kinds.names import (
     DeclaredNames,
     added_source_lines,
     added_test_lines,
     declared_names,
     function_names,
 )
-from codegate.mining.kind_words import Signal, enrichment_signals, word_signals
-from codegate.mining.validation import TestOutcomes
+from codegate.mining.kinds.words import Signal, enrichment_signals, word_signals
+from codegate.mining.proving.validation import TestOutcomes
+from codegate.mining.sources.enrichment import Enrichment
+from codegate.mining.sources.history import Unit
 from codegate.suite import Kind
 
 BUGFIX: Final = 1.0

@@ -18,8 +18,8 @@ from typing import Literal
 
 from codegate.errors import Interrupted, UsageError
 from codegate.grading import Grade, Sandboxes, TestReport, grade, run_hidden_tests, test_selection
-from codegate.mining.leak import audit
-from codegate.mining.outcomes import QUARANTINE_DAYS
+from codegate.mining.proving.leak import audit
+from codegate.mining.proving.outcomes import QUARANTINE_DAYS
 from codegate.sandbox import Backend, SandboxError
 from codegate.suite import (
     LeakAudit,

@@ -16,8 +16,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 
-from codegate.mining.lockfiles import read_pins
-from codegate.mining.manifests import (
+from codegate.mining.environments.lockfiles import read_pins
+from codegate.mining.environments.manifests import (
     MAX_FILE_BYTES,
     at,
     first_text,
@@ -28,7 +28,7 @@ from codegate.mining.manifests import (
     read_toml,
     strings,
 )
-from codegate.mining.recipes import read_recipe
+from codegate.mining.environments.recipes import read_recipe
 from codegate.mining.syntax import parse
 from codegate.suite import Tree, is_plain_path
 

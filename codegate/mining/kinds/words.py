@@ -7,8 +7,8 @@ from itertools import islice
 from typing import Final
 
 from codegate.mining.cut import Cut
-from codegate.mining.enrichment import Enrichment
-from codegate.mining.history import Unit
+from codegate.mining.sources.enrichment import Enrichment
+from codegate.mining.sources.history import Unit
 from codegate.mining.syntax import decode
 from codegate.suite import Kind
 

@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 import requests
 
 from codegate.errors import UsageError
-from codegate.mining.forge import Forge, NoSuchApiError, TooMuchError
-from codegate.mining.history import Unit
-from codegate.mining.scancache import read_cache, write_cache
+from codegate.mining.sources.forge import Forge, NoSuchApiError, TooMuchError
+from codegate.mining.sources.history import Unit
+from codegate.mining.sources.scancache import read_cache, write_cache
 from codegate.suite import GitError, git
 
 BATCH: Final = 50

@@ -1,0 +1,1 @@
+"""What a model is told about a bug, and what it must not be told."""
