@@ -1,0 +1,50 @@
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from codegate.mining.build import Prospect
+from codegate.mining.ledger import Ledger
+from codegate.mining.sources.enrichment import Enrichment
+from codegate.mining.sources.history import Unit
+from codegate.mining.units import BugScore, Reason, Rejected
+
+UNIT = Unit(
+    commit="c" * 40,
+    base="b" * 40,
+    kind="direct",
+    pull_request=None,
+    branch="",
+    merges_forward=False,
+    title="Fix it",
+    message="Fix it",
+    author="Ada",
+    email="a@example.org",
+    date=datetime(2025, 1, 1, tzinfo=UTC),
+    changes=(),
+)
+PROSPECT = Prospect(UNIT, BugScore(3, ()))
+
+
+@pytest.mark.parametrize("reason", ["budget", "timeout", "env_unresolved"])
+def test_what_another_day_may_mend_is_not_remembered(tmp_path: Path, reason: Reason) -> None:
+    ledger = Ledger(tmp_path, {})
+    ledger.record(PROSPECT, Rejected(reason, "not today"))
+    assert ledger.find(PROSPECT) is None
+
+
+def test_an_end_is_remembered_for_the_same_question_only(tmp_path: Path) -> None:
+    Ledger(tmp_path, {"rounds": 3}).record(PROSPECT, Rejected("no_f2p", "it passes"))
+    assert Ledger(tmp_path, {"rounds": 3}).find(PROSPECT) == Rejected("no_f2p", "it passes")
+    assert Ledger(tmp_path, {"rounds": 5}).find(PROSPECT) is None
+    told = Prospect(UNIT, PROSPECT.bug, Enrichment("Fix it", "a body", (), ()))
+    assert Ledger(tmp_path, {"rounds": 3}).find(told) is None
+
+
+@pytest.mark.parametrize("text", ["", "[]", "7", '{"reason": "wish"}', '{"reason": 1}', '{"digest": "x"}', "\xff"])
+def test_what_is_damaged_is_looked_at_again(tmp_path: Path, text: str) -> None:
+    ledger = Ledger(tmp_path, {})
+    ledger.record(PROSPECT, Rejected("no_f2p"))
+    (end,) = tmp_path.rglob("end.json")
+    end.write_text(text, encoding="latin-1")
+    assert ledger.find(PROSPECT) is None
