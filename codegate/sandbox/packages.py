@@ -1,7 +1,8 @@
 """What other package managers than Python's install, from locked manifests, into a folder of an environment.
 
 Nothing of the packages' own runs: npm's scripts are off, and Go only compiles. The toolchains are wheels of the
-environment's lock, so the folder is the same on every machine of one processor type.
+environment's lock, so the folder is the same on every machine of one processor type; each is installed apart from the
+other wheels, which could have put a program of theirs in its place.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +21,12 @@ _MANAGERS: Final[Mapping[frozenset[str], Callable[[EnvironmentRecipe, Path, Path
 
 
 def install_packages(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:
-    """Install ``recipe.packages`` into the empty folder ``target`` by the toolchain in ``site``.
+    """Install ``recipe.packages`` into the empty folder ``target`` by the toolchain of its lock.
+
+    Args:
+        recipe: an environment.
+        site: its wheels, of which nothing is run; a toolchain there is cut down to what sandboxes take.
+        target: where to.
 
     Raises:
         UsageError: the files are of no package manager that is known here, or name what must not be installed.

