@@ -20,8 +20,9 @@ from codegate.suite import load_suite, write_suite
 MINER_VERSION: Final = "2"
 """Raised when the same unit may come to another end than before."""
 
-# Not the unit's own end: another day, a package index that answers, or more time may bring another one.
-_PASSING: Final = frozenset({"budget", "timeout", "env_unresolved"})
+# Not the unit's own end: another day, a package index that answers, or more time may bring another one. A fix that the
+# grader does not confirm had passed a moment before, and what was stumbled over may have been a lack of memory.
+_PASSING: Final = frozenset({"budget", "timeout", "env_unresolved", "oracle_fails", "unreadable"})
 _END_BYTES: Final = 1 << 20
 
 

@@ -46,6 +46,9 @@ def keep(
 ) -> Kept:
     """Try every problem of ``suite`` that is not retired once, and retire those whose fix no longer resolves it.
 
+    One whose base is not in ``repository`` (another clone, a shallow one), or whose fix ran out of time or memory,
+    could not be tried: that says more about the place than about the problem.
+
     Args:
         suite: the suite.
         repository: where its base commits are.
@@ -59,7 +62,7 @@ def keep(
     for number, problem in enumerate(suite.problems, start=1):
         try:
             reason = None if problem.manifest.status == "retired" else _reason(suite, problem, repository, sandboxes)
-        except SandboxError as error:
+        except (SandboxError, UsageError) as error:
             faults[problem.id] = str(error)
             reason = None
         if reason is not None:
@@ -72,18 +75,25 @@ def keep(
 
 
 def _reason(suite: Suite, problem: Problem, repository: Path, sandboxes: Sandboxes) -> str | None:
-    """Return why ``problem`` no longer holds, or None."""
-    try:
-        base = load_base(suite, problem, repository)
-    except UsageError as error:
-        return error.cause
+    """Return why ``problem`` no longer holds, or None.
+
+    Raises:
+        UsageError: its base is not there.
+        SandboxError: the sandbox failed, or its limits ended a run of the fix.
+    """
+    base = load_base(suite, problem, repository)
     sandboxes.add(suite.locked(problem.manifest.environment))
     proof = prove(problem, base, sandboxes, rounds=1)
     if proof.oracle_resolved:
         return None
     # Once more: one bad run on a busy machine retires nothing.
     proof = prove(problem, base, sandboxes, rounds=1)
-    return None if proof.oracle_resolved else (proof.quarantine.evidence if proof.quarantine else "the fix fails")
+    if proof.oracle_resolved:
+        return None
+    evidence = proof.quarantine.evidence if proof.quarantine else "the fix fails"
+    if proof.cut_short:
+        raise SandboxError(f"the fix ran out of time or memory: {evidence}")
+    return evidence
 
 
 def _retire(problem: Problem, reason: str, today: date) -> Problem:

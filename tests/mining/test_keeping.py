@@ -1,6 +1,7 @@
 """Mining that goes on, suites that are refreshed, and smaller ones that are chosen from them."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from codegate.errors import Interrupted, UsageError
 from codegate.mining import MineEvent, MineOptions, MineReport, mine
 from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import load_suite
 from tests.mining.history_builder import HistoryBuilder
 
 SUMS = "def total(items):\n    return items[0] + sum(items[1:])\n\n\ndef mean(items):\n    return sum(items)\n"
@@ -96,13 +98,14 @@ def test_a_refresh_adds_what_is_new_retires_what_fails_and_renumbers_nothing(
     first, _ = _mine(history, out, bwrap_backend, MineOptions(name="pkg"))
     assert first.problems == ("pkg-3",)
     _mean(history)
+    history.commit("Say more", {"README.md": "x"})
     history.commit(
         "Fix it again (#4)", {"pkg/sums.py": BOTH + "\n# again\n", "tests/test_sums.py": TEST + NOTHING + MEAN + "\n"}
     )
     second, events = _mine(history, out, bwrap_backend, MineOptions(refresh=True))
     assert second.problems == ("pkg-3", "pkg-4")
     assert [event.message for event in events if event.kind == "kept"] == ["pkg-3: active"]
-    assert len(second.results) == 2  # the history before is not looked at again
+    assert len(second.results) == 3  # the history before is not looked at again
     assert second.suite is not None
     assert first.suite is not None
     assert second.suite.manifest.canary == first.suite.manifest.canary
@@ -131,3 +134,30 @@ def test_a_refresh_needs_a_suite(history: HistoryBuilder, bwrap_backend: Bubblew
     _begin(history)
     with pytest.raises(UsageError, match="is not a suite"):
         _mine(history, tmp_path / "out", bwrap_backend, MineOptions(refresh=True))
+
+
+@pytest.mark.bwrap
+def test_a_refresh_retires_nothing_for_what_the_place_lacks(
+    history: HistoryBuilder, bwrap_backend: BubblewrapBackend, tmp_path: Path
+) -> None:
+    _begin(history)
+    out = tmp_path / "suite"
+    _mine(history, out, bwrap_backend, MineOptions(name="pkg"))
+    (tmp_path / "other").mkdir()
+    other = HistoryBuilder(tmp_path / "other")
+    other.commit("begin", {"README": "another project"})
+    report, _ = _mine(other, out, bwrap_backend, MineOptions(refresh=True))
+    assert report.kept is not None
+    assert report.kept.retired == ()
+    assert "is not in" in report.kept.faults["pkg-3"]
+    assert [problem.id for problem in load_suite(out).active] == ["pkg-3"]
+
+    # The same fix, on a machine that is too slow for it today.
+    manifest = out / "problems" / "pkg-3" / "problem.yml"
+    hurried = re.sub(r"(?m)^(\s+seconds): .*$", r"\1: 0.05", manifest.read_text())
+    assert hurried != manifest.read_text()
+    manifest.write_text(hurried)
+    report, _ = _mine(history, out, bwrap_backend, MineOptions(refresh=True))
+    assert report.kept is not None
+    assert report.kept.retired == ()
+    assert "time or memory" in report.kept.faults["pkg-3"]

@@ -26,7 +26,7 @@ UNIT = Unit(
 PROSPECT = Prospect(UNIT, BugScore(3, ()))
 
 
-@pytest.mark.parametrize("reason", ["budget", "timeout", "env_unresolved"])
+@pytest.mark.parametrize("reason", ["budget", "timeout", "env_unresolved", "oracle_fails", "unreadable"])
 def test_what_another_day_may_mend_is_not_remembered(tmp_path: Path, reason: Reason) -> None:
     ledger = Ledger(tmp_path, {})
     ledger.record(PROSPECT, Rejected(reason, "not today"))

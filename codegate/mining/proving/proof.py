@@ -47,6 +47,7 @@ class Proof:
         tests: hidden tests to quarantine, with the evidence.
         quarantine: why the problem as a whole is to be quarantined, or None.
         leaks: what of the answer a model can reach; None: not looked at.
+        cut_short: rounds in which the reference fix ran out of time or memory.
     """
 
     problem: str
@@ -57,6 +58,7 @@ class Proof:
     quarantine: Quarantine | None = None
     seconds: float = 0.0
     leaks: LeakAudit | None = None
+    cut_short: int = 0
 
     @property
     def proven(self) -> bool:
@@ -155,7 +157,8 @@ def judge(problem: Problem, grades: list[Grade], reports: list[TestReport], toda
         elif oracle == 0 and signal:
             why = "oracle_fails"
         quarantine = Quarantine(reason=why, evidence=evidence[:2000].rstrip(), expires=expires)
-    return Proof(problem.id, len(grades), oracle, nop, tuple(tests), quarantine)
+    short = sum(result.failure in {"timeout", "memory_exceeded"} for result in grades)
+    return Proof(problem.id, len(grades), oracle, nop, tuple(tests), quarantine, cut_short=short)
 
 
 def _resolves(result: Grade, graded: Sequence[str], aside: set[str]) -> bool:
