@@ -94,3 +94,17 @@ def test_entities_and_depth_are_refused() -> None:
 def test_no_report_ends_the_reader(data: bytes) -> None:
     with contextlib.suppress(ValueError):
         json.dumps([result.model_dump() for result in read_report(data)])
+
+
+@pytest.mark.parametrize(
+    ("attributes", "status"),
+    [
+        ('status="run" result="completed"', "passed"),
+        ('status="notrun" result="suppressed"', "skipped"),  # GoogleTest, switched off
+        ('status="disabled"', "skipped"),  # CTest
+        ('status="fail"', "failed"),  # CTest
+    ],
+)
+def test_what_a_test_says_in_attributes_alone_counts(attributes: str, status: str) -> None:
+    (result,) = read_report(f'<testsuite><testcase classname="T" name="t" {attributes}/></testsuite>'.encode())
+    assert result.status == status

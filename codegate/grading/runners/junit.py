@@ -17,6 +17,9 @@ from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
 
 _FILES: Final = "{files}"
+#: What GoogleTest and CTest say in attributes, of a test that is switched off without any element inside it.
+_NOT_RUN: Final = frozenset({"notrun", "disabled", "skipped", "ignored", "suppressed"})
+_NOT_PASSED: Final = frozenset({"fail", "failed", "failure", "error"})
 _MOST_TESTS: Final = 50_000
 _DEEPEST: Final = 32
 
@@ -105,7 +108,7 @@ class _Reader:
             message = "nested too deep"
             raise ValueError(message)
         if name == "testcase":
-            self.case, self.status, self.exception, self.message = attributes, "passed", "", ""
+            self.case, self.status, self.exception, self.message = attributes, _said(attributes), "", ""
         elif self.case is not None and name in {"failure", "error"}:
             self.status = "failed" if name == "failure" and self.status != "error" else "error"
             self.exception, self.message = attributes.get("type", ""), attributes.get("message", "")
@@ -134,6 +137,12 @@ class _Reader:
             )
         )
         self.case = None
+
+
+def _said(attributes: dict[str, str]) -> TestStatus:
+    """Return what a test's own attributes say; most formats have elements inside it for everything but passing."""
+    words = {attributes.get(name, "").lower() for name in ("status", "result")}
+    return "failed" if words & _NOT_PASSED else "skipped" if words & _NOT_RUN else "passed"
 
 
 def _refuse(*_: object) -> None:
