@@ -31,13 +31,23 @@ from codegate.sandbox.contract import (
 )
 from codegate.sandbox.environment import EnvironmentFolder, build_environment
 from codegate.sandbox.interpreter import Interpreter, find_interpreter
-from codegate.sandbox.session import NODE_MODULES, PACKAGES, SITE, TOOLS, USER_ID, WORKSPACE, SandboxSession, Scope
+from codegate.sandbox.session import (
+    LIBRARIES,
+    NODE_MODULES,
+    PACKAGES,
+    PYTHON,
+    SITE,
+    TOOLS,
+    USER_ID,
+    WORKSPACE,
+    SandboxSession,
+    Scope,
+)
 from codegate.sandbox.sizes import shared_memory_bytes, temporary_bytes, workspace_bytes
 from codegate.sandbox.sockets import SocketConnection
 from codegate.sandbox.starts import Starts
 from codegate.sandbox.stream import BOOTSTRAP, SupervisorStream
 
-_PYTHON: Final = "/opt/codegate/python"
 _LEAST_VERSION: Final = (0, 8)  # --disable-userns and --size
 _PROBE_SECONDS: Final = 10.0
 _CLOSE_SECONDS: Final = 10.0
@@ -125,7 +135,7 @@ class BubblewrapBackend:
             session = SandboxSession(
                 SupervisorStream(connection),
                 enclosure,
-                _scope(limits, grouped=group is not None),
+                _scope(environment.interpreter, limits, grouped=group is not None),
                 limits,
                 environment.folder.python,
             )
@@ -329,7 +339,8 @@ def _spawn(argv: list[str], stream: socket.socket, errors: IO[bytes]) -> "subpro
     )
 
 
-def _scope(limits: SandboxLimits, *, grouped: bool) -> Scope:
+def _scope(interpreter: Interpreter, limits: SandboxLimits, *, grouped: bool) -> Scope:
+    environment = {} if interpreter.prefix.is_relative_to("/usr") else LIBRARIES
     resource_limits = {
         "RLIMIT_CORE": 0,
         "RLIMIT_CPU": int(limits.lifetime_seconds * max(limits.cpus, 1)) + 1,
@@ -339,8 +350,9 @@ def _scope(limits: SandboxLimits, *, grouped: bool) -> Scope:
         "RLIMIT_NPROC": limits.pids,
     }
     if grouped:
-        return Scope(resource_limits)
-    return Scope({**resource_limits, "RLIMIT_AS": limits.memory_bytes}, near_limit=int(limits.memory_bytes * 0.9))
+        return Scope(resource_limits, environment)
+    near_limit = int(limits.memory_bytes * 0.9)
+    return Scope({**resource_limits, "RLIMIT_AS": limits.memory_bytes}, environment, near_limit)
 
 
 def _isolation() -> list[str]:
@@ -371,13 +383,9 @@ def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits) -> lis
         arguments += ["--ro-bind", str(file), f"/etc/{file.name}"]
     prefix, executable = interpreter.prefix, interpreter.executable
     if not prefix.is_relative_to("/usr"):
-        arguments += ["--ro-bind", str(prefix), _PYTHON]
-        executable = Path(_PYTHON) / executable.relative_to(prefix)
-        arguments += ["--setenv", "LD_LIBRARY_PATH", f"{_PYTHON}/lib"]
-        # Where the executable looks for its own library: commands have another environment than the supervisor, and
-        # would get the system's library of that name, which its extension modules do not fit.
-        for library in sorted(prefix.glob("lib/libpython3*.so.*")):
-            arguments += ["--ro-bind", str(library), str(library)]
+        arguments += ["--ro-bind", str(prefix), PYTHON]
+        executable = Path(PYTHON) / executable.relative_to(prefix)
+        arguments += [part for name, value in LIBRARIES.items() for part in ("--setenv", name, value)]
     hidden = _installed_packages(interpreter)
     for path in hidden:
         arguments += ["--size", "4096", "--tmpfs", path, "--remount-ro", path]
@@ -407,5 +415,5 @@ def _installed_packages(interpreter: Interpreter) -> list[str]:
     inside = [str(folder) for folder in folders if folder.is_dir() and not folder.is_symlink()]
     if not interpreter.prefix.is_relative_to("/usr"):
         found = interpreter.prefix.glob("lib/python3*/site-packages")
-        inside += [str(Path(_PYTHON) / folder.relative_to(interpreter.prefix)) for folder in found]
+        inside += [str(Path(PYTHON) / folder.relative_to(interpreter.prefix)) for folder in found]
     return inside

@@ -46,8 +46,8 @@ _NETWORK: Final = ("ECONN", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "ERR_SOCKET",
 def install_npm(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:  # noqa: ARG001
     """Install ``package-lock.json`` of ``recipe`` into ``target``/node_modules.
 
-    A released copy of the project itself, which some tool depends on, is taken out again: tests are to find the
-    project, and a model is not to find its future.
+    A released copy of the project itself, which some tool depends on, is taken out again, under whatever name: tests
+    are to find the project, and a model is not to find its future.
 
     Raises:
         UsageError: the lock names anything but tarballs of the registry by their hashes.
@@ -75,6 +75,9 @@ def install_npm(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:  #
     if own:
         for copy in (modules, *modules.rglob("node_modules")):
             shutil.rmtree(copy / own, ignore_errors=True)
+        for place, entry in json.loads(files["package-lock.json"]).get("packages", {}).items():
+            if place and entry.get("name") == own:  # an alias, such as `"previous": "npm:own@1"`
+                shutil.rmtree(target / place, ignore_errors=True)
 
 
 def resolve_npm(recipe: EnvironmentRecipe, manifest: str, before: date | None) -> str | None:

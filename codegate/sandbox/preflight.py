@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from codegate.sandbox.contract import Backend, Command, PreparedEnvironment, SandboxError, SandboxLimits
-from codegate.sandbox.session import ENVIRONMENT
+from codegate.sandbox.session import ENVIRONMENT, LIBRARIES
 
 _LIMITS: Final = SandboxLimits(lifetime_seconds=60, memory_bytes=256 << 20, disk_bytes=16 << 20)
 
@@ -94,7 +94,7 @@ def preflight(backend: Backend, environment: PreparedEnvironment) -> tuple[Findi
 def judge(output: bytes) -> tuple[Finding, ...]:
     """Return the findings that the probe's output stands for."""
     seen = json.loads(output)
-    allowed = {"PATH", *ENVIRONMENT, "PWD", "LC_CTYPE"}
+    allowed = {"PATH", *ENVIRONMENT, *LIBRARIES, "PWD", "LC_CTYPE"}
     verdicts = {
         "not root": (seen["uid"] != 0, seen["uid"]),
         "no capabilities": (all(int(mask, 16) == 0 for mask in seen["capabilities"]), seen["capabilities"]),

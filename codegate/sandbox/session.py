@@ -5,7 +5,7 @@ import json
 import posixpath
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from codegate.sandbox.contract import (
@@ -49,6 +49,12 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
 """The fixed environment of every command, next to PATH; nothing of the host's environment is in it."""
 
 
+PYTHON: Final = "/opt/codegate/python"
+LIBRARIES: Final = {"LD_LIBRARY_PATH": f"{PYTHON}/lib"}
+"""Set for every command too where the interpreter is not the system's own but lies in ``PYTHON``: it would get the
+system's library of the same name as its own, which its extension modules do not fit."""
+
+
 class _OutOfMemory(StreamBroken):
     """The kernel killed the supervisor for memory."""
 
@@ -79,10 +85,12 @@ class Scope:
 
     Attributes:
         resource_limits: names of ``resource.RLIMIT_*`` to values, set for every command.
+        environment: variables that a command's interpreter needs there, on top of ``ENVIRONMENT``.
         near_limit: without a control group, a peak from here on (in bytes) that ends badly counts as memory.
     """
 
     resource_limits: Mapping[str, int]
+    environment: Mapping[str, str] = field(default_factory=dict)
     near_limit: int | None = None
 
 
@@ -178,7 +186,7 @@ class SandboxSession:
             places["{records}"] = "3"
         folder = posixpath.dirname(self._python)
         path = ":".join(dict.fromkeys((folder, "/usr/local/bin", "/usr/bin", "/bin")))
-        variables = {"PATH": path, **ENVIRONMENT, **command.environment}
+        variables = {"PATH": path, **ENVIRONMENT, **self._scope.environment, **command.environment}
         if not command.argv or any("\0" in text for text in (*command.argv, *variables, *variables.values())):
             message = "a command needs a program, and no NUL in its arguments and variables"
             raise ValueError(message)

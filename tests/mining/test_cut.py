@@ -152,6 +152,7 @@ def test_the_same_change_twice_is_a_duplicate_and_the_first_is_kept(history: His
 def test_of_two_units_with_one_number_the_one_with_more_code_is_kept(history: HistoryBuilder) -> None:
     history.commit("begin", BASE)
     history.commit("Prepare (#7)", {"pkg/sums.py": "def total(xs):\n    return 0\n"})
+    history.commit("Something else", {"README.md": "x"})  # what touches would be fused
     history.commit("Fix sums (#7)", FIX | TEST | {"pkg/new.py": "x = 1\n"})
-    fix, prepare = read_units(history.folder)
+    fix, _, prepare = read_units(history.folder)
     assert duplicates([fix, prepare], PathClassifier.of(read_commit(history.folder, "HEAD"))) == {prepare.commit}

@@ -1,5 +1,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from codegate.durable import sha256
 from codegate.grading import Sandboxes
+from codegate.grading.drivers import driver_source
 from codegate.mining.proving import leak
 from codegate.mining.proving.leak import audit, audit_tree, own_modules, own_names
 from codegate.sandbox import Command, EnvironmentRecipe, Sandbox, SandboxError
@@ -72,6 +75,26 @@ def test_no_declaration_is_too_odd(path: str, data: bytes) -> None:
 
 def test_modules_are_the_first_part_of_the_fixes_paths() -> None:
     assert own_modules(_files({"src/pkg/a.py": "", "one.py": "", "web/x.js": "", "setup.py": ""})) == ("one.py", "pkg")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "node_modules/own/package.json",
+        "node_modules/previous/package.json",
+        "node_modules/@a/previous/package.json",
+        "mod/example.com/!own@v1.0.0/go.mod",
+    ],
+)
+def test_a_release_is_found_under_whatever_name_it_is_installed(tmp_path: Path, path: str) -> None:
+    driver: dict[str, Any] = {}
+    exec(driver_source("leak_driver").removesuffix("main()\n"), driver)
+    for file, text in {path: '{"name": "own"}', "node_modules/b/package.json": "[" * 9999}.items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(text)
+    found = driver["releases"](str(tmp_path), {"names": ["own", "example.com/Own"], "modules": []})
+    assert found == [str(tmp_path / path.rpartition("/")[0])]
+    assert driver["releases"](str(tmp_path), {"names": ["other"], "modules": []}) == []
 
 
 @pytest.fixture(scope="module")

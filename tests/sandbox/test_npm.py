@@ -8,8 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.errors import UsageError
-from codegate.sandbox import check_npm_manifest, normal_lock
+from codegate.mining.languages.javascript import TOOLCHAINS
+from codegate.sandbox import EnvironmentRecipe, check_npm_manifest, normal_lock, resolve_npm
+from codegate.sandbox.environment import build_environment
 from codegate.sandbox.npm import check_npm
+from tests.conftest import PYTHON
 
 HASH = "sha512-" + "A" * 86 + "=="
 MANIFEST = json.dumps({"name": "own", "dependencies": {"left": "^1.0.0"}})
@@ -116,3 +119,13 @@ def test_whatever_a_lock_holds_it_is_refused_or_checked(value: object) -> None:
     text = normal_lock(json.dumps(value))
     if text is not None:
         check_npm(MANIFEST, text)
+
+
+def test_a_release_of_the_project_itself_is_taken_out_under_whatever_name() -> None:
+    manifest = json.dumps({"name": "left-pad", "dependencies": {"previous": "npm:left-pad@1.2.0", "isarray": "2.0.5"}})
+    toolchain = EnvironmentRecipe(PYTHON, TOOLCHAINS[22])
+    locked = resolve_npm(toolchain, manifest, None)
+    assert locked is not None
+    files = (("package-lock.json", locked), ("package.json", manifest))
+    modules = build_environment(EnvironmentRecipe(PYTHON, toolchain.lock, files)).packages / "node_modules"
+    assert {path.name for path in modules.iterdir() if not path.name.startswith(".")} == {"isarray"}
