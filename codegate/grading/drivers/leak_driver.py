@@ -129,11 +129,33 @@ def releases(place: str, wanted: dict[str, Any]) -> list[str]:
         if told in own or name in wanted["modules"]:
             found.append(os.path.join(place, name))
     for name in own:
-        for candidate in (os.path.join(place, "node_modules", name), os.path.join(place, "pkg", "mod", name)):
+        escaped = re.sub("[A-Z]", lambda capital: "!" + capital.group().lower(), name)  # as in Go's module cache
+        for candidate in (os.path.join(place, "node_modules", name), os.path.join(place, "mod", escaped)):
             parent, last = os.path.split(candidate)
             near = os.listdir(parent) if os.path.isdir(parent) else []
             found += [os.path.join(parent, entry) for entry in near if entry == last or entry.startswith(last + "@")]
+    modules = os.path.join(place, "node_modules")
+    found += [path for path in packages(modules) if path not in found and package_name(path) in own]
     return found
+
+
+def packages(modules: str) -> Iterator[str]:
+    """Yield the folders of the packages in a ``node_modules``, those of scopes included."""
+    for name in sorted(os.listdir(modules)) if os.path.isdir(modules) else ():
+        path = os.path.join(modules, name)
+        if not name.startswith("@"):
+            yield path
+        elif os.path.isdir(path):
+            yield from (os.path.join(path, inner) for inner in sorted(os.listdir(path)))
+
+
+def package_name(path: str) -> object:
+    """Return what a package calls itself, whatever alias it is installed under; None when it does not say."""
+    try:
+        name = json.loads(read(os.path.join(path, "package.json")))["name"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return name if isinstance(name, str) else None
 
 
 def has_fix(places: list[str], wanted: dict[str, Any]) -> bool:
