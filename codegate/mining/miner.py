@@ -74,19 +74,20 @@ def mine(
     total = len(queue) + len(results)
     progress(MineEvent("scanned", f"{total} units, {len(queue)} to try", len(results), total, 0))
     today = datetime.now(UTC).date()
+    resolver = _resolver(repository, tip, options, old)
     sandboxes = Sandboxes(backend, {})
     try:
         kept = None if old is None else _keep(old, repository, sandboxes, today, progress)
         builder = ProblemBuilder(
             repository=repository,
             name=old.name if old is not None and options.name is None else name,
-            languages=known_languages(_resolver(repository, tip, options, old), repository, tip),
+            languages=known_languages(resolver, repository, tip),
             sandboxes=sandboxes,
             options=options,
             today=today,
             stop=threading.Event(),
         )
-        work = _Work(builder, options, started, results, kept, progress)
+        work = _Work(builder, options, resolver.python, started, results, kept, progress)
         work.run(queue)
     finally:
         sandboxes.close()
@@ -136,6 +137,7 @@ class _Work:
         self,
         builder: ProblemBuilder,
         options: MineOptions,
+        python: str,
         started: float,
         results: list[UnitResult],
         kept: Kept | None,
@@ -148,7 +150,7 @@ class _Work:
         self.known = kept.commits if kept else frozenset()
         self.ids = {problem.id for problem in kept.problems} if kept else set()
         self.progress = progress
-        told = {"name": builder.name, "sandbox": builder.sandboxes.backend.name, **options.decisive()}
+        told = {"name": builder.name, "sandbox": builder.sandboxes.backend.name, "python": python, **options.decisive()}
         self.ledger = Ledger(options.memory, told) if options.memory is not None else None
         self.built: list[Built] = []
         self.seconds: Counter[str] = Counter()
