@@ -91,7 +91,10 @@ def mine(
         work.run(queue)
     finally:
         sandboxes.close()
-    suite = _write(work.built, kept, repository, out, builder.name, tip)
+    # What a refresh did not come to is for the next one: it begins where this one did.
+    untried = old is not None and any(result.reason == "budget" for result in results)
+    scanned_at = old.manifest.scanned if old is not None and untried else tip
+    suite = _write(work.built, kept, repository, out, builder.name, scanned_at)
     results.sort(key=lambda result: (result.date, result.commit), reverse=True)
     seconds = {"scan": scanned, **work.seconds, "total": time.monotonic() - started}
     report = MineReport(suite, out, tuple(results), seconds, kept, builder.rewrites, builder.usage)
@@ -236,7 +239,9 @@ class _Ending:
     remembered: bool = False
 
 
-def _write(built: list[Built], kept: Kept | None, repository: Path, out: Path, name: str, tip: str) -> Suite | None:
+def _write(
+    built: list[Built], kept: Kept | None, repository: Path, out: Path, name: str, scanned: str | None
+) -> Suite | None:
     """Write the suite, what was there first, then the oldest; None when there is none to write."""
     if not built and kept is None:
         return None
@@ -249,7 +254,7 @@ def _write(built: list[Built], kept: Kept | None, repository: Path, out: Path, n
         repository=kept.suite.manifest.repository if kept else _repository_of(repository, out),
         environments=[entry for _, entry in sorted(environments.items())],
         problems=[*(kept.problems if kept else ()), *new],
-        scanned=tip,
+        scanned=scanned,
         canary=kept.suite.manifest.canary if kept else None,
     )
 

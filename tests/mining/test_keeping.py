@@ -164,3 +164,24 @@ def test_a_refresh_retires_nothing_for_what_the_place_lacks(
     assert report.kept is not None
     assert report.kept.retired == ()
     assert "time or memory" in report.kept.faults["pkg-3"]
+
+
+@pytest.mark.bwrap
+def test_what_a_refresh_did_not_come_to_is_for_the_next(
+    history: HistoryBuilder, bwrap_backend: BubblewrapBackend, tmp_path: Path
+) -> None:
+    _begin(history)
+    out = tmp_path / "suite"
+    _mine(history, out, bwrap_backend, MineOptions(name="pkg"))
+    _mean(history)
+    none = "\n\ndef test_none():\n    assert total(None) == 0\n"
+    fixed = BOTH.replace("return sum(items)\n", "return sum(items or ())\n", 1)
+    history.commit(
+        "Fix the total of None (#5)", {"pkg/sums.py": fixed, "tests/test_sums.py": TEST + NOTHING + MEAN + none}
+    )
+    some, _ = _mine(history, out, bwrap_backend, MineOptions(refresh=True, max_problems=1, concurrency=1))
+    assert len(some.problems) == 2
+    rest, _ = _mine(history, out, bwrap_backend, MineOptions(refresh=True))
+    assert sorted(rest.problems) == ["pkg-3", "pkg-4", "pkg-5"]
+    assert rest.suite is not None
+    assert rest.suite.manifest.scanned == history.git("rev-parse", "HEAD")
