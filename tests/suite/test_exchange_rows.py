@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from codegate.errors import UsageError
 from codegate.grading import read_predictions
-from codegate.suite import Tree, TreeFile, apply_patch
+from codegate.suite import Changes, Tree, TreeFile, apply_patch
 from codegate.suite.exchange import (
     Row,
     check_any,
@@ -136,7 +136,7 @@ def test_lists_come_as_lists_and_as_texts() -> None:
 
 
 _VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
@@ -163,6 +163,15 @@ def test_a_portable_patch_is_unicode_and_brings_the_changes_back(data: st.DataOb
     assert apply_patch(base, patch) == real
     if all(path.isprintable() for path in real):
         patch.encode("utf-8")
+
+
+def test_a_folder_takes_the_place_of_a_binary_file_and_the_other_way_round() -> None:
+    base = Tree({"a": TreeFile(b"\0"), "b/x": TreeFile(b"\0"), "c": TreeFile(b"text\n"), "d/x": TreeFile(b"text\n")})
+    changes: Changes = {
+        "a": None, "a/x": TreeFile(b"text\n"), "b/x": None, "b": TreeFile(b"text\n"),
+        "c": None, "c/x": TreeFile(b"\0"), "d/x": None, "d": TreeFile(b"\0"),
+    }  # fmt: skip
+    assert apply_patch(base, portable_patch(base, changes)) == base.changes_to(base.overlay(changes))
 
 
 def test_git_itself_applies_a_portable_patch(tmp_path: Path) -> None:

@@ -24,8 +24,11 @@ def portable_patch(base: Tree, changes: Changes) -> str:
     """
     real = base.changes_to(base.overlay(changes))
     odd = {path for path, file in real.items() if _needs_binary(base.get(path), file)}
-    text = make_patch(base, {path: file for path, file in real.items() if path not in odd}) if odd != set(real) else ""
-    return text + "".join(_binary(path, base.get(path), real[path]) for path in sorted(odd))
+    # A text file may lie where an odd one was, as a file or as a folder: without these, neither is deleted twice.
+    rest = Tree({path: file for path, file in base.items() if path not in odd})
+    text = make_patch(rest, {path: file for path, file in real.items() if path not in odd}) if odd != set(real) else ""
+    gone = "".join(_binary(path, base.get(path), None) for path in sorted(odd) if real[path] is None)
+    return gone + text + "".join(_binary(path, base.get(path), real[path]) for path in sorted(odd) if real[path])
 
 
 def patched(base: Tree, patch: str) -> dict[str, TreeFile | None] | None:
