@@ -247,6 +247,7 @@ class ProblemBuilder:
     ) -> tuple[LockedEnvironment, Validated] | Rejected:
         """Go down the environment's ladder until one makes a test pass, and validate there."""
         first: Rejected | None = None  # what the best environment lacks; the last one always lacks everything
+        unbuilt: Rejected | None = None  # a better environment was never tried: what poorer ones show is not the end
         ladder = support.environments(parts.base, parts.fixed, unit.date.date())
         roots = support.python_path(parts.fixed)
         while True:
@@ -255,10 +256,15 @@ class ProblemBuilder:
                 environment = next(ladder, None)
                 if environment is None:
                     why = "" if first else support.unresolved(parts.fixed, unit.date.date())
-                    return first or Rejected("env_unresolved", (why or "no requirements could be resolved")[:300])
+                    return (
+                        unbuilt
+                        or first
+                        or Rejected("env_unresolved", (why or "no requirements could be resolved")[:300])
+                    )
                 failure = self._prepare(environment)
             if failure:
-                first = first or Rejected("env_unresolved", failure)
+                unbuilt = unbuilt or Rejected("env_unresolved", failure)
+                first = first or unbuilt
                 continue
             with steps.step("validation"):
                 outcome = validate_cut(
@@ -275,7 +281,7 @@ class ProblemBuilder:
                 support.worked(environment, unit.date.date())
                 return environment, outcome
             if outcome.reason not in {"env_no_passing_test", "collect_error_gold"}:
-                return outcome
+                return unbuilt or outcome
             first = first or outcome
 
     def _prepare(self, environment: LockedEnvironment) -> str:

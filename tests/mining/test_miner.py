@@ -11,7 +11,7 @@ from codegate.errors import ExitCode, Interrupted, UsageError
 from codegate.grading import Sandboxes, grade
 from codegate.mining import MineEvent, MineOptions, MineReport, mine
 from codegate.mining.miner import _repository_of
-from codegate.sandbox import EnvironmentRecipe
+from codegate.sandbox import EnvironmentRecipe, SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend, BubblewrapEnvironment
 from codegate.suite import load_base, load_suite, make_patch
 from tests.mining.history_builder import HistoryBuilder
@@ -359,3 +359,39 @@ def test_an_odd_unit_costs_itself_and_nothing_else(
     report = mine(history.folder, tmp_path / "none", MineOptions(), bwrap_backend, lambda _: None)
     assert report.reasons == {"unreadable": 3}
     assert report.results[0].detail == "KeyError: 'odd'"
+
+
+class _Lacking(BubblewrapBackend):
+    """A backend that cannot build the best environment, as when a download fails."""
+
+    def __init__(self) -> None:
+        super().__init__("lacking")
+        self.failed = False
+
+    def prepare(self, recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
+        if not self.failed:
+            self.failed = True
+            raise SandboxError("the download broke off.")
+        return super().prepare(recipe)
+
+
+def test_what_a_poorer_environment_shows_is_not_the_end_where_a_better_one_failed_to_build(
+    history: HistoryBuilder, tmp_path: Path
+) -> None:
+    declared = "[project]\nname = 'pkg'\nversion = '1'\ndependencies = ['tomli']\n"
+    files: dict[str, str | bytes | None] = {
+        "pkg/__init__.py": "",
+        "pkg/sums.py": SUMS,
+        "tests/test_sums.py": TEST_SUMS,
+        "pyproject.toml": declared,
+    }
+    history.commit("begin", dict(files))
+    history.commit("Fix sums", {"pkg/sums.py": SUMS_FIXED, "tests/test_sums.py": TEST_SUMS + "\n# more\n"})
+    options = MineOptions(rounds=1, concurrency=1, memory=tmp_path / "memory")
+    lacking, better = _Lacking(), BubblewrapBackend("better")
+    report = mine(history.folder, tmp_path / "out", options, lacking, lambda _: None)
+    lacking.close()
+    assert report.reasons == {"env_unresolved": 1}
+    again = mine(history.folder, tmp_path / "out", options, better, lambda _: None)
+    better.close()
+    assert again.reasons == {"no_f2p": 1}
