@@ -60,7 +60,8 @@ def command(out: Path, jobs: int, sandbox: Choice, as_json: bool) -> ExitCode:
         as_json=as_json,
     )
     with opened_backend(chosen, new_run_id()) as backend, mine_progress() as progress:
-        options = MineOptions(name="quickstart", max_problems=_PROBLEMS, concurrency=jobs)
+        # One round of each state, and the grader's word on the fix: the bundled history is known to hold no flake.
+        options = MineOptions(name="quickstart", max_problems=_PROBLEMS, concurrency=jobs, rounds=1)
         report = mine(out / "repository", out / "suite", options, backend, progress)
     for line in describe_funnel(report):
         say(f"   {line}", as_json=as_json)

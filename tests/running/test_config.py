@@ -27,6 +27,7 @@ candidates:
     max_iterations: 3
     sampling: {temperature: 0.2, top_p: 0.9, max_output_tokens: 1000, seed: 7}
     timeout_seconds: 30
+    training_cutoff: 2024-10-01
 samples: 3
 sandbox: bwrap
 concurrency: {models: 8, sandboxes: 3}
