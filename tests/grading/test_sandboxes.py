@@ -137,6 +137,7 @@ def test_hidden_tests_come_after_everything_trusted_and_nothing_runs_before(
     inspected, compiler, placed, driver, tidy = (what for _, what in backend.calls[1:6])
     assert inspected == (f"after/{SOURCE}", f"before/{SOURCE}")
     assert "Compiles and lints" in str(compiler)
+    assert isinstance(placed, tuple)
     own = "shop-1.0.0.dist-info/METADATA"  # what the project's build would have made of its configuration
     assert set(placed) - {own} == set(world.base)
     assert own in placed
