@@ -48,6 +48,7 @@ class Score:
     """What became of one repository's instances."""
 
     total: int = 0
+    unread: int = 0
     found: int = 0
     cut: int = 0
     compared: int = 0
@@ -97,7 +98,12 @@ def score(instances: list[Instance], clone: Path, patches: bool, branches: bool,
         try:
             parts = cut(unit, read_commit(clone, unit.base), read_commit(clone, unit.commit))
         except GitError as error:
-            result.remarks.append(f"{instance.name}: {unit.commit[:10]} not cut, {error}")
+            result.unread += 1
+            result.remarks.append(f"{instance.name}: {unit.commit[:10]} not read, {error}")
+            continue
+        if parts == "too_large":
+            result.cut += 1  # it has source and tests, and more of them than a problem may have
+            result.remarks.append(f"{instance.name}: {unit.commit[:10]} is too large for a problem")
             continue
         if not isinstance(parts, Cut):
             result.remarks.append(f"{instance.name}: {unit.commit[:10]} not cut, {parts}")
@@ -166,7 +172,7 @@ def main() -> int:
     print(f"{'repository':28} {'n':>4} {'found':>6} {'cut':>5} {'alike':>9}  how")
     for repository, instances in sorted(by_repository.items()):
         found = score(instances, Path(clones[repository]), options.patches, options.branches, options.cache)
-        for name in ("total", "found", "cut", "compared", "alike"):
+        for name in ("total", "unread", "found", "cut", "compared", "alike"):
             setattr(total, name, getattr(total, name) + getattr(found, name))
         how = ", ".join(f"{count} {kind}" for kind, count in found.kinds.most_common())
         print(
@@ -176,9 +182,11 @@ def main() -> int:
     if not total.total:
         print("none of the instances is of one of the clones' repositories")
         return 1
-    shares = (total.found / total.total, total.cut / total.total)
+    shares = (total.found / total.total, total.cut / max(total.total - total.unread, 1))
     print(f"{'all':28} {total.total:4} {total.found:6} {total.cut:5} {total.alike:4}/{total.compared:<4}")
     print(f"found {shares[0]:.2%} (goal {FOUND_GOAL:.1%}), cut {shares[1]:.2%} (goal {CUT_GOAL:.1%})")
+    if total.unread:
+        print(f"{total.unread} are left out of the second figure: their clones lack objects of them")
     return int(shares[0] < FOUND_GOAL or shares[1] < CUT_GOAL or total.alike < total.compared)
 
 
