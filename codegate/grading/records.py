@@ -82,6 +82,11 @@ class Records:
     forged: bool
 
 
+def first_failure(phases: tuple[Phase, ...]) -> Phase | None:
+    """Return the first phase of a test that failed, or None."""
+    return next((phase for phase in phases if phase.outcome == "failed"), None)
+
+
 def read_records(data: bytes, token: str) -> Records:
     """Read what came over the pipe; a last line that was cut short is no record, and no forgery."""
     opening = f"{token} ".encode("ascii")

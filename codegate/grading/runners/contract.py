@@ -19,7 +19,7 @@ class Said:
     """What one process of a runner reported.
 
     Attributes:
-        results: by test id; ids begin with the path of the test's file (of Go: the package's folder) and ``::``.
+        results: by test id; ids begin with the path of the test's file and ``::``.
         status: the exit status that the runner announced with its last record; None when it did not come that far.
         collection_errors: files that could not be loaded or compiled.
         crashes: by test id, the exception that failed it.

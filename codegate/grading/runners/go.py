@@ -4,7 +4,7 @@ import json
 
 from codegate.grading.drivers import driver_source
 from codegate.grading.grade import TestResult, TestStatus
-from codegate.grading.records import Phase, read_records
+from codegate.grading.records import Phase, first_failure, read_records
 from codegate.grading.runners.contract import Said
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
@@ -46,7 +46,7 @@ class Go:
         """See ``Runner.read``."""
         records = read_records(completed.records, token)
         phases = {test: found for test, found in records.phases.items() if test.partition("::")[0] in files}
-        failing = {test: _failing(found) for test, found in phases.items()}
+        failing = {test: first_failure(found) for test, found in phases.items()}
         return Said(
             results={test: _result(test, found) for test, found in phases.items()},
             status=records.status,
@@ -60,12 +60,8 @@ class Go:
         )
 
 
-def _failing(phases: tuple[Phase, ...]) -> Phase | None:
-    return next((phase for phase in phases if phase.outcome == "failed"), None)
-
-
 def _result(test: str, phases: tuple[Phase, ...]) -> TestResult:
-    failing = _failing(phases)
+    failing = first_failure(phases)
     status: TestStatus
     if failing is not None:
         status = "failed"

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from codegate.grading.drivers import driver_source
 from codegate.grading.grade import TestResult, TestStatus
-from codegate.grading.records import Phase, read_records
+from codegate.grading.records import Phase, first_failure, read_records
 from codegate.grading.runners.contract import Said
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
@@ -50,7 +50,7 @@ class JavaScript:
         (file,) = files
         records = read_records(completed.records, token)
         phases = {test: found for test, found in records.phases.items() if test.startswith(f"{file}::")}
-        crashes = ((test, failing(found)) for test, found in phases.items())
+        crashes = ((test, first_failure(found)) for test, found in phases.items())
         return Said(
             results={test: result_of(test, found) for test, found in phases.items()},
             status=records.status,
@@ -64,14 +64,9 @@ class JavaScript:
         )
 
 
-def failing(phases: tuple[Phase, ...]) -> Phase | None:
-    """Return the first phase that failed."""
-    return next((phase for phase in phases if phase.outcome == "failed"), None)
-
-
 def result_of(test: str, phases: tuple[Phase, ...]) -> TestResult:
     """Return the result of a test that was reported once, or more often when others have its titles too."""
-    failed = failing(phases)
+    failed = first_failure(phases)
     status: TestStatus
     if failed is not None:
         status = "failed" if failed.when == "call" else "error"

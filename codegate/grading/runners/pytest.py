@@ -4,7 +4,7 @@ import json
 
 from codegate.grading.drivers import driver_source
 from codegate.grading.grade import TestResult, TestStatus
-from codegate.grading.records import Phase, read_records
+from codegate.grading.records import Phase, first_failure, read_records
 from codegate.grading.runners.contract import Said
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
@@ -42,7 +42,7 @@ class Pytest:
         (file,) = files
         records = read_records(completed.records, token)
         phases = {test: found for test, found in records.phases.items() if test.startswith(f"{file}::")}
-        failing = {test: _failing(found) for test, found in phases.items()}
+        failing = {test: first_failure(found) for test, found in phases.items()}
         return Said(
             results={test: _result(test, found) for test, found in phases.items()},
             status=records.status,
@@ -55,12 +55,8 @@ class Pytest:
         )
 
 
-def _failing(phases: tuple[Phase, ...]) -> Phase | None:
-    return next((phase for phase in phases if phase.outcome == "failed"), None)
-
-
 def _result(test: str, phases: tuple[Phase, ...]) -> TestResult:
-    failing = _failing(phases)
+    failing = first_failure(phases)
     outcomes = {phase.outcome for phase in phases}
     when = [phase.when for phase in phases]
     status: TestStatus
