@@ -75,7 +75,7 @@ def test_an_array_is_read_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("data", "words"),
-    [(gzip.compress(b"{}"), "compressed"), (b"PAR1xxxx", "Parquet"), (b"[1,", "not usable JSON"), (b"[\xff", "UTF-8")],
+    [(gzip.compress(b"{}", mtime=0), "compressed"), (b"PAR1xxxx", "Parquet"), (b"[1,", "not usable JSON"), (b"[\xff", "UTF-8")],
 )
 def test_another_format_is_refused_with_the_remedy(tmp_path: Path, data: bytes, words: str) -> None:
     (tmp_path / "rows").write_bytes(data)
