@@ -4,6 +4,7 @@ import errno
 from collections.abc import Sequence
 from typing import Final
 
+from codegate.grading.behaviour import unsafe_because
 from codegate.grading.grade import FailureClass, TestResult
 from codegate.grading.records import Crash
 from codegate.grading.testreport import CollectionError, TestReport
@@ -13,7 +14,6 @@ _MARKED: Final[dict[str, FailureClass]] = {
     "temporal": "temporal_reasoning_error",
     "edge_case": "edge_case_error",
 }
-_NETWORK: Final = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL})
 _DENIED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 # ``Failed`` is what pytest.fail and an exception that was expected but not raised end with.
 _ASSERTIONS: Final = frozenset({"AssertionError", "_pytest.outcomes.Failed", "Failed"})
@@ -41,13 +41,13 @@ def classify_failure(report: TestReport, failing: Sequence[TestResult]) -> tuple
         lines = broken.text.strip().splitlines()
         message = broken.crash.message if broken.crash else lines[-1] if lines else ""
         shown = f"{broken.id} cannot be imported: {_named(broken.exception, message)}"
-        return _crash_class(broken.crash), shown
+        return _crash_class(broken.crash, report), shown
     reported = [test for test in failing if test.status in {"failed", "error"}]
     for marker, failure in _MARKED.items():
         if reported and all(marker in test.markers for test in reported):
             return failure, _evidence(reported[0])
     if reported:
-        return _crash_class(report.crashes.get(reported[0].id)), _evidence(reported[0])
+        return _crash_class(report.crashes.get(reported[0].id), report), _evidence(reported[0])
     code = report.exit_code or 0
     status = f"signal {-code}" if code < 0 else f"exit status {code}"
     ending = "" if report.complete else f"the run did not come to its proper end ({status})"
@@ -65,7 +65,7 @@ def broken_collection(report: TestReport, failing: Sequence[TestResult]) -> Coll
     return None
 
 
-def _crash_class(crash: Crash | None) -> FailureClass:
+def _crash_class(crash: Crash | None, report: TestReport) -> FailureClass:
     if crash is None:
         return "runtime_error"
     parents = frozenset(crash.parents)
@@ -74,7 +74,7 @@ def _crash_class(crash: Crash | None) -> FailureClass:
     # An assertion that fails while another exception is handled is about the assertion.
     if parents & _ASSERTIONS or crash.exception in _ASSERTIONS:
         return "logic_error"
-    if crash.errno in _NETWORK or "socket.gaierror" in crash.causes:
+    if unsafe_because(crash, report.behaviour):
         return "unsafe_operation"
     if "PermissionError" in parents or crash.errno in _DENIED:
         return "permission_denied"

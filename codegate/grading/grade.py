@@ -4,6 +4,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from codegate.grading.behaviour import Behaviour
+
 FailureClass = Literal[
     "syntax_error",
     "missing_dependency",
@@ -66,6 +68,7 @@ class Grade(_Frozen):
         seconds: wall-clock time of the test processes; None when none ran.
         peak_memory_bytes: largest resident size among them.
         output: the last part of the test output, for people; untrusted text.
+        behaviour: what the code under test tried to do; None when no test process ran.
     """
 
     resolved: bool
@@ -84,3 +87,4 @@ class Grade(_Frozen):
     peak_memory_bytes: int | None = None
     dropped: tuple[str, ...] = Field(default=(), description="Paths of the patch that were not applied.")
     output: str = ""
+    behaviour: Behaviour | None = None

@@ -115,6 +115,7 @@ def _grade_report(problem: Problem, report: TestReport, lint: LintResult | None,
         peak_memory_bytes=report.peak_memory_bytes,
         dropped=dropped,
         output=report.output,
+        behaviour=report.behaviour,
     )
 
 

@@ -9,6 +9,10 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+AttemptKind = Literal["network", "local", "files", "writes", "signals", "processes"]
+"""What code may try to do: connections and look-ups that leave the sandbox, and such that stay in it; forbidden files;
+changes of files outside the workspace; signals to processes of the harness; new processes."""
+
 
 class _Record(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -55,13 +59,26 @@ class CollectionFailure(_Record):
     crash: Crash | None
 
 
+class Attempted(_Record):
+    """Some of what the process tried to do, not said before; see ``behaviour_driver.py``.
+
+    Attributes:
+        counts: of events, by kind.
+        details: the first distinct ones, by kind.
+    """
+
+    kind: Literal["behaviour"]
+    counts: dict[AttemptKind, Annotated[int, Field(ge=0, le=1 << 40)]]
+    details: dict[AttemptKind, Annotated[tuple[Annotated[str, Field(max_length=1000)], ...], Field(max_length=10)]]
+
+
 class _End(_Record):
     kind: Literal["end"]
     status: int
 
 
-_RECORD: Final[TypeAdapter[Phase | CollectionFailure | _End]] = TypeAdapter(
-    Annotated[Phase | CollectionFailure | _End, Field(discriminator="kind")]
+_RECORD: Final[TypeAdapter[Phase | CollectionFailure | Attempted | _End]] = TypeAdapter(
+    Annotated[Phase | CollectionFailure | Attempted | _End, Field(discriminator="kind")]
 )
 
 
@@ -74,12 +91,14 @@ class Records:
         failures: what could not be collected.
         status: the exit status that the driver announced with its last record; None when there is no such record.
         forged: something else was written to the pipe.
+        attempted: what the process tried to do, in parts; empty from drivers that do not watch.
     """
 
     phases: dict[str, tuple[Phase, ...]]
     failures: tuple[CollectionFailure, ...]
     status: int | None
     forged: bool
+    attempted: tuple[Attempted, ...] = ()
 
 
 def first_failure(phases: tuple[Phase, ...]) -> Phase | None:
@@ -92,6 +111,7 @@ def read_records(data: bytes, token: str) -> Records:
     opening = f"{token} ".encode("ascii")
     phases: dict[str, list[Phase]] = {}
     failures: list[CollectionFailure] = []
+    attempted: list[Attempted] = []
     status: int | None = None
     *lines, rest = data.split(b"\n")
     forged = not opening.startswith(rest[: len(opening)])
@@ -103,12 +123,15 @@ def read_records(data: bytes, token: str) -> Records:
             phases.setdefault(record.id, []).append(record)
         elif isinstance(record, CollectionFailure):
             failures.append(record)
+        elif isinstance(record, Attempted):
+            attempted.append(record)
         else:
             status = record.status
-    return Records({test: tuple(found) for test, found in phases.items()}, tuple(failures), status, forged)
+    found = {test: tuple(reported) for test, reported in phases.items()}
+    return Records(found, tuple(failures), status, forged, tuple(attempted))
 
 
-def _parse(line: bytes, opening: bytes) -> Phase | CollectionFailure | _End | None:
+def _parse(line: bytes, opening: bytes) -> Phase | CollectionFailure | Attempted | _End | None:
     if not line.startswith(opening):
         return None
     try:

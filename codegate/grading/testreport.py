@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from codegate.grading.behaviour import Behaviour
 from codegate.grading.grade import TestResult
 from codegate.grading.records import Crash
 from codegate.suite import RunnerName
@@ -73,6 +74,7 @@ class TestReport:
     Attributes:
         results: by test id; only tests that were reported.
         crashes: by test id, the exception that failed it.
+        behaviour: what the code under test tried to do, as far as it was seen.
         complete: every file ran to its end record and ended as that announced: nothing is missing by accident.
         tampering: evidence that the run was interfered with, one line; empty when there is none.
         output: the last part of the output, marked where it was cut; untrusted text.
@@ -83,6 +85,7 @@ class TestReport:
     results: Mapping[str, TestResult]
     collection_errors: tuple[CollectionError, ...] = ()
     crashes: Mapping[str, Crash] = field(default_factory=dict)
+    behaviour: Behaviour = field(default_factory=Behaviour)
     complete: bool = True
     tampering: str = ""
     timed_out: bool = False

@@ -11,6 +11,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Final
 
+from codegate.grading.behaviour import merge_behaviour, observed
 from codegate.grading.drivers import driver_source
 from codegate.grading.installed import installed_files
 from codegate.grading.runners import Runner, find_runner
@@ -85,6 +86,7 @@ def _run_batch(
         results=said.results,
         collection_errors=said.collection_errors,
         crashes=said.crashes,
+        behaviour=observed(said.attempted, said.crashes.values(), completed),
         complete=said.status is not None and said.status == code and not completed.records_truncated,
         tampering=_FORGED if said.forged else "",
         timed_out=completed.timed_out,
@@ -133,6 +135,7 @@ def _merge(reports: list[TestReport], batches: int) -> TestReport:
         results={test: result for report in reports for test, result in report.results.items()},
         collection_errors=tuple(error for report in reports for error in report.collection_errors),
         crashes={test: crash for report in reports for test, crash in report.crashes.items()},
+        behaviour=merge_behaviour(report.behaviour for report in reports),
         complete=len(reports) == batches and all(report.complete for report in reports),
         tampering=next((report.tampering for report in reports if report.tampering), ""),
         timed_out=any(report.timed_out for report in reports),

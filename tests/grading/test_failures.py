@@ -45,7 +45,7 @@ SOURCES: dict[str, tuple[FailureClass, str]] = {
         "    except OSError as error:\n        raise ValueError('offline') from error\n",
     ),
     "a file of the system, written": ("permission_denied", "def total(prices):\n    open('/etc/passwd', 'w')\n"),
-    "a file of the supervisor": ("permission_denied", "def total(prices):\n    open('/proc/1/environ')\n"),
+    "a file of the supervisor": ("unsafe_operation", "def total(prices):\n    open('/proc/1/environ')\n"),
     "a wait that gives up": ("timeout", "def total(prices):\n    raise TimeoutError\n"),
     "memory that is not there": ("memory_exceeded", "def total(prices):\n    raise MemoryError\n"),
 }

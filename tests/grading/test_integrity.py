@@ -85,7 +85,7 @@ SOURCES: dict[str, tuple[str, FailureClass | None]] = {
     "a flood of records": ("import os\nwhile True:\n    os.write(3, b'x' * 65536)\n", "tampering"),
     "the supervisor's descriptors": (
         "import os\nfor number in range(8):\n    os.open(f'/proc/1/fd/{number}', os.O_WRONLY)\n",
-        "permission_denied",
+        "unsafe_operation",
     ),
     "closed descriptors": ("import os\nos.closerange(3, 256)\n" + FIX, None),
     "descriptors that lead nowhere": (

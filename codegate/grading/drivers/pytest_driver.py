@@ -323,12 +323,16 @@ def main() -> None:
     os.chdir(workspace)
     roots = [os.path.normpath(os.path.join(workspace, root)) for root in settings["python_path"]]
     os.environ["PYTHONPATH"] = os.pathsep.join([*roots, packages])  # for interpreters that the tests start
+    watch: dict[str, Any] = {}
+    exec(compile(settings["behaviour"], "<behaviour>", "exec"), watch)
+    finish_watch = watch["begin"](channel.send, workspace, packages)
     recorder = make_recorder(pytest, channel, settings, roots, packages, vary, sorted(plugins_in(workspace).values()))
     forgive_plugins()
     status = int(pytest.main(options(pytest, settings["file"], workspace, packages), plugins=[recorder]))
     with contextlib.suppress(Exception):  # closed by a test: what it printed is lost, not what was reported
         sys.stdout.flush()
         sys.stderr.flush()
+    finish_watch()
     channel.send(kind="end", status=status)
     # What the repository registered to run at exit, or left running in threads, has no say any more.
     leave(status)

@@ -253,6 +253,9 @@ def main() -> None:
     roots = [os.path.normpath(os.path.join(workspace, root)) for root in settings["python_path"]]
     sys.path += [*roots, packages]
     os.environ["PYTHONPATH"] = os.pathsep.join([*roots, packages])  # for interpreters that the tests start
+    watch: dict[str, Any] = {}
+    exec(compile(settings["behaviour"], "<behaviour>", "exec"), watch)
+    finish_watch = watch["begin"](channel.send, workspace, packages)
     result = make_result_class(channel, settings["file"], roots)
     try:
         passed = (run_django if settings["django"] else run_unittest)(settings, workspace, result)
@@ -262,6 +265,7 @@ def main() -> None:
     with contextlib.suppress(Exception):  # closed by a test: what it printed is lost, not what was reported
         sys.stdout.flush()
         sys.stderr.flush()
+    finish_watch()
     channel.send(kind="end", status=int(not passed))
     leave(int(not passed))
 

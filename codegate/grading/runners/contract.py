@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from codegate.grading.grade import TestResult
-from codegate.grading.records import Crash
+from codegate.grading.records import Attempted, Crash
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
 
@@ -24,6 +24,7 @@ class Said:
         collection_errors: files that could not be loaded or compiled.
         crashes: by test id, the exception that failed it.
         forged: something else wrote to the records pipe.
+        attempted: what the process tried to do, in parts; empty from runners that do not watch.
     """
 
     results: Mapping[str, TestResult]
@@ -31,6 +32,7 @@ class Said:
     collection_errors: tuple[CollectionError, ...] = ()
     crashes: Mapping[str, Crash] = field(default_factory=dict)
     forged: bool = False
+    attempted: tuple[Attempted, ...] = ()
 
 
 class Runner(Protocol):

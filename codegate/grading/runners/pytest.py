@@ -27,6 +27,7 @@ class Pytest:
             "clock_days": selection.clock_days,
             "isolated": [test for test in selection.isolated if test.startswith(f"{files[0]}::")],
             "busy": selection.busy,
+            "behaviour": driver_source("behaviour_driver"),
         }
         if settings["clock_days"] or settings["isolated"] or settings["busy"]:
             settings["variations"] = driver_source("variations_driver")
@@ -52,6 +53,7 @@ class Pytest:
             ),
             crashes={test: phase.crash for test, phase in failing.items() if phase and phase.crash},
             forged=records.forged,
+            attempted=records.attempted,
         )
 
 

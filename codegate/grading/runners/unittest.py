@@ -29,6 +29,7 @@ def unittest_command(selection: TestSelection, file: str, token: str, *, django:
         "order": selection.order,
         "django": django,
         "project": project,
+        "behaviour": driver_source("behaviour_driver"),
     }
     source = driver_source("unittest_driver")
     return Command(

@@ -1,0 +1,141 @@
+"""Behaviour: what the code under test tried to do, as far as it was seen, and when that is why it failed.
+
+Python's test drivers count it inside the process, by an audit hook (``behaviour_driver.py``); of all languages count
+what the sandbox saw from outside and what failing tests died of. It is evidence, not proof: code that shares the
+process with the hook can hide from it, and forge it. No grade passes or fails by it.
+"""
+
+import errno
+from collections.abc import Iterable
+from typing import Final, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from codegate.grading.records import Attempted, AttemptKind, Crash
+from codegate.sandbox import Completed
+
+LimitName = Literal["time", "memory", "output", "disk", "processes"]
+"""What a run used up. ``disk`` and ``processes`` are known by what failing tests died of."""
+
+#: Of an address that no route leads to, as in a sandbox without a network.
+UNREACHABLE: Final = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL})
+_DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_NO_LOOK_UP: Final = "socket.gaierror"
+_NO_THREAD: Final = "can't start new thread"
+_MOST_DETAILS: Final = 5
+_SHORTEST_PATH: Final = 5
+_SHOWN: Final[dict[AttemptKind, str]] = {
+    "network": "network",
+    "local": "local sockets",
+    "files": "forbidden files",
+    "writes": "writes outside",
+    "signals": "signals",
+    "processes": "processes",
+}
+
+
+class Behaviour(BaseModel):
+    """What a test run tried to do.
+
+    Attributes:
+        watched: a hook counted inside every process that ran tests; where not, what is not here is unknown.
+        counts: events by kind; a process that was killed may have tried more.
+        details: the first distinct ones by kind, as the process told them; untrusted text.
+        limits: what the run used up.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    watched: bool = False
+    counts: dict[AttemptKind, int] = Field(default_factory=dict)
+    details: dict[AttemptKind, tuple[str, ...]] = Field(default_factory=dict)
+    limits: tuple[LimitName, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """Return one line, for example ``network 3, processes 1, limit: memory``; empty when nothing was seen."""
+        parts = [f"{_SHOWN[kind]} {self.counts[kind]}" for kind in get_args(AttemptKind) if self.counts.get(kind)]
+        return ", ".join([*parts, *(f"limit: {name}" for name in self.limits)])
+
+
+def observed(attempted: Iterable[Attempted], crashes: Iterable[Crash], completed: Completed) -> Behaviour:
+    """Return what one process of a runner showed.
+
+    Args:
+        attempted: what its driver reported.
+        crashes: what its failing tests died of.
+        completed: what the supervisor saw.
+    """
+    parts = [
+        Behaviour(
+            watched=True,
+            counts={kind: count for kind, count in record.counts.items() if count},
+            details={kind: tuple(_plain(text) for text in found) for kind, found in record.details.items()},
+        )
+        for record in attempted
+    ]
+    crashes = tuple(crashes)
+    limits: list[LimitName] = []
+    if completed.timed_out:
+        limits.append("time")
+    if completed.memory_exceeded:
+        limits.append("memory")
+    elif completed.truncated or completed.records_truncated:
+        limits.append("output")
+    if any(crash.errno in _DISK for crash in crashes):
+        limits.append("disk")
+    if any(_lacks_processes(crash) for crash in crashes):
+        limits.append("processes")
+    parts.append(Behaviour(watched=bool(parts), limits=tuple(limits)))
+    found = merge_behaviour(parts)
+    if not found.counts.get("network") and any(reaches_out(crash) for crash in crashes):
+        found = found.model_copy(update={"counts": {**found.counts, "network": 1}})
+    return found
+
+
+def merge_behaviour(parts: Iterable[Behaviour]) -> Behaviour:
+    """Return what several processes showed together."""
+    parts = tuple(parts)
+    counts: dict[AttemptKind, int] = {}
+    details: dict[AttemptKind, tuple[str, ...]] = {}
+    for part in parts:
+        for kind, count in part.counts.items():
+            counts[kind] = counts.get(kind, 0) + count
+        for kind, found in part.details.items():
+            details[kind] = tuple(dict.fromkeys((*details.get(kind, ()), *found)))[:_MOST_DETAILS]
+    return Behaviour(
+        watched=bool(parts) and all(part.watched for part in parts),
+        counts=counts,
+        details=details,
+        limits=tuple(name for name in get_args(LimitName) if any(name in part.limits for part in parts)),
+    )
+
+
+def reaches_out(crash: Crash) -> bool:
+    """Return whether an exception is of a network that is not there."""
+    return crash.errno in UNREACHABLE or _NO_LOOK_UP in crash.causes
+
+
+def unsafe_because(crash: Crash, behaviour: Behaviour) -> bool:
+    """Return whether what a process tried, and was refused, is what an exception came from.
+
+    That is an unreachable network, a forbidden file that the exception names, or a program or disk without bounds. That
+    something was tried does not do: honest code, and honest tests, start programs and talk to themselves.
+    """
+    if reaches_out(crash) or crash.errno in _DISK:
+        return True
+    if behaviour.counts.get("processes") and _lacks_processes(crash):
+        return True
+    places = (detail.partition(" ")[2] for detail in behaviour.details.get("files", ()))
+    return "OSError" in crash.parents and any(
+        len(place) >= _SHORTEST_PATH and place in crash.message for place in places
+    )
+
+
+def _lacks_processes(crash: Crash) -> bool:
+    forked = crash.errno == errno.EAGAIN and "BlockingIOError" in crash.causes
+    return forked or (crash.exception == "RuntimeError" and _NO_THREAD in crash.message)
+
+
+def _plain(text: str) -> str:
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)[:300]
