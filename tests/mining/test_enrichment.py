@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from codegate.errors import UsageError
@@ -341,6 +341,8 @@ _JSON = st.recursive(
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(spoiled={"issues": {"nodes": None}, "closingIssuesReferences": None})
+@example(spoiled={"edits": 3, "userContentEdits": None})
 @given(spoiled=st.dictionaries(st.sampled_from(sorted({*_issue(3), *_pull(12), "edits", "issues", "began"})), _JSON))
 def test_no_answer_and_no_cache_file_is_more_than_text(tmp_path: Path, spoiled: dict[str, Any]) -> None:
     from codegate.mining.sources.enrichment import _enrichment, _slim

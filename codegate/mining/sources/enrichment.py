@@ -218,11 +218,11 @@ def _slim(node: Any) -> dict[str, Any] | None:
     slim: dict[str, Any] = {"__typename": node["__typename"], "number": node.get("number")}
     slim["title"] = _text(node.get("title"), _TITLE_CHARACTERS).replace("\n", " ")
     slim["body"] = _text(node.get("body"), _BODY_CHARACTERS)
-    labels = node["labels"] if isinstance(node.get("labels"), list) else _nodes(node.get("labels"))
+    labels = _list(node.get("labels")) or _nodes(node.get("labels"))
     names = [label.get("name") if isinstance(label, dict) else label for label in labels[:_LABELS]]
     slim["labels"] = [_text(name, 100) for name in names if isinstance(name, str)]
     slim["createdAt"], slim["lastEditedAt"] = node.get("createdAt"), node.get("lastEditedAt")
-    edits = _nodes(node.get("userContentEdits")) or node.get("edits") or []
+    edits = _nodes(node.get("userContentEdits")) or _list(node.get("edits"))
     slim["edits"] = [
         {"editedAt": edit.get("editedAt"), "diff": _text(edit.get("diff"), _BODY_CHARACTERS)}
         for edit in edits
@@ -232,7 +232,7 @@ def _slim(node: Any) -> dict[str, Any] | None:
         commits = [commit.get("commit") for commit in _nodes(node.get("commits")) if isinstance(commit, dict)]
         first = commits[0].get("authoredDate") if commits and isinstance(commits[0], dict) else node.get("began")
         slim["began"] = first
-        closing = _nodes(node.get("closingIssuesReferences")) or node.get("issues") or []
+        closing = _nodes(node.get("closingIssuesReferences")) or _list(node.get("issues"))
         slim["issues"] = [entry for entry in map(_slim, closing[:_ISSUES]) if entry is not None]
     return slim
 
@@ -282,8 +282,11 @@ def _body_before(node: Mapping[str, Any], edited: datetime | None, began: dateti
 
 
 def _nodes(connection: Any) -> list[Any]:
-    nodes = connection.get("nodes") if isinstance(connection, dict) else None
-    return nodes if isinstance(nodes, list) else []
+    return _list(connection.get("nodes")) if isinstance(connection, dict) else []
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _text(value: Any, limit: int) -> str:
