@@ -38,6 +38,8 @@ if os.fork() == 0:
             open("/workspace/alive", "w").write(str(time.monotonic()))
             time.sleep(0.02)
     os._exit(0)
+while not os.path.exists("/workspace/alive"):
+    time.sleep(0.01)
 print("started", flush=True)
 """
 
