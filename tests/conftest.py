@@ -1,6 +1,7 @@
 """Real backends for every room's tests: made once, closed at the end, skipped loudly where the machine has none."""
 
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
@@ -16,6 +17,9 @@ from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.images import BASE_IMAGE, find
 from codegate.sandbox.interpreter import index_environment
+
+# A shell starts what runs in its background with this signal ignored, and everything that it starts likewise.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PYTHON = "3.11"
 PYTEST = "pytest==8.3.4"
