@@ -4,6 +4,7 @@ A problem, its base tree and a patch go in; a ``Grade`` comes out, from executio
 ``run_tests`` is the same machinery for mining, validation and the model's own public test runs.
 """
 
+from codegate.grading.behaviour import Behaviour
 from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult, TestStatus
 from codegate.grading.grader import GRADER_VERSION, grade, run_hidden_tests, test_selection
 from codegate.grading.predictions import Prediction, read_predictions
@@ -13,6 +14,7 @@ from codegate.grading.testrun import run_tests
 
 __all__ = [
     "GRADER_VERSION",
+    "Behaviour",
     "CollectionError",
     "FailureClass",
     "Grade",

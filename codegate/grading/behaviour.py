@@ -52,6 +52,11 @@ class Behaviour(BaseModel):
     limits: tuple[LimitName, ...] = ()
 
     @property
+    def notable(self) -> bool:
+        """Return whether something was tried that honest code under test seldom does."""
+        return bool(self.limits) or any(self.counts.get(kind) for kind in ("network", "files", "writes", "signals"))
+
+    @property
     def summary(self) -> str:
         """Return one line, for example ``network 3, processes 1, limit: memory``; empty when nothing was seen."""
         parts = [f"{_SHOWN[kind]} {self.counts[kind]}" for kind in get_args(AttemptKind) if self.counts.get(kind)]

@@ -9,9 +9,11 @@ from typing import Any, Literal
 
 from codegate.candidates import CandidateSpec, Message
 from codegate.gating import Verdict
+from codegate.grading import Behaviour
 from codegate.reporting.plain import one_line, plain
 from codegate.reporting.view import (
     AttemptView,
+    BehaviourView,
     CandidateView,
     Cell,
     CellStatus,
@@ -311,10 +313,22 @@ def _attempt(outcome: Outcome, messages: Sequence[Message], room: _Room) -> Atte
         fault=_optional(fault.cause) if fault else None,
         fault_message=one_line(fault.message, 1000) if fault else None,
         fault_retries=fault.retries if fault else None,
+        behaviour=_behaviour(grade.behaviour) if grade and grade.behaviour else None,
         transcript=tuple(
             TranscriptMessage(message.role, room.take(_message_text(message), _MESSAGE_LIMIT))
             for message in messages[:200]
         ),
+    )
+
+
+def _behaviour(seen: Behaviour) -> BehaviourView:
+    return BehaviourView(
+        watched=seen.watched,
+        notable=seen.notable,
+        summary=seen.summary,
+        counts=tuple(Count(kind, seen.counts[kind]) for kind in sorted(seen.counts)),
+        details=tuple(f"{kind}: {one_line(text)}" for kind in sorted(seen.details) for text in seen.details[kind]),
+        limits=seen.limits,
     )
 
 

@@ -116,6 +116,8 @@ def _candidates(console: "Console", view: ReportView) -> None:
         faults = [f"{item.cause} x{item.count}: {item.message}" for item in entry.faults]
         _list(console, f"infrastructure faults of {entry.label}", faults)
         _list(console, f"contamination of {entry.label}", list(entry.contamination))
+        tried = [f"{problem} ({summary})" for problem, summary in figures.notable(view, entry)]
+        _list(console, f"attempted by {entry.label}", tried)
         ungraded = entry.planned - entry.graded
         if ungraded > 0:
             console.print(inert(f"  {entry.label}: {ungraded} of {entry.planned} attempts have no grade"))

@@ -1,7 +1,7 @@
 """Figures as people read them: one way to write a rate, a time and the unknown, for every format."""
 
 from codegate.gating import Verdict
-from codegate.reporting.view import Cell, Share
+from codegate.reporting.view import BehaviourView, CandidateView, Cell, ReportView, Share
 
 UNKNOWN = "—"
 
@@ -89,6 +89,26 @@ def cell(value: Cell) -> str:
     samples = f" {value.passed}/{value.graded}" if value.graded > 1 else ""
     failure = f": {words(value.failure)}" if value.failure else ""
     return f"{value.status}{samples}{failure}"
+
+
+def attempted(value: BehaviourView | None) -> str:
+    """Return what the code under test tried to do in a few words."""
+    if value is None:
+        return UNKNOWN
+    if not value.watched:
+        return f"{value.summary or UNKNOWN} (not watched inside the process)"
+    return value.summary or "nothing"
+
+
+def notable(view: ReportView, candidate: CandidateView) -> list[tuple[str, str]]:
+    """Return problem and behaviour of a candidate's attempts that tried what honest code seldom tries."""
+    column = view.candidates.index(candidate)
+    return [
+        (row.id, attempt.behaviour.summary)
+        for row in view.problems
+        for attempt in row.cells[column].attempts
+        if attempt.behaviour is not None and attempt.behaviour.notable
+    ]
 
 
 def interval(verdict: Verdict) -> str:

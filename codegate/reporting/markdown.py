@@ -97,6 +97,15 @@ def render_markdown(view: ReportView, *, limit: int = SUMMARY_LIMIT) -> str:
         ((code(entry.label), code(sign)) for entry in view.candidates for sign in entry.contamination),
     )
     page.table(
+        "### What code under test attempted",
+        ("Candidate", "Problem", "Attempted"),
+        (
+            (code(entry.label), code(problem), escape(summary))
+            for entry in view.candidates
+            for problem, summary in figures.notable(view, entry)
+        ),
+    )
+    page.table(
         "### Problems left out",
         ("Problem", "Side", "Reason"),
         [

@@ -58,6 +58,27 @@ class TranscriptMessage:
 
 
 @dataclass(frozen=True)
+class BehaviourView:
+    """What the code under test tried to do.
+
+    Attributes:
+        watched: it was counted inside the process; where not, only what the sandbox saw from outside is here.
+        notable: something that honest code seldom tries.
+        summary: one line, for example ``network 3, processes 1``; empty when nothing was seen.
+        counts: events by kind.
+        details: the first distinct ones, each after its kind.
+        limits: what the run used up.
+    """
+
+    watched: bool
+    notable: bool
+    summary: str
+    counts: tuple[Count, ...]
+    details: tuple[str, ...]
+    limits: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class AttemptView:
     """One attempt: its grade, or the fault that took its place."""
 
@@ -84,6 +105,7 @@ class AttemptView:
     fault: str | None
     fault_message: str | None
     fault_retries: int | None
+    behaviour: BehaviourView | None
     transcript: tuple[TranscriptMessage, ...]
 
 

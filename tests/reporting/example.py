@@ -2,7 +2,7 @@
 
 from codegate.candidates import CandidateSpec, Message, Usage
 from codegate.gating import CandidateSamples, GatePolicy, Sample, Verdict, compare
-from codegate.grading import Grade, LintResult, TestResult
+from codegate.grading import Behaviour, Grade, LintResult, TestResult
 from codegate.reporting import ReportView, build_view
 from codegate.running import AttemptSummary, Fault, Outcome, Run, RunManifest
 from codegate.solving import DroppedPath
@@ -69,6 +69,12 @@ def grade(*, resolved: bool, text: str = "", output: str = OUTPUT) -> Grade:
         seconds=0.38,
         peak_memory_bytes=33_000_000,
         output=output + text,
+        behaviour=Behaviour(
+            watched=True,
+            counts={"network": 3, "processes": 1},
+            details={"network": (f"connect 192.0.2.1:80{text}",), "processes": ("/bin/sh",)},
+            limits=("output",),
+        ),
     )
 
 
@@ -113,7 +119,7 @@ def run_of(
     problems = list(dict.fromkeys(problem for entries in results.values() for problem in entries))
     return Run(
         manifest=RunManifest(
-            id=f"{run}{text}",
+            id=run,
             created="2025-06-01T12:00:00+00:00",
             codegate="0.1.0",
             suite=f"quickstart{text}",
@@ -124,7 +130,7 @@ def run_of(
             problems=dict.fromkeys(problems, "0" * 64),
             excluded=excluded or {},
             conditions={"suite": "d" * 64},
-        ),
+        ).model_copy(update={"id": f"{run}{text}"}),
         outcomes=tuple(
             outcome(specs[name], problem, result, sample=sample, text=text)
             for name, entries in results.items()

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from codegate.candidates import CandidateSpec
+from codegate.grading import Behaviour
 from codegate.reporting import ReportView, build_view, render_console, render_html, render_markdown
 from codegate.reporting.build import wilson
 from tests.reporting.example import example, example_view, grade, outcome, run_of
@@ -151,6 +152,32 @@ def test_the_whole_report_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_empty_view_is_possible() -> None:
     assert build_view([]) == ReportView(runs=(), candidates=(), problems=(), verdicts=())
+
+
+def test_what_the_code_attempted_is_told_where_honest_code_seldom_does() -> None:
+    view = build_view([run_of({"a": {"p1": [True], "p2": [False]}})])
+    passed, failed = (row.cells[0].attempts[0].behaviour for row in view.problems)
+    assert passed is None  # an outcome of before there was such a record
+    assert failed is not None
+    assert failed.summary == "network 3, processes 1, limit: output"
+    assert failed.details == ("network: connect 192.0.2.1:80", "processes: /bin/sh")
+    for page in (render_console(view), render_markdown(view), render_html(view)):
+        assert "network 3, processes 1" in page
+    assert "attempted by a: p2 (" in render_console(view)
+    assert "| <code>a</code> | <code>p2</code> | network 3, processes 1, limit&#58; output |" in render_markdown(view)
+    assert "| <code>a</code> | <code>p1</code> |" not in render_markdown(view)
+    quiet = run_of({"a": {"p1": [False]}})
+    (told,) = quiet.outcomes
+    assert told.grade is not None
+    for seen, words in (
+        (Behaviour(watched=True, counts={"local": 2}), "local sockets 2"),
+        (Behaviour(watched=True), "nothing"),
+        (Behaviour(), "— (not watched inside the process)"),
+    ):
+        graded = told.model_copy(update={"grade": told.grade.model_copy(update={"behaviour": seen})})
+        view = build_view([quiet.model_copy(update={"outcomes": (graded,)})])
+        assert f"<dd>{words}</dd>" in render_html(view)
+        assert "attempted" not in render_console(view) + render_markdown(view)
 
 
 def test_signs_of_contamination_are_told_and_the_reference_fix_gives_none() -> None:
