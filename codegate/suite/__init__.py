@@ -4,10 +4,12 @@ Trees come in (from git or from a suite's folder), problems go out; ``patch`` an
 that every room shares: how a change of a tree is written down, and which of its paths are source.
 """
 
+from codegate.strict import parse_json, read_bytes, read_text
 from codegate.suite.classify import DEFAULT_PYTHON_FILES, PathClass, PathClassifier
 from codegate.suite.git import GitError, git, read_commit
 from codegate.suite.model import (
     Base,
+    ControlAudit,
     EnvironmentManifest,
     Kind,
     Language,
@@ -28,15 +30,7 @@ from codegate.suite.model import (
     TestSets,
 )
 from codegate.suite.patch import PatchError, apply_patch, make_patch
-from codegate.suite.reader import (
-    check_model,
-    parse_json,
-    parse_yaml,
-    read_bytes,
-    read_json,
-    read_text,
-    read_yaml,
-)
+from codegate.suite.reader import check_model, parse_yaml, read_json, read_yaml
 from codegate.suite.repository import find_repository, load_base, repository_path
 from codegate.suite.store import load_suite, make_problem, update_problem, write_suite
 from codegate.suite.tree import Changes, FileMode, Tree, TreeFile, check_path, is_plain_path
@@ -45,6 +39,7 @@ __all__ = [
     "DEFAULT_PYTHON_FILES",
     "Base",
     "Changes",
+    "ControlAudit",
     "EnvironmentManifest",
     "FileMode",
     "GitError",

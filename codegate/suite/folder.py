@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from codegate.errors import UsageError
+from codegate.strict import read_bytes
 from codegate.suite.model import ProblemManifest
-from codegate.suite.reader import read_bytes
 from codegate.suite.tree import Tree, TreeFile, is_plain_path
 
 MAX_FILE_BYTES: Final = 16 << 20

@@ -4,18 +4,16 @@ Aliases, anchors, tags and duplicate keys are refused, not counted: no suite nee
 make a small file mean something that its reader does not see.
 """
 
-import json
 import math
-import os
-import stat
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
 from codegate.errors import UsageError
+from codegate.strict import LARGEST, one_line, parse_json, read_text, shown
 
 MAX_YAML_BYTES: Final = 1 << 20
 MAX_JSON_BYTES: Final = 32 << 20
@@ -49,8 +47,8 @@ class _Loader(yaml.CSafeLoader):
             raise _refusal("a number is too long", node)
         whole = node.tag.endswith(":int")
         number: int | float = self.construct_yaml_int(node) if whole else self.construct_yaml_float(node)
-        if not math.isfinite(number):
-            raise _refusal("a number is not finite", node)
+        if not math.isfinite(number) or abs(number) > LARGEST:
+            raise _refusal("a number is not finite, or as good as", node)
         return number
 
 
@@ -78,9 +76,9 @@ def parse_yaml(text: str, place: str) -> Any:
         _check_events(text)
         return yaml.load(text, Loader=_Loader)  # noqa: S506  a subclass of the safe loader
     except yaml.YAMLError as error:
-        raise UsageError(f"{place} is not usable YAML: {_one_line(error)}.") from error
+        raise UsageError(f"{place} is not usable YAML: {one_line(error)}.") from error
     except (ValueError, OverflowError, RecursionError) as error:  # of dates that there are not, for example
-        raise UsageError(f"{place} is not usable YAML: {_one_line(error)}.") from error
+        raise UsageError(f"{place} is not usable YAML: {one_line(error)}.") from error
 
 
 def _check_events(text: str) -> None:
@@ -114,36 +112,6 @@ def read_json(path: Path, model: type[Model]) -> Model:
     return check_model(parse_json(text, str(path)), model, str(path))
 
 
-def parse_json(text: str, place: str) -> Any:
-    """Return the data in ``text``, refusing duplicate keys, NaN and infinities.
-
-    Raises:
-        UsageError: not such JSON.
-    """
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        mapping: dict[str, Any] = {}
-        for key, value in pairs:
-            if key in mapping:
-                raise ValueError(f"the key {key[:80]!r} is given twice")
-            mapping[key] = value
-        return mapping
-
-    def refuse(constant: str) -> NoReturn:
-        raise ValueError(f"{constant} is not JSON")
-
-    def finite(digits: str) -> float:
-        number = float(digits)
-        if not math.isfinite(number):
-            raise ValueError(f"{digits[:80]} is not finite")
-        return number
-
-    try:
-        return json.loads(text, object_pairs_hook=unique, parse_constant=refuse, parse_float=finite)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{place} is not usable JSON: {_one_line(error)}.") from error
-
-
 def check_model(data: Any, model: type[Model], place: str) -> Model:
     """Check plain ``data`` against ``model``.
 
@@ -155,7 +123,7 @@ def check_model(data: Any, model: type[Model], place: str) -> Model:
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False)
         faults = [
-            f"{'.'.join(_shown(part) for part in fault['loc']) or 'document'}: {_shown(fault['msg'])}"
+            f"{'.'.join(shown(part) for part in fault['loc']) or 'document'}: {shown(fault['msg'])}"
             + (" (put it in quotes)" if fault["type"] == "string_type" and _is_plain_scalar(fault["input"]) else "")
             for fault in found[:_MAX_FAULTS]
         ]
@@ -163,52 +131,6 @@ def check_model(data: Any, model: type[Model], place: str) -> Model:
         raise UsageError(f"{place}: {'; '.join(faults)}{more}.") from error
 
 
-def read_text(path: Path, limit: int) -> str:
-    """Return the UTF-8 text of a regular file of at most ``limit`` bytes; links are not followed.
-
-    Raises:
-        UsageError: missing, a link or other odd file, too large, or not UTF-8.
-    """
-    try:
-        return read_bytes(path, limit).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not UTF-8 text.") from error
-
-
-def read_bytes(path: Path, limit: int) -> bytes:
-    """Return the bytes of a regular file; raises as ``read_text``."""
-    try:
-        # Not to wait for the other end of a pipe, and not to follow a link.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise UsageError(f"{path} is not a regular file.")
-            with os.fdopen(descriptor, "rb", closefd=False) as file:
-                data = file.read(limit + 1)
-        finally:
-            os.close(descriptor)
-    except FileNotFoundError as error:
-        raise UsageError(f"{path} does not exist.") from error
-    except OSError as error:
-        if os.path.islink(path):  # noqa: PTH114  it does not raise
-            raise UsageError(f"{path} is a symbolic link.", "Put the file itself there.") from error
-        raise UsageError(f"cannot read {path}: {error.strerror or error}.") from error
-    if len(data) > limit:
-        raise UsageError(f"{path} is larger than {limit} bytes.")
-    return data
-
-
 def _is_plain_scalar(value: object) -> bool:
     """Whether YAML made something else of what was meant as a word: ``no``, ``1.10``, ``2024-01-01``."""
     return value is not None and not isinstance(value, dict | list)
-
-
-def _shown(part: object) -> str:
-    """Return text that may hold a stranger's key as one short line."""
-    text = str(part)[:200]
-    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
-
-
-def _one_line(error: Exception) -> str:
-    text = " ".join(str(error).split()).replace(' in "<unicode string>",', " at")
-    return _shown(text).removesuffix(".")

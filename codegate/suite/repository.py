@@ -9,10 +9,10 @@ import os
 from pathlib import Path
 
 from codegate.errors import UsageError
+from codegate.strict import read_text
 from codegate.suite.folder import base_folder
 from codegate.suite.git import GitError, git, read_commit
 from codegate.suite.model import Problem, Suite
-from codegate.suite.reader import read_text
 from codegate.suite.tree import Tree
 
 

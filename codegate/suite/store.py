@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from codegate.durable import digest, sha256, write_atomic
 from codegate.errors import InfrastructureError, UsageError
+from codegate.strict import read_text
 from codegate.suite.folder import MAX_FILE_BYTES, base_folder, inside, read_folder
 from codegate.suite.model import (
     EnvironmentManifest,
@@ -28,7 +29,7 @@ from codegate.suite.model import (
     SuiteManifest,
     TestSets,
 )
-from codegate.suite.reader import read_json, read_text, read_yaml
+from codegate.suite.reader import read_json, read_yaml
 from codegate.suite.tree import Changes, TreeFile, check_path
 
 _OWN: Final = frozenset({"suite.yml", "environments", "problems"})

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
 from codegate.errors import ExitCode, UsageError
+from codegate.strict import read_lines
 from codegate.suite import check_model, parse_json, parse_yaml, read_bytes, read_json, read_text, read_yaml
 
 
@@ -149,9 +150,17 @@ def test_a_wrong_value_names_file_and_key_in_one_line(tmp_path: Path, text: str,
         ('{"a": NaN}', "NaN is not JSON"),
         ('{"a": -Infinity}', "-Infinity is not JSON"),
         ('{"a": 1e999}', "1e999 is not finite"),
-        ("[" * 200_000, "recursion"),
-        ('{"a":' * 200_000, "recursion"),
-        ("9" * 5000, "digits"),
+        ("[" * 200_000, "it is nested deeper than 64 levels"),
+        ('{"a":' * 200_000, "it is nested deeper than 64 levels"),
+        ("[{" * 32 + "[" + "}]" * 32, "it is nested deeper than 64 levels"),
+        ('{"a": ' * 65 + "1" + "}" * 65, "it is nested deeper than 64 levels"),
+        ("[" + "[]," * 1_000_000 + "[]]", "it holds more than 2000000 values"),
+        ("[" + "{}," * 1_000_000 + "{}]", "it holds more than 2000000 values"),
+        ("[" + "1," * 2_100_000 + "1]", "it holds more than 2000000 values"),
+        ("9" * 21, "a number is too long"),
+        ('{"a": -' + "9" * 1_000_000 + "}", "a number is too long"),
+        ("1e101", "1e101 is not finite, or as good as"),
+        ('"' + '\\"' * 200_000, "Unterminated string"),
         ("", "Expecting value"),
         ("{} {}", "Extra data"),
         ("{'a': 1}", "property name"),
@@ -173,6 +182,10 @@ def test_json_is_read(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"name": "ä", "inner": {"seconds": 1.5}}')
     assert read_json(tmp_path / "a.json", Outer) == Outer(name="ä", inner=Inner(seconds=1.5))
     assert parse_json("[1, 2.5, null]", "x") == [1, 2.5, None]
+    assert parse_json("[" * 64 + "]" * 64, "x")
+    assert parse_json("[18446744073709551615, -9223372036854775808, 1e100]", "x")[0] == 2**64 - 1
+    brackets = '["[[{{", "a\\"[[[", "\\\\"]'
+    assert parse_json(f"[{', '.join([brackets] * 100)}]", "x")[7] == ["[[{{", 'a"[[[', "\\"], "signs in text are none"
     assert check_model({"name": "a"}, Outer, "x").name == "a"
 
 
@@ -204,6 +217,8 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
     for name, words in expected.items():
         with pytest.raises(UsageError) as caught:
             read_bytes(tmp_path / name, 10)
+        with pytest.raises(UsageError):
+            next(read_lines(tmp_path / name, 10, 10))
         assert words in str(caught.value)
         assert str(tmp_path / name) in str(caught.value)
     with pytest.raises(UsageError, match="not a regular file"):
@@ -216,6 +231,35 @@ def test_a_file_may_have_as_many_bytes_as_allowed_and_no_more(tmp_path: Path) ->
     assert read_text(path, 5) == "12345"
     with pytest.raises(UsageError, match="larger than 4 bytes"):
         read_text(path, 4)
+
+
+def test_what_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "sparse"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(UsageError, match="larger than"):
+        read_bytes(path, 1 << 39)
+    with pytest.raises(UsageError, match="line 1 is longer than 1000 bytes"):
+        next(read_lines(path, 1 << 40, 1000))
+
+
+def test_lines_are_read_one_by_one(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    path.write_bytes(b"a\n\n" + b"x" * 10 + b"\r\nlast")
+    assert list(read_lines(path, 100, 12)) == [b"a\n", b"\n", b"x" * 10 + b"\r\n", b"last"]
+    with pytest.raises(UsageError, match="line 3 is longer than 11 bytes"):
+        list(read_lines(path, 100, 11))
+
+
+@given(st.text(st.sampled_from('[]{},:"\\ \n1a\ud800')))
+def test_any_text_is_json_or_refused(text: str) -> None:
+    try:
+        parse_json(text, "f.json")
+    except UsageError as refusal:
+        message = str(refusal)
+    else:
+        message = ""
+    assert message.isprintable()
 
 
 def test_reading_leaves_no_descriptor_open(tmp_path: Path) -> None:

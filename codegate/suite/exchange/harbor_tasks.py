@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from codegate.errors import UsageError
+from codegate.strict import parse_json, read_text
 from codegate.suite.exchange.harbor import ROW
 from codegate.suite.exchange.lossless import of_codegate
 from codegate.suite.exchange.rows import MAX_ROWS, Row, Skipped
 from codegate.suite.folder import inside, read_folder
-from codegate.suite.reader import MAX_JSON_BYTES, MAX_YAML_BYTES, parse_json, parse_yaml, read_text
+from codegate.suite.reader import MAX_JSON_BYTES, MAX_YAML_BYTES, parse_yaml
 from codegate.suite.tree import Tree, TreeFile
 
 _ADAPTER_ROW: Final = "tests/config.json"

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from codegate.durable import sha256
 from codegate.errors import UsageError
+from codegate.strict import parse_json
 from codegate.suite.exchange.portable import patched
 from codegate.suite.model import (
     EnvironmentManifest,
@@ -23,7 +24,7 @@ from codegate.suite.model import (
     SuiteManifest,
     TestSets,
 )
-from codegate.suite.reader import check_model, parse_json
+from codegate.suite.reader import check_model
 from codegate.suite.store import make_problem
 from codegate.suite.tree import Changes, FileMode, Tree, TreeFile
 

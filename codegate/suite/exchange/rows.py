@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from codegate.durable import write_atomic
 from codegate.errors import CodegateError, InfrastructureError, UsageError
-from codegate.suite.reader import parse_json, read_bytes
+from codegate.strict import parse_json, read_bytes
 
 MAX_FILE_BYTES: Final = 256 << 20
 MAX_ROW_BYTES: Final = 16 << 20

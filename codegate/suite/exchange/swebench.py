@@ -16,11 +16,12 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
 
 from codegate.errors import UsageError
+from codegate.strict import parse_json
 from codegate.suite.exchange.lossless import PREFIX, extras
 from codegate.suite.exchange.portable import patched, portable_patch
 from codegate.suite.exchange.rows import Row
 from codegate.suite.model import Commit, Problem, Suite
-from codegate.suite.reader import check_model, parse_json
+from codegate.suite.reader import check_model
 from codegate.suite.tree import Changes, Tree
 
 FIELDS: Final = (

@@ -1,0 +1,181 @@
+"""Reads what strangers wrote: regular files within a limit, and JSON that can mean one thing only.
+
+Nothing is read before its kind and its size are known, and nothing is parsed before its shape is: a small file can
+ask for very much memory, or for a deeper recursion than there is.
+"""
+
+import json
+import math
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, Final, NoReturn
+
+from codegate.errors import UsageError
+
+MAX_DEPTH: Final = 64
+MAX_VALUES: Final = 2_000_000
+"""Values of one JSON document: two millions of the smallest ones take some 150 MB."""
+MAX_DIGITS: Final = 20
+"""Digits of a whole number: those of 64 bits. Python's own limit of thousands is met when one is printed."""
+LARGEST: Final = 1e100
+"""A larger number could become infinite when it is added up."""
+
+# All but the signs that make the structure. Possessive throughout: a quote that nothing closes costs no second look.
+_CONTENT: Final = re.compile(r'(?:"(?:[^"\\]++|\\.)*+"?+|[^\[\]{},"])++', re.DOTALL)
+
+
+@contextmanager
+def open_regular(path: Path, limit: int) -> Iterator[BinaryIO]:
+    """Open a regular file of at most ``limit`` bytes for reading; links are not followed.
+
+    Raises:
+        UsageError: missing, a link or other odd file, or too large.
+    """
+    try:
+        # Not to wait for the other end of a pipe, and not to follow a link.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            about = os.fstat(descriptor)
+            if not stat.S_ISREG(about.st_mode):
+                raise UsageError(f"{path} is not a regular file.")
+            if about.st_size > limit:
+                raise UsageError(f"{path} is larger than {limit} bytes.")
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                yield file
+        finally:
+            os.close(descriptor)
+    except FileNotFoundError as error:
+        raise UsageError(f"{path} does not exist.") from error
+    except OSError as error:
+        if os.path.islink(path):  # noqa: PTH114  it does not raise
+            raise UsageError(f"{path} is a symbolic link.", "Put the file itself there.") from error
+        raise UsageError(f"cannot read {path}: {error.strerror or error}.") from error
+    except ValueError as error:  # a NUL in its name
+        raise UsageError(f"{str(path)!r} is no name of a file.") from error
+
+
+def read_bytes(path: Path, limit: int) -> bytes:
+    """Return the bytes of a regular file of at most ``limit`` bytes; links are not followed.
+
+    Raises:
+        UsageError: missing, a link or other odd file, or too large.
+    """
+    with open_regular(path, limit) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:  # it grew, or it is one of those whose size the system does not say
+        raise UsageError(f"{path} is larger than {limit} bytes.")
+    return data
+
+
+def read_lines(path: Path, limit: int, longest: int) -> Iterator[bytes]:
+    """Yield the lines of a regular file with their ends, never more than one of them in memory.
+
+    Args:
+        path: the file.
+        limit: bytes that it may have.
+        longest: bytes that a line may have.
+
+    Raises:
+        UsageError: as ``read_bytes``, or a line is too long.
+    """
+    with open_regular(path, limit) as file:
+        number = 0
+        while line := file.readline(longest + 1):
+            number += 1
+            if len(line) > longest:
+                raise UsageError(f"{path}, line {number} is longer than {longest} bytes.")
+            yield line
+
+
+def read_text(path: Path, limit: int) -> str:
+    """Return the UTF-8 text of a regular file; raises as ``read_bytes``, and where it is not UTF-8."""
+    try:
+        return read_bytes(path, limit).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8 text.") from error
+
+
+def check_shape(text: str) -> None:
+    """Refuse JSON that is nested too deeply or has too many values, before anything is made of it.
+
+    Raises:
+        ValueError: it does, or is; whether it is JSON at all is not looked at.
+    """
+    structure = _CONTENT.sub("", text)
+    brackets = structure.replace(",", "")
+    if len(structure) > MAX_VALUES:
+        raise ValueError(f"it holds more than {MAX_VALUES} values")
+    # Each round takes away one level at least, and two where both kinds alternate.
+    left = brackets
+    for _ in range(MAX_DEPTH // 2):
+        if not left:
+            return
+        left = left.replace("[]", "").replace("{}", "")
+    depth = 0
+    for sign in brackets:
+        depth += 1 if sign in "[{" else -1
+        if depth > MAX_DEPTH:
+            raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
+
+
+def parse_json(text: str, place: str) -> Any:
+    """Return the data in ``text``, refusing duplicate keys, NaN, infinities, and numbers that are no use to anybody.
+
+    Args:
+        text: the document.
+        place: the file's name for error messages.
+
+    Raises:
+        UsageError: not such JSON.
+    """
+    try:
+        check_shape(text)
+        return json.loads(
+            text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite, parse_int=_whole
+        )
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{place} is not usable JSON: {one_line(error)}.") from error
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    mapping = dict(pairs)
+    if len(mapping) != len(pairs):
+        seen = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise ValueError(f"the key {key[:80]!r} is given twice")
+            seen.add(key)
+    return mapping
+
+
+def _no_constant(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number) or abs(number) > LARGEST:
+        raise ValueError(f"{digits[:80]} is not finite, or as good as")
+    return number
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError("a number is too long")
+    return int(digits)
+
+
+def shown(part: object) -> str:
+    """Return text that may hold a stranger's words as one short line."""
+    text = str(part)[:200]
+    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
+
+
+def one_line(error: Exception) -> str:
+    """Return an error's own words as one short line without its full stop."""
+    text = " ".join(str(error).split()).replace(' in "<unicode string>",', " at")
+    return shown(text).removesuffix(".")
