@@ -9,9 +9,10 @@ every other line holds the answers to one problem and sample, in order::
     {"problem":"quickstart-17","sample":0,"responses":[{"text":"..."}]}
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, BinaryIO, Final, Literal, TypeVar
+from typing import Annotated, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -28,6 +29,7 @@ from codegate.candidates.chat import (
 from codegate.candidates.spec import Sampling
 from codegate.durable import canonical_json
 from codegate.errors import UsageError
+from codegate.strict import parse_json, read_lines, shown
 
 TRANSCRIPTS_SCHEMA: Final = "codegate.transcripts/1"
 MAX_LINE_BYTES: Final = 8 << 20
@@ -77,7 +79,8 @@ class _Transcript(_Strict):
 class ReplayProvider:
     """Answers from a file. Holds no state of a conversation: which answer is next follows from the messages.
 
-    A sample that the file does not have gets the answers of sample 0.
+    Where a problem has answers for sample 0 alone, they are those of every sample. Where it has those of several, a
+    sample that is missing is a fault of its own: the file was recorded sample by sample, and lacks one.
 
     Args:
         path: the file of transcripts.
@@ -90,22 +93,22 @@ class ReplayProvider:
         self._path = path
         self._transcripts: dict[tuple[str, int], _Transcript] = {}
         lines: dict[tuple[str, int], int] = {}
-        with _open(path) as file:
-            numbered = _lines(path, file)
-            first = next(numbered, None)
-            if first is None:
-                raise UsageError(f"{path} is empty.", f"Its first line is the header of {TRANSCRIPTS_SCHEMA}.")
-            self._header = _parse(_Header, path, *first)
-            for number, line in numbered:
-                transcript = _parse(_Transcript, path, number, line)
-                key = (transcript.problem, transcript.sample)
-                if key in lines:
-                    raise UsageError(
-                        f"{path}, line {number}: problem {key[0]} sample {key[1]} was on line {lines[key]} already.",
-                        "Keep one of the two.",
-                    )
-                lines[key] = number
-                self._transcripts[key] = transcript
+        numbered = _lines(path)
+        first = next(numbered, None)
+        if first is None:
+            raise UsageError(f"{path} is empty.", f"Its first line is the header of {TRANSCRIPTS_SCHEMA}.")
+        self._header = _parse(_Header, path, *first)
+        for number, line in numbered:
+            transcript = _parse(_Transcript, path, number, line)
+            key = (transcript.problem, transcript.sample)
+            if key in lines:
+                raise UsageError(
+                    f"{path}, line {number}: problem {key[0]} sample {key[1]} was on line {lines[key]} already.",
+                    "Keep one of the two.",
+                )
+            lines[key] = number
+            self._transcripts[key] = transcript
+        self._recorded = {problem for problem, sample in self._transcripts if sample > 0}
 
     @property
     def label(self) -> Label:
@@ -122,7 +125,8 @@ class ReplayProvider:
     ) -> Completion:
         """Return the recorded answer that follows as many answers as ``messages`` hold; see ``Provider``."""
         del tools, sampling
-        transcript = self._transcripts.get((key.problem, key.sample)) or self._transcripts.get((key.problem, 0))
+        sample = key.sample if key.problem in self._recorded else 0
+        transcript = self._transcripts.get((key.problem, sample))
         if transcript is None:
             raise ProviderError(
                 "bad_request",
@@ -198,35 +202,25 @@ def transcript_line(
 _Model = TypeVar("_Model", bound=_Strict)
 
 
-def _open(path: Path) -> BinaryIO:
-    try:
-        if not path.is_file():
-            raise UsageError(f"{path}: there is no such file of transcripts.", "Check the path after `replay:`.")
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise UsageError(f"{path} is larger than {MAX_FILE_BYTES >> 20} MiB.", "Split it by problem.")
-        return path.open("rb")
-    except (OSError, ValueError) as error:
-        raise UsageError(f"cannot read {str(path)!r}: {getattr(error, 'strerror', None) or error}.") from None
-
-
-def _lines(path: Path, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield number and bytes of every line that is not blank."""
-    number = 0
-    while line := file.readline(MAX_LINE_BYTES + 1):
-        number += 1
-        if len(line) > MAX_LINE_BYTES:
-            raise UsageError(f"{path}, line {number} is longer than {MAX_LINE_BYTES >> 20} MiB.", "Shorten it.")
+    if not os.path.lexists(path):
+        raise UsageError(f"{path}: there is no such file of transcripts.", "Check the path after `replay:`.")
+    for number, line in enumerate(read_lines(path, MAX_FILE_BYTES, MAX_LINE_BYTES), start=1):
         if line.strip():
             yield number, line
 
 
 def _parse(kind: type[_Model], path: Path, number: int, line: bytes) -> _Model:
+    place = f"{path}, line {number}"
     try:
-        return kind.model_validate_json(line)
+        return kind.model_validate(parse_json(line.decode("utf-8"), place))
+    except UnicodeDecodeError:
+        raise UsageError(f"{place} is not UTF-8 text.") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "line"
+        key = ".".join(shown(part) for part in first["loc"]) or "line"
         raise UsageError(
-            f"{path}, line {number}: {place}: {first['msg']}.",
+            f"{place}: {key}: {shown(first['msg'])}.",
             f"The format is {TRANSCRIPTS_SCHEMA}: a header line, then one object per problem and sample.",
         ) from None

@@ -1,5 +1,6 @@
 import contextlib
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -66,7 +67,9 @@ def test_answers_follow_from_the_messages(tmp_path: Path) -> None:
     assert (second.text, second.stop_reason, second.usage.output_tokens) == ("b", "stop", 2)
     third = ask(provider, "p", sample=1)
     assert (third.text, third.stop_reason, third.seconds) == ("c", "length", 1.5)
-    assert ask(provider, "p", sample=7).text == "a"
+    with pytest.raises(ProviderError, match="no transcript for problem p, sample 7") as caught:
+        ask(provider, "p", sample=7)
+    assert caught.value.fault == "bad_request"
     assert ask(provider, "p").text == "a"
     with ThreadPoolExecutor(4) as pool:
         texts = list(pool.map(lambda n: ask(provider, "p", turns=n % 2).text, range(40)))
@@ -78,6 +81,7 @@ def test_what_was_not_recorded_is_a_fault_of_that_call_alone(tmp_path: Path) -> 
     with pytest.raises(ProviderError, match=r"transcripts\.jsonl has no transcript for problem q, sample 2") as caught:
         ask(provider, "q", sample=2)
     assert caught.value.fault == "bad_request"
+    assert ask(provider, "p", sample=7).text == "a", "written for sample 0 alone: good for every sample"
     with pytest.raises(ProviderError, match="ends after 1 responses") as caught:
         ask(provider, "p", turns=1)
     assert caught.value.fault == "bad_request"
@@ -101,6 +105,12 @@ def test_what_was_not_recorded_is_a_fault_of_that_call_alone(tmp_path: Path) -> 
         ((HEADER, b'{"problem": "p", "responses": [{"text": "\xff"}]}'), "line 2"),
         ((HEADER, b'{"problem": '), "line 2"),
         ((HEADER, b"[" * 100_000), "line 2"),
+        ((HEADER, b'{"problem": "p", "problem": "q", "responses": [{}]}'), "usable JSON: the key 'problem'"),
+        ((HEADER, b'{"problem": "p", "sample": 1, "responses": [{}], "sample": 0}'), "line 2 is not usable JSON"),
+        ((HEADER, b'{"problem": "p", "responses": [{"seconds": NaN}]}'), "NaN is not JSON"),
+        ((HEADER, b'{"problem": "p", "responses": [{"seconds": 1e400}]}'), "line 2 is not usable JSON"),
+        ((HEADER, b'{"problem": "p", "sample": ' + b"9" * 1_000_000 + b', "responses": [{}]}'), "a number is too long"),
+        ((HEADER, b"""{"problem": "p", "responses": [{"tex\\\\u0000\\\\u001b[2J": 1}]}"""), "line 2: responses.0.tex"),
         ((HEADER, *[{"problem": "p", "responses": [{}]}] * 2), "line 3: problem p sample 0 was on line 2"),
         ((HEADER, b"x" * ((8 << 20) + 1)), "line 2 is longer"),
     ],
@@ -117,6 +127,19 @@ def test_broken_file_names_file_and_line(tmp_path: Path, lines: tuple[object, ..
 def test_file_that_cannot_be_read(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError):
         ReplayProvider(tmp_path / name)
+
+
+def test_only_a_regular_file_is_read_and_a_huge_one_is_not(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "folder").mkdir()
+    with (tmp_path / "sparse").open("wb") as file:
+        file.truncate(1 << 40)
+    (tmp_path / "link").symlink_to("/dev/zero")
+    for name in ("fifo", "folder", "sparse", "link"):
+        with pytest.raises(UsageError, match=name):
+            ReplayProvider(tmp_path / name)
+    with pytest.raises(UsageError, match="not a regular file"):
+        ReplayProvider(Path("/dev/zero"))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
