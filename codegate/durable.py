@@ -4,6 +4,7 @@ import errno
 import hashlib
 import json
 import os
+import stat
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -70,8 +71,12 @@ def append_line(path: Path, line: bytes) -> None:
         raise ValueError("a line holds no newline")
     try:
         created = not path.exists()
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        # Not through a link, and not into a pipe that nobody reads.
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        descriptor = os.open(path, flags, 0o644)
         try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(errno.EINVAL, "it is not a regular file")
             _append(descriptor, line + b"\n")
         finally:
             os.close(descriptor)

@@ -258,3 +258,23 @@ def test_a_place_that_cannot_be_is_infrastructure(tmp_path: Path) -> None:
     with pytest.raises(InfrastructureError):
         write_atomic(tmp_path / "folder", b"x")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "folder"]
+
+
+@pytest.mark.timeout(20)
+def test_nothing_is_appended_to_what_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "target").write_bytes(b"")
+    (tmp_path / "link").symlink_to("target")
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "folder").mkdir()
+    reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        for name in ("link", "fifo", "folder"):
+            with pytest.raises(InfrastructureError, match=f"cannot write .*{name}"):
+                append_line(tmp_path / name, b"x")
+        os.close(reader)
+        reader = os.open(tmp_path / "target", os.O_RDONLY)
+        with pytest.raises(InfrastructureError, match="cannot write"):
+            append_line(tmp_path / "fifo", b"x")
+    finally:
+        os.close(reader)
+    assert (tmp_path / "target").read_bytes() == b""

@@ -8,7 +8,7 @@ import re
 from datetime import date
 from typing import Annotated, Final, Literal, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from codegate.candidates.endpoint import check_base_url
 from codegate.durable import digest
@@ -24,6 +24,14 @@ SHORT_FORM: Final = "A candidate is written provider:model[@base_url], for examp
 _BASE_URL = re.compile(r"@(?=[A-Za-z][A-Za-z0-9+.-]*://)")
 
 
+def _allowed(url: str) -> str:
+    try:
+        check_base_url(url)
+    except UsageError as error:
+        raise ValueError(str(error).rstrip(".")) from error
+    return url
+
+
 class Sampling(BaseModel):
     """Sampling parameters sent to the provider; None leaves the provider's default."""
 
@@ -32,7 +40,7 @@ class Sampling(BaseModel):
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_output_tokens: int = Field(default=8192, ge=1, le=200_000)
-    seed: int | None = None
+    seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
 
 
 class CandidateSpec(BaseModel):
@@ -45,12 +53,12 @@ class CandidateSpec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     provider: ProviderName
-    model: str = ""
-    base_url: str | None = None
+    model: str = Field(default="", max_length=1000)
+    base_url: Annotated[str, AfterValidator(_allowed)] | None = None
     api_key_env: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = Field(
         default=None, description="Environment variable that holds the key; each provider has a default."
     )
-    name: str = ""
+    name: str = Field(default="", max_length=200)
     solver: SolverName = "single_shot"
     max_iterations: int = Field(default=5, ge=1, le=100)
     sampling: Sampling = Sampling()
@@ -111,4 +119,6 @@ def parse_candidate(text: str) -> CandidateSpec:
 
 
 def _shown(text: str) -> str:
+    # What stands before an "@" of an address may be a password.
+    text = re.sub(r"://[^/\s]*@", "://***@", text)
     return repr(text if len(text) <= 120 else text[:117] + "...")

@@ -7,25 +7,29 @@ each. A crash at any line loses at most what was in flight, and a resumed run re
 import fcntl
 import os
 import re
+import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from codegate.durable import append_line, write_atomic
 from codegate.errors import InfrastructureError, Interrupted, UsageError
 from codegate.running.outcome import Outcome, Run, RunManifest, json_text
 from codegate.solving import Attempt
-from codegate.suite import check_model, parse_json, read_bytes, read_json, read_text
+from codegate.strict import parse_json, read_lines, read_text
+from codegate.suite import check_model, read_json
 
 MAX_JOURNAL_BYTES: Final = 2 << 30
+MAX_LINE_BYTES: Final = 256 << 20
 MAX_TRANSCRIPT_BYTES: Final = 256 << 20
 
 _MANIFEST: Final = "run.json"
 _OUTCOMES: Final = "outcomes.jsonl"
 _CALLS: Final = "calls.log"
 _TRANSCRIPTS: Final = "transcripts"
+_BLOCK: Final = 1 << 20
 
 
 class Journal:
@@ -72,12 +76,11 @@ class Journal:
         At the end the journal is closed to threads that are still at work: another process may be writing then.
 
         Raises:
-            UsageError: another process is at it, or a part of the folder is a link.
+            UsageError: another process is at it, or a part of the folder is a link or another odd file.
             InfrastructureError: the disk refused.
         """
-        for name in (_OUTCOMES, _CALLS, _TRANSCRIPTS):
-            if (self.folder / name).is_symlink():
-                raise UsageError(f"{self.folder / name} is a symbolic link; runs hold none.", "Remove it.")
+        for name, kind in ((_OUTCOMES, stat.S_ISREG), (_CALLS, stat.S_ISREG), (_TRANSCRIPTS, stat.S_ISDIR)):
+            _check_kind(self.folder / name, kind)
         try:
             descriptor = os.open(self.folder / _MANIFEST, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
@@ -122,12 +125,13 @@ class Journal:
         Raises:
             UsageError: a line is not an outcome of this run (a last line that was cut short is left out).
         """
-        if not self._outcomes.exists():
+        if not os.path.lexists(self._outcomes):
             return ()
-        lines = read_bytes(self._outcomes, MAX_JOURNAL_BYTES).split(b"\n")
         candidates = {candidate.key() for candidate in self.manifest.candidates}
         counted: dict[tuple[str, str, int], Outcome] = {}
-        for number, line in enumerate(lines[:-1], start=1):
+        for number, line in enumerate(read_lines(self._outcomes, MAX_JOURNAL_BYTES, MAX_LINE_BYTES), start=1):
+            if not line.endswith(b"\n"):
+                break
             outcome = self._outcome(line, f"{self._outcomes} line {number}")
             planned = self.manifest.problems.get(outcome.problem) == outcome.problem_digest
             if not planned or outcome.candidate not in candidates or outcome.sample >= self.manifest.samples:
@@ -158,7 +162,9 @@ class Journal:
             UsageError: the count cannot be read.
         """
         path = self.folder / _CALLS
-        return read_bytes(path, MAX_JOURNAL_BYTES).count(b"\n") if path.exists() else 0
+        if not os.path.lexists(path):
+            return 0
+        return sum(line.endswith(b"\n") for line in read_lines(path, MAX_JOURNAL_BYTES, MAX_LINE_BYTES))
 
     def write_attempt(self, attempt: Attempt) -> None:
         """Keep an attempt, before anything else is done with it.
@@ -181,7 +187,7 @@ class Journal:
             UsageError: there is one, but it is broken.
         """
         path = self._transcript(candidate, problem, sample)
-        if not path.exists():
+        if not os.path.lexists(path):
             return None
         try:
             attempt = check_model(parse_json(read_text(path, MAX_TRANSCRIPT_BYTES), str(path)), Attempt, str(path))
@@ -220,15 +226,40 @@ class Journal:
             return
         try:
             with self._outcomes.open("rb+") as file:
-                data = file.read()
-                whole = data.rfind(b"\n") + 1
-                if whole != len(data):
+                end = file.seek(0, os.SEEK_END)
+                whole = _end_of_last_line(file, end)
+                if whole != end:
                     file.truncate(whole)
                     os.fsync(file.fileno())
         except OSError as error:
             raise InfrastructureError(
                 f"cannot mend {self._outcomes}: {error.strerror or error}.", "Check the disk and its permissions."
             ) from error
+
+
+def _check_kind(path: Path, is_kind: Callable[[int], bool]) -> None:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}.") from error
+    if stat.S_ISLNK(mode):
+        raise UsageError(f"{path} is a symbolic link; runs hold none.", "Remove it.")
+    if not is_kind(mode):
+        raise UsageError(f"{path} is not what a run has there.", "Remove it.")
+
+
+def _end_of_last_line(file: BinaryIO, end: int) -> int:
+    """Return where the last whole line before ``end`` ends, reading backwards."""
+    while end > 0:
+        start = max(0, end - _BLOCK)
+        file.seek(start)
+        found = file.read(end - start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0
 
 
 def load_run(folder: Path) -> Run:

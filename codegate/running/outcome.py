@@ -1,9 +1,9 @@
 """Outcome: attempt and grade, one line of a run's journal; and the run's own description."""
 
 import json
-from typing import Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from codegate.candidates import CandidateSpec
 from codegate.grading import Grade
@@ -11,6 +11,9 @@ from codegate.solving import AttemptSummary
 
 RUN_SCHEMA: Literal["codegate.run/1"] = "codegate.run/1"
 OUTCOME_SCHEMA: Literal["codegate.outcome/1"] = "codegate.outcome/1"
+MAX_SAMPLES: Final = 100
+MAX_OUTCOMES: Final = 1_000_000
+"""Candidates x problems x samples of one run: a plan that no journal could hold is refused when it is read."""
 
 
 class Fault(BaseModel):
@@ -75,23 +78,31 @@ class RunManifest(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     run_schema: Literal["codegate.run/1"] = Field(default=RUN_SCHEMA, alias="schema")
-    id: str
+    id: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
     created: str
     codegate: str
     suite: str
     suite_digest: str
     sandbox: str
-    samples: int = Field(ge=1)
+    samples: int = Field(ge=1, le=MAX_SAMPLES)
     candidates: tuple[CandidateSpec, ...]
     problems: dict[str, str]
     excluded: dict[str, str] = {}
     conditions: dict[str, str]
     prompts: dict[str, str] = Field(default={}, description="Prompt version by candidate key, as of this run.")
 
+    @model_validator(mode="after")
+    def _bounded(self) -> "RunManifest":
+        if len(self.candidates) * len(self.problems) * self.samples > MAX_OUTCOMES:
+            message = f"it plans more than {MAX_OUTCOMES} outcomes"
+            raise ValueError(message)
+        return self
+
 
 def json_text(model: BaseModel) -> str:
-    """Return ``model`` as JSON in ASCII, on one line."""
-    return json.dumps(model.model_dump(mode="json", by_alias=True), ensure_ascii=True, allow_nan=False)
+    """Return ``model`` as JSON in ASCII, on one line in which no CI system finds a command to itself."""
+    text = json.dumps(model.model_dump(mode="json", by_alias=True), ensure_ascii=True, allow_nan=False)
+    return text.replace("##[", "#\\u0023[")
 
 
 class Run(BaseModel):

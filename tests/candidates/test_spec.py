@@ -3,6 +3,7 @@ import contextlib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from codegate.candidates import CandidateSpec, Completion, ProviderError, check_snapshot, open_provider
 from codegate.candidates import parse_candidate as parse
@@ -86,9 +87,19 @@ def test_base_url_that_is_not_allowed(url: str) -> None:
     with pytest.raises(UsageError, match="base URL") as caught:
         parse(f"openai:m@{url}")
     assert "hunter2" not in str(caught.value)
-    spec = CandidateSpec(provider="openai", model="m", base_url=url)
+    with pytest.raises(ValidationError, match="base URL") as refused:
+        CandidateSpec(provider="openai", model="m", base_url=url)
+    assert "hunter2" not in refused.value.errors()[0]["msg"]
+    unchecked = CandidateSpec(provider="openai", model="m").model_copy(update={"base_url": url})
     with pytest.raises(UsageError, match="base URL"):
-        open_provider(spec)
+        open_provider(unchecked)
+
+
+@pytest.mark.parametrize("text", ["opena:m@https://user:hunter2hunter2@host/v1", "openai: m@https://u:hunter2@host/v1"])
+def test_a_password_in_an_address_is_in_no_message(text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse(text)
+    assert "hunter2" not in str(caught.value)
 
 
 PINNED = [

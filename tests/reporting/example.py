@@ -113,7 +113,9 @@ def run_of(
 ) -> Run:
     """Return a run from candidate name to problem to results, one per sample."""
     specs = {
-        name: CandidateSpec(provider="openai", model=f"{name}-2025-04-14{text}", name=f"{name}{text}")
+        name: CandidateSpec(provider="openai").model_copy(
+            update={"model": f"{name}-2025-04-14{text}", "name": f"{name}{text}"}
+        )
         for name in results
     }
     problems = list(dict.fromkeys(problem for entries in results.values() for problem in entries))

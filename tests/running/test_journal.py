@@ -221,6 +221,72 @@ def test_a_link_in_a_runs_folder_is_not_written_through(journal: Journal, tmp_pa
     assert target.read_text() == "no line break at its end"
 
 
+@pytest.mark.parametrize("name", ["outcomes.jsonl", "calls.log", "transcripts"])
+@pytest.mark.parametrize("kind", ["fifo", "folder", "device"])
+def test_what_is_no_file_of_a_run_is_named_and_waits_for_nobody(journal: Journal, name: str, kind: str) -> None:
+    path = journal.folder / name
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    elif name != "transcripts":
+        path.mkdir()
+    else:
+        path.write_text("")
+    with pytest.raises(UsageError, match=name), journal.writing():
+        pass
+    if name == "outcomes.jsonl":
+        with pytest.raises(UsageError, match=name):
+            load_run(journal.folder)
+
+
+def test_a_journal_of_holes_is_refused_before_it_is_read(journal: Journal) -> None:
+    with (journal.folder / "outcomes.jsonl").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(UsageError, match="larger than"):
+        load_run(journal.folder)
+
+
+def test_a_line_cut_short_is_dropped_however_long_it_is(journal: Journal) -> None:
+    whole = written(journal, outcome(True))
+    with (journal.folder / "outcomes.jsonl").open("ab") as file:
+        file.write(b"x" * (3 << 20))
+    assert written(journal) == whole
+    (journal.folder / "outcomes.jsonl").write_bytes(b"x" * (3 << 20))
+    assert written(journal) == b""
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"samples": 101}, "samples"),
+        ({"samples": 10**20 - 1}, "samples"),
+        ({"samples": 0}, "samples"),
+        ({"id": "../../elsewhere"}, "id"),
+        ({"id": "a\nb"}, "id"),
+        ({"id": ""}, "id"),
+        ({"problems": {f"p-{n}": "1" * 64 for n in range(5001)}, "samples": 100}, "more than 1000000 outcomes"),
+        ({"candidates": [{"provider": "openai", "model": "m", "base_url": "http://evil.example/v1"}]}, "base URL"),
+        ({"candidates": [{"provider": "openai", "model": "m", "base_url": "file:///etc/passwd"}]}, "base URL"),
+    ],
+)
+def test_a_plan_that_nobody_made_is_refused(journal: Journal, change: dict[str, object], words: str) -> None:
+    path = journal.folder / "run.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(UsageError, match=words) as caught:
+        load_run(journal.folder)
+    assert "run.json" in str(caught.value)
+    assert str(caught.value).isprintable()
+
+
+def test_no_line_of_a_journal_holds_a_workflow_command(journal: Journal) -> None:
+    patch = "+##[set-output name=verdict;]pass\n"
+    assert b"##[" not in written(journal, outcome(True, patch=patch))
+    [read] = journal.outcomes()
+    assert read.attempt is not None
+    assert read.attempt.patch == patch
+
+
 def test_a_link_among_the_transcripts_is_not_written_through(journal: Journal, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
