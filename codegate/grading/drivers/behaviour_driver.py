@@ -219,15 +219,14 @@ class Watch:
         if not isinstance(host, (str, bytes)) or not host:
             return
         text = as_text(host)
-        if self.is_local(text):
-            self.note("local", "look up " + text)
-        elif not is_number(text):  # which needs no look-up
-            self.note("network", "look up " + text)
+        if not is_number(text):  # which needs no look-up
+            self.note("local" if self.is_local(text) else "network", "look up " + text)
 
     def is_local(self, host: str) -> bool:
         name = host.lower().rstrip(".")
         own = name in ("", "localhost", "0.0.0.0", "::", "::1", self.name.lower())
-        return own or name.startswith(("127.", "::ffff:127.")) or name.endswith(".localhost")
+        looped = name.startswith(("127.", "::ffff:127.")) and is_number(name)
+        return own or looped or name.endswith(".localhost")
 
     def on_kill(self, args: Any) -> None:
         if len(args) > 1 and args[1] and args[0] in (1, -1, self.parent):
