@@ -1,0 +1,48 @@
+"""Patches that leave the bug in place and want to pass: none is resolved.
+
+``projects`` are what they are patches of, ``attacks`` the attacks, ``grading`` hands them in, and ``naive`` shows what
+a grader of the usual kind makes of them.
+"""
+
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from tests.redteam.battery import Row
+from tests.redteam.grader.attacks import answers, channel, endings, execution, moments, output, places, reports
+from tests.redteam.grader.grading import Submission, grade
+from tests.redteam.grader.projects import PROJECTS
+from tests.redteam.grader.writing import Change
+
+ATTACKS: Final[tuple[Change, ...]] = (
+    *endings.ATTACKS, *output.ATTACKS, *places.ATTACKS, *reports.ATTACKS,
+    *channel.ATTACKS, *answers.ATTACKS, *execution.ATTACKS, *moments.ATTACKS,
+)  # fmt: skip
+
+
+def submissions(changes: Collection[Change], only: frozenset[str] | None = None) -> dict[str, Submission]:
+    """Return the attacks as what is handed in, each on each of its projects, by ``attack@project``.
+
+    Args:
+        changes: the attacks.
+        only: ids of attacks, or of attacks on one project; None: all.
+    """
+    found = {}
+    for change in changes:
+        for name in change.projects:
+            key = f"{change.id}@{name}"
+            if only is None or not only.isdisjoint({key, change.id}):
+                found[key] = Submission(key, name, change.of(PROJECTS[name], PROJECTS[name].bug))
+    return found
+
+
+def run(sandbox: str, only: Collection[str] | None = None) -> Iterator[Row]:
+    """Hand in every attack on each of its projects."""
+    expected = {change.id: change.expected for change in ATTACKS}
+    chosen = submissions(ATTACKS, None if only is None else frozenset(only))
+    for answer in grade(chosen.values(), sandbox):
+        wanted = expected[answer.submission.id.partition("@")[0]]
+        kind = "resolved" if answer.resolved else "tampering" if answer.failure == "tampering" else "fail"
+        kind = "fault" if answer.failure == "fault" else kind
+        got = kind if answer.resolved else f"{kind}: {answer.failure}: {answer.detail}"
+        words = " or ".join(sorted(wanted))
+        yield Row("grader", answer.submission.id, sandbox, words, got, kind in wanted)

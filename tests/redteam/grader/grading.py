@@ -1,0 +1,113 @@
+"""Patches through ``codegate grade``, many in one run."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from codegate.suite import make_patch
+from tests.redteam.grader.projects import PROJECTS, Files, changes, make_suite
+
+JOBS: Final = 2
+_SECONDS_EACH: Final = 60.0
+_HOME: Final = Path(__file__).resolve().parents[3]
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A change of a project that is handed in.
+
+    Attributes:
+        id: unique among those handed in together.
+        project: which project it is of.
+        files: the change.
+    """
+
+    id: str
+    project: str
+    files: Files
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What ``codegate grade`` said of a submission.
+
+    Attributes:
+        submission: what was handed in.
+        resolved: it passed.
+        failure: the failure class; None when resolved, ``fault`` when there is no grade.
+        detail: one line of evidence.
+    """
+
+    submission: Submission
+    resolved: bool
+    failure: str | None
+    detail: str
+
+
+def grade(submissions: Iterable[Submission], sandbox: str) -> Iterator[Answer]:
+    """Hand in the submissions in one run of the real command; yield each answer as it comes.
+
+    Raises:
+        RuntimeError: the command did not answer all of them.
+    """
+    wanted = list(submissions)
+    if not wanted:
+        return
+    with tempfile.TemporaryDirectory(prefix="redteam-") as name:
+        folder = Path(name)
+        suite, repository = make_suite(folder)
+        predictions = folder / "predictions.jsonl"
+        predictions.write_text("".join(f"{json.dumps(_prediction(one))}\n" for one in wanted))
+        command = [
+            sys.executable, "-m", "codegate", "grade", str(suite), "--predictions", str(predictions), "--json",
+            "--sandbox", sandbox, "--jobs", str(JOBS), "--repository", str(repository),
+        ]  # fmt: skip
+        with (
+            (folder / "errors").open("w+b") as errors,
+            subprocess.Popen(command, cwd=_HOME, stdout=subprocess.PIPE, stderr=errors) as process,
+        ):
+            assert process.stdout is not None
+            watch = threading.Timer(120 + _SECONDS_EACH * len(wanted), process.kill)
+            watch.start()
+            try:
+                answered = 0
+                for one, line in zip(wanted, process.stdout, strict=False):
+                    answered += 1
+                    yield _answer(one, json.loads(line))
+            finally:
+                watch.cancel()
+                process.terminate()
+            if answered < len(wanted):
+                process.wait()
+                said = (folder / "errors").read_text("utf-8", "replace").strip()[-500:]
+                message = f"{answered} of {len(wanted)} answers, then: {said}"
+                raise RuntimeError(message)
+
+
+def patch_of(submission: Submission) -> str:
+    """Return the submission as a unified diff."""
+    return make_patch(PROJECTS[submission.project].tree, changes(submission.files))
+
+
+def _prediction(submission: Submission) -> dict[str, str]:
+    return {
+        "instance_id": submission.project,
+        "model_name_or_path": submission.id,
+        "model_patch": patch_of(submission),
+    }
+
+
+def _answer(submission: Submission, outcome: dict[str, Any]) -> Answer:
+    if outcome["candidate"] != submission.id:
+        message = f"{outcome['candidate']} answers {submission.id}"
+        raise RuntimeError(message)
+    grade = outcome["grade"]
+    if grade is None:
+        return Answer(submission, False, "fault", str(outcome["fault"]["message"]))
+    return Answer(submission, grade["resolved"], grade["failure"], grade["detail"])

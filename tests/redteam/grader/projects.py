@@ -1,0 +1,154 @@
+"""Small projects with a bug each, in the shapes that real ones have; a suite of them is written at run time.
+
+Every attack and every honest control is a change of one module, ``Project.source``: what is written there is shared
+by all projects, because a project names the callables of that module in ``targets``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from codegate.durable import sha256
+from codegate.suite import (
+    Base,
+    EnvironmentManifest,
+    LockedEnvironment,
+    Problem,
+    ProblemLimits,
+    ProblemManifest,
+    Provenance,
+    RunnerName,
+    Statement,
+    TestSets,
+    Tree,
+    TreeFile,
+    git,
+    make_problem,
+    write_suite,
+)
+from tests.redteam.grader.sources import classes, functions, layout, single
+
+Files = Mapping[str, str | bytes | TreeFile | None]
+
+LOCK: Final = (Path(__file__).parent / "requirements.lock").read_text()
+_ENVIRONMENT: Final = EnvironmentManifest(
+    id="tests", python="3.11", lock="environments/tests/requirements.lock", lock_sha256=sha256(LOCK.encode()),
+    rung="manual",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project with a bug.
+
+    Attributes:
+        id: its name, and the problem's.
+        source: path of the module with the bug.
+        bug: the text of that module.
+        fix: its text without the bug.
+        targets: what of it the tests call: functions, and methods as ``Class.method``.
+        base: the other files before the fix.
+        hidden: the test files after it.
+        fail_to_pass: ids of tests that the bug fails.
+        pass_to_pass: ids of the other tests.
+        runner: what runs them.
+        python_path: import roots.
+    """
+
+    id: str
+    source: str
+    bug: str
+    fix: str
+    targets: tuple[str, ...]
+    base: Files
+    hidden: Files
+    fail_to_pass: tuple[str, ...]
+    pass_to_pass: tuple[str, ...] = ()
+    runner: RunnerName = "pytest"
+    python_path: tuple[str, ...] = ("", "src")
+
+    @property
+    def tree(self) -> Tree:
+        """Return the base tree."""
+        return Tree().overlay(changes({**self.base, self.source: self.bug}))
+
+    @property
+    def test_files(self) -> tuple[str, ...]:
+        """Return the files that the expected tests are in."""
+        return tuple(dict.fromkeys(test.partition("::")[0] for test in self.fail_to_pass + self.pass_to_pass))
+
+
+def changes(files: Files) -> dict[str, TreeFile | None]:
+    """Return ``files`` as a change of a tree."""
+    return {
+        path: TreeFile(data.encode()) if isinstance(data, str) else TreeFile(data) if isinstance(data, bytes) else data
+        for path, data in files.items()
+    }
+
+
+FUNCTIONS: Final = Project(
+    "functions", functions.SOURCE, functions.BUG, functions.FIX, functions.TARGETS, functions.BASE, functions.HIDDEN,
+    functions.FAIL_TO_PASS, functions.PASS_TO_PASS,
+)  # fmt: skip
+CLASSES: Final = Project(
+    "classes", classes.SOURCE, classes.BUG, classes.FIX, classes.TARGETS, classes.BASE, classes.HIDDEN,
+    classes.FAIL_TO_PASS, classes.PASS_TO_PASS,
+)  # fmt: skip
+UNITTEST: Final = Project(
+    "unittest", classes.SOURCE, classes.BUG, classes.FIX, classes.TARGETS, classes.BASE, classes.HIDDEN,
+    classes.FAIL_TO_PASS, classes.PASS_TO_PASS, runner="unittest",
+)  # fmt: skip
+LAYOUT: Final = Project(
+    "layout", layout.SOURCE, layout.BUG, layout.FIX, layout.TARGETS, layout.BASE, layout.HIDDEN,
+    layout.FAIL_TO_PASS, layout.PASS_TO_PASS, python_path=("src",),
+)  # fmt: skip
+SINGLE: Final = Project(
+    "single", single.SOURCE, single.BUG, single.FIX, single.TARGETS, single.BASE, single.HIDDEN, single.FAIL_TO_PASS
+)
+PROJECTS: Final[Mapping[str, Project]] = {
+    project.id: project for project in (FUNCTIONS, CLASSES, UNITTEST, LAYOUT, SINGLE)
+}
+
+
+def make_suite(folder: Path) -> tuple[Path, Path]:
+    """Write a suite of every project below ``folder``; return its place and that of the repository it is of."""
+    repository = folder / "repository"
+    repository.mkdir()
+    git(repository, "init", "--quiet")
+    problems = [_problem(project, _commit(repository, project)) for project in PROJECTS.values()]
+    place = folder / "suite"
+    environment = LockedEnvironment(_ENVIRONMENT, LOCK)
+    write_suite(place, name="redteam", repository="../repository", environments=[environment], problems=problems)
+    return place, repository
+
+
+def _commit(repository: Path, project: Project) -> str:
+    """Commit the project's base tree alone; return the commit."""
+    git(repository, "read-tree", "--empty")
+    for path, file in project.tree.items():
+        blob = git(repository, "hash-object", "-w", "--stdin", stdin=file.data).decode().strip()
+        git(repository, "update-index", "--add", "--cacheinfo", f"100644,{blob},{path}")
+    tree = git(repository, "write-tree").decode().strip()
+    identity = ("-c", "user.name=redteam", "-c", "user.email=redteam@localhost")
+    commit = git(repository, *identity, "commit-tree", tree, "-m", project.id).decode().strip()
+    git(repository, "update-ref", f"refs/heads/{project.id}", commit)
+    return commit
+
+
+def _problem(project: Project, commit: str) -> Problem:
+    statement = "What the module returns is wrong.\n"
+    manifest = ProblemManifest(
+        id=project.id,
+        base=Base(commit=commit),
+        environment=_ENVIRONMENT.id,
+        runner=project.runner,
+        python_path=project.python_path,
+        test_files=project.test_files,
+        statement=Statement(mode="handwritten", sha256=sha256(statement.encode())),
+        limits=ProblemLimits(seconds=60, memory_mb=512),
+        provenance=Provenance(kind="handwritten"),
+    )
+    tests = TestSets(FAIL_TO_PASS=project.fail_to_pass, PASS_TO_PASS=project.pass_to_pass)
+    fix = {project.source: TreeFile(project.fix.encode())}
+    return make_problem(manifest, statement, tests, changes(project.hidden), fix, _ENVIRONMENT)

@@ -1,0 +1,1 @@
+"""The texts of the fixture projects, a module each."""
