@@ -17,6 +17,7 @@ from codegate.candidates.chat import (
     Usage,
 )
 from codegate.candidates.endpoint import check_base_url
+from codegate.candidates.redaction import Redactor, environment_secrets, redactor_for
 from codegate.candidates.registry import open_provider
 from codegate.candidates.replay import ReplayProvider, transcript_header, transcript_line
 from codegate.candidates.snapshots import check_snapshot
@@ -31,6 +32,7 @@ __all__ = [
     "ProviderError",
     "ProviderFault",
     "ProviderName",
+    "Redactor",
     "ReplayProvider",
     "Sampling",
     "SolverName",
@@ -40,8 +42,10 @@ __all__ = [
     "Usage",
     "check_base_url",
     "check_snapshot",
+    "environment_secrets",
     "open_provider",
     "parse_candidate",
+    "redactor_for",
     "transcript_header",
     "transcript_line",
 ]

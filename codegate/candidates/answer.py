@@ -9,6 +9,7 @@ from codegate.candidates.chat import Completion, ToolCall
 from codegate.candidates.snapshots import check_answered
 from codegate.candidates.spec import CandidateSpec
 from codegate.candidates.wire import Calls, Faults
+from codegate.strict import check_shape
 
 MAX_TOKENS: Final = 100_000_000
 """A count above this is no count."""
@@ -54,11 +55,13 @@ def as_document(content: bytes, faults: Faults) -> dict[str, Any]:
     if not content.strip():
         raise faults.malformed("it is empty")
     try:
-        document = json.loads(content.decode("utf-8"))
+        text = content.decode("utf-8")
+        check_shape(text)
+        document = json.loads(text)
     except UnicodeDecodeError:
         raise faults.malformed("it is not UTF-8 text", content) from None
     except (ValueError, RecursionError):
-        raise faults.malformed("it is not JSON, or it was cut off", content) from None
+        raise faults.malformed("it is not JSON, it was cut off, or it is too deep or too large", content) from None
     if not isinstance(document, dict):
         raise faults.malformed("it is not a JSON object", content)
     return document

@@ -129,7 +129,7 @@ class AnthropicProvider:
         reason = document.get("stop_reason")
         stop = _STOP.get(reason) if isinstance(reason, str) else None
         if stop is None:
-            raise faults.malformed(f"unknown stop_reason {str(reason)[:40]!r}", content)
+            raise faults.malformed("unknown stop_reason", content, said=reason)
         if stop == "stop" and calls:
             stop = "tool_calls"
         model = document.get("model")

@@ -124,7 +124,7 @@ class OpenAIProvider:
         finish = choice.get("finish_reason")
         stop = "stop" if finish is None else _STOP.get(finish) if isinstance(finish, str) else None
         if stop is None:
-            raise faults.malformed(f"unknown finish_reason {str(finish)[:40]!r}", content)
+            raise faults.malformed("unknown finish_reason", content, said=finish)
         if stop == "stop" and calls:
             stop = "tool_calls"
         text = text_of(message.get("content"))

@@ -1,60 +1,148 @@
-"""Keys kept out of every text: raw, encoded, or in part."""
+"""Keys kept out of every text: raw, encoded, split up, or in part."""
 
 import base64
+import html
 import json
+import os
+import re
+import shlex
 import urllib.parse
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, TypeVar
+
+from pydantic import BaseModel
+
+from codegate.candidates.endpoint import KEY_VARIABLES, NO_KEY
+from codegate.candidates.spec import CandidateSpec
 
 MARK: Final = "[redacted]"
 WINDOW: Final = 8
 """So many consecutive characters of a key, or of an encoding of it, are taken for the key."""
+SHORTEST: Final = len(MARK)
+"""What is shorter is no secret but a word, such as ``none`` or ``test``: code would be spoilt by leaving it out."""
+
+_SECRET_NAME: Final = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+# What may stand between two characters of a key that somebody split up: blanks, line ends, what is not shown, and the
+# zeros that UTF-16 leaves when it is read as something else.
+_BETWEEN: Final = r"[\s\x00\xad\u034f\u061c\u115f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufe0f\ufeff]"
+_SPLITTER: Final = re.compile(_BETWEEN)
+
+
+Model = TypeVar("Model", bound=BaseModel)
 
 
 class Redactor:
-    """Replaces every trace of a key in a text.
+    """Replaces every trace of keys in a text.
 
-    A trace is any run of at least 8 characters that also occurs in the key itself or in its URL, JSON, base64
-    (all three alignments, both alphabets) or hexadecimal encoding; so a beginning or an end of the key is one.
-    Keys shorter than 8 characters are replaced where they occur whole.
+    A trace is a key or an encoding of it, in one piece or split up: URL (once and twice), JSON, HTML, shell, base64
+    (all three alignments, both alphabets), hexadecimal, UTF-16, and each of these backwards. Keys shorter than
+    ``SHORTEST`` are replaced in short messages only, where they occur whole.
+
+    Args:
+        keys: the keys; empty ones and what stands for no key are left out.
     """
 
-    def __init__(self, key: str) -> None:
-        self._key = key
-        self._grams = {
-            form[start : start + WINDOW]
-            for form in _forms(key)
-            if len(key) >= WINDOW
-            for start in range(len(form) - WINDOW + 1)
-        }
+    def __init__(self, *keys: str) -> None:
+        known = [key for key in dict.fromkeys(keys) if key and key != NO_KEY]
+        self._short = sorted((key for key in known if len(key) < SHORTEST), key=len, reverse=True)
+        forms = {form for key in known if len(key) >= SHORTEST for form in _forms(key)}
+        self._grams = {form[start : start + WINDOW] for form in forms for start in range(len(form) - WINDOW + 1)}
+        self._forms = sorted(forms, key=lambda form: (-len(form), form))  # one may begin with another
+
+    def redact_whole(self, text: str) -> str:
+        """Return ``text`` with every key and every encoding of it replaced; quick, for texts of any length."""
+        if not self._forms:
+            return text
+        joined = "".join(text.split())
+        if not (joined.isascii() and joined.isprintable()):
+            joined = _SPLITTER.sub("", joined)
+        found = [form for form in self._forms if form in joined]
+        if not found:
+            return text
+        apart = f"{_BETWEEN}*+"
+        pattern = "|".join(apart.join(re.escape(sign) for sign in form) for form in found)
+        return re.sub(pattern, MARK, text)
 
     def redact(self, text: str) -> str:
-        """Return ``text`` with every trace of the key replaced. Costs time in its length: cap it first."""
-        if not self._key:
-            return text
+        """Return ``text`` with parts of keys replaced too. Costs time in its length: cap it first."""
+        for key in self._short:
+            text = text.replace(key, MARK)
         text = self.redact_whole(text)
-        hits = [start for start in range(len(text) - WINDOW + 1) if text[start : start + WINDOW] in self._grams]
+        places = [place for place, sign in enumerate(text) if not _SPLITTER.match(sign)]
+        joined = "".join(text[place] for place in places)
         pieces: list[str] = []
         kept = 0
-        for start in hits:
-            if start >= kept:
-                if start > kept or not pieces:
-                    pieces.append(text[kept:start])
-                pieces.append(MARK)
-            kept = start + WINDOW
+        for start in range(len(joined) - WINDOW + 1):
+            if joined[start : start + WINDOW] in self._grams:
+                first, last = places[start], places[start + WINDOW - 1]
+                if first >= kept:
+                    if first > kept or not pieces:
+                        pieces.append(text[kept:first])
+                    pieces.append(MARK)
+                kept = last + 1
         pieces.append(text[kept:])
         return "".join(pieces)
 
-    def redact_whole(self, text: str) -> str:
-        """Return ``text`` with the key itself replaced; quick, for texts of any length."""
-        return text.replace(self._key, MARK) if self._key else text
+    def clean(self, value: Any) -> Any:
+        """Return plain data (of JSON) with every key in its texts replaced, those of mappings' keys too."""
+        if isinstance(value, str):
+            return self.redact_whole(value)
+        if isinstance(value, dict):
+            return {self.clean(key): self.clean(entry) for key, entry in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(self.clean(entry) for entry in value)
+        return value
+
+    def clean_model(self, model: Model) -> Model:
+        """Return ``model`` with every key in its texts replaced; the same object where there is none."""
+        before = model.model_dump()
+        after = self.clean(before)
+        return model if after == before else type(model).model_validate(after)
 
 
-def _forms(key: str) -> set[str]:
-    raw = key.encode()
-    forms = {key, urllib.parse.quote(key, safe=""), json.dumps(key)[1:-1], raw.hex(), raw.hex().upper()}
+def environment_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the values that ``environment`` holds under the names of secrets (``…_KEY``, ``…_TOKEN``, ...)."""
+    return tuple(value for name, value in environment.items() if _SECRET_NAME.search(name) and value.strip())
+
+
+def redactor_for(candidates: Iterable[CandidateSpec] = ()) -> Redactor:
+    """Return a redactor of every secret in the environment, and of the keys of ``candidates``."""
+    named = [KEY_VARIABLES.get(c.provider) for c in candidates] + [c.api_key_env for c in candidates]
+    keys = [os.environ.get(name, "").strip() for name in named if name]
+    return Redactor(*keys, *(value.strip() for value in environment_secrets(os.environ)))
+
+
+def _forms(key: str) -> Iterator[str]:
+    """Yield ``key`` and its encodings, each also backwards."""
+    for text in (key, key[::-1]):
+        raw = text.encode()
+        quoted = urllib.parse.quote(text, safe="")
+        forms = {
+            text,
+            quoted,
+            re.sub("%..", lambda match: match[0].lower(), quoted),
+            urllib.parse.quote(quoted, safe=""),
+            json.dumps(text)[1:-1],
+            text.replace("/", "\\/"),
+            html.escape(text),
+            html.escape(text).replace("&#x27;", "&#39;").replace("&quot;", "&#34;"),
+            shlex.quote(text)[1:-1] if "'" in text else text,
+            *_coded(raw),
+            *_coded(text.encode("utf-16-le")),
+            *_coded(text.encode("utf-16-be")),
+        }
+        for form in forms:
+            yield form
+            yield form[::-1]
+
+
+def _coded(raw: bytes) -> Iterator[str]:
+    """Yield hexadecimal and base64; of the latter, what is the same whatever stands before and after."""
+    yield raw.hex()
+    yield raw.hex().upper()
     for shift in range(3):
         coded = base64.b64encode(b"\0" * shift + raw).decode().rstrip("=")
         # The first and last characters mix in bits that are not the key's.
         core = coded[-(-shift * 8 // 6) :][:-1] if shift else coded[:-1]
-        forms |= {core, core.replace("+", "-").replace("/", "_")}
-    return forms
+        yield core
+        yield core.replace("+", "-").replace("/", "_")

@@ -8,6 +8,7 @@ the request's body, a repository's source, with them.
 import contextlib
 import contextvars
 import email.utils
+import logging
 import math
 import socket
 import threading
@@ -153,6 +154,7 @@ def bounded_client(kind: type[Any], endpoint: Endpoint, timeout: Any) -> Any:
     The proxy settings of the environment hold, except towards this machine: a key must not travel to a proxy
     in clear text.
     """
+    _silence(kind)
     client = type("BoundedClient", (_BoundedSend, kind), {})
     # The mounts too: an SDK may read the proxy variables itself, whatever ``trust_env`` says.
     direct = {"mounts": dict.fromkeys(("all://", "http://", "https://"))} if endpoint.loopback else {}
@@ -164,6 +166,17 @@ def bounded_client(kind: type[Any], endpoint: Endpoint, timeout: Any) -> Any:
         # One connection a call: the deadline can cut it, and an idle one cannot have died meanwhile.
         headers={"Connection": "close", "Accept-Encoding": "identity"},
     )
+
+
+def _silence(kind: type[Any]) -> None:
+    """Let nothing into the log of the SDK that ``kind`` is of, nor of the HTTP client that it stands on.
+
+    OPENAI_LOG, ANTHROPIC_LOG and a logging set-up of somebody's own would print requests, which hold the source, and
+    the answers' headers, which may hold an echo of the key.
+    """
+    for package in {base.__module__.partition(".")[0] for base in kind.__mro__} - {"builtins"}:
+        for name in (package, package.replace("httpx", "httpcore")):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 @dataclass(frozen=True)
@@ -212,8 +225,16 @@ class Faults:
             return self.malformed(self._text(error))
         return None
 
-    def malformed(self, what: str, content: bytes = b"") -> ProviderError:
-        """Return the fault of an answer that is not what the protocol promises, with its first characters."""
+    def malformed(self, what: str, content: bytes = b"", *, said: object = None) -> ProviderError:
+        """Return the fault of an answer that is not what the protocol promises, with its first characters.
+
+        Args:
+            what: what is wrong with it.
+            content: the answer.
+            said: the word of the answer that ``what`` is about, shown with it.
+        """
+        if said is not None:
+            what = f"{what} {self._clean(str(said), 40)!r}"
         shown = self._clean(content[:4096].decode("utf-8", "replace"), 120)
         return self._error(
             "malformed",

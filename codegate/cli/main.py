@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 import click
 
 from codegate import __version__
-from codegate.cli.output import print_error
+from codegate.cli.output import note, print_error
 from codegate.errors import CodegateError, InfrastructureError, Interrupted
 
 _COMMANDS: Final = {
@@ -102,7 +102,7 @@ def _explain(error: BaseException, *, as_json: bool) -> int:
             place = f"{error.filename}: " if error.filename else ""
             known = InfrastructureError(f"{place}{error.strerror}.", "Check the disk, its space and its permissions.")
         case Exception():
-            traceback.print_exception(error)
+            note("".join(traceback.format_exception(error)))
             known = InfrastructureError("this is a bug in codegate.", "Please report it with the lines above.")
         case _:
             raise error

@@ -4,9 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
-import click
-
-from codegate.cli.output import on_terminal
+from codegate.cli.output import note, on_terminal
 from codegate.mining import MineEvent
 from codegate.reporting import one_line
 from codegate.running import Outcome, Progress
@@ -47,7 +45,7 @@ class _Lines:
         now = time.monotonic()
         if always or done == total or now - self._last >= _QUIET_SECONDS:
             self._last = now
-            click.echo(f"[{done}/{total}] {one_line(text)}", err=True)
+            note(f"[{done}/{total}] {one_line(text)}")
 
 
 @contextmanager

@@ -9,7 +9,6 @@ Protocol: github.com/actions/runner, ``ActionCommand``, ``OutputManager`` and ``
 import html
 import io
 import os
-import re
 import secrets
 import sys
 import threading
@@ -18,8 +17,9 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Final, Literal, TextIO
 
+from codegate.candidates import Redactor, environment_secrets, redactor_for
 from codegate.errors import InfrastructureError
-from codegate.reporting import plain
+from codegate.reporting import plain, untrusted
 
 MAX_SUMMARY_BYTES: Final = 1 << 20
 """The runner drops a larger summary altogether (``CreateStepSummaryCommand``)."""
@@ -29,24 +29,8 @@ MAX_MESSAGE_CHARACTERS: Final = 4000
 
 _MAX_LINE: Final = 1 << 16
 _CUT: Final = b"\n\n_Cut to the size that GitHub takes; the reports hold everything._\n"
-_SECRET_NAME: Final = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
-_SHORTEST_SECRET: Final = 8  # anything shorter would blank ordinary words
 
 Level = Literal["notice", "warning", "error"]
-
-
-def untrusted(text: str) -> str:
-    """Return ``text`` as lines that the runner reads no command in, otherwise as it was.
-
-    Only what is printable stays: an invisible character between two others would be ignored by a comparison that
-    follows a culture's rules, which is how the runner looks for its prefixes.
-    """
-    return "\n".join(_disarmed(line) for line in plain(text).split("\n"))
-
-
-def _disarmed(line: str) -> str:
-    shown = "".join(c if c.isprintable() or c == "\t" else " " if c.isspace() else "" for c in line)
-    return re.sub(r"^(\s*)::", r"\1: :", shown.replace("##[", "# #["))
 
 
 class StepLog:
@@ -54,12 +38,12 @@ class StepLog:
 
     Args:
         out: where the runner reads.
-        hidden: values that are never shown, whoever prints them.
+        redactor: knows what is never shown, whoever prints it.
     """
 
-    def __init__(self, out: TextIO, hidden: tuple[str, ...] = ()) -> None:
+    def __init__(self, out: TextIO, redactor: Redactor | None = None) -> None:
         self._out = out
-        self._hidden = sorted(hidden, key=len, reverse=True)
+        self._redactor = redactor or Redactor()
         self._lock = threading.Lock()
 
     def log(self, text: str) -> None:
@@ -73,10 +57,7 @@ class StepLog:
         self._write(f"::{level} title={name}::{data}")
 
     def _shown(self, text: str) -> str:
-        shown = untrusted(text)  # first: what it takes out could have stood within a secret
-        for value in self._hidden:
-            shown = shown.replace(value, "***")
-        return shown
+        return untrusted(self._redactor.redact_whole(plain(text)))
 
     def _write(self, lines: str) -> None:
         with self._lock:
@@ -91,10 +72,7 @@ def _escape(text: str) -> str:
 @contextmanager
 def open_log(environment: Mapping[str, str]) -> Iterator[StepLog]:
     """Give the step's log, and send everything that is printed meanwhile through it, line by line."""
-    hidden = tuple(
-        value for name, value in environment.items() if _SECRET_NAME.search(name) and len(value) >= _SHORTEST_SECRET
-    )
-    step = StepLog(sys.stdout, hidden)
+    step = StepLog(sys.stdout, Redactor(*environment_secrets(environment)))
     with _Lines(step) as out, _Lines(step) as errors, redirect_stdout(out), redirect_stderr(errors):
         yield step
 
@@ -163,7 +141,8 @@ def write_summary(environment: Mapping[str, str], markdown: str) -> None:
 
 def fault_summary(kind: str, text: str) -> str:
     """Return Markdown that shows an error's text and acts on nothing in it."""
-    return f"## codegate: {kind}\n\n<pre>\n{html.escape(untrusted(text)).replace('@', '&#64;')}\n</pre>\n"
+    shown = html.escape(untrusted(redactor_for().redact_whole(plain(text)))).replace("@", "&#64;")
+    return f"## codegate: {kind}\n\n<pre>\n{shown}\n</pre>\n"
 
 
 def _append(path: Path, data: bytes) -> None:

@@ -12,7 +12,7 @@ from codegate.reporting.html import render_html
 from codegate.reporting.json_report import render_json
 from codegate.reporting.junit import render_junit
 from codegate.reporting.markdown import render_markdown
-from codegate.reporting.plain import one_line, plain
+from codegate.reporting.plain import one_line, plain, untrusted
 from codegate.reporting.view import ReportView
 from codegate.reporting.write import REPORTS, write_reports
 
@@ -29,5 +29,6 @@ __all__ = [
     "render_json",
     "render_junit",
     "render_markdown",
+    "untrusted",
     "write_reports",
 ]

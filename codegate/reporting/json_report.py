@@ -11,7 +11,7 @@ _IN_SCRIPT = str.maketrans({"<": r"\u003c", ">": r"\u003e", "&": r"\u0026"})
 
 
 def render_json(view: ReportView) -> str:
-    """Return the whole view as JSON: pure ASCII, without ``<``, ``>`` and ``&``, so that it is inert in a page too.
+    """Return the whole view as JSON: pure ASCII, without ``<``, ``>`` and ``&``, inert in a page and in a log.
 
     Keys are the fields of ``reporting.view`` and of ``gating.Verdict``; unknown values are null.
     """
@@ -23,4 +23,4 @@ def render_json(view: ReportView) -> str:
         "problems": [dataclasses.asdict(row) for row in view.problems],
     }
     text = json.dumps(document, indent=1, ensure_ascii=True, allow_nan=False)
-    return text.translate(_IN_SCRIPT) + "\n"
+    return text.translate(_IN_SCRIPT).replace("##[", "#\\u0023[") + "\n"

@@ -33,6 +33,21 @@ def plain(text: str) -> str:
     return _UNSHOWABLE.sub("\ufffd", text)
 
 
+def untrusted(text: str) -> str:
+    """Return ``text`` as lines that GitHub's runner reads no command in, otherwise as it was.
+
+    The runner takes ``::name::`` at the start of a line (after blanks) and ``##[name]`` anywhere in one. Only what is
+    printable stays: an invisible character between two others would be ignored by a comparison that follows a
+    culture's rules, which is how the runner looks for its prefixes.
+    """
+    return "\n".join(_disarmed(line) for line in plain(text).split("\n"))
+
+
+def _disarmed(line: str) -> str:
+    shown = "".join(c if c.isprintable() or c == "\t" else " " if c.isspace() else "" for c in line)
+    return re.sub(r"^(\s*)::", r"\1: :", shown.replace("##[", "# #["))
+
+
 def one_line(text: str, limit: int = 200) -> str:
     """Return ``text`` plain, on one line and at most ``limit`` characters long, the cut visible."""
     line = " ".join(plain(text[: limit * 8]).split())

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pathlib import Path
 
+from codegate.candidates import redactor_for
 from codegate.errors import UsageError
 from codegate.grading import Grade, Prediction, Sandboxes, grade
 from codegate.running.faults import Faulted, with_retries
@@ -41,13 +42,14 @@ def grade_predictions(
     asked = [problems[name] for name in dict.fromkeys(p.instance_id for p in predictions)]
     check_bases(suite, asked, repository)
     boxes = Sandboxes(backend, suite.locks, min(sandboxes, 2), suite.packages)
+    redactor = redactor_for()
     base = lru_cache(sandboxes)(lambda name: load_base(suite, problems[name], repository))
 
     def one(prediction: Prediction) -> Outcome:
         problem, patch = problems[prediction.instance_id], prediction.model_patch or ""
         started = time.monotonic()
         result, fault = graded(problem, patch)
-        return Outcome(
+        outcome = Outcome(
             problem=problem.id,
             problem_digest=problem.digest,
             candidate=prediction.model_name_or_path,
@@ -58,6 +60,7 @@ def grade_predictions(
             grading_seconds=round(time.monotonic() - started, 3),
             finished=datetime.now(UTC).isoformat(timespec="seconds"),
         )
+        return redactor.clean_model(outcome)
 
     def graded(problem: Problem, patch: str) -> tuple[Grade | None, Fault | None]:
         if problem.environment.id in broken:

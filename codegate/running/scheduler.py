@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
 
-from codegate.candidates import Provider
+from codegate.candidates import Provider, redactor_for
 from codegate.errors import Interrupted
 from codegate.grading import Grade, Sandboxes, TestReport, grade, run_tests, test_selection
 from codegate.running.calls import CallLimitReached, ModelCalls
@@ -130,6 +130,7 @@ class _Execution:
         )
         self._sandbox_slots = threading.Semaphore(options.sandboxes)
         self._sandboxes = Sandboxes(backend, suite.locks, min(options.sandboxes, _WARM), suite.packages)
+        self._redactor = redactor_for(journal.manifest.candidates)
         self._broken: dict[str, Fault] = {}
         self._failure: BaseException | None = None
         self._limit: CallLimitReached | None = None
@@ -228,7 +229,7 @@ class _Execution:
                 result = _explain_no_patch(result, attempt)
             except Faulted as error:
                 fault = error.fault
-        return Outcome(
+        outcome = Outcome(
             problem=problem.id,
             problem_digest=problem.digest,
             candidate=job.candidate.key(),
@@ -241,6 +242,7 @@ class _Execution:
             grading_seconds=round(time.monotonic() - started, 3),
             finished=datetime.now(UTC).isoformat(timespec="seconds"),
         )
+        return self._redactor.clean_model(outcome)
 
     def _recites(self, attempt: Attempt) -> bool:
         canary = self._suite.manifest.canary
@@ -260,6 +262,8 @@ class _Execution:
             partial(self._public_tests, job.problem),
             partial(self._calls.make, job.candidate),
         )
+        # Before it is kept, graded or shown: what a model was told or runs may bring a key to light again.
+        attempt = self._redactor.clean_model(attempt)
         self._journal.write_attempt(attempt)
         return attempt
 
