@@ -68,6 +68,9 @@ class Grade(_Frozen):
         seconds: wall-clock time of the test processes; None when none ran.
         peak_memory_bytes: largest resident size among them.
         output: the last part of the test output, for people; untrusted text.
+        suspicious: signs in the patch of an attempt to fool the grader: evidence for people, no ground for a verdict.
+        controlled: every fail-to-pass test of a patch that resolves the problem was able to expect something wrong, and
+            failed then; False where some test cannot: there a forged pass is easier. None: nothing to control.
         behaviour: what the code under test tried to do; None when no test process ran.
     """
 
@@ -87,4 +90,6 @@ class Grade(_Frozen):
     peak_memory_bytes: int | None = None
     dropped: tuple[str, ...] = Field(default=(), description="Paths of the patch that were not applied.")
     output: str = ""
+    suspicious: tuple[str, ...] = ()
+    controlled: bool | None = None
     behaviour: Behaviour | None = None

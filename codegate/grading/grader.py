@@ -1,18 +1,24 @@
 """The grader: a patch in, a ``Grade`` out, by execution in a fresh sandbox and nothing else."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from codegate.grading.classify import broken_collection, classify_failure
+from codegate.grading.controls.control import Subject, examine, explain, is_tampering, refute
+from codegate.grading.controls.instruments import Instruments, instrument
+from codegate.grading.controls.scan import suspicious_signs
+from codegate.grading.controls.sites import Sites, find_sites
+from codegate.grading.controls.verdict import Contradiction
 from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult
-from codegate.grading.inspection import inspect
-from codegate.grading.policy import SortedPatch, sort_patch
+from codegate.grading.inspection import Inspection, inspect
+from codegate.grading.policy import sort_patch
 from codegate.grading.sandboxes import Sandboxes
 from codegate.grading.testreport import TestReport, TestSelection
 from codegate.grading.testrun import run_tests
 from codegate.sandbox import FilesRefused, Sandbox
 from codegate.suite import PatchError, Problem, Tree, apply_patch
 
-GRADER_VERSION = "1"
+GRADER_VERSION = "2"
 """Raised when the same patch may get another grade than before: baselines are then no longer comparable."""
 
 
@@ -42,12 +48,26 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
     if not sorted_patch.applied:
         detail = "the patch changes tests, configuration or documentation only" if changes else "the patch is empty"
         return _failed(total, "no_patch", detail, dropped=dropped)
+    tree = base.overlay(sorted_patch.applied)
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
         try:
-            return _grade_applied(problem, base, sorted_patch, dropped, sandbox)
+            inspection = inspect(sandbox, base, sorted_patch.applied, sorted_patch.new_modules)
+            refused = _refused(total, inspection, dropped)
+            if refused is not None:
+                return refused
+            real = _run_instrumented(problem, tree, sandbox)
         except FilesRefused as error:
             # The reference fix passed these doors, so it is the patch that cannot.
             return _failed(total, "patch_does_not_apply", str(error), applied=False, dropped=dropped)
+    subject = Subject(problem, tree, base.overlay(problem.fix), real.sites, test_selection(problem))
+    suspicious = suspicious_signs(base, sorted_patch.applied, problem.fix)
+    report, doubts = real.report, refute(subject, real.report, real.instruments, sandboxes)
+    passing = {test for test, result in report.results.items() if result.status == "passed"}
+    if not doubts and report.proven and passing.issuperset(problem.tests.expected):
+        doubts = examine(subject, 2 if suspicious else 1, sandboxes)
+    result = _grade_report(problem, _doubted(report, doubts), inspection.lint, dropped)
+    controlled = subject.controllable if result.resolved else None
+    return result.model_copy(update={"suspicious": suspicious, "controlled": controlled})
 
 
 def run_hidden_tests(problem: Problem, tree: Tree, sandboxes: Sandboxes, selection: TestSelection) -> TestReport:
@@ -70,11 +90,25 @@ def test_selection(problem: Problem) -> TestSelection:
     )
 
 
-def _grade_applied(
-    problem: Problem, base: Tree, patch: SortedPatch, dropped: tuple[str, ...], sandbox: Sandbox
-) -> Grade:
-    total = len(problem.tests.expected)
-    inspection = inspect(sandbox, base, patch.applied, patch.new_modules)
+@dataclass(frozen=True)
+class _RealRun:
+    report: TestReport
+    sites: Sites
+    instruments: Instruments
+
+
+def _run_instrumented(problem: Problem, sources: Tree, sandbox: Sandbox) -> _RealRun:
+    """Run the hidden tests with receipts and hidden values in ``sandbox``, in which nothing of ``sources`` has run."""
+    selection = test_selection(problem)
+    tree = sources.overlay(problem.hidden)
+    sites = find_sites(sandbox, tree, selection.files, selection.runner)
+    used = instrument(sites)
+    report = run_tests(sandbox, used.place(tree), replace(selection, instruments=used))
+    return _RealRun(report, sites, used)
+
+
+def _refused(total: int, inspection: Inspection, dropped: tuple[str, ...]) -> Grade | None:
+    """Return the grade of a patch that is not run, for what its text is."""
     if inspection.shadowed:
         detail = f"takes the place of the installed module {', '.join(inspection.shadowed)}"
         return _failed(total, "tampering", detail, applied=False, dropped=dropped)
@@ -84,9 +118,21 @@ def _grade_applied(
             total, "syntax_error", f"{path}: {reason}", applied=True, compiled=False,
             dropped=dropped, lint=inspection.lint,
         )  # fmt: skip
-    tree = base.overlay(patch.applied).overlay(problem.hidden)
-    report = run_tests(sandbox, tree, test_selection(problem))
-    return _grade_report(problem, report, inspection.lint, dropped)
+    return None
+
+
+def _doubted(report: TestReport, doubts: frozenset[Contradiction]) -> TestReport:
+    """Return the report without the passes that contradict themselves."""
+    if not doubts:
+        return report
+    if is_tampering(doubts):
+        return replace(report, tampering=report.tampering or explain(doubts))
+    unsteady = {entry.test for entry in doubts}
+    results = {
+        test: result.model_copy(update={"status": "failed", "message": explain(doubts)}) if test in unsteady else result
+        for test, result in report.results.items()
+    }
+    return replace(report, results=results)
 
 
 def _grade_report(problem: Problem, report: TestReport, lint: LintResult | None, dropped: tuple[str, ...]) -> Grade:

@@ -4,6 +4,7 @@ The driver shares its process with the code under test, so a record is that proc
 that only the driver was given the token of. What is not such a record is somebody else's, and said so.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
@@ -39,7 +40,7 @@ class Crash(_Record):
 
 
 class Phase(_Record):
-    """One phase of one test."""
+    """One phase of one test; ``receipts`` are the tokens of assertions that it passed (see ``controls``)."""
 
     kind: Literal["phase"]
     id: str
@@ -48,6 +49,7 @@ class Phase(_Record):
     seconds: float = Field(ge=0, allow_inf_nan=False)
     markers: tuple[str, ...]
     crash: Crash | None
+    receipts: tuple[str, ...] = ()
 
 
 class CollectionFailure(_Record):
@@ -99,6 +101,11 @@ class Records:
     status: int | None
     forged: bool
     attempted: tuple[Attempted, ...] = ()
+
+
+def receipts_of(phases: Mapping[str, tuple[Phase, ...]]) -> dict[str, frozenset[str]]:
+    """Return the receipts of each test's phases together."""
+    return {test: frozenset(token for phase in found for token in phase.receipts) for test, found in phases.items()}
 
 
 def first_failure(phases: tuple[Phase, ...]) -> Phase | None:

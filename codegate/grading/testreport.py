@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from codegate.grading.behaviour import Behaviour
+from codegate.grading.controls.instruments import Instruments
 from codegate.grading.grade import TestResult
 from codegate.grading.records import Crash
 from codegate.suite import RunnerName
@@ -28,6 +29,7 @@ class TestSelection:
         busy: processes that compete with the tests for one processor, where the runner can start them.
         timeout_seconds: for all files together.
         output_bytes: cap of the output that is kept of each file.
+        instruments: of the files, which are in the tree with it; None: they are as they are.
     """
 
     __test__ = False  # not a test class, whatever its name begins with
@@ -45,6 +47,7 @@ class TestSelection:
     busy: int = 0
     timeout_seconds: float = 120.0
     output_bytes: int = 1 << 20
+    instruments: Instruments | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ class TestReport:
         results: by test id; only tests that were reported.
         crashes: by test id, the exception that failed it.
         behaviour: what the code under test tried to do, as far as it was seen.
+        receipts: by test id, the tokens of the assertions that it passed, where the files were instrumented.
         complete: every file ran to its end record and ended as that announced: nothing is missing by accident.
         tampering: evidence that the run was interfered with, one line; empty when there is none.
         output: the last part of the output, marked where it was cut; untrusted text.
@@ -86,6 +90,7 @@ class TestReport:
     collection_errors: tuple[CollectionError, ...] = ()
     crashes: Mapping[str, Crash] = field(default_factory=dict)
     behaviour: Behaviour = field(default_factory=Behaviour)
+    receipts: Mapping[str, frozenset[str]] = field(default_factory=dict)
     complete: bool = True
     tampering: str = ""
     timed_out: bool = False

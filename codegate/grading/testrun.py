@@ -12,7 +12,9 @@ from hashlib import sha256
 from typing import Final
 
 from codegate.grading.behaviour import merge_behaviour, observed
+from codegate.grading.controls.instruments import Instruments
 from codegate.grading.drivers import driver_source
+from codegate.grading.grade import TestResult
 from codegate.grading.installed import installed_files
 from codegate.grading.runners import Runner, find_runner
 from codegate.grading.testreport import TestReport, TestSelection
@@ -83,9 +85,10 @@ def _run_batch(
     said = runner.read(completed, selection, files, token)
     code = completed.exit_code if completed.exit_code is not None else -(completed.signal or 0)
     return TestReport(
-        results=said.results,
+        results=_revealed(said.results, selection.instruments),
         collection_errors=said.collection_errors,
         crashes=said.crashes,
+        receipts=said.receipts,
         behaviour=observed(said.attempted, said.crashes.values(), completed),
         complete=said.status is not None and said.status == code and not completed.records_truncated,
         tampering=_FORGED if said.forged else "",
@@ -97,9 +100,19 @@ def _run_batch(
         peak_memory_bytes=completed.peak_memory_bytes,
         output=_last(
             (completed.stdout + completed.stderr).decode("utf-8", "replace")
-            + (f"\n{_CUT}" if completed.truncated else "")
+            + (f"\n{_CUT}" if completed.truncated else ""),
+            selection.instruments,
         ),
     )
+
+
+def _revealed(results: Mapping[str, TestResult], used: Instruments | None) -> Mapping[str, TestResult]:
+    if used is None:
+        return results
+    return {
+        test: result.model_copy(update={"message": used.reveal(result.message)[:4000]}) if result.message else result
+        for test, result in results.items()
+    }
 
 
 def _after(sandbox: Sandbox, report: TestReport, watched: Mapping[str, str], *, wipe: bool) -> TestReport:
@@ -125,7 +138,8 @@ def _tidy(sandbox: Sandbox, watched: Mapping[str, str], *, wipe: bool) -> list[s
     return [str(path) for path in json.loads(done.records)] if done.ok else None
 
 
-def _last(text: str) -> str:
+def _last(text: str, used: Instruments | None = None) -> str:
+    text = used.reveal(text[-2 * _OUTPUT_KEPT :]) if used else text
     return text if len(text) <= _OUTPUT_KEPT else f"{_CUT}\n{text[-_OUTPUT_KEPT:]}"
 
 
@@ -135,6 +149,7 @@ def _merge(reports: list[TestReport], batches: int) -> TestReport:
         results={test: result for report in reports for test, result in report.results.items()},
         collection_errors=tuple(error for report in reports for error in report.collection_errors),
         crashes={test: crash for report in reports for test, crash in report.crashes.items()},
+        receipts={test: left for report in reports for test, left in report.receipts.items()},
         behaviour=merge_behaviour(report.behaviour for report in reports),
         complete=len(reports) == batches and all(report.complete for report in reports),
         tampering=next((report.tampering for report in reports if report.tampering), ""),

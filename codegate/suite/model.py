@@ -166,6 +166,15 @@ class Quality(Strict):
     validation_seconds: float | None = Field(default=None, ge=0, description="Wall-clock time of its validation.")
 
 
+class ControlAudit(Strict):
+    """How the negative controls of a problem did against its reference fix: grading uses those that it failed."""
+
+    mutants: int = Field(ge=0, description="Mutants of fail-to-pass tests that were run on the reference fix.")
+    killed: int = Field(ge=0, description="Those of them that it failed, as every right answer has to.")
+    spared: tuple[str, ...] = Field(default=(), description="Names of the others; grading does not use them.")
+    broken: int = Field(default=0, ge=0, description="Tests that pass as they are and not when instrumented.")
+
+
 class Quarantine(Strict):
     """Why something is kept out of comparisons, on what evidence, and until when."""
 
@@ -250,6 +259,7 @@ class ProblemManifest(Strict):
     provenance: Provenance
     quality: Quality | None = None
     leak_audit: LeakAudit | None = None
+    controls: ControlAudit | None = Field(default=None, description="Null: nobody has tried them yet.")
     status: Literal["active", "quarantined", "retired"] = Field(
         default="active", description="`retired`: it no longer builds; its id is never given to another problem."
     )

@@ -17,6 +17,7 @@ from codegate.grading import test_selection as selection_of
 from codegate.sandbox import (
     Command,
     Completed,
+    Description,
     EnvironmentRecipe,
     PreparedEnvironment,
     Sandbox,
@@ -71,6 +72,9 @@ class WatchedBackend:
         self.calls.append(("open", None))
         return WatchedSandbox(self.backend.open(environment, limits), self.calls, self.leak)
 
+    def describe(self) -> Description:
+        return self.backend.describe()
+
     def close(self) -> None:
         """The backend is the fixture's."""
 
@@ -97,7 +101,9 @@ def test_an_environment_is_built_once_and_looked_at_once(
         found = list(pool.map(sandboxes.prepare, kinds))
     assert len({id(one) for one in found}) == 2
     assert sorted(backend.prepared) == ["", recipe.lock]
-    assert [name for name, _ in backend.calls] == ["open", "run", "close"], "one preflight"
+    calls = [name for name, _ in backend.calls]
+    assert (calls[0], set(calls[1:-1]), calls[-1]) == ("open", {"run"}, "close"), "one preflight, of one kind"
+    assert [assurance.sandbox for assurance in sandboxes.assurances] == ["bwrap"]
 
 
 def test_a_sandbox_with_a_hole_is_refused_every_time(
@@ -133,10 +139,12 @@ def test_hidden_tests_come_after_everything_trusted_and_nothing_runs_before(
         world = World(sandboxes, recipe)
         assert world.grade({SOURCE: FIX, TESTS: "def test_total(): pass\n"}).resolved
     names = [name for name, _ in backend.calls]
-    assert names == ["open", "put", "run", "put", "run", "run", "close"]
-    inspected, compiler, placed, driver, tidy = (what for _, what in backend.calls[1:6])
+    real, control = ["open", "put", "run", "run", "put", "run", "run", "close"], ["open", "put", "run", "run", "close"]
+    assert names == [*real, *control]
+    inspected, compiler, finder, placed, driver, tidy = (what for _, what in backend.calls[1:7])
     assert inspected == (f"after/{SOURCE}", f"before/{SOURCE}")
     assert "Compiles and lints" in str(compiler)
+    assert "Finds where a Python test file can be instrumented" in str(finder)
     assert isinstance(placed, tuple)
     own = "shop-1.0.0.dist-info/METADATA"  # what the project's build would have made of its configuration
     assert set(placed) - {own} == set(world.base)
@@ -151,7 +159,8 @@ def test_every_grade_has_a_sandbox_of_its_own(bwrap_backend: BubblewrapBackend, 
         world = World(sandboxes, recipe)
         leave = FIX + "import os\nassert not os.path.exists('/tmp/left')\nopen('/tmp/left', 'w').close()\n"
         assert all(pool.map(lambda _: world.grade({SOURCE: leave}).resolved, range(2)))
-    assert [name for name, _ in backend.calls].count("open") == 3
+    # The preflight, and of each grade the real run and its control.
+    assert [name for name, _ in backend.calls].count("open") == 1 + 2 * 2
 
 
 def _supervisors() -> set[int]:

@@ -133,22 +133,23 @@ def arguments(settings: dict[str, Any], node: str, folder: str, workspace: str) 
     """Return the command line of the framework."""
     runner, file = settings["runner"], settings["file"]
     found = scripts(workspace)
-    own = node_options(found, runner)
     reporter = os.path.join(folder, settings["reporter"])
+    # Loaded before whatever the project's options load, which may be the code under test.
+    own = [*(["--require", reporter] if reporter.endswith(".cjs") else []), *node_options(found, runner)]
     if runner == "node":
         return [*own, "--test-force-exit", "--test-reporter=" + reporter, "--test-reporter-destination=stdout", file]
     if runner == "mocha":
         given = first_options(found, {"mocha", "_mocha", "mocha.js"}, MOCHA_VALUED | NODE_VALUED, MOCHA_PLAIN)
-        flags = [*own, *mocha_flags(node, folder, workspace)]
+        flags = mocha_flags(node, folder, workspace)
         given, more = split_flags(given)
         script = bin_of("mocha", "_mocha")
-        return [*flags, *more, "--require", reporter, script, *given, "--reporter", reporter, "--exit", file]
+        return [*own, *flags, *more, script, *given, "--reporter", reporter, "--exit", file]
     if runner == "jest":
         given = first_options(found, {"jest", "jest.js"}, JEST_VALUED, re.compile("--no-such"))
         shuffle = ["--randomize", "--seed=%d" % settings["seed"]] if settings["order"] == "reversed" else []
         shuffle = shuffle if version_of("jest") >= (29, 5) else []
         return [
-            *own, "--require", reporter, bin_of("jest", "jest"), *given, *shuffle, "--ci", "--runInBand", "--forceExit",
+            *own, bin_of("jest", "jest"), *given, *shuffle, "--ci", "--runInBand", "--forceExit",
             "--coverage=false", "--bail=0", "--watchman=false", "--cacheDirectory=" + os.path.join(folder, "cache"),
             "--reporters=" + reporter, "--runTestsByPath", file,
         ]  # fmt: skip
@@ -232,6 +233,12 @@ class Relay:
                     self.write(line)
 
 
+def say(descriptor: int, data: bytes) -> None:
+    """Write more than a pipe may hold; a process that ends without having read it is nothing to worry about here."""
+    with contextlib.suppress(OSError), open(descriptor, "wb") as pipe:
+        pipe.write(data)
+
+
 class Tail:
     """Passes standard error on and keeps its last part."""
 
@@ -283,15 +290,15 @@ def main() -> None:
     command = [node, *arguments(settings, node, folder, workspace)]
     told, tell = os.pipe()
     heard, hear = os.pipe()
-    os.write(tell, json.dumps({key: settings[key] for key in ("token", "file", "order", "seed")}).encode("ascii"))
-    os.close(tell)
     process = subprocess.Popen(
         command, env={**os.environ, "CODEGATE_CHANNEL": "%d,%d" % (told, hear)}, pass_fds=(told, hear),
         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=workspace,
     )  # fmt: skip
     os.close(told)
     os.close(hear)
+    said = {key: settings[key] for key in ("token", "file", "order", "seed", "instruments")}
     workers = [
+        threading.Thread(target=say, args=(tell, json.dumps(said).encode("ascii")), daemon=True),
         threading.Thread(target=relay.run, args=(heard,), daemon=True),
         threading.Thread(target=tail.run, args=(process.stderr,), daemon=True),
     ]

@@ -170,6 +170,7 @@ def make_recorder(
     packages: str,
     vary: dict[str, Any],
     own: list[str],
+    receipts: Any,
 ) -> object:
     """Return the plugin that lets the repository in and reports what happens then."""
     alone = frozenset(settings["isolated"])
@@ -248,9 +249,19 @@ def make_recorder(
                 seconds=seconds if math.isfinite(seconds) and seconds > 0 else 0.0,  # a test may turn the clock
                 markers=sorted({plain(marker.name, 100) for marker in item.iter_markers()})[:50],
                 crash=facts,
+                receipts=receipts(),
             )
 
     return Recorder()
+
+
+def take_receipts(settings: dict[str, Any]) -> Any:
+    """Make known what instrumented tests call; return what gives the receipts since it was last called."""
+    if "instruments" not in settings:
+        return list
+    room: dict[str, Any] = {}
+    exec(compile(settings.pop("instruments_source"), "<instruments>", "exec"), room)
+    return room["install"](settings.pop("instruments"))
 
 
 def plugins_in(folder: str) -> dict[str, str]:
@@ -326,7 +337,8 @@ def main() -> None:
     watch: dict[str, Any] = {}
     exec(compile(settings["behaviour"], "<behaviour>", "exec"), watch)
     finish_watch = watch["begin"](channel.send, workspace, packages)
-    recorder = make_recorder(pytest, channel, settings, roots, packages, vary, sorted(plugins_in(workspace).values()))
+    own = sorted(plugins_in(workspace).values())
+    recorder = make_recorder(pytest, channel, settings, roots, packages, vary, own, take_receipts(settings))
     forgive_plugins()
     status = int(pytest.main(options(pytest, settings["file"], workspace, packages), plugins=[recorder]))
     with contextlib.suppress(Exception):  # closed by a test: what it printed is lost, not what was reported

@@ -78,7 +78,16 @@ def explain(error: Any, roots: list[str]) -> dict[str, Any]:
     }
 
 
-def make_result_class(channel: Channel, file: str, roots: list[str]) -> Any:
+def take_receipts(settings: dict[str, Any]) -> Any:
+    """Make known what instrumented tests call; return what gives the receipts since it was last called."""
+    if "instruments" not in settings:
+        return list
+    room: dict[str, Any] = {}
+    exec(compile(settings.pop("instruments_source"), "<instruments>", "exec"), room)
+    return room["install"](settings.pop("instruments"))
+
+
+def make_result_class(channel: Channel, file: str, roots: list[str], receipts: Any) -> Any:
     """Return the class of the result that reports as the tests run."""
     clock = time.perf_counter
 
@@ -141,7 +150,7 @@ def make_result_class(channel: Channel, file: str, roots: list[str]) -> Any:
             crash = None if error is None else explain(error, roots)
             channel.send(
                 kind="phase", id=plain("%s::%s" % (file, name_of(test)), 1 << 16), when=when, outcome=outcome,
-                seconds=max(seconds, 0.0), markers=[], crash=crash,
+                seconds=max(seconds, 0.0), markers=[], crash=crash, receipts=receipts(),
             )  # fmt: skip
 
     return Result
@@ -256,7 +265,7 @@ def main() -> None:
     watch: dict[str, Any] = {}
     exec(compile(settings["behaviour"], "<behaviour>", "exec"), watch)
     finish_watch = watch["begin"](channel.send, workspace, packages)
-    result = make_result_class(channel, settings["file"], roots)
+    result = make_result_class(channel, settings["file"], roots, take_receipts(settings))
     try:
         passed = (run_django if settings["django"] else run_unittest)(settings, workspace, result)
     except BaseException as error:  # a module may end the process while it is imported

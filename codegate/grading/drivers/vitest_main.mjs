@@ -1,4 +1,10 @@
 // Starts vitest by its programming interface, with a reporter that lives in this process alone; tests run in others.
+const { join } = process.getBuiltinModule('node:path');
+if (settings.instruments) {
+  fs.writeFileSync(join(import.meta.dirname, 'instruments.json'), JSON.stringify(settings.instruments));
+  const option = `--require=${join(import.meta.dirname, 'vitest_worker.cjs')}`;
+  process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} ${option}`;
+}
 const { startVitest } = await import('vitest/node');
 
 const fileOf = (task) => task.file?.filepath ?? task.filepath ?? settings.file;
@@ -26,6 +32,8 @@ let told = false;
 const over = (files, errors) => {
   if (told) return; // versions 3 and 4 know two events for it
   told = true;
+  const receipts = join(import.meta.dirname, 'receipts');
+  if (exists(receipts)) left = fs.readFileSync(receipts, 'utf8').split('\n').slice(0, -1);
   for (const file of files ?? []) walk(file, []);
   for (const error of errors ?? []) console.log(plain(error?.stack ?? error?.message ?? error, 3000));
   finished();

@@ -24,6 +24,7 @@ class Said:
         collection_errors: files that could not be loaded or compiled.
         crashes: by test id, the exception that failed it.
         forged: something else wrote to the records pipe.
+        receipts: by test id, the tokens of assertions that it passed.
         attempted: what the process tried to do, in parts; empty from runners that do not watch.
     """
 
@@ -32,6 +33,7 @@ class Said:
     collection_errors: tuple[CollectionError, ...] = ()
     crashes: Mapping[str, Crash] = field(default_factory=dict)
     forged: bool = False
+    receipts: Mapping[str, frozenset[str]] = field(default_factory=dict)
     attempted: tuple[Attempted, ...] = ()
 
 

@@ -4,7 +4,7 @@ import json
 
 from codegate.grading.drivers import driver_source
 from codegate.grading.grade import TestResult, TestStatus
-from codegate.grading.records import Phase, first_failure, read_records
+from codegate.grading.records import Phase, first_failure, read_records, receipts_of
 from codegate.grading.runners.contract import Said
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
@@ -28,6 +28,7 @@ class Pytest:
             "isolated": [test for test in selection.isolated if test.startswith(f"{files[0]}::")],
             "busy": selection.busy,
             "behaviour": driver_source("behaviour_driver"),
+            **instruments_of(selection),
         }
         if settings["clock_days"] or settings["isolated"] or settings["busy"]:
             settings["variations"] = driver_source("variations_driver")
@@ -53,8 +54,16 @@ class Pytest:
             ),
             crashes={test: phase.crash for test, phase in failing.items() if phase and phase.crash},
             forged=records.forged,
+            receipts=receipts_of(phases),
             attempted=records.attempted,
         )
+
+
+def instruments_of(selection: TestSelection) -> dict[str, object]:
+    """Return the part of a Python driver's settings that instrumented tests need."""
+    if selection.instruments is None:
+        return {}
+    return {"instruments": selection.instruments.settings(), "instruments_source": driver_source("instruments_driver")}
 
 
 def _result(test: str, phases: tuple[Phase, ...]) -> TestResult:

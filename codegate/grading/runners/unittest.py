@@ -3,7 +3,7 @@
 import json
 
 from codegate.grading.drivers import driver_source
-from codegate.grading.runners.pytest import Pytest
+from codegate.grading.runners.pytest import Pytest, instruments_of
 from codegate.grading.testreport import TestSelection
 from codegate.sandbox import Command
 
@@ -30,6 +30,7 @@ def unittest_command(selection: TestSelection, file: str, token: str, *, django:
         "django": django,
         "project": project,
         "behaviour": driver_source("behaviour_driver"),
+        **instruments_of(selection),
     }
     source = driver_source("unittest_driver")
     return Command(

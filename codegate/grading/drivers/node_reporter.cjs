@@ -1,5 +1,6 @@
-// node:test's events, in the order of the file: a test's start opens its place among the titles.
-export default async function* reporter(source) {
+// Loaded by Node before the tests, and by node:test as its reporter: one module, so both know the channel. Its events
+// come in the order of the file: a test's start opens its place among the titles.
+module.exports = async function* reporter(source) {
   if (!settings) return;
   const titles = [];
   for await (const { type, data } of source) {
@@ -24,4 +25,4 @@ export default async function* reporter(source) {
     }
   }
   finished();
-}
+};

@@ -1,0 +1,112 @@
+"""Negative controls: what would pass is run again with tests of which some expect the wrong thing.
+
+Every run has a sandbox of its own, and nothing in it tells a control from the real run but the right answers. Before
+a program is accused, it has to contradict itself in a second control too, and the reference fix has to come out of
+that very control without the contradiction: what the tests themselves are to blame for is nobody's cheat.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from codegate.grading.controls.instruments import Instruments, choose_mutants, instrument, mutant_name, mutants_of
+from codegate.grading.controls.sites import Mutant, Sites
+from codegate.grading.controls.verdict import Contradiction, contradictions, unreceipted
+from codegate.grading.sandboxes import Sandboxes
+from codegate.grading.testreport import TestReport, TestSelection
+from codegate.grading.testrun import run_tests
+from codegate.suite import Problem, Tree
+
+_WORDS: Final = {
+    "unreceipted": "is reported as passed, but not all of its assertions were",
+    "mutant": "passes, and passes as well when it expects something else",
+    "unsteady": "passed, and does not when it is run again",
+}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is examined.
+
+    Attributes:
+        problem: what was asked.
+        candidate: the sources to be graded; no hidden tests.
+        reference: the sources with the reference fix.
+        sites: what was found in the hidden tests.
+        selection: how they are run.
+    """
+
+    problem: Problem
+    candidate: Tree
+    reference: Tree
+    sites: Sites
+    selection: TestSelection
+
+    @property
+    def spared(self) -> frozenset[str]:
+        """Return the names of mutants that the reference fix passes too."""
+        audit = self.problem.manifest.controls
+        return frozenset(audit.spared if audit else ())
+
+    @property
+    def controllable(self) -> bool:
+        """Return whether every fail-to-pass test has a mutant."""
+        for test in self.problem.tests.FAIL_TO_PASS:
+            found = self.sites.get(test.partition("::")[0])
+            mutants = mutants_of(found, found.function(test)) if found else []
+            if not found or all(mutant_name(found, mutant) in self.spared for mutant in mutants):
+                return False
+        return True
+
+
+def refute(subject: Subject, report: TestReport, used: Instruments, sandboxes: Sandboxes) -> frozenset[Contradiction]:
+    """Return which passes of the real run are false: receipts are missing that the reference fix leaves."""
+    graded = set(subject.problem.tests.expected)
+    found = frozenset(entry for entry in unreceipted(report, subject.sites, used) if entry.test in graded)
+    if not found:
+        return found
+    plain = instrument(subject.sites)
+    return found - unreceipted(_run(subject, subject.reference, plain, sandboxes), subject.sites, plain)
+
+
+def examine(subject: Subject, rounds: int, sandboxes: Sandboxes) -> frozenset[Contradiction]:
+    """Run ``rounds`` controls of a candidate that would pass; return what it cannot explain, empty for honest code."""
+    for _ in range(rounds):
+        mutants = choose_mutants(subject.sites, subject.problem.tests.FAIL_TO_PASS, subject.spared)
+        if not mutants:
+            break
+        found = _control(subject, subject.candidate, mutants, sandboxes)
+        if found:
+            found &= _control(subject, subject.candidate, mutants, sandboxes)
+        if found:
+            found -= _control(subject, subject.reference, mutants, sandboxes)
+        if found:
+            return found
+    return frozenset()
+
+
+def explain(found: frozenset[Contradiction]) -> str:
+    """Return the evidence in one line; ``found`` is not empty."""
+    first = min(found, key=lambda entry: (list(_WORDS).index(entry.kind), entry.test))
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return f"{first.test} {_WORDS[first.kind]}{more}"
+
+
+def is_tampering(found: frozenset[Contradiction]) -> bool:
+    """Return whether it takes more than a program that is not the same each time."""
+    return any(entry.kind != "unsteady" for entry in found)
+
+
+def _control(
+    subject: Subject, sources: Tree, mutants: tuple[Mutant, ...], sandboxes: Sandboxes
+) -> frozenset[Contradiction]:
+    used = instrument(subject.sites, mutants)
+    report = _run(subject, sources, used, sandboxes)
+    tests = subject.problem.tests
+    return contradictions(report, subject.sites, used, tests.expected, tests.FAIL_TO_PASS)
+
+
+def _run(subject: Subject, sources: Tree, used: Instruments, sandboxes: Sandboxes) -> TestReport:
+    problem = subject.problem
+    with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
+        tree = used.place(sources.overlay(problem.hidden))
+        return run_tests(sandbox, tree, replace(subject.selection, instruments=used))

@@ -1,0 +1,149 @@
+"""Instrumented hidden tests: the sites that were found, filled with words that nobody can have known before."""
+
+import re
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from codegate.grading.controls.sites import Edit, FileSites, Mutant, Receipt, Sites
+from codegate.suite import Tree
+
+_NAMES = ("receipt", "guard", "value", "change")
+_dice = secrets.SystemRandom()
+
+
+@dataclass(frozen=True)
+class Instruments:
+    """Tests as they are run once.
+
+    Attributes:
+        files: text of each instrumented file.
+        names: by role (``receipt``, ``guard``, ``value``, ``change``), what the texts call the driver's functions.
+        table: by token, a value as the language writes it.
+        receipts: by token, the receipt that it stands for.
+        mutants: by file and function, the mutant that the text has; empty: the tests say what they always said.
+    """
+
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    table: Mapping[str, str] = field(default_factory=dict)
+    receipts: Mapping[str, Receipt] = field(default_factory=dict)
+    mutants: Mapping[tuple[str, str], Mutant] = field(default_factory=dict)
+
+    def place(self, tree: Tree) -> Tree:
+        """Return ``tree`` with the instrumented texts in place of those that it has."""
+        return tree.overlay({path: replace(tree[path], data=data) for path, data in self.files.items()})
+
+    def receipts_of(self, path: str, function: str) -> Mapping[str, Receipt]:
+        """Return the receipts of one function, by token."""
+        return self._by_function.get((path, function), {})
+
+    @cached_property
+    def _by_function(self) -> dict[tuple[str, str], dict[str, Receipt]]:
+        found: dict[tuple[str, str], dict[str, Receipt]] = {}
+        for token, receipt in self.receipts.items():
+            found.setdefault((receipt.file, receipt.test), {})[token] = receipt
+        return found
+
+    def reveal(self, text: str) -> str:
+        """Return what a run printed about its tests as if they had not been instrumented: for people."""
+        if not self.names:
+            return text
+        named = {role: re.escape(name) for role, name in self.names.items()}
+        text = re.sub(rf"\n +\+ +where [^\n]* = {named['value']}\([^\n]*\)", "", text)
+        text = re.sub(
+            rf"\(?{named['value']}\(\s*[\"'](\w{{1,40}})[\"']\)\)?", lambda found: self.table.get(found[1], "…"), text
+        )
+        text = re.sub(rf"(?:; )?{named['receipt']}\([\"']\w{{1,40}}[\"']\)", "", text)
+        return re.sub(rf"(?:{named['guard']}|{named['change']})\([\"']\w{{1,40}}[\"'], ", "(", text)
+
+    def settings(self) -> dict[str, object]:
+        """Return what a test driver has to know."""
+        return {"names": dict(self.names), "table": dict(self.table)}
+
+
+def instrument(sites: Sites, mutants: Sequence[Mutant] = ()) -> Instruments:
+    """Fill ``sites`` with new tokens and names; the ``mutants`` go into the tests, at most one for each function."""
+    names = {role: f"_{secrets.token_hex(6)}" for role in _NAMES}
+    files: dict[str, bytes] = {}
+    table: dict[str, str] = {}
+    receipts: dict[str, Receipt] = {}
+    for path, found in sites.items():
+        chosen = [mutant for mutant in mutants if mutant.file == path]
+        changed = {mutant.value: _dice.choice(mutant.choices) for mutant in chosen if mutant.value is not None}
+        edits: list[Edit] = []
+        for receipt in found.receipts:
+            receipts[token := secrets.token_hex(8)] = receipt
+            edits += _filled(receipt.edits, names, token)
+        for number, value in enumerate(found.values):
+            table[token := secrets.token_hex(8)] = changed.get(number, value.text)
+            edits += _filled(value.edits, names, token)
+        for mutant in chosen:
+            choice = _dice.choice(mutant.choices)
+            edits += [(start, end, text.replace("$choice$", choice)) for start, end, text in mutant.edits]
+        files[path] = _edited(found.data, edits)
+    return Instruments(files, names, table, receipts, {(mutant.file, mutant.test): mutant for mutant in mutants})
+
+
+def choose_mutants(sites: Sites, tests: Iterable[str], spared: frozenset[str]) -> tuple[Mutant, ...]:
+    """Choose at random which functions of fail-to-pass ``tests`` are changed, and how; at least one in each file.
+
+    The others stay as they are, and have to pass again. A function's last assertion is the likeliest: everything
+    before it has to come out as it did.
+
+    Args:
+        sites: what was found in the test files.
+        tests: test ids.
+        spared: names of mutants (see ``mutant_name``) that are not to be chosen.
+    """
+    chosen: list[Mutant] = []
+    for path, found in sites.items():
+        functions = sorted({found.function(test) for test in tests if test.startswith(f"{path}::")})
+        usable = [
+            possible
+            for function in functions
+            if (possible := [m for m in mutants_of(found, function) if mutant_name(found, m) not in spared])
+        ]
+        _dice.shuffle(usable)
+        for position, possible in enumerate(usable):
+            if position == 0 or _dice.random() < 0.5:
+                last = [mutant for mutant in possible if mutant.order == possible[-1].order]
+                chosen.append(_dice.choice(last if _dice.random() < 0.5 else possible))
+    return tuple(chosen)
+
+
+def mutants_of(found: FileSites, function: str) -> list[Mutant]:
+    """Return the mutants of one function, in the order of its text."""
+    return sorted((mutant for mutant in found.mutants if mutant.test == function), key=lambda mutant: mutant.order)
+
+
+def mutant_name(found: FileSites, mutant: Mutant) -> str:
+    """Return the name of a mutant, the same whenever the same file is searched by the same interpreter."""
+    return f"{mutant.file}#{found.mutants.index(mutant)}"
+
+
+def _filled(edits: Iterable[Edit], names: Mapping[str, str], token: str) -> list[Edit]:
+    filled = []
+    for start, end, given in edits:
+        text = given.replace("$token$", token)
+        for role, name in names.items():
+            text = text.replace(f"${role}$", name)
+        filled.append((start, end, text))
+    return filled
+
+
+def _edited(data: bytes, edits: list[Edit]) -> bytes:
+    """Apply ``edits``, which do not overlap; where several insert at one place, what closes comes before the rest."""
+    parts = []
+    at = 0
+    for start, end, text in sorted(edits, key=lambda edit: (edit[0], edit[1], _rank(edit[2]))):
+        parts += [data[at:start], text.encode("utf-8")]
+        at = max(at, end)
+    return b"".join([*parts, data[at:]])
+
+
+def _rank(text: str) -> int:
+    if text.startswith(")"):
+        return 0
+    return 1 if text.startswith(";") else 2

@@ -1,0 +1,356 @@
+"""Finds where a Python test file can be instrumented, without running it; each find is a line on the records pipe.
+
+This file is never imported by codegate: its text is sent into a fresh sandbox and run there by the environment's own
+interpreter (``-I -S -B``), whose syntax the tests are written in, before any other code has run. Standard input is a
+JSON object ``{"files": {path: text}}``; argument 1 is the pipe's descriptor. ``controls/sites.py`` is the other end
+and says what the records mean.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import random
+import re
+import sys
+import warnings
+from typing import Any, Iterator
+
+TESTS = (ast.FunctionDef, ast.AsyncFunctionDef)
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+#: Context managers that are passed by an exception or a warning inside of them.
+EXPECTING = re.compile(r"^(raises|warns|assertRaises|assertRaisesRegex|assertWarns|assertWarnsRegex)$")
+WARNING = re.compile(r"[wW]arns")
+#: Methods of unittest with the one that holds exactly when it does not.
+OPPOSITE = {
+    "assertTrue": "assertFalse", "assertFalse": "assertTrue", "assertIn": "assertNotIn", "assertNotIn": "assertIn",
+    "assertIs": "assertIsNot", "assertIsNot": "assertIs", "assertIsNone": "assertIsNotNone",
+    "assertIsNotNone": "assertIsNone", "assertGreater": "assertLessEqual", "assertLessEqual": "assertGreater",
+    "assertLess": "assertGreaterEqual", "assertGreaterEqual": "assertLess", "assertNotEqual": "assertEqual",
+    "assertIsInstance": "assertNotIsInstance", "assertNotIsInstance": "assertIsInstance",
+    "assertRegex": "assertNotRegex", "assertNotRegex": "assertRegex",
+    "assert_called": "assert_not_called", "assert_called_once": "assert_not_called",
+    "assert_not_called": "assert_called",
+}  # fmt: skip
+EQUAL = re.compile(r"equal|same|close|assertCountEqual|_with$|_calls$", re.IGNORECASE)
+UNEQUAL = re.compile(r"not|un(?=equal)", re.IGNORECASE)
+ERRORS = ("BufferError", "ZeroDivisionError", "ReferenceError", "FloatingPointError", "StopAsyncIteration")
+WARNINGS = ("UnicodeWarning", "BytesWarning", "ImportWarning")
+MOST_CHOICES = 6
+MOST_SITES = 20000
+
+
+class File:
+    """One test file: its text by byte offset, and what was found in it."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path, self.text = path, text
+        self.data = text.encode("utf-8")
+        self.lines = [0, *(match.end() for match in re.finditer(rb"\r\n|\n|\r", self.data))]
+        self.found: list[dict[str, Any]] = []
+        self.values = 0
+        self.hidden: dict[int, int] = {}  # where a hidden literal starts: its number among the values
+        self.ends: set[int] = set()
+        self.test = ""
+
+    def start(self, node: Any) -> int:
+        """Return the offset of a node's first byte."""
+        offset: int = self.lines[node.lineno - 1] + node.col_offset
+        return offset
+
+    def end(self, node: Any) -> int:
+        """Return the offset behind a node's last byte."""
+        offset: int = self.lines[node.end_lineno - 1] + node.end_col_offset
+        return offset
+
+    def receipt(self, at: int, required: bool, edits: list[list[Any]]) -> None:
+        """Add the receipt of an assertion that ends at ``at``."""
+        self.ends.add(at)
+        self.add(kind="receipt", test=self.test, order=at, required=required, edits=edits)
+
+    def mutant(self, at: int, edits: list[list[Any]], choices: list[str], value: int | None = None) -> None:
+        """Add a mutant of the assertion that ends at ``at``."""
+        self.add(kind="mutant", test=self.test, order=at, edits=edits, choices=choices, value=value)
+
+    def value(self, edits: list[list[Any]], text: str) -> int:
+        """Add a value that is read from the table; return its number."""
+        self.add(kind="value", edits=edits, text=text)
+        self.values += 1
+        return self.values - 1
+
+    def add(self, **record: Any) -> None:
+        """Add a record."""
+        self.found.append({"file": self.path, **record})
+
+
+def name_of(function: Any) -> str:
+    """Return the last part of what is called."""
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def is_expecting(item: Any) -> bool:
+    """Return whether a ``with`` item waits for an exception or a warning."""
+    call = item.context_expr
+    return isinstance(call, ast.Call) and bool(EXPECTING.match(name_of(call.func)))
+
+
+def functions_in(body: list[Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the functions that could be tests, by their names within the file as pytest writes them."""
+    for node in body:
+        if isinstance(node, TESTS):
+            yield prefix + node.name, node
+        elif isinstance(node, ast.ClassDef):
+            yield from functions_in(node.body, prefix + node.name + "::")
+        elif isinstance(node, (ast.If, ast.Try)):
+            yield from functions_in(node.body, prefix)
+
+
+def inherited(tree: Any, tests: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield tests that a class of the file has from another class of it, with where they are written."""
+    bases = {
+        node.name: [base.id for base in node.bases if isinstance(base, ast.Name)]
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+    }
+    for name, direct in bases.items():
+        line, known = list(direct), {name}
+        while line:
+            base = line.pop(0)
+            if base in known or base not in bases:
+                continue
+            known.add(base)
+            line = bases[base] + line
+            for test in [test for test in tests if test.startswith(base + "::")]:
+                own = name + "::" + test.partition("::")[2]
+                if own not in tests:
+                    yield own, test
+
+
+def returns(function: Any) -> bool:
+    """Return whether a function may end before its last statement."""
+    todo = list(function.body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(node, SCOPES):
+            todo.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def statements(file: File, body: list[Any], certain: bool) -> None:
+    """Find receipts and mutants in a list of statements; ``certain``: a test that passes ran all of them."""
+    for node in body:
+        if isinstance(node, ast.Assert):
+            receipt_after(file, node, certain)
+            mutate_assert(file, node)
+        elif isinstance(node, ast.Expr):
+            call = node.value.value if isinstance(node.value, ast.Await) else node.value
+            if isinstance(call, ast.Call) and name_of(call.func).startswith(("assert", "raises", "warns", "fail")):
+                receipt_after(file, node, certain)
+                mutate_call(file, node, call)
+        elif isinstance(node, (ast.With, ast.AsyncWith)):
+            expecting = False
+            for item in node.items:
+                if is_expecting(item):
+                    expecting = True
+                    if isinstance(node, ast.With):
+                        guard(file, item.context_expr, certain)
+                    mutate_expectation(file, item.context_expr)
+            statements(file, node.body, certain and not expecting)
+        elif isinstance(node, (ast.If, ast.For, ast.AsyncFor, ast.While)):
+            statements(file, node.body, False)
+            statements(file, node.orelse, False)
+        elif isinstance(node, ast.Try):
+            for part in (node.body, *(handler.body for handler in node.handlers), node.orelse):
+                statements(file, part, False)
+            statements(file, node.finalbody, certain)
+
+
+def receipt_after(file: File, node: Any, certain: bool) -> None:
+    """Find the receipt of a simple statement: a call behind it, on its line."""
+    at = file.end(node)
+    file.receipt(at, certain, [[at, at, '; $receipt$("$token$")']])
+
+
+def guard(file: File, call: Any, certain: bool) -> None:
+    """Find the receipt of a context manager: it wraps it, since nothing can follow a block on its line."""
+    start, end = file.start(call), file.end(call)
+    file.receipt(end, certain, [[start, start, '$guard$("$token$", '], [end, end, ")"]])
+
+
+def last_statement(file: File, function: Any, certain: bool) -> None:
+    """Find the receipt of a test's end, where its last statement has none of its own."""
+    last = function.body[-1]
+    if isinstance(last, (ast.Expr, ast.Assign, ast.AugAssign, ast.Delete)) and file.end(last) not in file.ends:
+        receipt_after(file, last, certain)
+
+
+# --- literals ---------------------------------------------------------------------------------------------------------
+
+
+def hide(file: File, node: Any, seen: set[int]) -> None:
+    """Find the literals below ``node`` that can be read from a table instead."""
+    if id(node) in seen or isinstance(node, ast.JoinedStr) or type(node).__name__ in ("TemplateStr", "TypeAlias"):
+        return
+    seen.add(id(node))
+    if isinstance(node, ast.Constant):
+        if type(node.value) in (int, float, str, bytes):
+            start, end = file.start(node), file.end(node)
+            breaks = "\n" * len(re.findall(rb"\r\n|\n|\r", file.data[start:end]))
+            text = '($value$(%s"$token$"))' % breaks
+            file.hidden[start] = file.value([[start, end, text]], repr(node.value))
+        return
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns", "type_params", "pattern"):
+            continue
+        parts = value if isinstance(value, list) else [value]
+        if name == "body" and isinstance(node, (*TESTS, ast.ClassDef)) and parts and is_text(parts[0]):
+            parts = parts[1:]
+        for part in parts:
+            if type(part).__name__ == "match_case":
+                for inner in part.body:
+                    hide(file, inner, seen)
+            elif isinstance(part, ast.AST) and not is_text(part):
+                hide(file, part, seen)
+
+
+def is_text(node: Any) -> bool:
+    """Return whether a statement is a docstring, or a text that stands for a comment."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def near(value: Any) -> list[str]:
+    """Return other values of the same kind, as near as an honest mistake is."""
+    found: list[Any]
+    if type(value) is int:
+        found = [value + 1, value - 1, value + 2, value - 2, value + 10, 2 * value + 3]
+    elif type(value) is float:
+        found = [value + 1.0, value - 1.0, 2.0 * value + 1.0, value + 10.0]
+    else:
+        text = value if isinstance(value, str) else value.decode("latin-1")
+        found = [text[:at] + other(text[at]) + text[at + 1 :] for at in range(len(text)) if text[at].isalnum()]
+        random.shuffle(found)
+        found = found[:MOST_CHOICES] or [text + "x"]
+        if isinstance(value, bytes):
+            found = [entry.encode("latin-1") for entry in found]
+    return [repr(entry) for entry in found if repr(entry) != repr(value)]
+
+
+def other(letter: str) -> str:
+    """Return another character of the same sort."""
+    for kind in ("0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"):
+        if letter in kind:
+            return random.choice(kind.replace(letter, ""))
+    return "x"
+
+
+def literals(node: Any) -> list[Any]:
+    """Return the literals that decide what ``node`` is, if it is written out: containers, and calls of one with it."""
+    if isinstance(node, ast.Constant):
+        return [node]
+    if isinstance(node, ast.UnaryOp):
+        return literals(node.operand) if not isinstance(node.op, ast.Not) else []
+    if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+        return [found for part in node.elts for found in literals(part)]
+    if isinstance(node, ast.Dict):
+        return [found for part in node.values for found in literals(part)]
+    if isinstance(node, ast.Call) and node.args and not isinstance(node.args[0], ast.Starred):
+        return literals(node.args[0])
+    return []
+
+
+# --- mutants ----------------------------------------------------------------------------------------------------------
+
+
+def mutate_equal(file: File, at: int, sides: list[Any]) -> None:
+    """Find the mutants of two sides that have to be equal: another literal, else the value changed at run time."""
+    for side in reversed(sides):
+        found = literals(side)
+        for literal in found[-3:]:
+            start = file.start(literal)
+            if isinstance(literal.value, bool):
+                file.mutant(at, [[start, file.end(literal), "$choice$"]], [str(not literal.value)])
+            elif start in file.hidden:
+                file.mutant(at, [], near(literal.value), file.hidden[start])
+        if found:
+            return
+    start, end = file.start(sides[-1]), file.end(sides[-1])
+    number = file.value([[start, start, '$change$("$token$", '], [end, end, ")"]], "0")
+    file.mutant(at, [], ["1"], number)
+
+
+def mutate_assert(file: File, node: Any) -> None:
+    """Find the mutants of an ``assert``: another value where it compares for equality, else its negation."""
+    test, at = node.test, file.end(node)
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
+        mutate_equal(file, at, [test.left, test.comparators[0]])
+        return
+    start, end = file.start(test), file.end(test)
+    file.mutant(at, [[start, start, "$choice$ ("], [end, end, ")"]], ["not"])
+
+
+def mutate_call(file: File, node: Any, call: Any) -> None:
+    """Find the mutants of an assertion that is a call."""
+    name, at = name_of(call.func), file.end(node)
+    if EXPECTING.match(name):
+        mutate_expectation(file, call)
+    elif name in OPPOSITE and isinstance(call.func, ast.Attribute):
+        end = file.end(call.func)
+        file.mutant(at, [[end - len(name), end, "$choice$"]], [OPPOSITE[name]])
+    elif EQUAL.search(name) and not UNEQUAL.search(name):
+        args = [arg for arg in call.args if not isinstance(arg, ast.Starred)]
+        if name.endswith(("_with", "_calls")):
+            args = args[:1]
+            if not any(literals(arg) for arg in args):
+                return
+        if args:
+            mutate_equal(file, at, args[:2])
+
+
+def mutate_expectation(file: File, call: Any) -> None:
+    """Find the mutant of ``raises`` and its kin: a class that has nothing to do with the right one."""
+    if call.args and isinstance(call.args[0], (ast.Name, ast.Attribute, ast.Tuple)):
+        start, end = file.start(call.args[0]), file.end(call.args[0])
+        unrelated = WARNINGS if WARNING.search(name_of(call.func)) else ERRORS
+        choices = [name for name in unrelated if name not in file.text]
+        if choices:
+            file.mutant(file.end(call), [[start, end, "$choice$"]], choices)
+
+
+def search(file: File) -> None:
+    """Find everything in one file."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree = ast.parse(file.data)
+    tests = dict(functions_in(tree.body))
+    seen: set[int] = set()
+    for node in tests.values():
+        hide(file, node, seen)
+    for name, node in tests.items():
+        file.test = name
+        certain = not returns(node)
+        statements(file, node.body, certain)
+        last_statement(file, node, certain)
+    for name, written in inherited(tree, tests):
+        file.add(kind="alias", test=name, of=written)
+
+
+def main() -> None:
+    """Search the files that standard input brings."""
+    out = os.fdopen(int(sys.argv[1]), "w", encoding="ascii")
+    for path, text in json.load(sys.stdin)["files"].items():
+        file = File(path, text)
+        try:
+            search(file)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue  # the runner will say what is wrong with it
+        for record in file.found[:MOST_SITES]:
+            out.write(json.dumps(record) + "\n")
+    out.flush()
+
+
+main()

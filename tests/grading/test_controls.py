@@ -1,0 +1,312 @@
+"""Receipts, hidden values and negative controls: what they change, what they catch, and whom they leave alone."""
+
+import ast
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from codegate.grading import Sandboxes, TestReport, TestResult, run_tests
+from codegate.grading.controls.control import explain, is_tampering
+from codegate.grading.controls.instruments import Instruments, choose_mutants, instrument, mutant_name
+from codegate.grading.controls.scan import suspicious_signs
+from codegate.grading.controls.sites import FileSites, Sites, find_sites
+from codegate.grading.controls.verdict import Contradiction, contradictions, unreceipted
+from codegate.grading.grader import _doubted
+from codegate.grading.grader import test_selection as selection_of
+from tests.grading.conftest import MakeWorld
+from tests.grading.worlds import BUG, FIX, SOURCE, TESTS, World, files, tree
+
+EVERYTHING = '''\
+"""What tests look like."""
+import contextlib
+import unittest
+import warnings
+
+import pytest
+
+from shop.price import total
+
+TABLE = [([1, 2], 3), ([], 0)]
+
+
+@pytest.mark.parametrize("prices, sum_", [([1, 2], 3), ([5], 5)])
+def test_table(prices, sum_):
+    assert total(prices) == sum_
+
+
+def test_words():
+    """Docstrings stay."""
+    text = "a" "b"
+    long = """one
+two"""; short = f"{text!r:>10} {1 + 1}"
+    assert text == "ab" and len(long) == 7, "never mind"
+    assert (total([1, 2])
+            == 3)
+    assert not total([]); assert total([2]) in (2, 3)
+    assert short
+    if text: assert text == 'ab'  # on one line
+    return None
+
+
+def test_raising():
+    with pytest.raises(TypeError, match="unsupported"):
+        total([None, 1])
+    with pytest.raises(TypeError) as caught, contextlib.suppress(ValueError):
+        total(1)
+    assert caught.value.args
+    pytest.raises(TypeError, total, 1)
+
+
+def test_warning():
+    with pytest.warns(UserWarning):
+        warnings.warn("careful")
+
+
+def test_match():
+    match total([1, 2]):
+        case 3:
+            found = 1 if 2else 3
+        case _:
+            found = -1
+    assert found == 1
+
+
+def test_approximately():
+    assert total([0.1, 0.2]) == pytest.approx(0.3)
+    for prices, expected in TABLE:
+        assert total(prices) == expected
+
+
+class Base(unittest.TestCase):
+    def test_inherited(self):
+        self.assertEqual(total([4]), 4)
+
+
+class TestPrices(Base):
+    def setUp(self):
+        self.prices = {"tea": 2, b"raw": -1.5}
+
+    def test_methods(self):
+        self.assertTrue(self.prices)
+        self.assertIn("tea", self.prices)
+        self.assertAlmostEqual(sum(self.prices.values()), 0.5)
+        with self.assertRaises(TypeError):
+            total(None)
+        for price in (1, 2):
+            with self.subTest(price=price):
+                self.assertEqual(total([price]), price)
+
+
+@pytest.mark.xfail
+def test_fails():
+    assert False
+
+
+async def not_a_test():
+    assert "x" == "x"
+'''
+EVERY_TEST = (
+    "test_table[prices0-3]", "test_table[prices1-5]", "test_words", "test_raising", "test_warning", "test_match",
+    "test_approximately", "Base::test_inherited", "TestPrices::test_inherited", "TestPrices::test_methods",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def everything(make_world: MakeWorld) -> World:
+    return make_world(hidden={TESTS: EVERYTHING}, expected=[f"{TESTS}::{test}" for test in EVERY_TEST])
+
+
+def find(world: World, sandboxes: Sandboxes) -> Sites:
+    problem = world.problem
+    with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
+        return find_sites(sandbox, world.base.overlay(problem.hidden), problem.manifest.test_files, "pytest")
+
+
+@pytest.fixture(scope="module")
+def sites(everything: World, sandboxes: Sandboxes) -> Sites:
+    return find(everything, sandboxes)
+
+
+def run(world: World, sandboxes: Sandboxes, used: Instruments) -> TestReport:
+    problem = world.problem
+    with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
+        whole = used.place(world.base.overlay(problem.fix).overlay(problem.hidden))
+        return run_tests(sandbox, whole, replace(selection_of(problem), instruments=used))
+
+
+def test_instrumented_tests_pass_as_they_did_and_leave_every_required_receipt(
+    everything: World, sites: Sites, sandboxes: Sandboxes
+) -> None:
+    used = instrument(sites)
+    report = run(everything, sandboxes, used)
+    assert {test: report.results[test].status for test in everything.problem.tests.expected} == dict.fromkeys(
+        everything.problem.tests.expected, "passed"
+    )
+    assert report.results[f"{TESTS}::test_fails"].status == "skipped"  # expected to fail
+    assert not unreceipted(report, sites, used)
+    with_receipts = {receipt.test for receipt in used.receipts.values() if receipt.required}
+    assert with_receipts >= {"test_table", "test_raising", "test_warning", "Base::test_inherited"}
+
+
+def test_the_text_keeps_its_lines_and_loses_its_answers(sites: Sites) -> None:
+    used, again = instrument(sites), instrument(sites)
+    (text,) = (data.decode() for data in used.files.values())
+    ast.parse(text)
+    assert len(text.splitlines()) == len(EVERYTHING.splitlines())
+    assert '"tea"' not in text
+    assert "unsupported" not in text
+    assert "Docstrings stay." in text
+    assert sorted(used.table.values()) == sorted(again.table.values())
+    assert not set(used.table) & set(again.table)
+    assert not set(used.names.values()) & set(again.names.values())
+
+
+def test_the_reference_fails_every_mutant(everything: World, sites: Sites, sandboxes: Sandboxes) -> None:
+    (found,) = sites.values()
+    functions = {mutant.test for mutant in found.mutants}
+    assert functions >= {found.function(f"{TESTS}::{test}") for test in EVERY_TEST}
+    rounds = max(sum(mutant.test == function for mutant in found.mutants) for function in functions)
+    survived = set()
+    for number in range(rounds):
+        of = {function: [m for m in found.mutants if m.test == function] for function in functions}
+        mutants = [mutants[number] for mutants in of.values() if number < len(mutants)]
+        used = instrument(sites, mutants)
+        report = run(everything, sandboxes, used)
+        for mutant in mutants:
+            ids = [test for test in EVERY_TEST if found.function(f"{TESTS}::{test}") == mutant.test]
+            if all(report.results[f"{TESTS}::{test}"].status == "passed" for test in ids) and ids:
+                survived.add(mutant_name(found, mutant))
+    assert not survived
+
+
+def test_an_inherited_test_is_known_by_where_it_is_written(sites: Sites) -> None:
+    (found,) = sites.values()
+    assert found.function(f"{TESTS}::TestPrices::test_inherited") == "Base::test_inherited"
+    assert found.function(f"{TESTS}::test_table[prices0-3]") == "test_table"
+
+
+CHEATS = {
+    "reports are changed": """
+import _pytest.reports as reports
+_make = reports.TestReport.from_item_and_call.__func__
+def passed(cls, item, call):
+    report = _make(cls, item, call)
+    report.outcome, report.longrepr = "passed", None
+    return report
+reports.TestReport.from_item_and_call = classmethod(passed)
+""",
+    "equal to everything": """
+class Any(int):
+    def __eq__(self, other): return True
+    __ne__ = lambda self, other: False
+    __hash__ = int.__hash__
+def total(prices): return Any()
+""",
+    "the answer is read from the caller": """
+import sys
+def total(prices):
+    frame = sys._getframe(1)
+    look = next(value for name, value in vars(__import__('builtins')).items() if name in frame.f_code.co_names
+                and not isinstance(value, type) and hasattr(value, '__self__') and isinstance(value.__self__, dict))
+    tokens = [const for const in frame.f_code.co_consts if const in look.__self__]
+    at = sum(prices[1:]) == 2 and len(tokens) > 2
+    return look(tokens[-1])
+""",
+    "the test does not run": """
+import _pytest.python
+_pytest.python.Function.runtest = lambda self: None
+""",
+}
+
+
+@pytest.mark.parametrize("cheat", CHEATS, ids=lambda name: name.replace(" ", "-"))
+def test_what_passes_by_a_lie_is_tampering(world: World, cheat: str) -> None:
+    result = world.grade({SOURCE: BUG + CHEATS[cheat]})
+    assert (result.resolved, result.failure) == (False, "tampering"), result
+    assert result.suspicious
+
+
+def test_what_is_not_the_same_each_time_is_not_accused() -> None:
+    unsteady = frozenset({Contradiction("unsteady", "a")})
+    assert not is_tampering(unsteady)
+    doubted = _doubted(_report(a="passed", b="passed"), unsteady)
+    assert {test: result.status for test, result in doubted.results.items()} == {"a": "failed", "b": "passed"}
+    assert not doubted.tampering
+    assert is_tampering(unsteady | {Contradiction("mutant", "b")})
+    assert explain(unsteady | {Contradiction("mutant", "b")}).startswith("b passes, and passes as well when")
+
+
+def test_honest_solutions_are_controlled_and_not_suspected(everything: World) -> None:
+    result = everything.grade({SOURCE: FIX})
+    assert (result.resolved, result.controlled, result.suspicious) == (True, True, ())
+
+
+def test_tests_that_survive_their_mutants_accuse_nobody(make_world: MakeWorld) -> None:
+    swallowing = """\
+import contextlib
+from shop.price import total
+
+def test_total():
+    assert total([1, 2]) == 3
+
+def test_swallows():
+    try:
+        assert total([1]) == 1
+    except BaseException:
+        pass
+"""
+    expected = [f"{TESTS}::test_total", f"{TESTS}::test_swallows"]
+    world = make_world(hidden={TESTS: swallowing}, expected=expected)
+    for _ in range(3):
+        assert world.grade({SOURCE: FIX}).resolved
+
+
+def test_a_problem_without_mutants_is_marked(make_world: MakeWorld) -> None:
+    bare = "from shop.price import total\n\ndef test_total():\n    if total([1, 2]) != 3:\n        raise ValueError\n"
+    result = make_world(hidden={TESTS: bare}, expected=[f"{TESTS}::test_total"]).grade({SOURCE: FIX})
+    assert (result.resolved, result.controlled) == (True, False)
+
+
+def test_people_see_the_test_as_it_was_written(world: World) -> None:
+    result = world.grade({SOURCE: "def total(prices):\n    return 17\n"})
+    assert result.failure == "logic_error"
+    assert "assert total([1, 2]) == 3" in result.output
+    assert "assert 17 == 3" in result.detail
+
+
+def _report(**statuses: str) -> TestReport:
+    return TestReport({test: TestResult(id=test, status=status) for test, status in statuses.items()})  # type: ignore[arg-type]
+
+
+def test_a_test_without_sites_can_only_be_steady() -> None:
+    sites: Sites = {}
+    found = contradictions(_report(a="passed", b="failed"), sites, Instruments(), ("a", "b", "c"), ("a",))
+    assert found == {Contradiction("unsteady", "b"), Contradiction("unsteady", "c")}
+
+
+def test_chosen_mutants_are_never_the_spared_ones_and_one_of_each_function(sites: Sites) -> None:
+    (found,) = sites.values()
+    tests = [f"{TESTS}::{test}" for test in EVERY_TEST]
+    spared = frozenset(mutant_name(found, mutant) for mutant in found.mutants if mutant.test != "test_words")
+    for _ in range(20):
+        assert {mutant.test for mutant in choose_mutants(sites, tests, spared)} == {"test_words"}
+        chosen = choose_mutants(sites, tests, frozenset())
+        assert len({mutant.test for mutant in chosen}) == len(chosen) >= 1
+
+
+@given(st.text(max_size=400))
+@settings(max_examples=200, deadline=None)
+def test_a_text_with_no_sites_is_left_as_it_is(text: str) -> None:
+    data = text.encode("utf-8", "replace")
+    assert instrument({"t.py": FileSites(data)}).files["t.py"] == data
+
+
+def test_signs_are_those_that_the_patch_adds() -> None:
+    base = tree({SOURCE: BUG, "shop/own.py": "import ctypes\n"})
+    honest = files({SOURCE: FIX, "shop/own.py": "import ctypes\nctypes.CDLL(None)\n"})
+    assert suspicious_signs(base, honest, {}) == ()
+    cheating = files({SOURCE: BUG + "import sys\nsys._getframe(1)\n"})
+    assert [sign.partition(" touches ")[0] for sign in suspicious_signs(base, cheating, {})] == [SOURCE]
+    assert suspicious_signs(base, cheating, cheating) == ()
