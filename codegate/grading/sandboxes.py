@@ -6,6 +6,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 
 from codegate.sandbox import (
+    Assurance,
     Backend,
     EnvironmentRecipe,
     PreparedEnvironment,
@@ -43,7 +44,7 @@ class Sandboxes:
         self._prepared: dict[tuple[str, ...], Future[PreparedEnvironment]] = {}
         self._lock = threading.Lock()
         self._checking = threading.Lock()
-        self._checked = False
+        self._assurances: dict[tuple[str, str | None], Assurance] = {}
 
     def add(self, environment: LockedEnvironment) -> EnvironmentRecipe:
         """Make another environment's texts known, and return its recipe."""
@@ -77,11 +78,18 @@ class Sandboxes:
     def _build(self, environment: EnvironmentManifest) -> PreparedEnvironment:
         prepared = self.backend.prepare(self._recipe(environment))
         # Before anything untrusted runs, through the same code path as everything else.
+        # Environments of one base and interpreter have the same walls: what is in them is not what makes them.
+        kind = (environment.python, environment.image)
         with self._checking:
-            if not self._checked:
-                preflight(self.backend, prepared)
-                self._checked = True
+            if kind not in self._assurances:
+                self._assurances[kind] = preflight(self.backend, prepared)
         return prepared
+
+    @property
+    def assurances(self) -> tuple[Assurance, ...]:
+        """Return what was found of the sandboxes so far, one for each kind of environment that was prepared."""
+        with self._checking:
+            return tuple(self._assurances.values())
 
     def _recipe(self, environment: EnvironmentManifest) -> EnvironmentRecipe:
         packages = self._packages.get(environment.id, {})

@@ -4,10 +4,12 @@ In come an environment recipe, files and commands; out comes what a trusted supe
 knows what a problem or a model is.
 """
 
+from codegate.sandbox.assurance import Assurance, Finding
 from codegate.sandbox.contract import (
     Backend,
     Command,
     Completed,
+    Description,
     EnvironmentRecipe,
     FilesRefused,
     PreparedEnvironment,
@@ -23,14 +25,17 @@ from codegate.sandbox.gomod import GoModule, go_sum_text, read_go_mod, read_go_s
 from codegate.sandbox.interpreter import index_environment
 from codegate.sandbox.npm import check_npm_manifest, normal_lock, resolve_npm
 from codegate.sandbox.pool import SandboxPool
-from codegate.sandbox.preflight import Finding, preflight
-from codegate.sandbox.selection import Choice, select_backend
+from codegate.sandbox.preflight import preflight
+from codegate.sandbox.selection import CHOICE_PATTERN, Choice, check_choice, select_backend
 
 __all__ = [
+    "CHOICE_PATTERN",
+    "Assurance",
     "Backend",
     "Choice",
     "Command",
     "Completed",
+    "Description",
     "EnvironmentRecipe",
     "FilesRefused",
     "Finding",
@@ -44,6 +49,7 @@ __all__ = [
     "SandboxPool",
     "SandboxUnavailable",
     "cache_folder",
+    "check_choice",
     "check_npm_manifest",
     "go_sum_text",
     "index_environment",

@@ -7,27 +7,32 @@ capabilities. Memory and process totals need a control group; where none can be 
 
 import contextlib
 import os
-import re
-import shutil
 import socket
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
 from codegate.sandbox import control_group
+from codegate.sandbox.bubblewrap_program import (
+    JOIN,
+    bubblewrap_version,
+    find_bubblewrap,
+    group_parents,
+    isolation,
+    system_links,
+)
 from codegate.sandbox.contract import (
+    Description,
     EnvironmentRecipe,
     PreparedEnvironment,
     Sandbox,
     SandboxClosed,
     SandboxError,
     SandboxLimits,
-    SandboxUnavailable,
 )
 from codegate.sandbox.environment import EnvironmentFolder, build_environment
 from codegate.sandbox.interpreter import Interpreter, find_interpreter
@@ -38,7 +43,6 @@ from codegate.sandbox.session import (
     PYTHON,
     SITE,
     TOOLS,
-    USER_ID,
     WORKSPACE,
     SandboxSession,
     Scope,
@@ -48,11 +52,7 @@ from codegate.sandbox.sockets import SocketConnection
 from codegate.sandbox.starts import Starts
 from codegate.sandbox.stream import BOOTSTRAP, SupervisorStream
 
-_LEAST_VERSION: Final = (0, 8)  # --disable-userns and --size
-_PROBE_SECONDS: Final = 10.0
 _CLOSE_SECONDS: Final = 10.0
-_JOIN: Final = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 125; shift; done; shift; exec "$@"'
-"""Joins the control groups named before ``--``, then becomes the command after it."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class BubblewrapBackend:
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         self._program = find_bubblewrap()
-        self._parents = _group_parents()
+        self._parents = group_parents()
         # The kernel ties a sandbox's life to the *thread* that started it: one thread starts them all and
         # lives as long as the backend.
         self._starter = ThreadPoolExecutor(1, "codegate-bwrap-start")
@@ -95,6 +95,24 @@ class BubblewrapBackend:
     def name(self) -> str:
         """Return ``bwrap``."""
         return "bwrap"
+
+    def describe(self) -> Description:
+        """See ``Backend.describe``."""
+        version = bubblewrap_version(self._program)
+        weaknesses = (
+            "no control group can be made here: memory is limited for each process and not in total",
+            "no control group can be made here: the number of files is not limited",
+        )
+        return Description(
+            name=self.name,
+            tier="bubblewrap",
+            engine=version,
+            runtime=version,
+            kernel=os.uname().release,
+            totals=self.has_control_groups,
+            inode_limit=False,  # of their own: bubblewrap cannot give one to a tmpfs; the files take memory
+            weaknesses=() if self.has_control_groups else weaknesses,
+        )
 
     @property
     def has_control_groups(self) -> bool:
@@ -173,7 +191,7 @@ class BubblewrapBackend:
     ) -> "tuple[_Enclosure, SocketConnection]":
         argv = [self._program, *_arguments(environment, limits)]
         if group is not None:
-            argv = ["/bin/sh", "-c", _JOIN, "sh", *group.member_files, "--", *argv]
+            argv = ["/bin/sh", "-c", JOIN, "sh", *group.member_files, "--", *argv]
         ours, theirs = socket.socketpair()
         errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the sandbox
         try:
@@ -261,78 +279,6 @@ class _Enclosure:
         return ""
 
 
-def find_bubblewrap() -> str:
-    """Return the path of a ``bwrap`` that works here.
-
-    Raises:
-        SandboxUnavailable: there is none; the message says why and what helps.
-    """
-    program = shutil.which("bwrap")
-    if program is None:
-        raise SandboxUnavailable(
-            "bubblewrap is not installed.", "Install it, for example `apt-get install bubblewrap`."
-        )
-    version = _ask([program, "--version"]).stdout.decode("utf-8", "replace")
-    match = re.search(r"(\d+)\.(\d+)", version)
-    if match is None or (int(match[1]), int(match[2])) < _LEAST_VERSION:
-        raise SandboxUnavailable(
-            f"bubblewrap is too old ({version.strip() or 'no version'}).", "Version 0.8 or newer is needed."
-        )
-    probe = _ask(
-        [program, *_isolation(), "--ro-bind", "/usr", "/usr", *_system_links(), "--proc", "/proc", "--dev", "/dev",
-         "/bin/true"]
-    )  # fmt: skip
-    if probe.returncode != 0:
-        said = probe.stderr.decode("utf-8", "replace").strip()[-300:]
-        raise SandboxUnavailable(f"bubblewrap cannot make a sandbox here ({said}).", _remedy())
-    return program
-
-
-def _group_parents() -> control_group.GroupParents | None:
-    """Return where control groups can be made and joined, or None.
-
-    Raises:
-        SandboxUnavailable: nothing would bound the number of processes.
-    """
-    parents = control_group.find_parents()
-    if parents is not None:
-        group = control_group.ControlGroup(parents, SandboxLimits())
-        joined = _ask(["/bin/sh", "-c", _JOIN, "sh", *group.member_files, "--", "/bin/true"])
-        group.remove()
-        if joined.returncode == 0:
-            return parents
-    if os.geteuid() == 0:  # the kernel does not hold root to RLIMIT_NPROC
-        raise SandboxUnavailable(
-            "bubblewrap as root needs a control group to bound processes, and none can be made here.",
-            "Run as an ordinary user, or use Docker.",
-        )
-    return None
-
-
-def _ask(argv: list[str]) -> "subprocess.CompletedProcess[bytes]":
-    try:
-        return subprocess.run(
-            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PROBE_SECONDS, check=False, env={}, cwd="/"
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise SandboxUnavailable(f"bubblewrap cannot be run: {error}.") from error
-
-
-def _remedy() -> str:
-    settings = {
-        "kernel/apparmor_restrict_unprivileged_userns": ("1", "AppArmor blocks user namespaces: allow them for "
-            "bwrap with a profile, or `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`."),
-        "kernel/unprivileged_userns_clone": ("0", "User namespaces are off: `sysctl -w "
-            "kernel.unprivileged_userns_clone=1`."),
-        "user/max_user_namespaces": ("0", "User namespaces are off: `sysctl -w user.max_user_namespaces=10000`."),
-    }  # fmt: skip
-    for name, (blocking, remedy) in settings.items():
-        with contextlib.suppress(OSError):
-            if Path("/proc/sys", name).read_text(encoding="ascii").strip() == blocking:
-                return remedy
-    return "User namespaces seem to be blocked, as in most containers: use Docker instead."
-
-
 def _spawn(argv: list[str], stream: socket.socket, errors: IO[bytes]) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
         argv, stdin=stream.fileno(), stdout=stream.fileno(), stderr=errors, env={}, cwd="/", start_new_session=True
@@ -355,27 +301,9 @@ def _scope(interpreter: Interpreter, limits: SandboxLimits, *, grouped: bool) ->
     return Scope({**resource_limits, "RLIMIT_AS": limits.memory_bytes}, environment, near_limit)
 
 
-def _isolation() -> list[str]:
-    return [
-        "--unshare-all", "--unshare-user", "--disable-userns", "--uid", str(USER_ID), "--gid", str(USER_ID),
-        "--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv",
-        "--hostname", "sandbox",
-    ]  # fmt: skip
-
-
-def _system_links() -> Iterator[str]:
-    """Yield the arguments for ``/bin``, ``/lib`` and the like: links into ``/usr`` on most systems."""
-    for name in ("bin", "lib", "lib32", "lib64", "sbin"):
-        path = Path("/", name)
-        if path.is_symlink():
-            yield from ("--symlink", str(path.readlink()), str(path))
-        elif path.is_dir():
-            yield from ("--ro-bind", str(path), str(path))
-
-
 def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits) -> list[str]:
     interpreter, folder = environment.interpreter, environment.folder
-    arguments = [*_isolation(), "--ro-bind", "/usr", "/usr", *_system_links()]
+    arguments = [*isolation(), "--ro-bind", "/usr", "/usr", *system_links()]
     for name in ("ld.so.cache", "alternatives"):
         if Path("/etc", name).exists():
             arguments += ["--ro-bind", f"/etc/{name}", f"/etc/{name}"]

@@ -152,6 +152,39 @@ class PreparedEnvironment(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Description:
+    """What a backend is made of.
+
+    Attributes:
+        name: see ``Backend.name``.
+        tier: what contains the code: ``runc``, ``runsc``, ``kata`` or another container runtime, or ``bubblewrap``.
+        engine: what manages the sandboxes, with its version.
+        runtime: what makes their walls, with its version where that is known.
+        kernel: release of the kernel below; a tier with a kernel of its own shows another one inside.
+        totals: whether memory and processes are limited in total, and not only each process.
+        process_limit: whether processes have a limit of their own, which is an error to whoever runs into it; else
+            too many of them take the memory, and end the sandbox.
+        inode_limit: likewise for the number of files.
+        weaknesses: what it does not promise, a clause each.
+    """
+
+    name: str
+    tier: str
+    engine: str
+    runtime: str
+    kernel: str
+    totals: bool = True
+    process_limit: bool = True
+    inode_limit: bool = True
+    weaknesses: tuple[str, ...] = ()
+
+    @property
+    def own_kernel(self) -> bool:
+        """Return whether the tier promises that the code inside never talks to the machine's kernel."""
+        return self.tier in {"runsc", "kata"}
+
+
 class Sandbox(Protocol):
     """One live sandbox. Not thread-safe: one caller at a time (``close`` may come from any thread)."""
 
@@ -182,7 +215,19 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str:
-        """Return ``docker`` or ``bwrap``."""
+        """Return what to choose to get the same again: ``docker``, ``bwrap``, or ``docker:RUNTIME``.
+
+        The last is for runtimes that may give other results, with a kernel of their own. Outcomes from backends of
+        different names are not comparable.
+        """
+        ...
+
+    def describe(self) -> Description:
+        """Return what it is made of.
+
+        Raises:
+            SandboxError: the daemon does not say.
+        """
         ...
 
     def prepare(self, recipe: EnvironmentRecipe) -> PreparedEnvironment:

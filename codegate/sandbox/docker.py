@@ -6,26 +6,23 @@ container that has the daemon's socket.
 """
 
 import contextlib
-import os
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from http import HTTPStatus
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from codegate.sandbox import images
 from codegate.sandbox.contract import (
+    Description,
     EnvironmentRecipe,
     PreparedEnvironment,
     Sandbox,
     SandboxClosed,
-    SandboxError,
     SandboxLimits,
-    SandboxUnavailable,
 )
+from codegate.sandbox.daemon import connect, explained, read_daemon
 from codegate.sandbox.environment import build_environment
 from codegate.sandbox.ownership import current_owner, parse_owner
 from codegate.sandbox.session import USER_ID, WORKSPACE, SandboxSession, Scope
@@ -44,8 +41,7 @@ _PING_SECONDS: Final = 3
 _CLOSE_SECONDS: Final = 15.0
 _REMOVERS: Final = 4
 _DEADLINE_SLACK: Final = 120.0
-
-_REMEDY: Final = "Start it, or set DOCKER_HOST to where it listens."
+_KERNEL_THREADS: Final = 512  # of gVisor's kernel, which are processes of the machine like any other
 
 RUN_LABEL: Final = "codegate.run"
 OWNER_LABEL: Final = "codegate.owner"
@@ -73,43 +69,55 @@ class DockerBackend:
 
     Args:
         run_id: names the run that the containers belong to, in a label.
+        runtime: the daemon's container runtime to use, for example ``runsc``; None: its usual one.
 
     Raises:
         SandboxUnavailable: no daemon answers within three seconds.
+        UsageError: it has no such runtime.
     """
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self, run_id: str, runtime: str | None = None) -> None:
         self.run_id = run_id
-        _connect(_PING_SECONDS).close()
-        self._control = _connect(_CONTROL_SECONDS)
-        self._builder = _connect(_BUILD_SECONDS)
+        self.runtime = runtime
+        connect(_PING_SECONDS).close()
+        self._control = connect(_CONTROL_SECONDS)
+        self._builder = connect(_BUILD_SECONDS)
         # Its own client: a stream that is only half read can hold up other calls of the same one.
-        self._undertaker = _connect(_REMOVE_SECONDS)
+        self._undertaker = connect(_REMOVE_SECONDS)
         self._remover = ThreadPoolExecutor(_REMOVERS, "codegate-docker-remove")
         self._live: dict[str, _Enclosure] = {}
         self._sessions: dict[str, SandboxSession] = {}
         self._lock = threading.Lock()
         self._building = threading.Lock()
         self._starts = Starts()
+        try:
+            self._description = read_daemon(self._control, runtime)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def name(self) -> str:
-        """Return ``docker``."""
-        return "docker"
+        """Return ``docker``, or ``docker:RUNTIME`` where the runtime has a kernel of its own."""
+        return self._description.name
+
+    def describe(self) -> Description:
+        """See ``Backend.describe``."""
+        return self._description
 
     def prepare(self, recipe: EnvironmentRecipe) -> DockerEnvironment:
         """See ``Backend.prepare``."""
-        with _explained("prepare the environment"):
+        with explained("prepare the environment"):
             machine = images.machine_of(str(self._builder.version().get("Arch", "")))
         folder = build_environment(recipe, machine)
-        with self._building, _explained("prepare the environment"):
+        with self._building, explained("prepare the environment"):
             base = images.base_image(self._builder, recipe.python, recipe.image)
             image, identity = images.environment_image(self._builder, folder, base)
         return DockerEnvironment(image, f"sha256:{identity}", recipe.python)
 
     def pin_image(self, name: str) -> str:
         """Return the digest that the image ``name`` has now, pulling it where it is absent; raises as ``prepare``."""
-        with self._building, _explained("look up the image"):
+        with self._building, explained("look up the image"):
             return images.pin_image(self._builder, name)
 
     def open(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
@@ -121,11 +129,11 @@ class DockerBackend:
             return self._open(environment, limits)
 
     def _open(self, environment: DockerEnvironment, limits: SandboxLimits) -> SandboxSession:
-        with _explained("start a sandbox"):
+        with explained("start a sandbox"):
             enclosure, connection = self._start(environment, limits)
         try:
             session = SandboxSession(
-                SupervisorStream(connection), enclosure, _scope(limits), limits, environment.python
+                SupervisorStream(connection), enclosure, _scope(limits, self._description), limits, environment.python
             )
         except BaseException:
             connection.close()
@@ -157,7 +165,7 @@ class DockerBackend:
     def sweep(self) -> int:
         """See ``Backend.sweep``."""
         count = 0
-        with _explained("look for left-over sandboxes"):
+        with explained("look for left-over sandboxes"):
             found = self._undertaker.containers(all=True, filters={"label": OWNER_LABEL})
             for container in found:
                 if _abandoned(container.get("Labels") or {}):
@@ -165,7 +173,7 @@ class DockerBackend:
         return count
 
     def _start(self, environment: DockerEnvironment, limits: SandboxLimits) -> "tuple[_Enclosure, AttachedConnection]":
-        configuration = _configuration(self._control, environment, limits, self.run_id)
+        configuration = _configuration(self._control, environment, limits, self.run_id, self.runtime, self._description)
         created = self._control.create_container_from_config(configuration)  # type: ignore[no-untyped-call]
         enclosure = _Enclosure(str(created["Id"]), self)
         with self._lock:
@@ -263,39 +271,6 @@ class _Enclosure:
         return f"It said: {said[-1000:]}" if said else "The container or the Docker daemon went away."
 
 
-def _connect(seconds: int) -> "APIClient":
-    address = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
-    if address.startswith("unix://") and not Path(address.removeprefix("unix:/")).exists():
-        raise SandboxUnavailable(f"no Docker daemon answers (there is no {address}).", _REMEDY)
-    from docker import APIClient  # noqa: PLC0415 - docker takes 0.2 s to import
-    from docker.errors import DockerException  # noqa: PLC0415
-    from docker.utils import kwargs_from_env  # noqa: PLC0415
-    from requests.exceptions import RequestException  # noqa: PLC0415
-
-    client = None
-    try:
-        client = APIClient(timeout=seconds, **kwargs_from_env())
-        client.ping()
-    except (DockerException, RequestException, OSError) as error:
-        if client is not None:
-            client.close()
-        raise SandboxUnavailable(f"no Docker daemon answers ({str(error)[:200]}).", _REMEDY) from error
-    return client
-
-
-@contextlib.contextmanager
-def _explained(what: str) -> Iterator[None]:
-    """Turn every error of the docker package into ours."""
-    from docker.errors import DockerException  # noqa: PLC0415 - docker takes 0.2 s to import
-    from requests.exceptions import RequestException  # noqa: PLC0415
-
-    try:
-        yield
-    except (DockerException, RequestException) as error:
-        text = str(getattr(error, "explanation", None) or error)[:500]
-        raise SandboxError(f"the Docker daemon could not {what}: {text}.") from error
-
-
 def _abandoned(labels: dict[str, str]) -> bool:
     owner = parse_owner(labels.get(OWNER_LABEL, ""))
     if owner is not None and owner.known_dead:
@@ -306,23 +281,31 @@ def _abandoned(labels: dict[str, str]) -> bool:
         return False
 
 
-def _scope(limits: SandboxLimits) -> Scope:
-    return Scope({
+def _scope(limits: SandboxLimits, description: Description) -> Scope:
+    resource_limits = {
         "RLIMIT_CORE": 0,
         "RLIMIT_FSIZE": workspace_bytes(limits),
-        "RLIMIT_MSGQUEUE": 0,
         "RLIMIT_NOFILE": limits.open_files,
-    })  # fmt: skip
+    }
+    if description.tier != "runsc":  # its kernel has no such limit, and no message queues that it were for
+        resource_limits["RLIMIT_MSGQUEUE"] = 0
+    return Scope(resource_limits)
 
 
 def _configuration(
-    client: "APIClient", environment: DockerEnvironment, limits: SandboxLimits, run_id: str
+    client: "APIClient",
+    environment: DockerEnvironment,
+    limits: SandboxLimits,
+    run_id: str,
+    runtime: str | None,
+    description: Description,
 ) -> dict[str, Any]:
     """Return the container's configuration; the supervisor is its first process and reaps, so no ``init``."""
     from docker.types import Healthcheck, LogConfig, Ulimit  # noqa: PLC0415 - docker takes 0.2 s to import
 
     disk = workspace_bytes(limits)
     host = client.create_host_config(
+        runtime=runtime,
         auto_remove=True,  # a sandbox whose owner was killed goes when its supervisor's time is up
         cap_drop=["ALL"],
         security_opt=["no-new-privileges"],
@@ -337,7 +320,7 @@ def _configuration(
         mem_limit=limits.memory_bytes,
         memswap_limit=limits.memory_bytes,
         nano_cpus=int(limits.cpus * 1_000_000_000),
-        pids_limit=limits.pids + 1,  # the supervisor
+        pids_limit=limits.pids + (1 if description.process_limit else _KERNEL_THREADS),  # 1: the supervisor
         ulimits=[
             Ulimit(name="core", soft=0, hard=0),
             Ulimit(name="nofile", soft=limits.open_files, hard=limits.open_files),

@@ -165,7 +165,7 @@ def _compile_standard(go: Path, cache: Path, names: list[str]) -> None:
 
 def _compile_modules(site: Path, target: Path, names: list[str]) -> None:
     """Compile packages of modules, at the paths that they have in a sandbox: Go's cache keys have them."""
-    from codegate.sandbox.bubblewrap import find_bubblewrap  # noqa: PLC0415 - it imports this module
+    from codegate.sandbox.bubblewrap_program import find_bubblewrap  # noqa: PLC0415 - its session imports this
 
     if not names:
         return

@@ -1,116 +1,193 @@
-"""Does the sandbox hold? Asked once per run, from inside, through the same code path as everything else.
+"""Does the sandbox hold? Asked once per run and kind of environment, from inside, on the path that grading takes.
 
-A backend can be misconfigured in ways that no unit test of ours can see: a daemon with its own defaults, a
-kernel without a filter, a proxy that adds a network. So a small program looks at the walls, and a run does not
-start unless every one stands.
+A backend can be misconfigured in ways that no unit test of ours can see: a daemon with its own defaults, a kernel
+without a filter, a proxy that adds a network, a runtime that takes a limit and forgets it. So a small program looks at
+the walls and runs into every limit, and nothing untrusted starts unless each of them holds.
 """
 
 import json
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+from typing import Any, Final
 
-from codegate.sandbox.contract import Backend, Command, PreparedEnvironment, SandboxError, SandboxLimits
+from codegate.sandbox.assurance import Assurance, Finding, assure
+from codegate.sandbox.contract import (
+    Backend,
+    Command,
+    Completed,
+    Description,
+    PreparedEnvironment,
+    Sandbox,
+    SandboxError,
+    SandboxLimits,
+)
 from codegate.sandbox.session import ENVIRONMENT, LIBRARIES
+from codegate.sandbox.sizes import inodes, shared_memory_bytes, temporary_bytes, workspace_bytes
 
-_LIMITS: Final = SandboxLimits(lifetime_seconds=60, memory_bytes=256 << 20, disk_bytes=16 << 20)
+LIMITS: Final = SandboxLimits(lifetime_seconds=60, memory_bytes=96 << 20, pids=24, disk_bytes=4 << 20, open_files=64)
+_WORKSPACE, _TEMPORARY, _SHARED = "/workspace", "/tmp", "/dev/shm"  # noqa: S108 - the sandbox's own
+_SIZES: Final = {
+    _WORKSPACE: workspace_bytes(LIMITS),
+    _TEMPORARY: temporary_bytes(LIMITS),
+    _SHARED: shared_memory_bytes(LIMITS),
+}
+_WRITABLE: Final = {*_SIZES, "/dev/mqueue", "/dev/pts", "/dev/console", "/dev/tty"}
+_SLACK: Final = 1 << 20  # beyond a limit, which a sandbox without it is allowed to take
+_SECONDS: Final = 20.0
+_FLOOD_CAP: Final = 4096
+_FLOOD_BLOCKS: Final = 512  # 32 MiB, of which a capped command never gets to write a tenth
+_TIME_LIMIT: Final = 0.1
+_SHARES: Final = 3  # processes that together take half as much again as there is, each of them half of it
+_MOST_FILES: Final = 60_000
 
-_PROBE: Final = r"""
-import errno, json, os, socket, sys
-status = dict(line.split(":", 1) for line in open("/proc/self/status") if ":" in line)
-def refused(action):
-    try:
-        action()
-    except OSError as error:
-        return errno.errorcode.get(error.errno, str(error))
-    return ""
-def connect(family, address):
-    with socket.socket(family, socket.SOCK_STREAM) as one:
-        one.settimeout(0.2)
-        one.connect(address)
-def touch(path):
-    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
-routes = open("/proc/net/route").read().splitlines()[1:]
-sockets = [path for path in ("/var/run/docker.sock", "/run/docker.sock", "/run/containerd/containerd.sock",
-           "/run/podman/podman.sock") if os.path.exists(path)]
-print(json.dumps({
-    "uid": os.getuid(),
-    "capabilities": [status[name].strip() for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")],
-    "no_new_privileges": status["NoNewPrivs"].strip(),
-    "seccomp": status["Seccomp"].strip(),
-    "routes": [line for line in routes if line.split()[0] != "lo"],
-    "interfaces": sorted(name for _, name in socket.if_nameindex() if name != "lo"),
-    "connect": [refused(lambda: connect(socket.AF_INET, ("169.254.169.254", 80))),
-                refused(lambda: connect(socket.AF_INET, ("8.8.8.8", 53)))],
-    "families": [refused(lambda: socket.socket(family).close()) for family in (17, 38, 40)],
-    "system": {path: refused(lambda: touch(path)) for path in ("/codegate", "/etc/codegate", "/usr/codegate")},
-    "kernel": refused(lambda: os.close(os.open("/proc/sys/kernel/core_pattern", os.O_WRONLY))),
-    "supervisor": refused(lambda: os.close(os.open("/proc/1/environ", os.O_RDONLY))),
-    "sockets": sockets,
-    "variables": sorted(os.environ),
-    "disk": os.statvfs("/workspace").f_blocks * os.statvfs("/workspace").f_frsize,
-    "files": len(os.listdir("/proc/self/fd")),
-}))
-"""
+_UNENFORCED: Final = frozenset({
+    "process limit", "memory limit", "memory limit in total", "disk limit", "file limit", "descriptor limit",
+    "file size limit",
+})  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One wall that was looked at.
-
-    Attributes:
-        check: its name.
-        held: whether it stands.
-        evidence: what was seen.
-    """
-
-    check: str
-    held: bool
-    evidence: str
-
-
-def preflight(backend: Backend, environment: PreparedEnvironment) -> tuple[Finding, ...]:
-    """Look at a sandbox's walls from inside and return what was found, all of it held.
+def preflight(backend: Backend, environment: PreparedEnvironment) -> Assurance:
+    """Look at a sandbox's walls and run into its limits; return what was found, all of it held.
 
     Raises:
-        SandboxError: a wall does not stand, or the probe could not look.
+        SandboxError: a wall does not stand, a limit does not bite, or the probe could not look.
     """
-    sandbox = backend.open(environment, _LIMITS)
+    description = backend.describe()
+    sandbox = backend.open(environment, LIMITS)
     try:
-        done = sandbox.run(Command(("{python}", "-I", "-S", "-B", "-c", _PROBE), timeout_seconds=20))
+        seen = _answer(_ask(sandbox, "walls"))
+        walls = _held(backend.name, judge_walls(seen, description))
+        limits = _held(backend.name, tuple(_limits(sandbox, description)))
     finally:
         sandbox.close()
-    if not done.ok:
-        raise SandboxError(f"the sandbox's preflight could not run: {done.stderr[-500:]!r}.")
-    findings = judge(done.stdout)
-    broken = [f"{finding.check} ({finding.evidence})" for finding in findings if not finding.held]
-    if broken:
-        raise SandboxError(
-            f"the {backend.name} sandbox does not hold here: {', '.join(broken)}.",
-            "Nothing is run in it. Check the daemon's configuration, or choose the other backend with --sandbox.",
-        )
-    return findings
+    return assure(description, environment.identity, str(seen["release"]), (*walls, *limits))
 
 
-def judge(output: bytes) -> tuple[Finding, ...]:
-    """Return the findings that the probe's output stands for."""
-    seen = json.loads(output)
+def judge_walls(seen: dict[str, Any], description: Description) -> tuple[Finding, ...]:
+    """Return the findings that the probe's view of the walls stands for."""
     allowed = {"PATH", *ENVIRONMENT, *LIBRARIES, "PWD", "LC_CTYPE"}
-    verdicts = {
-        "not root": (seen["uid"] != 0, seen["uid"]),
-        "no capabilities": (all(int(mask, 16) == 0 for mask in seen["capabilities"]), seen["capabilities"]),
-        "no new privileges": (seen["no_new_privileges"] == "1", seen["no_new_privileges"]),
+    strange = sorted(set(seen["variables"]) - allowed)
+    elsewhere = sorted(set(seen["writable"]) - _WRITABLE)
+    verdicts: dict[str, tuple[bool, object]] = {
+        "not root": (0 not in seen["uid"], seen["uid"]),
+        "no capabilities": (_no_capabilities(seen["capabilities"]), seen["capabilities"]),
+        "no new privileges": (seen["no_new_privileges"] == 1, seen["no_new_privileges"]),
         "system call filter": (
-            seen["seccomp"] == "2" and all(seen["families"]),
-            [seen["seccomp"], seen["families"]],
+            seen["seccomp"] == 2 and all(seen["families"]) and all(seen["calls"].values()),
+            [seen["seccomp"], seen["families"], seen["calls"]],
         ),
         "no network route": (seen["routes"] == [] and seen["interfaces"] == [], seen["interfaces"]),
         "no connection": (all(seen["connect"]), seen["connect"]),
         "read-only system": (all(seen["system"].values()), seen["system"]),
+        "nothing else writable": (elsewhere == [], elsewhere),
         "kernel settings closed": (seen["kernel"] != "", seen["kernel"]),
         "supervisor closed": (seen["supervisor"] != "", seen["supervisor"]),
         "no container socket": (seen["sockets"] == [], seen["sockets"]),
-        "no inherited variables": (set(seen["variables"]) <= allowed, sorted(set(seen["variables"]) - allowed)),
-        "disk limit": (seen["disk"] <= _LIMITS.disk_bytes, seen["disk"]),
+        "no inherited variables": (strange == [], strange),
         "no inherited descriptors": (seen["files"] <= 4, seen["files"]),
+        "no core files": (seen["cores"] == 0, seen["cores"]),
+        "no name of the machine": (seen["host"] == "sandbox", seen["host"]),
     }
-    return tuple(Finding(name, held, json.dumps(what)) for name, (held, what) in verdicts.items())
+    if description.own_kernel:
+        verdicts["own kernel"] = (seen["release"] != description.kernel, seen["release"])
+    return tuple(_finding(name, held, what) for name, (held, what) in verdicts.items())
+
+
+def judge_limits(seen: dict[str, Any], description: Description) -> tuple[Finding, ...]:
+    """Return the findings that the probe's attempt to take too much stands for."""
+    full = {"ENOSPC", "EFBIG", "EDQUOT"}
+    opened, why = seen["descriptors"]
+    verdicts: dict[str, tuple[bool, object]] = {
+        "descriptor limit": (opened < LIMITS.open_files and why == "EMFILE", seen["descriptors"]),
+        "disk limit": (
+            all(took <= _SIZES[folder] and end in full for folder, (took, end) in seen["disk"].items()),
+            seen["disk"],
+        ),
+        "file size limit": (seen["file"] in full, seen["file"]),
+    }
+    if description.process_limit:
+        made, reason = seen["processes"]
+        verdicts["process limit"] = (made <= LIMITS.pids and reason == "EAGAIN", seen["processes"])
+    if description.inode_limit:
+        held = all(count <= inodes(_SIZES[folder]) and end in full for folder, (count, end) in seen["inodes"].items())
+        verdicts["file limit"] = (held, seen["inodes"])
+    return tuple(_finding(name, held, what) for name, (held, what) in verdicts.items())
+
+
+def _limits(sandbox: Sandbox, description: Description) -> Iterator[Finding]:
+    """Run into every limit, the ones that may end the sandbox last."""
+    wanted = {
+        "processes": LIMITS.pids * 2 if description.process_limit else 0,
+        "descriptors": LIMITS.open_files * 2,
+        "disk": {folder: size + _SLACK for folder, size in _SIZES.items()},
+        "inodes": {_SHARED: inodes(_SIZES[_SHARED]) + 100} if description.inode_limit else {},
+        "file": _SIZES[_WORKSPACE] + 1,
+    }
+    yield from judge_limits(_answer(_ask(sandbox, "limits", wanted)), description)
+    flood = _ask(sandbox, "flood", {"blocks": _FLOOD_BLOCKS}, output_bytes=_FLOOD_CAP)
+    yield _finding(
+        "output limit",
+        flood.truncated and len(flood.stdout) == _FLOOD_CAP and flood.signal == 9,
+        [flood.truncated, len(flood.stdout), flood.signal],
+    )
+    late = _ask(sandbox, "sleep", {"seconds": _SECONDS}, seconds=_TIME_LIMIT)
+    yield _finding("time limit", late.timed_out and late.wall_seconds < 5, [late.timed_out, round(late.wall_seconds)])
+    if not description.totals:
+        done = _ask(sandbox, "memory", {"processes": 1, "bytes": LIMITS.memory_bytes * 2})
+        held, _ = _answer(done)
+        yield _finding("memory limit", held == 0, held)
+        return
+    if not description.inode_limit and description.process_limit:
+        wanted = {"folder": _SHARED, "most": _MOST_FILES, "ballast": LIMITS.memory_bytes * 2 // 3}
+        done = _ask(sandbox, "files", wanted)
+        yield _finding("file limit", done.memory_exceeded or _answer(done)[1] != "", done.memory_exceeded)
+    done = _ask(sandbox, "memory", {"processes": _SHARES, "bytes": LIMITS.memory_bytes // 2})
+    yield _finding("memory limit in total", done.memory_exceeded, done.stdout.decode("utf-8", "replace").strip())
+
+
+def _held(name: str, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    broken = [finding for finding in findings if not finding.held]
+    if broken:
+        raise SandboxError(
+            f"the {name} sandbox does not hold here: "
+            f"{', '.join(f'{finding.check} ({finding.evidence[:300]})' for finding in broken)}.",
+            _remedy(name, {finding.check for finding in broken}),
+        )
+    return findings
+
+
+def _ask(
+    sandbox: Sandbox, wish: str, wanted: object = None, *, seconds: float = _SECONDS, output_bytes: int = 1 << 16
+) -> Completed:
+    argv = ("{python}", "-I", "-S", "-B", "-c", _probe(), wish, json.dumps(wanted))
+    return sandbox.run(Command(argv, timeout_seconds=seconds, output_bytes=output_bytes))
+
+
+def _answer(done: Completed) -> Any:
+    if not done.ok:
+        raise SandboxError(f"the sandbox's preflight could not run: {done.stderr[-500:]!r}.")
+    return json.loads(done.stdout)
+
+
+@cache
+def _probe() -> str:
+    return resources.files("codegate.sandbox").joinpath("probe.py").read_text(encoding="utf-8")
+
+
+def _no_capabilities(masks: list[str]) -> bool:
+    return len(masks) >= 4 and all(int(mask, 16) == 0 for mask in masks)
+
+
+def _finding(check: str, held: bool, what: object) -> Finding:
+    return Finding(check=check, held=held, evidence=json.dumps(what)[:2000])
+
+
+def _remedy(name: str, broken: set[str]) -> str:
+    if name.startswith("docker") and broken & _UNENFORCED:
+        return (
+            "Nothing is run in it: the daemon took the limit and does not enforce it. A rootless daemon needs control "
+            "groups (version 2) delegated to its user; a runtime that forgets limits is changed with "
+            "--sandbox docker:RUNTIME. docs/sandboxes.md says more."
+        )
+    return "Nothing is run in it. Check the daemon's configuration, or choose the other backend with --sandbox."

@@ -1,0 +1,120 @@
+"""Whether bubblewrap works on this machine, and what every call of it has in common."""
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from codegate.sandbox import control_group
+from codegate.sandbox.contract import SandboxLimits, SandboxUnavailable
+from codegate.sandbox.session import USER_ID
+
+JOIN: Final = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 125; shift; done; shift; exec "$@"'
+"""Joins the control groups named before ``--``, then becomes the command after it."""
+
+_LEAST_VERSION: Final = (0, 8)  # --disable-userns and --size
+_PROBE_SECONDS: Final = 10.0
+
+
+def find_bubblewrap() -> str:
+    """Return the path of a ``bwrap`` that works here.
+
+    Raises:
+        SandboxUnavailable: there is none; the message says why and what helps.
+    """
+    program = shutil.which("bwrap")
+    if program is None:
+        raise SandboxUnavailable(
+            "bubblewrap is not installed.", "Install it, for example `apt-get install bubblewrap`."
+        )
+    version = bubblewrap_version(program)
+    match = re.search(r"(\d+)\.(\d+)", version)
+    if match is None or (int(match[1]), int(match[2])) < _LEAST_VERSION:
+        raise SandboxUnavailable(
+            f"bubblewrap is too old ({version or 'no version'}).", "Version 0.8 or newer is needed."
+        )
+    probe = _ask(
+        [program, *isolation(), "--ro-bind", "/usr", "/usr", *system_links(), "--proc", "/proc", "--dev", "/dev",
+         "/bin/true"]
+    )  # fmt: skip
+    if probe.returncode != 0:
+        said = probe.stderr.decode("utf-8", "replace").strip()[-300:]
+        raise SandboxUnavailable(f"bubblewrap cannot make a sandbox here ({said}).", _remedy())
+    return program
+
+
+def bubblewrap_version(program: str) -> str:
+    """Return how ``program`` names itself, for example ``bubblewrap 0.8.0``.
+
+    Raises:
+        SandboxUnavailable: it cannot be run.
+    """
+    return " ".join(_ask([program, "--version"]).stdout.decode("utf-8", "replace").split())[:100]
+
+
+def group_parents() -> control_group.GroupParents | None:
+    """Return where control groups can be made and joined, or None.
+
+    Raises:
+        SandboxUnavailable: nothing would bound the number of processes.
+    """
+    parents = control_group.find_parents()
+    if parents is not None:
+        group = control_group.ControlGroup(parents, SandboxLimits())
+        joined = _ask(["/bin/sh", "-c", JOIN, "sh", *group.member_files, "--", "/bin/true"])
+        group.remove()
+        if joined.returncode == 0:
+            return parents
+    if os.geteuid() == 0:  # the kernel does not hold root to RLIMIT_NPROC
+        raise SandboxUnavailable(
+            "bubblewrap as root needs a control group to bound processes, and none can be made here.",
+            "Run as an ordinary user, or use Docker.",
+        )
+    return None
+
+
+def isolation() -> list[str]:
+    """Return the arguments that every sandbox begins with: its namespaces, its user, no capability, no variable."""
+    return [
+        "--unshare-all", "--unshare-user", "--disable-userns", "--uid", str(USER_ID), "--gid", str(USER_ID),
+        "--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv",
+        "--hostname", "sandbox",
+    ]  # fmt: skip
+
+
+def system_links() -> Iterator[str]:
+    """Yield the arguments for ``/bin``, ``/lib`` and the like: links into ``/usr`` on most systems."""
+    for name in ("bin", "lib", "lib32", "lib64", "sbin"):
+        path = Path("/", name)
+        if path.is_symlink():
+            yield from ("--symlink", str(path.readlink()), str(path))
+        elif path.is_dir():
+            yield from ("--ro-bind", str(path), str(path))
+
+
+def _ask(argv: list[str]) -> "subprocess.CompletedProcess[bytes]":
+    try:
+        return subprocess.run(
+            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PROBE_SECONDS, check=False, env={}, cwd="/"
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SandboxUnavailable(f"bubblewrap cannot be run: {error}.") from error
+
+
+def _remedy() -> str:
+    settings = {
+        "kernel/apparmor_restrict_unprivileged_userns": ("1", "AppArmor blocks user namespaces: allow them for "
+            "bwrap with a profile, or `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`."),
+        "kernel/unprivileged_userns_clone": ("0", "User namespaces are off: `sysctl -w "
+            "kernel.unprivileged_userns_clone=1`."),
+        "user/max_user_namespaces": ("0", "User namespaces are off: `sysctl -w user.max_user_namespaces=10000`."),
+    }  # fmt: skip
+    for name, (blocking, remedy) in settings.items():
+        with contextlib.suppress(OSError):
+            if Path("/proc/sys", name).read_text(encoding="ascii").strip() == blocking:
+                return remedy
+    return "User namespaces seem to be blocked, as in most containers: use Docker instead."

@@ -1,0 +1,276 @@
+"""Looks at a sandbox from inside: its walls, and whether its limits bite.
+
+Sent as source to ``python3 -I -S -B -c`` in a sandbox (standard library, syntax of Python 3.8). ``walls`` prints what
+is to be seen, ``limits`` what could be taken of what is limited; ``memory`` and ``files`` run into the memory limit,
+``flood`` into the cap on output, ``sleep`` into the time limit. Everything it takes is bounded by an argument, so that
+a sandbox without a limit does not hurt the machine that it was meant to protect.
+"""
+
+# No pathlib: each run of it pays for its imports.
+# ruff: noqa: PTH108, PTH110, PTH116, PTH123, PTH208, T201
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import json
+import os
+import resource
+import signal
+import socket
+import stat
+import sys
+import time
+from functools import partial
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+SOCKETS = (
+    "/var/run/docker.sock", "/run/docker.sock", "/run/containerd/containerd.sock", "/run/podman/podman.sock",
+    "/run/crio/crio.sock", "/run/dbus/system_bus_socket", "/run/systemd/private",
+)  # fmt: skip
+CALLS = {  # name: number on x86_64 and on aarch64
+    "bpf": (321, 280), "io_uring_setup": (425, 425), "keyctl": (250, 219), "mount": (165, 40),
+    "perf_event_open": (298, 241), "ptrace": (101, 117), "unshare": (272, 97), "userfaultfd": (323, 282),
+}  # fmt: skip
+FAMILIES = (17, 38, 40)  # AF_PACKET, AF_ALG, AF_VSOCK
+HARMLESS = ((1, 3), (1, 5), (1, 7), (1, 8), (1, 9))
+PR_GET_SECCOMP, PR_GET_NO_NEW_PRIVS = 21, 39
+BLOCK = 1 << 18
+
+
+def refused(action: Callable[[], Any]) -> str:
+    """Return the name of the error that ``action`` ends in, or nothing if it does what it should not."""
+    try:
+        action()
+    except OSError as error:
+        return errno.errorcode.get(error.errno or 0, str(error))
+    return ""
+
+
+def connect(address: tuple[str, int]) -> None:
+    """Open a connection."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as one:
+        one.settimeout(0.2)
+        one.connect(address)
+
+
+def touch(path: str) -> None:
+    """Make a file."""
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+
+
+def call(libc: ctypes.CDLL, number: int, argument: int) -> str:
+    """Make a system call and return as ``refused`` does."""
+    ctypes.set_errno(0)
+    result = libc.syscall(number, argument, 0, 0, 0, 0, 0)
+    return errno.errorcode.get(ctypes.get_errno(), "?") if result == -1 else ""
+
+
+def harmless(path: str) -> bool:
+    """Return whether it is one of null, zero, full, random and urandom (devices.txt of Linux)."""
+    status = os.stat(path)
+    device = (os.major(status.st_rdev), os.minor(status.st_rdev))
+    return stat.S_ISCHR(status.st_mode) and device in HARMLESS
+
+
+def writable() -> list[str]:
+    """Return every place where something is mounted that may be written to (proc(5), /proc/self/mountinfo)."""
+    found = []
+    with open("/proc/self/mountinfo") as file:
+        for line in file:
+            fields = line.split()
+            if "rw" in fields[5].split(",") and os.access(fields[4], os.W_OK) and not harmless(fields[4]):
+                found.append(fields[4])
+    return sorted(set(found))
+
+
+def walls() -> dict[str, Any]:
+    """Return what is to be seen of the walls."""
+    with open("/proc/self/status") as file:
+        status = dict(line.split(":", 1) for line in file if ":" in line)
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open("/proc/net/route") as file:
+        routes = [line for line in file.read().splitlines()[1:] if line.split()[0] != "lo"]
+    column = 1 if os.uname().machine == "aarch64" else 0
+    return {
+        "uid": [os.getuid(), os.geteuid(), os.getgid(), os.getegid()],
+        "capabilities": [value.strip() for name, value in status.items() if name.startswith("Cap")],
+        "no_new_privileges": libc.prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0),
+        "seccomp": libc.prctl(PR_GET_SECCOMP, 0, 0, 0, 0),
+        "routes": routes,
+        "interfaces": sorted(name for _, name in socket.if_nameindex() if name != "lo"),
+        "connect": [refused(lambda: connect(("169.254.169.254", 80))), refused(lambda: connect(("8.8.8.8", 53)))],
+        "families": [refused(partial(socket.socket, family, socket.SOCK_STREAM)) for family in FAMILIES],
+        "calls": {name: call(libc, numbers[column], 0x10000000 if name == "unshare" else 0)
+                  for name, numbers in CALLS.items()},
+        "system": {path: refused(partial(touch, path)) for path in ("/codegate", "/etc/codegate", "/usr/codegate")},
+        "writable": writable(),
+        "kernel": refused(lambda: os.close(os.open("/proc/sys/kernel/core_pattern", os.O_WRONLY))),
+        "supervisor": refused(lambda: os.close(os.open("/proc/1/environ", os.O_RDONLY))),
+        "sockets": [path for path in SOCKETS if os.path.exists(path)],
+        "variables": sorted(os.environ),
+        "files": len(os.listdir("/proc/self/fd")),
+        "cores": resource.getrlimit(resource.RLIMIT_CORE)[1],
+        "host": os.uname().nodename,
+        "release": os.uname().release,
+    }  # fmt: skip
+
+
+def processes(most: int) -> list[Any]:
+    """Fork until it is refused; return how often that went well, and the refusal."""
+    reader, writer = os.pipe()
+    made: list[int] = []
+    reason = ""
+    while len(made) < most and not reason:
+        try:
+            child = os.fork()
+        except OSError as error:
+            reason = errno.errorcode.get(error.errno or 0, str(error))
+            break
+        if child == 0:
+            os.close(writer)
+            os.read(reader, 1)
+            os._exit(0)
+        made.append(child)
+    os.close(writer)
+    for child in made:
+        os.waitpid(child, 0)
+    os.close(reader)
+    return [len(made), reason]
+
+
+def descriptors(most: int) -> list[Any]:
+    """Open files until it is refused; return as ``processes`` does."""
+    opened: list[int] = []
+    reason = ""
+    while len(opened) < most and not reason:
+        try:
+            opened.append(os.open("/dev/null", os.O_RDONLY))
+        except OSError as error:
+            reason = errno.errorcode.get(error.errno or 0, str(error))
+    for one in opened:
+        os.close(one)
+    return [len(opened), reason]
+
+
+def fill(folder: str, most: int) -> list[Any]:
+    """Write files until it is refused; return how many bytes went in, and the refusal."""
+    names: list[str] = []
+    total, reason = 0, ""
+    while total < most and not reason:
+        names.append(f"{folder}/probe-{len(names)}")
+        try:
+            with open(names[-1], "wb", buffering=0) as file:
+                total += file.write(bytes(BLOCK)) or 0
+        except OSError as error:
+            reason = errno.errorcode.get(error.errno or 0, str(error))
+    for name in names:
+        if os.path.exists(name):
+            os.unlink(name)
+    return [total, reason]
+
+
+def make_files(folder: str, most: int) -> list[Any]:
+    """Make empty files until it is refused; return how many, and the refusal."""
+    made, reason = 0, ""
+    while made < most and not reason:
+        try:
+            os.mknod(f"{folder}/probe-{made}")
+            made += 1
+        except OSError as error:
+            reason = errno.errorcode.get(error.errno or 0, str(error))
+    for number in range(made):
+        os.unlink(f"{folder}/probe-{number}")
+    return [made, reason]
+
+
+def grow(folder: str, size: int) -> str:
+    """Make one file of ``size`` bytes that takes no room; return as ``refused`` does."""
+    path = folder + "/probe"
+    with open(path, "wb") as file:
+        reason = refused(lambda: os.ftruncate(file.fileno(), size))
+    os.unlink(path)
+    return reason
+
+
+def limits(wanted: dict[str, Any]) -> dict[str, Any]:
+    """Return how far one gets: ``wanted`` has the most to take of each kind."""
+    return {
+        "processes": processes(wanted["processes"]),
+        "descriptors": descriptors(wanted["descriptors"]),
+        "disk": {folder: fill(folder, most) for folder, most in wanted["disk"].items()},
+        "inodes": {folder: make_files(folder, most) for folder, most in wanted["inodes"].items()},
+        "file": grow("/workspace", wanted["file"]),
+    }
+
+
+def taken(size: int) -> bytearray:
+    """Return ``size`` bytes of memory that are really there: each page was written to."""
+    block = bytearray(size)
+    block[:: resource.getpagesize()] = b"x" * len(range(0, size, resource.getpagesize()))
+    return block
+
+
+def memory(wanted: dict[str, Any]) -> list[Any]:
+    """Take ``bytes`` in each of ``processes`` at the same time; return how many could, and how each of them ended."""
+    ready, tell = os.pipe()
+    wait, release = os.pipe()
+    children = []
+    for _ in range(wanted["processes"]):
+        child = os.fork()
+        if child == 0:
+            code = 3
+            try:
+                os.close(release)
+                block = taken(wanted["bytes"])
+                os.write(tell, block[:1])
+                os.close(tell)
+                os.read(wait, 1)
+                code = 0
+            finally:
+                os._exit(code)
+        children.append(child)
+    os.close(tell)
+    held = 0
+    while True:
+        said = os.read(ready, 64)
+        if not said:
+            break
+        held += len(said)
+        if held == len(children):
+            break
+    os.close(release)
+    return [held, [os.waitpid(child, 0)[1] for child in children]]
+
+
+def main(wish: str, text: str) -> None:
+    """Do what ``wish`` names with the arguments in ``text`` (JSON), and print what came of it."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    wanted = json.loads(text)
+    if wish == "flood":
+        block = b"x" * 65536
+        for _ in range(wanted["blocks"]):
+            os.write(1, block)
+        return
+    if wish == "sleep":
+        time.sleep(wanted["seconds"])
+        return
+    made: Any
+    if wish == "walls":
+        made = walls()
+    elif wish == "limits":
+        made = limits(wanted)
+    elif wish == "memory":
+        made = memory(wanted)
+    else:
+        ballast = taken(wanted["ballast"])  # so that fewer files do
+        made = [*make_files(wanted["folder"], wanted["most"]), len(ballast)]
+    print(json.dumps(made))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

@@ -1,0 +1,288 @@
+"""The preflight: every wall is looked at, every limit is run into, and what does not hold ends the run."""
+
+import dataclasses
+import os
+import shutil
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codegate.errors import UsageError
+from codegate.sandbox import (
+    Backend,
+    Command,
+    Description,
+    EnvironmentRecipe,
+    PreparedEnvironment,
+    SandboxError,
+    SandboxFile,
+    SandboxLimits,
+    preflight,
+    select_backend,
+)
+from codegate.sandbox.assurance import known_escapes
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.sandbox.conformance import Subject, lifecycle, resources
+from codegate.sandbox.docker import DockerBackend
+from codegate.sandbox.preflight import judge_limits, judge_walls
+from tests.sandbox.daemons import relay
+
+PLAIN = EnvironmentRecipe("3.11", "")
+DESCRIBED = Description("docker", "runc", "Docker 28.0.0", "runc 1.3.5", "6.1.0")
+WALLS: dict[str, Any] = {
+    "uid": [10001, 10001, 10001, 10001],
+    "capabilities": ["0000000000000000"] * 5,
+    "no_new_privileges": 1,
+    "seccomp": 2,
+    "routes": [],
+    "interfaces": [],
+    "connect": ["ENETUNREACH", "ENETUNREACH"],
+    "families": ["EAFNOSUPPORT"],
+    "calls": {"keyctl": "EPERM"},
+    "system": {"/codegate": "EROFS"},
+    "writable": ["/dev/shm", "/tmp", "/workspace"],
+    "kernel": "EROFS",
+    "supervisor": "EACCES",
+    "sockets": [],
+    "variables": ["PATH", "HOME"],
+    "files": 4,
+    "cores": 0,
+    "host": "sandbox",
+    "release": "6.1.0",
+}
+TAKEN: dict[str, Any] = {
+    "processes": [23, "EAGAIN"],
+    "descriptors": [60, "EMFILE"],
+    "disk": {"/workspace": [4 << 20, "ENOSPC"]},
+    "inodes": {"/dev/shm": [4000, "ENOSPC"]},
+    "file": "EFBIG",
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "check"),
+    [
+        ("uid", [10001, 0, 10001, 10001], "not root"),
+        ("capabilities", ["0000000000000000"] * 4 + ["00000000a80425fb"], "no capabilities"),
+        ("capabilities", [], "no capabilities"),
+        ("no_new_privileges", 0, "no new privileges"),
+        ("seccomp", 0, "system call filter"),
+        ("families", [""], "system call filter"),
+        ("calls", {"keyctl": ""}, "system call filter"),
+        ("routes", ["eth0 ..."], "no network route"),
+        ("interfaces", ["eth0"], "no network route"),
+        ("connect", ["ENETUNREACH", ""], "no connection"),
+        ("system", {"/codegate": "EROFS", "/etc/codegate": ""}, "read-only system"),
+        ("writable", ["/data", "/tmp"], "nothing else writable"),
+        ("kernel", "", "kernel settings closed"),
+        ("supervisor", "", "supervisor closed"),
+        ("sockets", ["/var/run/docker.sock"], "no container socket"),
+        ("variables", ["PATH", "OPENAI_API_KEY"], "no inherited variables"),
+        ("files", 5, "no inherited descriptors"),
+        ("cores", 1, "no core files"),
+        ("host", "build-17", "no name of the machine"),
+    ],
+)
+def test_each_wall_that_falls_is_seen(key: str, value: object, check: str) -> None:
+    assert all(finding.held for finding in judge_walls(WALLS, DESCRIBED))
+    assert [one.check for one in judge_walls({**WALLS, key: value}, DESCRIBED) if not one.held] == [check]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "check"),
+    [
+        ("processes", [48, ""], "process limit"),
+        ("processes", [30, "EAGAIN"], "process limit"),
+        ("processes", [10, "ENOMEM"], "process limit"),
+        ("descriptors", [128, ""], "descriptor limit"),
+        ("disk", {"/workspace": [5 << 20, ""]}, "disk limit"),
+        ("inodes", {"/dev/shm": [4196, ""]}, "file limit"),
+        ("file", "", "file size limit"),
+    ],
+)
+def test_each_limit_that_does_not_bite_is_seen(key: str, value: object, check: str) -> None:
+    assert all(finding.held for finding in judge_limits(TAKEN, DESCRIBED))
+    assert [one.check for one in judge_limits({**TAKEN, key: value}, DESCRIBED) if not one.held] == [check]
+
+
+def test_a_kernel_that_was_promised_and_is_the_machines_is_seen() -> None:
+    own = dataclasses.replace(DESCRIBED, tier="runsc")
+    assert [one.check for one in judge_walls(WALLS, own) if not one.held] == ["own kernel"]
+    assert all(one.held for one in judge_walls({**WALLS, "release": "4.19.0-gvisor"}, own))
+
+
+def test_every_wall_stands_and_every_limit_bites_here(backend: Backend, environment: PreparedEnvironment) -> None:
+    begun = time.monotonic()
+    found = preflight(backend, environment)
+    assert time.monotonic() - begun < 10, "about a second on an idle machine"
+    assert all(finding.held for finding in found.checks)
+    assert {"process limit", "memory limit in total", "disk limit", "file limit", "output limit", "time limit"} <= {
+        finding.check for finding in found.checks
+    }
+    assert found.words == f"verified ({backend.name}, {backend.describe().runtime})"
+    assert (found.kernel, found.environment) == (os.uname().release, environment.identity)
+    assert type(found).model_validate_json(found.model_dump_json()) == found
+
+
+SHARED_NETWORK = """#!/bin/sh
+for one; do
+    shift
+    case "$one" in
+    --unshare-all) set -- "$@" --unshare-user --unshare-pid --unshare-ipc --unshare-uts ;;
+    *) set -- "$@" "$one" ;;
+    esac
+done
+exec {} "$@"
+"""
+
+
+@pytest.mark.bwrap
+def test_a_wall_that_is_down_stops_the_run(bwrap_backend: BubblewrapBackend, tmp_path: Path) -> None:
+    if not [name for _, name in socket.if_nameindex() if name != "lo"]:
+        pytest.skip("this machine has no network to leak")
+    wrapper = tmp_path / "bwrap"
+    wrapper.write_text(SHARED_NETWORK.format(shutil.which("bwrap")))
+    wrapper.chmod(0o755)
+    leaky = BubblewrapBackend("test")
+    leaky._program = str(wrapper)
+    with pytest.raises(SandboxError, match=r"bwrap sandbox does not hold here: no network route .*Nothing is run"):
+        preflight(leaky, leaky.prepare(PLAIN))
+    leaky.close()
+
+
+@pytest.mark.bwrap
+def test_without_a_control_group_the_report_says_what_is_missing(bwrap_backend: BubblewrapBackend) -> None:
+    if Path("/proc/self/uid_map").read_text().split()[:2] == ["0", "0"]:
+        pytest.skip("the kernel does not hold root to RLIMIT_NPROC")
+    own = BubblewrapBackend("test")
+    own._parents = None  # as on a machine that delegates none
+    found = preflight(own, own.prepare(PLAIN))
+    own.close()
+    assert "memory is limited for each process and not in total" in " ".join(found.weaknesses)
+
+
+class Boastful(BubblewrapBackend):
+    """Promises totals that nothing keeps."""
+
+    def describe(self) -> Description:
+        return dataclasses.replace(super().describe(), totals=True)
+
+
+@pytest.mark.bwrap
+def test_a_total_that_is_only_promised_stops_the_run(bwrap_backend: BubblewrapBackend) -> None:
+    boastful = Boastful("test")
+    boastful._parents = None
+    with pytest.raises(SandboxError, match=r"process limit|memory limit in total"):
+        preflight(boastful, boastful.prepare(PLAIN))
+    boastful.close()
+
+
+def _no_process_limit(body: dict[str, Any]) -> None:
+    body["HostConfig"]["PidsLimit"] = 0
+
+
+def _no_memory_limit(body: dict[str, Any]) -> None:
+    body["HostConfig"].update(Memory=0, MemorySwap=0)
+
+
+def _no_disk_limit(body: dict[str, Any]) -> None:
+    places = body["HostConfig"]["Tmpfs"]
+    for place, options in places.items():
+        kept = [one for one in options.split(",") if not one.startswith(("size=", "nr_inodes="))]
+        places[place] = ",".join([*kept, "size=64m"])
+
+
+def _open_walls(body: dict[str, Any]) -> None:
+    body["HostConfig"].update(ReadonlyRootfs=False, CapDrop=None, NetworkMode="bridge")
+    body["User"] = "0:0"
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(
+    ("change", "checks"),
+    [
+        (_no_process_limit, ["process limit"]),
+        (_no_memory_limit, ["memory limit in total"]),
+        (_no_disk_limit, ["disk limit", "file limit"]),
+        (_open_walls, ["not root", "no capabilities", "no network route", "read-only system", "nothing else writable"]),
+    ],
+)
+def test_a_daemon_that_takes_a_limit_and_forgets_it_is_refused(
+    docker_backend: DockerBackend,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[dict[str, Any]], None],
+    checks: list[str],
+) -> None:
+    environment = docker_backend.prepare(PLAIN)
+    with relay(change) as address:
+        monkeypatch.setenv("DOCKER_HOST", address)
+        backend = DockerBackend("forgetful")
+        with pytest.raises(SandboxError) as raised:
+            preflight(backend, environment)
+        backend.close()
+    assert all(f"{check} (" in raised.value.cause for check in checks), raised.value.cause
+    if change is not _open_walls:
+        assert "does not enforce it" in raised.value.remedy
+
+
+@pytest.mark.docker
+def test_a_daemon_behind_tcp_holds_as_well(docker_backend: DockerBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    with relay() as address:
+        monkeypatch.setenv("DOCKER_HOST", address)
+        backend = DockerBackend("remote")
+        environment = backend.prepare(PLAIN)
+        assert preflight(backend, environment).words.startswith("verified (docker, ")
+        sandbox = backend.open(environment, SandboxLimits())
+        sandbox.put((SandboxFile("big", bytes(5 << 20)),))
+        assert sandbox.run(Command(("wc", "-c", "big"))).stdout == b"5242880 big\n"
+        sandbox.close()
+        for check in (resources.memory_of_one, lifecycle.closing):
+            check(Subject(backend, environment, PLAIN))
+        backend.close()
+    assert environment == docker_backend.prepare(PLAIN)
+
+
+@pytest.mark.docker
+def test_a_runtime_is_chosen_by_name_and_an_unknown_one_refused(docker_backend: DockerBackend) -> None:
+    with pytest.raises(UsageError, match=r"no runtime 'no-such'; it has .*runc.*`runtimes` in its daemon\.json"):
+        select_backend("docker:no-such", "test")
+    usual = docker_backend.describe().tier
+    chosen = select_backend(f"docker:{usual}", "test")
+    assert isinstance(chosen, DockerBackend)
+    assert (chosen.name, chosen.runtime) == ("docker", usual), "the same kernel, comparable results"
+    sandbox = chosen.open(chosen.prepare(PLAIN), SandboxLimits())
+    assert sandbox.run(Command(("true",))).ok
+    chosen.close()
+
+
+@pytest.mark.parametrize("text", ["", "podman", "docker:", "docker:../x", "docker:a b", "bwrap:runsc", "auto\n", "-x"])
+def test_what_is_no_choice_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=r"is no sandbox\. Choose auto, docker, docker:RUNTIME"):
+        select_backend(text, "test")
+
+
+@pytest.mark.parametrize(
+    ("program", "warned"),
+    [
+        ("runc 1.1.5+ds1", True),
+        ("runc 1.1.12", True),
+        ("runc 1.2.8", False),
+        ("runc 1.3.2", True),
+        ("runc 1.3.3", False),
+        ("runc 1.4.0", False),
+        ("Docker 20.10.17", True),
+        ("Docker 20.10.24+dfsg1", False),
+        ("Docker 28.2.2", False),
+        ("crun 1.8", False),
+        ("runsc", False),
+        ("runc", False),
+    ],
+)
+def test_versions_with_known_ways_out_are_warned_of(program: str, warned: bool) -> None:
+    clauses = known_escapes(program)
+    assert bool(clauses) == warned
+    assert all("CVE-" in clause and "distribution" in clause for clause in clauses)
