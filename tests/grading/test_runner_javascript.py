@@ -161,6 +161,16 @@ it('speaks', () => {{
         assert report.tampering
 
 
+def test_the_channel_is_taken_before_any_code_of_the_repository_runs(run: Run) -> None:
+    """node:test loads a reporter at a file's first test only; what the project has Node load comes earlier still."""
+    source = "const found = process.env.CODEGATE_CHANNEL; exports.f = () => found;\n"
+    manifest = json.dumps({"name": "sums", "scripts": {"test": "node --require ./lib/sums.cjs --test"}})
+    text = "it('finds none', () => assert.equal(f(), undefined));\n"
+    report = run(FRAMEWORKS["node"], text, **{"lib/sums.cjs": source, "package.json": manifest})
+    assert [result.status for result in report.results.values()] == ["passed"]
+    assert report.proven
+
+
 def test_a_file_that_does_not_load_says_why(run: Run, framework: Framework) -> None:
     text = "const absent = require('left-pad-of-nobody');\nit('a', () => {});\n"
     (error,) = run(framework, text).collection_errors

@@ -9,4 +9,4 @@ class Node(JavaScript):
     """See ``JavaScript``."""
 
     name: ClassVar[str] = "node"
-    reporter: ClassVar[str] = "node_reporter.mjs"
+    reporter: ClassVar[str] = "node_reporter.cjs"
