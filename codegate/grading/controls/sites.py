@@ -24,8 +24,14 @@ _DRIVERS: Final[dict[RunnerName, str]] = {
     "pytest": "python_sites_driver",
     "unittest": "python_sites_driver",
     "django": "python_sites_driver",
+    "node": "javascript_sites_driver",
+    "vitest": "javascript_sites_driver",
+    "jest": "javascript_sites_driver",
+    "mocha": "javascript_sites_driver",
 }
 """Programs by runner; a runner without one has no controls."""
+_PROGRAMS: Final = {"javascript_sites_driver": "javascript_sites.cjs"}
+"""What a program starts in its turn."""
 
 Edit = tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)], str]
 """Start, end, and the text that takes the place of what is between them."""
@@ -97,7 +103,9 @@ class FileSites:
 
     def function(self, test: str) -> str:
         """Return the function that the test id ``test`` is written as, by its name within the file."""
-        name = test.partition("::")[2].partition("[")[0]
+        path, _, name = test.partition("::")
+        if path.endswith(".py"):
+            name = name.partition("[")[0]
         return next((alias.of for alias in self.aliases if alias.test == name), name)
 
 
@@ -117,10 +125,11 @@ def find_sites(sandbox: Sandbox, tree: Tree, files: tuple[str, ...], runner: Run
     texts = {path: text for path in files if (text := _text(tree, path)) is not None}
     if driver is None or not texts:
         return {}
+    program = driver_source(_PROGRAMS[driver]) if driver in _PROGRAMS else None
     done = sandbox.run(
         Command(
             argv=("{python}", "-I", "-S", "-B", "-c", driver_source(driver), "{records}", "{site}", "{packages}"),
-            stdin=json.dumps({"files": texts, "runner": runner}).encode("ascii"),
+            stdin=json.dumps({"files": texts, "runner": runner, "program": program}).encode("ascii"),
             timeout_seconds=_SECONDS,
             records=True,
         )

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from codegate.grading.drivers import driver_source
 from codegate.grading.grade import TestResult, TestStatus
-from codegate.grading.records import Phase, first_failure, read_records
+from codegate.grading.records import Phase, first_failure, read_records, receipts_of
 from codegate.grading.runners.contract import Said
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
@@ -26,6 +26,7 @@ class JavaScript:
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
+        instruments = driver_source("instruments.js")
         settings = {
             "token": token,
             "runner": self.name,
@@ -34,8 +35,10 @@ class JavaScript:
             "seed": selection.hash_seed,
             "clock_days": selection.clock_days,
             "reporter": self.reporter,
+            "instruments": selection.instruments.settings() if selection.instruments else None,
             "sources": {
-                self.reporter: driver_source("channel.js") + driver_source(self.reporter),
+                self.reporter: instruments + driver_source("channel.js") + driver_source(self.reporter),
+                "vitest_worker.cjs": instruments + driver_source("vitest_worker.cjs"),
                 "clock.cjs": driver_source("clock.cjs"),
             },
         }
@@ -50,6 +53,8 @@ class JavaScript:
         (file,) = files
         records = read_records(completed.records, token)
         phases = {test: found for test, found in records.phases.items() if test.startswith(f"{file}::")}
+        # Which test left a receipt is known by its token; some come only with the report of the next test.
+        receipts = frozenset().union(*receipts_of(phases).values())
         crashes = ((test, first_failure(found)) for test, found in phases.items())
         return Said(
             results={test: result_of(test, found) for test, found in phases.items()},
@@ -60,6 +65,7 @@ class JavaScript:
                 if failure.id == file
             ),
             crashes={test: phase.crash for test, phase in crashes if phase and phase.crash},
+            receipts=dict.fromkeys(phases, receipts),
             forged=records.forged,
         )
 
