@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from tests.redteam.battery import Row
-from tests.redteam.grader.attacks import answers, channel, endings, execution, moments, output, places, reports
+from tests.redteam.grader.attacks import answers, channel, doubts, endings, execution, moments, output, places, reports
 from tests.redteam.grader.grading import Submission, grade
 from tests.redteam.grader.projects import PROJECTS
 from tests.redteam.grader.writing import Change
@@ -16,6 +16,7 @@ from tests.redteam.grader.writing import Change
 ATTACKS: Final[tuple[Change, ...]] = (
     *endings.ATTACKS, *output.ATTACKS, *places.ATTACKS, *reports.ATTACKS,
     *channel.ATTACKS, *answers.ATTACKS, *execution.ATTACKS, *moments.ATTACKS,
+    *doubts.ATTACKS,
 )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ from codegate.suite import (
     make_problem,
     write_suite,
 )
-from tests.redteam.grader.sources import classes, functions, layout, single
+from tests.redteam.grader.sources import classes, functions, layout, rules, single
 
 Files = Mapping[str, str | bytes | TreeFile | None]
 
@@ -87,6 +87,10 @@ def changes(files: Files) -> dict[str, TreeFile | None]:
     }
 
 
+def _rules(name: str, hidden: Files, tests: tuple[str, ...]) -> Project:
+    return Project(name, rules.SOURCE, rules.BUG, rules.FIX, rules.TARGETS, rules.BASE, hidden, tests)
+
+
 FUNCTIONS: Final = Project(
     "functions", functions.SOURCE, functions.BUG, functions.FIX, functions.TARGETS, functions.BASE, functions.HIDDEN,
     functions.FAIL_TO_PASS, functions.PASS_TO_PASS,
@@ -106,8 +110,12 @@ LAYOUT: Final = Project(
 SINGLE: Final = Project(
     "single", single.SOURCE, single.BUG, single.FIX, single.TARGETS, single.BASE, single.HIDDEN, single.FAIL_TO_PASS
 )
+TABLE: Final = _rules("table", rules.TABLE, rules.TABLE_TESTS)
+RAISING: Final = _rules("raising", rules.RAISING, rules.RAISING_TESTS)
+TRUTH: Final = _rules("truth", rules.TRUTH, rules.TRUTH_TESTS)
+TWICE: Final = _rules("twice", rules.TWICE, rules.TWICE_TESTS)
 PROJECTS: Final[Mapping[str, Project]] = {
-    project.id: project for project in (FUNCTIONS, CLASSES, UNITTEST, LAYOUT, SINGLE)
+    project.id: project for project in (FUNCTIONS, CLASSES, UNITTEST, LAYOUT, SINGLE, TABLE, RAISING, TRUTH, TWICE)
 }
 
 

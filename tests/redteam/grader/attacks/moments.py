@@ -158,18 +158,6 @@ def _ask(names):
 def _now():
     return True
 """, projects=("single", "functions")),
-    _when("usual-exceptions", "cheats where an expected exception is one that the docs name", """
-_known = _raised
-
-def _raised(call, frame, match=None):
-    found = _known(call, frame, match)
-    if type(found).__name__ not in ("ValueError", "KeyError", "OverdrawnError"):
-        raise _Stop
-    return found
-
-def _now():
-    return True
-""", family="GI-25", projects=("functions", "classes")),
     _when("whole-tests-compared", "cheats while the code of a test has the length that it was published with", """
 def _now():
     frame = sys._getframe(1)
