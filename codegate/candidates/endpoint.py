@@ -73,15 +73,17 @@ def owner_of(provider: str, base_url: str | None) -> str | None:
     return None
 
 
-def resolve_endpoint(provider: str, base_url: str | None, api_key_env: str | None) -> Endpoint:
-    """Return where ``provider`` is reached and the key for it, read from the environment.
+def resolve_endpoint(
+    provider: str, base_url: str | None, api_key_env: str | None, *, keyless: bool = False
+) -> Endpoint:
+    """Return where ``provider`` is reached and the key for it, read from the environment unless ``keyless``.
 
     Raises:
         UsageError: the base URL is not allowed, or there is no key for an address other than this machine.
     """
     loopback = check_base_url(base_url) if base_url is not None else False
     variable = api_key_env or KEY_VARIABLES[provider]
-    key = os.environ.get(variable, "").strip()
+    key = "" if keyless else os.environ.get(variable, "").strip()
     if not key and loopback:
         key = NO_KEY
     if not key:

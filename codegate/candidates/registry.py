@@ -4,6 +4,7 @@ from pathlib import Path
 
 from codegate.candidates.anthropic import AnthropicProvider
 from codegate.candidates.chat import Provider
+from codegate.candidates.endpoint import resolve_endpoint
 from codegate.candidates.openai import OpenAIProvider
 from codegate.candidates.replay import ReplayProvider
 from codegate.candidates.snapshots import check_snapshot
@@ -11,12 +12,13 @@ from codegate.candidates.spec import CandidateSpec
 from codegate.errors import UsageError
 
 
-def open_provider(spec: CandidateSpec, folder: Path = Path()) -> Provider | None:
+def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool = False) -> Provider | None:
     """Return the provider of ``spec``, or None for ``reference`` and ``empty``, which ask nobody.
 
     Args:
         spec: the candidate.
         folder: where a relative transcript file is looked up.
+        keyless: send no API key; only a server on this machine takes requests without one.
 
     Raises:
         UsageError: a floating alias, an address or a file that is not allowed, or no key.
@@ -26,9 +28,10 @@ def open_provider(spec: CandidateSpec, folder: Path = Path()) -> Provider | None
     check_snapshot(spec)
     match spec.provider:
         case "openai":
-            return OpenAIProvider(spec)
+            return OpenAIProvider(spec, resolve_endpoint("openai", spec.base_url, spec.api_key_env, keyless=keyless))
         case "anthropic":
-            return AnthropicProvider(spec)
+            endpoint = resolve_endpoint("anthropic", spec.base_url, spec.api_key_env, keyless=keyless)
+            return AnthropicProvider(spec, endpoint)
         case "replay":
             return ReplayProvider(folder / spec.model)
         case "reference" | "empty":

@@ -32,4 +32,4 @@ def conclude(
     say(render_console(view), as_json=as_json)
     for name, path in written.items():
         say(f"{name:9} {path}", as_json=as_json)
-    return run_exit_code([run], verdicts)
+    return run_exit_code(run, verdicts)

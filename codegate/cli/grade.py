@@ -7,9 +7,9 @@ import click
 
 from codegate.cli.options import FILE, FOLDER, jobs_option, repository_option, sandbox_option
 from codegate.cli.output import say
-from codegate.cli.progress import describe_outcome
 from codegate.errors import ExitCode
 from codegate.grading import read_predictions
+from codegate.reporting import one_line
 from codegate.running import grade_predictions, new_run_id, opened_backend
 from codegate.sandbox import Choice
 from codegate.suite import load_suite
@@ -37,6 +37,6 @@ def command(
             solved += bool(outcome.grade and outcome.grade.resolved)
             if as_json:
                 click.echo(outcome.line())
-            say(f"{outcome.candidate}: {outcome.problem} {describe_outcome(outcome)}", as_json=as_json)
+            say(f"{one_line(outcome.candidate)}: {outcome.problem} {outcome.words()}", as_json=as_json)
     say(f"{solved} of {graded} graded patches solve their problem", as_json=as_json)
     return ExitCode.PASS if graded == len(read) else ExitCode.INFRASTRUCTURE

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from codegate.cli.output import note, on_terminal
 from codegate.mining import MineEvent
 from codegate.reporting import one_line
-from codegate.running import Outcome, Progress
+from codegate.running import Progress
 
 _QUIET_SECONDS = 5.0
 
@@ -65,13 +65,4 @@ def _bar() -> Iterator[Shown]:
 
 
 def _describe(step: Progress) -> str:
-    return f"{step.candidate}: {step.outcome.problem} {describe_outcome(step.outcome)}"
-
-
-def describe_outcome(outcome: Outcome) -> str:
-    """Return an outcome in a few words."""
-    if outcome.grade is None:
-        return f"infrastructure: {outcome.fault.cause}" if outcome.fault else "infrastructure"
-    if outcome.grade.resolved:
-        return "solved"
-    return f"{outcome.grade.failure} ({outcome.grade.tests_passed}/{outcome.grade.tests_total} tests)"
+    return f"{step.candidate}: {step.outcome.problem} {step.outcome.words()}"

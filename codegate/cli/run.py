@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from codegate.candidates import CandidateSpec, check_base_url, parse_candidate
+from codegate.candidates import CandidateSpec, check_base_url
 from codegate.cli.conclude import conclude
 from codegate.cli.options import FILE, FOLDER, json_option, repository_option, sandbox_option
 from codegate.cli.output import note
@@ -18,8 +18,9 @@ from codegate.running import (
     Journal,
     RunOptions,
     RunRequest,
-    check_candidate,
+    configuration,
     load_config,
+    named_candidates,
     run_suite,
 )
 from codegate.sandbox import Choice
@@ -64,7 +65,7 @@ def command(
     """
     if resume is not None and (samples or out):
         raise UsageError("--resume continues a run as it was planned.", "Leave out --samples and --out.")
-    settings, home = _settings(config, names, resume)
+    settings, home, keyless = _settings(config, names, resume)
     folder = suite or (home / settings.suite if settings.suite else None)
     if folder is None:
         raise UsageError("no suite was given.", "Name its folder, or set `suite` in codegate.yml.")
@@ -76,7 +77,9 @@ def command(
         transcripts=Path() if names else home,
     )
     chosen = settings.sandbox if sandbox == "auto" else sandbox
-    request = RunRequest(folder, settings.candidates, samples or settings.samples, chosen, out, resume, options)
+    request = RunRequest(
+        folder, settings.candidates, samples or settings.samples, chosen, out, resume, options, keyless
+    )
     lock = baseline or (home / settings.baseline if settings.gates_with(home / settings.baseline) else None)
     if lock is None:
         note(f"not gated: there is no {home / settings.baseline} (codegate baseline pin writes it)")
@@ -87,46 +90,48 @@ def command(
     return conclude(run, journal, lock, settings.gate, reports, as_json=as_json)
 
 
-def _settings(config: Path | None, names: tuple[str, ...], resume: Path | None) -> tuple[Config, Path]:
-    """Return the configuration and the folder that its paths are relative to.
+def _settings(config: Path | None, names: tuple[str, ...], resume: Path | None) -> tuple[Config, Path, frozenset[str]]:
+    """Return the configuration, the folder that its paths are relative to, and the candidates to send no key for.
 
     Candidates given by name win over those of the file; a resumed run has its own, and those that would send a key
     somewhere have to be named by the user too.
     """
-    candidates: list[CandidateSpec] = []
-    for name in names:
-        candidate = parse_candidate(name)
-        check_candidate(candidate, f"--candidate {name}")
-        candidates.append(candidate)
-    own = tuple(candidates)
-    if resume is not None:
-        candidates = list(Journal.open(resume).manifest.candidates)
-        if strange := {one.key() for one in own} - {one.key() for one in candidates}:
-            label = next(one.label for one in own if one.key() in strange)
-            raise UsageError(f"{resume} has no candidate {label}.", "--resume continues a run as it was planned.")
-    if config is None and (Path(CONFIG_NAME).exists() or not candidates):
+    named = named_candidates(names, "--candidate")
+    if resume is None:
+        return *configuration(named, config, Path(CONFIG_NAME)), frozenset()
+    planned = Journal.open(resume).manifest.candidates
+    if strange := {one.key() for one in named} - {one.key() for one in planned}:
+        label = next(one.label for one in named if one.key() in strange)
+        raise UsageError(f"{resume} has no candidate {label}.", "--resume continues a run as it was planned.")
+    if config is None and Path(CONFIG_NAME).exists():
         config = Path(CONFIG_NAME)
-    if config is None:
-        if resume is not None:
-            _check_destinations(candidates, own, resume)
-        return Config(candidates=tuple(candidates)), Path()
-    settings = load_config(config)
-    if resume is not None:
-        _check_destinations(candidates, (*own, *settings.candidates), resume)
-    return settings.model_copy(update={"candidates": tuple(candidates)} if candidates else {}), config.parent
+    own = (*named, *(load_config(config).candidates if config is not None else ()))
+    return *configuration(planned, config, Path(CONFIG_NAME)), _check_destinations(planned, own, resume)
 
 
-def _check_destinations(candidates: Sequence[CandidateSpec], own: Sequence[CandidateSpec], resume: Path) -> None:
+def _check_destinations(
+    candidates: Sequence[CandidateSpec], own: Sequence[CandidateSpec], resume: Path
+) -> frozenset[str]:
     """Refuse a run folder that decides by itself where a key goes, or which variable of the environment is one.
 
-    The folder may be somebody else's. Servers on this machine that get the provider's usual key are no concern.
+    The folder may be somebody else's.
+
+    Returns:
+        The candidates, by their keys, at addresses on this machine that only the folder names: they get no key.
     """
     known = {(candidate.key(), candidate.api_key_env) for candidate in own}
+    keyless = set()
     for candidate in candidates:
+        if (candidate.key(), candidate.api_key_env) in known:
+            continue
         away = candidate.base_url is not None and not check_base_url(candidate.base_url)
-        if (away or candidate.api_key_env is not None) and (candidate.key(), candidate.api_key_env) not in known:
+        if away or candidate.api_key_env is not None:
             raise UsageError(
                 f"{resume / 'run.json'}: candidate {candidate.label} has an address or a key variable of its own, "
                 "which a run's folder alone does not decide.",
                 "If you trust it, name it with --config or --candidate, just as the run has it.",
             )
+        if candidate.base_url is not None:
+            note(f"no key is sent to {candidate.base_url}: name it with --config or --candidate if it needs one")
+            keyless.add(candidate.key())
+    return frozenset(keyless)

@@ -8,7 +8,7 @@ from codegate.cli.options import FOLDER, jobs_option, json_option, repository_op
 from codegate.cli.output import emit, note, say
 from codegate.errors import ExitCode
 from codegate.mining import Proof, validate_suite
-from codegate.running import new_run_id, opened_backend
+from codegate.running import check_images, new_run_id, opened_backend
 from codegate.sandbox import Choice
 from codegate.suite import load_suite
 
@@ -27,6 +27,7 @@ def command(suite: Path, rounds: int, jobs: int, repository: Path | None, sandbo
     quarantined, 4 when something could not be run.
     """
     loaded = load_suite(suite)
+    check_images(loaded)
 
     def show(proof: Proof) -> None:
         reason = proof.quarantine

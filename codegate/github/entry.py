@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from codegate.candidates import parse_candidate
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
 from codegate.gating import Verdict, load_pinned
 from codegate.github.container import leave_to_child
@@ -18,13 +17,12 @@ from codegate.reporting import ReportView, build_view, render_console, render_ma
 from codegate.running import (
     CONFIG_NAME,
     Config,
-    Outcome,
     Progress,
     RunOptions,
     RunRequest,
-    check_candidate,
+    configuration,
     gate_run,
-    load_config,
+    named_candidates,
     run_exit_code,
     run_suite,
 )
@@ -109,7 +107,7 @@ def _run(inputs: Inputs, step: StepLog) -> _Result:
     view = build_view([run], verdicts)
     write_reports(view, inputs.reports)
     step.log(render_console(view))
-    code = run_exit_code([run], verdicts)
+    code = run_exit_code(run, verdicts)
     return _Result(
         code,
         _figures(view, verdicts, code),
@@ -120,29 +118,15 @@ def _run(inputs: Inputs, step: StepLog) -> _Result:
 
 def _settings(inputs: Inputs) -> tuple[Config, Path]:
     """Return the configuration and the folder that its paths are relative to; candidates given by name win."""
-    candidates = tuple(parse_candidate(text) for text in inputs.candidates)
-    for candidate in candidates:
-        check_candidate(candidate, "input `candidates`")
-    path = inputs.config
-    if path is None:
-        default = inside(inputs.workspace, CONFIG_NAME, CONFIG_NAME)
-        path = default if default.exists() else None
-    if path is None:
-        if not candidates:
-            raise UsageError("no candidate was given.", f"Set the input `candidates`, or write {CONFIG_NAME}.")
-        return Config(candidates=candidates), inputs.workspace
-    settings = load_config(path)
-    return settings.model_copy(update={"candidates": candidates} if candidates else {}), path.parent
+    default = inside(inputs.workspace, CONFIG_NAME, CONFIG_NAME)
+    candidates = named_candidates(inputs.candidates, "input `candidates`")
+    if not candidates and inputs.config is None and not default.exists():
+        raise UsageError("no candidate was given.", f"Set the input `candidates`, or write {CONFIG_NAME}.")
+    return configuration(candidates, inputs.config, default)
 
 
 def _progress_line(step: Progress) -> str:
-    return f"[{step.done}/{step.total}] {step.candidate}: {step.outcome.problem} {_in_words(step.outcome)}"
-
-
-def _in_words(outcome: Outcome) -> str:
-    if outcome.grade is None:
-        return f"infrastructure: {outcome.fault.cause}" if outcome.fault else "infrastructure"
-    return "solved" if outcome.grade.resolved else str(outcome.grade.failure)
+    return f"[{step.done}/{step.total}] {step.candidate}: {step.outcome.problem} {step.outcome.words()}"
 
 
 def _deciding(verdicts: Sequence[Verdict], code: ExitCode) -> Verdict | None:

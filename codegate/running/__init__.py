@@ -4,11 +4,21 @@ A suite, candidates and a sandbox backend go in; a ``Run`` comes out and is on t
 """
 
 from codegate.running.calls import CallLimitReached
-from codegate.running.config import CONFIG_NAME, Concurrency, Config, check_candidate, config_schema, load_config
+from codegate.running.config import (
+    CONFIG_NAME,
+    Concurrency,
+    Config,
+    check_candidate,
+    config_schema,
+    configuration,
+    load_config,
+    named_candidates,
+)
 from codegate.running.journal import Journal, load_run
 from codegate.running.outcome import Fault, Outcome, Run, RunManifest
 from codegate.running.plan import candidate_conditions, new_run_id, plan_run
 from codegate.running.predictions import grade_predictions
+from codegate.running.readiness import check_images
 from codegate.running.samples import candidate_samples, choose_candidate
 from codegate.running.scheduler import Progress, RunOptions, execute
 from codegate.running.session import RunRequest, gate_run, opened_backend, run_exit_code, run_suite
@@ -31,13 +41,16 @@ __all__ = [
     "candidate_conditions",
     "candidate_samples",
     "check_candidate",
+    "check_images",
     "choose_candidate",
     "config_schema",
+    "configuration",
     "execute",
     "gate_run",
     "grade_predictions",
     "load_config",
     "load_run",
+    "named_candidates",
     "new_run_id",
     "opened_backend",
     "plan_run",

@@ -1,6 +1,7 @@
 """``codegate.yml``: candidates, samples, limits, gate policy, baseline. Only candidates have no default."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -86,6 +87,37 @@ def load_config(path: Path) -> Config:
     for candidate in config.candidates:
         check_candidate(candidate, str(path))
     return config
+
+
+def named_candidates(names: Sequence[str], place: str) -> tuple[CandidateSpec, ...]:
+    """Return the candidates of these short forms.
+
+    Raises:
+        UsageError: one is malformed or a floating alias; the message begins with ``place``.
+    """
+    candidates = tuple(parse_candidate(name) for name in names)
+    for candidate in candidates:
+        check_candidate(candidate, place)
+    return candidates
+
+
+def configuration(candidates: Sequence[CandidateSpec], path: Path | None, default: Path) -> tuple[Config, Path]:
+    """Return the configuration and the folder that its paths are relative to.
+
+    Args:
+        candidates: they win over those of the file; with them there need be no file.
+        path: the file that somebody named.
+        default: the file that counts otherwise, where there is one.
+
+    Raises:
+        UsageError: as ``load_config``; there is neither a candidate nor a file.
+    """
+    if path is None and (default.exists() or not candidates):
+        path = default
+    if path is None:
+        return Config(candidates=tuple(candidates)), default.parent
+    settings = load_config(path)
+    return settings.model_copy(update={"candidates": tuple(candidates)} if candidates else {}), path.parent
 
 
 def config_schema() -> dict[str, Any]:

@@ -63,6 +63,14 @@ class Outcome(BaseModel):
         """
         return json_text(self)
 
+    def words(self) -> str:
+        """Return the outcome in a few words, for people."""
+        if self.grade is None:
+            return f"infrastructure: {self.fault.cause}" if self.fault else "infrastructure"
+        if self.grade.resolved:
+            return "solved"
+        return f"{self.grade.failure} ({self.grade.tests_passed}/{self.grade.tests_total} tests)"
+
     @property
     def key(self) -> tuple[str, str, int]:
         """Return (candidate, problem, sample): at most one counted outcome each."""

@@ -13,7 +13,7 @@ from codegate.errors import UsageError
 from codegate.grading import Grade, Prediction, Sandboxes, grade
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.outcome import Fault, Outcome
-from codegate.running.readiness import check_bases, prepare_environments
+from codegate.running.readiness import check_bases, check_images, prepare_environments
 from codegate.sandbox import Backend
 from codegate.solving import AttemptSummary
 from codegate.suite import Problem, Suite, load_base
@@ -31,9 +31,11 @@ def grade_predictions(
     """Grade each prediction and give its outcome, in the order of ``predictions``.
 
     Raises:
-        UsageError: an instance is not in the suite, or its base commit is not in the repository.
+        UsageError: an instance is not in the suite, its base commit is not in the repository, or an environment
+            names an image that nobody allowed.
         Interrupted: ``stop`` was set.
     """
+    check_images(suite)
     problems = {problem.id: problem for problem in suite.problems}
     unknown = sorted({p.instance_id for p in predictions} - problems.keys())
     if unknown:

@@ -1,14 +1,46 @@
 """What a run needs before the first model is asked: no money is spent on what cannot be graded."""
 
+import os
+import re
 import threading
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Final
 
+from codegate.errors import UsageError
 from codegate.grading import Sandboxes
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.outcome import Fault
 from codegate.suite import Problem, Suite, find_repository, git, load_base
+
+IMAGES_VARIABLE: Final = "CODEGATE_IMAGES"
+_IMAGE: Final = re.compile(r"(?:[a-z0-9][a-z0-9./:_-]{0,250}@)?sha256:[0-9a-f]{64}")
+
+
+def check_images(suite: Suite) -> None:
+    """Check that every base image that ``suite`` names is one that the environment variable CODEGATE_IMAGES allows.
+
+    A suite may be somebody else's: an image is fetched from wherever its name says, with the daemon's own
+    credentials, and its interpreter runs what speaks for a sandbox.
+
+    Raises:
+        UsageError: an image is not named by its content, or not allowed.
+    """
+    allowed = frozenset(os.environ.get(IMAGES_VARIABLE, "").split())
+    for environment in suite.manifest.environments:
+        if environment.image is None:
+            continue
+        place = f"{suite.folder / 'suite.yml'}: environment {environment.id}"
+        if not _IMAGE.fullmatch(environment.image):
+            raise UsageError(
+                f"{place}: {environment.image!r} does not name an image by its content.", "Write name@sha256:…"
+            )
+        if environment.image not in allowed:
+            raise UsageError(
+                f"{place} wants the image {environment.image}, which nobody allowed here.",
+                f"If you trust it, put that into the environment variable {IMAGES_VARIABLE} (several: with blanks).",
+            )
 
 
 def check_bases(suite: Suite, problems: Sequence[Problem], repository: Path | None) -> None:

@@ -164,7 +164,9 @@ class _Execution:
         return f"{self._done} of {self._total} outcomes; they are kept in {self._journal.folder}."
 
     def _continue(self) -> str:
-        return f"Continue with `codegate run {self._suite.folder} --resume {self._journal.folder}`."
+        named = any(c.base_url or c.api_key_env for c in self._journal.manifest.candidates)
+        again = ", and name the candidates as before (--candidate or --config)" if named else ""
+        return f"Continue with `codegate run {self._suite.folder} --resume {self._journal.folder}`{again}."
 
     def _finish(self, tasks: Iterable[Callable[[], None]]) -> None:
         """Run ``tasks``, each in a thread, to their end; when the run ends early, cut their model calls and leave."""

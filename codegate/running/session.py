@@ -1,7 +1,7 @@
 """A whole run from its request: suite, backend, journal, execution; and the gate after it."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,7 @@ from codegate.running.interrupts import interruptible
 from codegate.running.journal import Journal
 from codegate.running.outcome import Run, RunManifest
 from codegate.running.plan import check_resumable, new_run_id, plan_run
-from codegate.running.readiness import check_bases
+from codegate.running.readiness import check_bases, check_images
 from codegate.running.samples import candidate_samples, check_finished
 from codegate.running.scheduler import Progress, RunOptions, execute
 from codegate.sandbox import Backend, Choice, select_backend
@@ -35,6 +35,7 @@ class RunRequest:
         sandbox: where untrusted code runs; a resumed run stays where it began.
         out: folder of a new run; None makes ``runs/<id>``.
         resume: folder of a run to continue.
+        keyless: candidates, by their keys, that no API key is sent for.
     """
 
     suite: Path
@@ -44,6 +45,7 @@ class RunRequest:
     out: Path | None = None
     resume: Path | None = None
     options: RunOptions = field(default_factory=RunOptions)
+    keyless: frozenset[str] = frozenset()
 
 
 @contextmanager
@@ -75,8 +77,15 @@ def opened_backend(sandbox: Choice, run_id: str, stop: threading.Event | None = 
 
 
 @contextmanager
-def opened_providers(candidates: Sequence[CandidateSpec], folder: Path) -> Iterator[Mapping[str, Provider | None]]:
+def opened_providers(
+    candidates: Sequence[CandidateSpec], folder: Path, keyless: Collection[str] = ()
+) -> Iterator[Mapping[str, Provider | None]]:
     """Give each candidate's provider by the candidate's key, and close them at the end.
+
+    Args:
+        candidates: who is asked.
+        folder: where relative files of transcripts are.
+        keyless: those of them, by their keys, that no API key is sent for.
 
     Raises:
         UsageError: a key is not set, an address is not allowed, or a transcript file is not usable.
@@ -84,7 +93,8 @@ def opened_providers(candidates: Sequence[CandidateSpec], folder: Path) -> Itera
     providers: dict[str, Provider | None] = {}
     try:
         for candidate in candidates:
-            providers[candidate.key()] = open_provider(candidate, folder)
+            key = candidate.key()
+            providers[key] = open_provider(candidate, folder, keyless=key in keyless)
         yield providers
     finally:
         for provider in providers.values():
@@ -103,6 +113,7 @@ def run_suite(
         CodegateError: as ``execute`` and what it needs; outcomes that are in the journal stay there.
     """
     suite = load_suite(request.suite)
+    check_images(suite)
     journal, sandbox, run_id, candidates = None, request.sandbox, new_run_id(), request.candidates
     if request.resume is not None:
         journal = Journal.open(request.resume)
@@ -112,7 +123,7 @@ def run_suite(
     check_bases(suite, suite.active, request.options.repository)
     stop = threading.Event()
     with (
-        opened_providers(candidates, request.options.transcripts) as providers,
+        opened_providers(candidates, request.options.transcripts, request.keyless) as providers,
         opened_backend(sandbox, run_id, stop) as backend,
     ):
         if journal is None:
@@ -147,10 +158,10 @@ def gate_run(run: Run, lock: Path, policy: GatePolicy) -> tuple[Verdict, ...]:
     )
 
 
-def run_exit_code(runs: Sequence[Run], verdicts: Sequence[Verdict]) -> ExitCode:
-    """Return the exit code of gated runs; without a baseline, 4 when any outcome is missing its grade, else 0."""
+def run_exit_code(run: Run, verdicts: Sequence[Verdict]) -> ExitCode:
+    """Return the exit code of a gated run; without a baseline, 4 when any outcome is missing its grade, else 0."""
     if verdicts:
         return min(verdicts, key=lambda verdict: _WORST.index(verdict.kind)).exit_code
-    planned = sum(len(r.manifest.problems) * len(r.manifest.candidates) * r.manifest.samples for r in runs)
-    graded = sum(1 for run in runs for outcome in run.outcomes if outcome.grade is not None)
+    planned = len(run.manifest.problems) * len(run.manifest.candidates) * run.manifest.samples
+    graded = sum(1 for outcome in run.outcomes if outcome.grade is not None)
     return ExitCode.PASS if graded == planned else ExitCode.INFRASTRUCTURE

@@ -17,6 +17,7 @@ from codegate.candidates import (
     ToolSpec,
     open_provider,
 )
+from codegate.errors import UsageError
 from tests.candidates.conftest import CANARY
 from tests.candidates.wire_server import Received, WireServer, as_json, chat_answer, messages_answer, wire_server
 
@@ -148,6 +149,21 @@ def test_named_key_and_no_key(provider: ProviderName, monkeypatch: pytest.Monkey
         monkeypatch.delenv("ANTHROPIC_API_KEY")
         ask(server, provider)
         assert [sent_key(request) for request in server.received] == ["team-secret-1", "none"]
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_no_key_is_sent_where_none_may_be(provider: ProviderName) -> None:
+    answer = chat_answer() if provider == "openai" else messages_answer()
+    with wire_server(as_json(answer)) as server:
+        spec = CandidateSpec(provider=provider, model="m", base_url=f"{server.url}/v1")
+        client = open_provider(spec, keyless=True)
+        assert client is not None
+        client.complete(KEY, (Message(role="user", text="?"),), (), Sampling())
+        client.close()
+        assert sent_key(server.received[0]) == "none"
+        assert CANARY not in str(server.received[0])
+    with pytest.raises(UsageError, match="needs a key"):
+        open_provider(CandidateSpec(provider="openai", model="gpt-4o-2024-08-06"), keyless=True)
 
 
 def test_chat_answer() -> None:

@@ -359,6 +359,44 @@ def test_a_run_folder_does_not_say_where_a_key_goes(finished: Path, tmp_path: Pa
     refused(2, "nowhere is not a suite", *command, "--config", "own.yml", cwd=tmp_path)
 
 
+@pytest.mark.bwrap
+def test_what_a_resumed_run_alone_names_on_this_machine_gets_no_key(
+    suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    run = ("run", suite.folder, "--sandbox", "bwrap", "--models", "1")
+    key = {"OPENAI_API_KEY": "sk-sentinel-0123456789"}
+    first = codegate(
+        *run, "--candidate", server.candidate, "--out", "r", "--max-model-calls", "1", cwd=tmp_path, environment=key
+    )
+    assert "name the candidates as before (--candidate or --config)" in first.stderr
+    assert server.keys == ["Bearer sk-sentinel-0123456789"]
+    again = (*run, "--resume", "r", "--max-model-calls", "2")
+    done = codegate(*again, cwd=tmp_path, environment=key)
+    assert f"no key is sent to {server.url}: name it with" in done.stderr
+    assert server.keys[1:] == ["Bearer none"]
+    done = codegate(*run, "--resume", "r", "--candidate", server.candidate, cwd=tmp_path, environment=key)
+    assert (done.code, server.keys[2:]) == (0, ["Bearer sk-sentinel-0123456789"])
+
+
+@pytest.mark.parametrize(
+    ("image", "words"),
+    [
+        ("registry.example/evil@sha256:" + "1" * 64, "which nobody allowed here. If you trust it, put that into"),
+        ("registry.example/evil:latest", "does not name an image by its content"),
+        ("--volume=/:/host", "does not name an image by its content"),
+    ],
+)
+def test_a_suite_does_not_say_which_image_is_fetched(own_suite: Suite, tmp_path: Path, image: str, words: str) -> None:
+    path = own_suite.folder / "suite.yml"
+    path.write_text(path.read_text().replace("  image: null\n", f"  image: '{image}'\n"))
+    assert image in path.read_text()
+    rows = [{"instance_id": "calc-half", "model_name_or_path": "m", "model_patch": ""}]
+    (tmp_path / "p.json").write_text(json.dumps(rows))
+    refused(2, words, "run", own_suite.folder, "--candidate", "reference", cwd=tmp_path)
+    refused(2, words, "grade", own_suite.folder, "--predictions", "p.json", "--sandbox", "bwrap", cwd=tmp_path)
+    refused(2, words, "validate", own_suite.folder, "--sandbox", "bwrap", cwd=tmp_path)
+
+
 def test_init_writes_a_configuration_that_is_read(tmp_path: Path) -> None:
     assert codegate("init", "--json", cwd=tmp_path).document["config"] == "codegate.yml"
     refused(2, "codegate.yml exists", "init", cwd=tmp_path)

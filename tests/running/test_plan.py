@@ -142,15 +142,15 @@ def verdict(kind: VerdictKind) -> Verdict:
     ],
 )
 def test_the_worst_verdict_decides(kinds: tuple[VerdictKind, ...], code: int) -> None:
-    assert run_exit_code([], [verdict(kind) for kind in kinds]) == code
+    assert run_exit_code(Run(manifest=manifest(), outcomes=()), [verdict(kind) for kind in kinds]) == code
 
 
 def test_ungated_a_missing_grade_is_infrastructure() -> None:
     every = tuple(outcome(False, p, s, c) for p in ("p-1", "p-2") for s in (0, 1) for c in SPECS)
-    assert run_exit_code([Run(manifest=manifest(), outcomes=every)], ()) == ExitCode.PASS
-    assert run_exit_code([Run(manifest=manifest(), outcomes=every[1:])], ()) == ExitCode.INFRASTRUCTURE
+    assert run_exit_code(Run(manifest=manifest(), outcomes=every), ()) == ExitCode.PASS
+    assert run_exit_code(Run(manifest=manifest(), outcomes=every[1:]), ()) == ExitCode.INFRASTRUCTURE
     faulted = (*every[1:], outcome(None))
-    assert run_exit_code([Run(manifest=manifest(), outcomes=faulted)], ()) == ExitCode.INFRASTRUCTURE
+    assert run_exit_code(Run(manifest=manifest(), outcomes=faulted), ()) == ExitCode.INFRASTRUCTURE
 
 
 def test_an_unfinished_run_is_not_gated(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_reference_solves_all_and_empty_none(suite: Suite, tmp_path: Path) -> No
     assert {o.grade.resolved for o in run.of(REFERENCE.key()) if o.grade} == {True}
     assert {o.grade.failure for o in run.of(EMPTY.key()) if o.grade} == {"no_patch"}
     assert len(run.outcomes) == 12
-    assert run_exit_code([run], ()) == 0
+    assert run_exit_code(run, ()) == 0
 
 
 def test_an_answer_that_recites_the_canary_is_marked(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_refused_key_ends_the_calls_of_its_candidate_only(suite: Suite, server
     assert {o.fault.cause for o in run.of(wrong.key()) if o.fault} == {"provider.authentication"}
     assert all(o.grade and o.grade.resolved for o in run.of(server.spec().key()))
     assert len(server.asked) == 1 + 6
-    assert run_exit_code([run], ()) == 4
+    assert run_exit_code(run, ()) == 4
 
 
 def test_a_rate_limit_is_waited_out_without_keeping_others_waiting(
@@ -187,7 +187,7 @@ def test_garbage_is_a_fault_of_the_provider(suite: Suite, server: ModelServer, t
     run = run_here(suite, tmp_path / "r", server.spec())
     assert faults(run) == {"provider.malformed"}
     assert len(server.asked) == 9, "three tries for each problem"
-    assert run_exit_code([run], ()) == 4
+    assert run_exit_code(run, ()) == 4
 
 
 def test_a_server_that_says_nothing_runs_into_the_deadline(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_what_a_model_does_wrong_is_its_own_failure(
     run = run_here(suite, tmp_path / "r", server.spec())
     assert failures(run) <= failure
     assert not any(o.grade.resolved or o.grade.score for o in run.outcomes if o.grade)
-    assert run_exit_code([run], ()) == 0
+    assert run_exit_code(run, ()) == 0
     assert not list(tmp_path.rglob("escape.py"))
 
 
@@ -269,7 +269,7 @@ def test_an_environment_that_cannot_be_built_costs_no_call(
     assert {o.fault.retries for o in run.outcomes if o.fault} == {1}
     assert all("hash" in o.fault.message.lower() for o in run.outcomes if o.fault)
     assert server.asked == []
-    assert run_exit_code([run], ()) == 4
+    assert run_exit_code(run, ()) == 4
 
 
 def rewrite_lock(suite: Suite, lock: Path, text: str) -> None:

@@ -135,6 +135,7 @@ class ModelServer:
     def __init__(self) -> None:
         self.script: Script = always_right
         self.asked: list[str] = []
+        self.keys: list[str] = []
         self.most_at_once = 0
         self._now = 0
         self._lock = threading.Lock()
@@ -147,6 +148,7 @@ class ModelServer:
 
             def do_POST(self) -> None:
                 request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                outer.keys.append(self.headers.get("Authorization", ""))
                 with contextlib.suppress(OSError):  # the client was stopped
                     outer.answer(self, request)
 
@@ -199,7 +201,7 @@ class ModelServer:
         """Forget everything; what hangs is let go."""
         self._released.set()
         self._released = threading.Event()
-        self.script, self.asked, self.most_at_once = always_right, [], 0
+        self.script, self.asked, self.keys, self.most_at_once = always_right, [], [], 0
 
     def close(self) -> None:
         self._released.set()
