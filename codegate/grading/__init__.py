@@ -5,6 +5,7 @@ A problem, its base tree and a patch go in; a ``Grade`` comes out, from executio
 """
 
 from codegate.grading.behaviour import Behaviour
+from codegate.grading.controls.audit import audit_controls
 from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult, TestStatus
 from codegate.grading.grader import GRADER_VERSION, grade, run_hidden_tests, test_selection
 from codegate.grading.predictions import Prediction, read_predictions
@@ -25,6 +26,7 @@ __all__ = [
     "TestResult",
     "TestSelection",
     "TestStatus",
+    "audit_controls",
     "grade",
     "read_predictions",
     "run_hidden_tests",

@@ -101,7 +101,9 @@ def _run_instrumented(problem: Problem, sources: Tree, sandbox: Sandbox) -> _Rea
     """Run the hidden tests with receipts and hidden values in ``sandbox``, in which nothing of ``sources`` has run."""
     selection = test_selection(problem)
     tree = sources.overlay(problem.hidden)
-    sites = find_sites(sandbox, tree, selection.files, selection.runner)
+    audit = problem.manifest.controls
+    files = tuple(file for file in selection.files if audit is None or file not in audit.unfit)
+    sites = find_sites(sandbox, tree, files, selection.runner)
     used = instrument(sites)
     report = run_tests(sandbox, used.place(tree), replace(selection, instruments=used))
     return _RealRun(report, sites, used)

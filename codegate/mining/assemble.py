@@ -15,6 +15,7 @@ from codegate.mining.statements.statement import StatementText
 from codegate.mining.units import BugScore
 from codegate.suite import (
     Base,
+    ControlAudit,
     Language,
     LeakAudit,
     LockedEnvironment,
@@ -52,6 +53,7 @@ class Findings:
     statement: StatementText
     quality: Quality
     leaks: LeakAudit
+    controls: ControlAudit | None = None
 
 
 def assemble(name: str, found: Findings, patch: str) -> Problem:
@@ -87,6 +89,7 @@ def assemble(name: str, found: Findings, patch: str) -> Problem:
         interface=tuple(printable(text) for text in found.interface.signatures),
         quality=found.quality,
         leak_audit=found.leaks,
+        controls=found.controls,
         tags={
             "tier": tier(parts.source_lines, len(parts.fix), patch.count("\n@@ -")),
             "component": component(parts),

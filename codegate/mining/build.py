@@ -5,12 +5,12 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
 from codegate.candidates import CandidateSpec, Usage
-from codegate.grading import Sandboxes, grade
+from codegate.grading import Sandboxes, audit_controls, grade
 from codegate.mining.assemble import Findings, assemble, problem_id
 from codegate.mining.cut import Cut, cut
 from codegate.mining.kinds.kind import classify_kind
@@ -189,6 +189,9 @@ class ProblemBuilder:
                     leaks=leaks,
                 )
                 problem = assemble(self.name, findings, patch)
+                self._check_wanted()
+                controls = audit_controls(problem, parts.base, self.sandboxes)
+                problem = assemble(self.name, replace(findings, controls=controls), patch)
                 self._check_wanted()
                 result = grade(problem, parts.base, patch, self.sandboxes)
         except FilesRefused as error:

@@ -172,7 +172,9 @@ class ControlAudit(Strict):
     mutants: int = Field(ge=0, description="Mutants of fail-to-pass tests that were run on the reference fix.")
     killed: int = Field(ge=0, description="Those of them that it failed, as every right answer has to.")
     spared: tuple[str, ...] = Field(default=(), description="Names of the others; grading does not use them.")
-    broken: int = Field(default=0, ge=0, description="Tests that pass as they are and not when instrumented.")
+    unfit: tuple[PlainPath, ...] = Field(
+        default=(), description="Test files that are run as they are, because some test of theirs passes only so."
+    )
 
 
 class Quarantine(Strict):

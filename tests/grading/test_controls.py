@@ -277,7 +277,7 @@ def test_people_see_the_test_as_it_was_written(world: World) -> None:
 
 
 def _report(**statuses: str) -> TestReport:
-    return TestReport({test: TestResult(id=test, status=status) for test, status in statuses.items()})  # type: ignore[arg-type]
+    return TestReport({test: TestResult(id=test, status=status) for test, status in statuses.items()})
 
 
 def test_a_test_without_sites_can_only_be_steady() -> None:

@@ -65,7 +65,7 @@ def refute(subject: Subject, report: TestReport, used: Instruments, sandboxes: S
     if not found:
         return found
     plain = instrument(subject.sites)
-    return found - unreceipted(_run(subject, subject.reference, plain, sandboxes), subject.sites, plain)
+    return found - unreceipted(run_subject(subject, subject.reference, plain, sandboxes), subject.sites, plain)
 
 
 def examine(subject: Subject, rounds: int, sandboxes: Sandboxes) -> frozenset[Contradiction]:
@@ -100,12 +100,13 @@ def _control(
     subject: Subject, sources: Tree, mutants: tuple[Mutant, ...], sandboxes: Sandboxes
 ) -> frozenset[Contradiction]:
     used = instrument(subject.sites, mutants)
-    report = _run(subject, sources, used, sandboxes)
+    report = run_subject(subject, sources, used, sandboxes)
     tests = subject.problem.tests
     return contradictions(report, subject.sites, used, tests.expected, tests.FAIL_TO_PASS)
 
 
-def _run(subject: Subject, sources: Tree, used: Instruments, sandboxes: Sandboxes) -> TestReport:
+def run_subject(subject: Subject, sources: Tree, used: Instruments, sandboxes: Sandboxes) -> TestReport:
+    """Run a subject's hidden tests, as ``used`` has them, on ``sources`` in a fresh sandbox."""
     problem = subject.problem
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
         tree = used.place(sources.overlay(problem.hidden))

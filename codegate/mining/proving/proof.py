@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Literal
 
 from codegate.errors import Interrupted, UsageError
-from codegate.grading import Grade, Sandboxes, TestReport, grade, run_hidden_tests, test_selection
+from codegate.grading import Grade, Sandboxes, TestReport, audit_controls, grade, run_hidden_tests, test_selection
 from codegate.mining.proving.leak import audit
 from codegate.mining.proving.outcomes import QUARANTINE_DAYS
 from codegate.sandbox import Backend, SandboxError
 from codegate.suite import (
+    ControlAudit,
     LeakAudit,
     Problem,
     ProblemManifest,
@@ -47,6 +48,7 @@ class Proof:
         tests: hidden tests to quarantine, with the evidence.
         quarantine: why the problem as a whole is to be quarantined, or None.
         leaks: what of the answer a model can reach; None: not looked at.
+        controls: how the negative controls did on the reference fix; None: not tried.
         cut_short: rounds in which the reference fix ran out of time or memory.
     """
 
@@ -58,6 +60,7 @@ class Proof:
     quarantine: Quarantine | None = None
     seconds: float = 0.0
     leaks: LeakAudit | None = None
+    controls: ControlAudit | None = None
     cut_short: int = 0
 
     @property
@@ -97,7 +100,7 @@ class ValidationReport:
 def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, today: date | None = None) -> Proof:
     """Run the reference fix (through the grader) and the unfixed tree, ``rounds`` times each, in fresh sandboxes.
 
-    What a model can reach is audited once.
+    What a model can reach is audited once, and so are the controls of a problem that none were tried of yet.
 
     Raises:
         SandboxError: ours or the daemon's fault.
@@ -107,6 +110,11 @@ def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, t
     patch = make_patch(base, problem.fix)
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
         leaks = audit(base, problem.hidden, problem.fix, sandbox)
+    controls = problem.manifest.controls
+    if controls is None:
+        controls = audit_controls(problem, base, sandboxes)
+        manifest = ProblemManifest.model_validate({**problem.manifest.model_dump(by_alias=True), "controls": controls})
+        problem = replace(problem, manifest=manifest)
     grades, reports = [], []
     for _ in range(rounds):
         grades.append(grade(problem, base, patch, sandboxes))
@@ -117,7 +125,7 @@ def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, t
         expires = day + timedelta(days=QUARANTINE_DAYS)
         evidence = f"what a model can reach gives the answer away: {'; '.join(leaks.findings)}"
         quarantine = Quarantine(reason="environment", evidence=evidence[:2000], expires=expires)
-    return replace(proof, quarantine=quarantine, leaks=leaks, seconds=time.monotonic() - started)
+    return replace(proof, quarantine=quarantine, leaks=leaks, controls=controls, seconds=time.monotonic() - started)
 
 
 def judge(problem: Problem, grades: list[Grade], reports: list[TestReport], today: date) -> Proof:
@@ -243,6 +251,8 @@ def _write_back(suite: Suite, problem: Problem, proof: Proof) -> Suite:
         changes |= {"status": "quarantined", "quarantine": proof.quarantine}
     if proof.leaks is not None and proof.leaks != (manifest.leak_audit or LeakAudit()):
         changes["leak_audit"] = proof.leaks
+    if proof.controls is not None and manifest.controls is None:
+        changes["controls"] = proof.controls
     if changes:
         manifest = ProblemManifest.model_validate({**manifest.model_dump(by_alias=True), **changes})
     aside = {entry.id for entry in proof.tests}
