@@ -6,7 +6,7 @@ from typing import Final
 from codegate.grading.controls.control import Subject, run_subject
 from codegate.grading.controls.instruments import instrument, mutant_name, mutants_of
 from codegate.grading.controls.sites import Mutant, Sites, find_sites
-from codegate.grading.controls.verdict import unreceipted
+from codegate.grading.controls.verdict import is_part, unreceipted
 from codegate.grading.grader import test_selection
 from codegate.grading.sandboxes import Sandboxes
 from codegate.grading.testreport import TestReport
@@ -44,7 +44,8 @@ def audit_controls(problem: Problem, base: Tree, sandboxes: Sandboxes) -> Contro
         report = run_subject(replace(subject, sites=sites), fixed, instrument(sites, mutants), sandboxes)
         for mutant in mutants:
             found = sites[mutant.file]
-            tests = [test for test in problem.tests.FAIL_TO_PASS if _is_of(test, mutant, sites)]
+            targets = problem.tests.FAIL_TO_PASS
+            tests = [test for test in targets if _is_of(test, mutant, sites) and not is_part(test, found, targets)]
             tried += 1
             if any(_passes(report, test) for test in tests):
                 spared.append(mutant_name(found, mutant))

@@ -23,6 +23,7 @@ class Instruments:
         table: by token, a value as the language writes it.
         receipts: by token, the receipt that it stands for.
         mutants: by file and function, the mutant that the text has; empty: the tests say what they always said.
+        originals: text of each instrumented file as it was.
     """
 
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -30,6 +31,7 @@ class Instruments:
     table: Mapping[str, str] = field(default_factory=dict)
     receipts: Mapping[str, Receipt] = field(default_factory=dict)
     mutants: Mapping[tuple[str, str], Mutant] = field(default_factory=dict)
+    originals: Mapping[str, bytes] = field(default_factory=dict)
 
     def place(self, tree: Tree) -> Tree:
         """Return ``tree`` with the instrumented texts in place of those that it has."""
@@ -83,7 +85,9 @@ def instrument(sites: Sites, mutants: Sequence[Mutant] = ()) -> Instruments:
             choice = _dice.choice(mutant.choices)
             edits += [(start, end, text.replace("$choice$", choice)) for start, end, text in mutant.edits]
         files[path] = _edited(found.data, edits)
-    return Instruments(files, names, table, receipts, {(mutant.file, mutant.test): mutant for mutant in mutants})
+    originals = {path: found.data for path, found in sites.items()}
+    chosen_mutants = {(mutant.file, mutant.test): mutant for mutant in mutants}
+    return Instruments(files, names, table, receipts, chosen_mutants, originals)
 
 
 def choose_mutants(sites: Sites, tests: Iterable[str], spared: frozenset[str]) -> tuple[Mutant, ...]:

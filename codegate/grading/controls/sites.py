@@ -28,10 +28,14 @@ _DRIVERS: Final[dict[RunnerName, str]] = {
     "vitest": "javascript_sites_driver",
     "jest": "javascript_sites_driver",
     "mocha": "javascript_sites_driver",
+    "go": "go_sites_driver",
 }
 """Programs by runner; a runner without one has no controls."""
-_PROGRAMS: Final = {"javascript_sites_driver": "javascript_sites.cjs"}
-"""What a program starts in its turn."""
+_PROGRAMS: Final = {
+    "javascript_sites_driver": ("javascript_sites.cjs",),
+    "go_sites_driver": ("go_sites.go", "go_statements.go", "go_literals.go"),
+}
+"""What a program starts in its turn; several files of it are sent with the character 0 between them."""
 
 Edit = tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)], str]
 """Start, end, and the text that takes the place of what is between them."""
@@ -106,6 +110,8 @@ class FileSites:
         path, _, name = test.partition("::")
         if path.endswith(".py"):
             name = name.partition("[")[0]
+        elif path.endswith(".go"):
+            name = name.partition("/")[0]
         return next((alias.of for alias in self.aliases if alias.test == name), name)
 
 
@@ -125,7 +131,7 @@ def find_sites(sandbox: Sandbox, tree: Tree, files: tuple[str, ...], runner: Run
     texts = {path: text for path in files if (text := _text(tree, path)) is not None}
     if driver is None or not texts:
         return {}
-    program = driver_source(_PROGRAMS[driver]) if driver in _PROGRAMS else None
+    program = "\0".join(driver_source(name) for name in _PROGRAMS.get(driver, ()))
     done = sandbox.run(
         Command(
             argv=("{python}", "-I", "-S", "-B", "-c", driver_source(driver), "{records}", "{site}", "{packages}"),

@@ -55,7 +55,7 @@ def contradictions(
         passed = result is not None and result.status == "passed" and report.proven
         function = file.function(test) if file else ""
         mutant = used.mutants.get((test.partition("::")[0], function)) if test in targets else None
-        if mutant is None:
+        if mutant is None or (file and is_part(test, file, graded)):
             changed = file is not None and (test.partition("::")[0], function) in used.mutants
             if not changed and not (passed and _receipts_complete(test, report, sites, used)):
                 found.add(Contradiction("unsteady", test))
@@ -64,6 +64,12 @@ def contradictions(
         elif not _receipts_complete(test, report, sites, used, before=mutant.order):
             found.add(Contradiction("unsteady", test))
     return frozenset(found)
+
+
+def is_part(test: str, file: FileSites, graded: Collection[str]) -> bool:
+    """Return whether a test is a subtest of one that is graded too: a mutant of that one need not concern it."""
+    whole = f"{test.partition('::')[0]}::{file.function(test)}"
+    return test.startswith(f"{whole}/") and whole in graded
 
 
 def _receipts_complete(

@@ -15,6 +15,7 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,6 +26,8 @@ SCRATCH = ".codegate-go"  # below the workspace, where programs may be run; Go's
 MARKER = b"\x16"
 MAX_RUNS = 25
 MAX_LINE = 1 << 20
+MAX_TOKENS = 100000
+MAX_READS = 20
 KEPT = 4000
 QUIET_SECONDS = 0.3
 TEST = re.compile(r"^func\s+((?:Test|Example|Fuzz)(?![a-z])\w*)\s*\(", re.MULTILINE)
@@ -32,6 +35,7 @@ EVENT = re.compile(r"=== (RUN|PAUSE|CONT|NAME)\s+(\S+)\s*$")
 RESULT = re.compile(r"\s*--- (PASS|FAIL|SKIP): (\S+) \((\d+(?:\.\d+)?)s\)\s*$")
 OUTCOMES = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}
 FATAL = re.compile(r"^(panic: .*|fatal error: .*|runtime: out of memory.*|SIG[A-Z]+: .*)$", re.MULTILINE)
+TOKEN = re.compile(rb"[0-9a-f]{16}\Z")
 PLACE = re.compile(r"^(?:\./)?([^\s:]+\.go):\d+", re.MULTILINE)
 ABSENT = re.compile(r"(?:no required module provides package|cannot find module providing package) ([^\s;:]+)")
 ENDINGS = {
@@ -120,18 +124,56 @@ class Printer:
             data = data[os.write(1, data) :]
 
 
-def listen(argv: list[str], folder: str, variables: dict[str, str], printer: Printer) -> tuple[int, Listener]:
-    """Run the test program to its end and return its exit status and what was heard."""
-    listener = Listener()
+class Receipts:
+    """A pipe by which a test process says which assertions it passed, by their tokens; nothing else is taken of it."""
+
+    def __init__(self, pipe: int) -> None:
+        self.reading, writing = os.pipe()
+        os.dup2(writing, pipe)
+        os.close(writing)
+        self.pipe = pipe
+        self.tokens: set[str] = set()
+        self.rest = b""
+
+    def begun(self) -> None:
+        """Take note that the process has its end of the pipe."""
+        os.close(self.pipe)
+
+    def feed(self) -> bool:
+        """Read what there is; return whether there can be more."""
+        data = os.read(self.reading, 1 << 16)
+        *lines, self.rest = (self.rest + data).split(b"\n")
+        self.rest = self.rest[-MAX_LINE:]
+        if len(self.tokens) < MAX_TOKENS:
+            self.tokens.update(line.decode("ascii") for line in lines if TOKEN.match(line))
+        return bool(data)
+
+    def close(self) -> None:
+        """Read the rest; not more than a pipe holds, whoever still writes to it."""
+        for _ in range(MAX_READS):
+            if not (select.select([self.reading], [], [], 0)[0] and self.feed()):
+                break
+        os.close(self.reading)
+
+
+def listen(
+    argv: list[str], folder: str, variables: dict[str, str], printer: Printer, pipe: int
+) -> tuple[int, Listener, list[str]]:
+    """Run the test program to its end and return its exit status, what was heard, and its receipts."""
+    listener, receipts = Listener(), Receipts(pipe)
     process = subprocess.Popen(
         argv, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        start_new_session=True,
+        start_new_session=True, pass_fds=(pipe,),
     )  # fmt: skip
+    receipts.begun()
     stream = process.stdout.fileno() if process.stdout else -1
+    streams = [stream, receipts.reading]
     heard = time.monotonic()
     while True:
-        ready = select.select([stream], [], [], 0.05)[0]
-        if ready:
+        ready = select.select(streams, [], [], 0.05)[0]
+        if receipts.reading in ready and not receipts.feed():
+            streams.remove(receipts.reading)
+        if stream in ready:
             data = os.read(stream, 1 << 16)
             if not data:
                 break
@@ -144,7 +186,8 @@ def listen(argv: list[str], folder: str, variables: dict[str, str], printer: Pri
     with contextlib.suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
     listener.feed(b"\n")
-    return status, listener
+    receipts.close()
+    return status, listener, sorted(receipts.tokens)
 
 
 def failure(name: str, listener: Listener, fatal: str) -> dict[str, Any]:
@@ -160,8 +203,8 @@ def failure(name: str, listener: Listener, fatal: str) -> dict[str, Any]:
     return {"exception": "panic", "message": plain(text, 1000), "parents": parents}
 
 
-def report(channel: Channel, listener: Listener, files: dict[str, str], status: int) -> set[str]:
-    """Send the results of one process; return the tests (of the files' top level) that took it down."""
+def report(channel: Channel, listener: Listener, files: dict[str, str], status: int, receipts: list[str]) -> set[str]:
+    """Send the results of one process, the receipts with the first; return the tests that took it down."""
     broken: set[str] = set()
     fatal = ""
     if listener.running():
@@ -176,7 +219,11 @@ def report(channel: Channel, listener: Listener, files: dict[str, str], status: 
         if top in files:
             crash = failure(name, listener, fatal if name in unfinished else "") if outcome == "failed" else None
             test = plain("%s::%s" % (files[top], name), 1 << 16)
-            channel.send(kind="phase", id=test, when="call", outcome=outcome, seconds=seconds, markers=[], crash=crash)
+            channel.send(
+                kind="phase", id=test, when="call", outcome=outcome, seconds=seconds, markers=[], crash=crash,
+                receipts=receipts,
+            )  # fmt: skip
+            receipts = []
     return broken
 
 
@@ -252,15 +299,32 @@ def build(argv: list[str], folder: str, variables: dict[str, str], printer: Prin
     return done.returncode == 0, plain(done.stdout[:3000].decode("utf-8", "replace"), 2000)
 
 
+def overlay(texts: dict[str, str], workspace: str, scratch: str) -> list[str]:
+    """Return the compiler's flag for files that are not in the tree as they are compiled; ``texts`` by their paths."""
+    folder = os.path.join(scratch, "overlay")
+    shutil.rmtree(folder, ignore_errors=True)
+    if not texts:
+        return []
+    os.mkdir(folder)
+    places = {}
+    for number, (path, text) in enumerate(texts.items()):
+        places[os.path.join(workspace, path)] = place = os.path.join(folder, "%d.go" % number)
+        with open(place, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+    with open(os.path.join(folder, "overlay.json"), "w", encoding="utf-8") as file:
+        json.dump({"Replace": places}, file)
+    return ["-overlay=" + file.name]
+
+
 class Run:
     """How the test program is started."""
 
-    def __init__(self, argv: list[str], folder: str, variables: dict[str, str], printer: Printer) -> None:
-        self.argv, self.folder, self.variables, self.printer = argv, folder, variables, printer
+    def __init__(self, argv: list[str], folder: str, variables: dict[str, str], printer: Printer, pipe: int) -> None:
+        self.argv, self.folder, self.variables, self.printer, self.pipe = argv, folder, variables, printer, pipe
 
-    def of(self, names: list[str]) -> tuple[int, Listener]:
+    def of(self, names: list[str]) -> tuple[int, Listener, list[str]]:
         argv = [*self.argv, "-test.run=^(%s)$" % "|".join(names)]
-        return listen(argv, self.folder, self.variables, self.printer)
+        return listen(argv, self.folder, self.variables, self.printer, self.pipe)
 
 
 def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channel) -> bool:
@@ -269,9 +333,9 @@ def run_group(run: Run, names: list[str], files: dict[str, str], channel: Channe
     for _ in range(MAX_RUNS):
         if not names:
             return failed
-        status, listener = run.of(names)
+        status, listener, receipts = run.of(names)
         failed = failed or status != 0
-        broken = report(channel, listener, files, status)
+        broken = report(channel, listener, files, status, receipts)
         if status != 0 and not listener.started:
             text = listener.last[-2000:]
             for file in sorted(set(files.values())):
@@ -300,8 +364,14 @@ def main() -> None:
     program = os.path.join(scratch, "package.test")
     package = "./" + os.path.relpath(folder or ".", module or ".")
     compiling = [os.path.join(site, "go", "bin", "go"), "test", "-c", "-vet=off", "-p=2", "-o", program]
-    compiling += [*module_flags(workspace, module, packages), package]
-    built, words = build(compiling, os.path.join(workspace, module), variables, printer)
+    compiling += module_flags(workspace, module, packages)
+    built, words = False, ""
+    # Instrumented tests that do not compile are compiled as they were. No text of this is there when tests run.
+    for texts in (settings["added"], settings["originals"]) if settings["added"] else ({},):
+        if not built:
+            flags = [*overlay(texts, workspace, scratch), package]
+            built, words = build([*compiling, *flags], os.path.join(workspace, module), variables, printer)
+    overlay({}, workspace, scratch)
     if not built or not os.path.isfile(program):
         for file in files:
             channel.send(kind="collection_error", id=file, text=words, crash=build_failure(words))
@@ -315,7 +385,7 @@ def main() -> None:
     groups = [[name] for name in alone] + [[name for name in tests if name not in alone]]
     failed = False
     for group in groups:
-        said = Run([program, *options], os.path.join(workspace, folder), variables, printer)
+        said = Run([program, *options], os.path.join(workspace, folder), variables, printer, settings["pipe"])
         failed = run_group(said, group, tests, channel) or failed
     channel.send(kind="end", status=int(failed))
     sys.exit(int(failed))

@@ -1,13 +1,22 @@
 """Go's own test framework: one compiled program for each package."""
 
 import json
+import re
+import secrets
+from collections.abc import Mapping
+from typing import Final
 
+from codegate.grading.controls.instruments import Instruments
 from codegate.grading.drivers import driver_source
 from codegate.grading.grade import TestResult, TestStatus
 from codegate.grading.records import Phase, first_failure, read_records
 from codegate.grading.runners.contract import Said
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
+
+_PACKAGE: Final = re.compile(rb"^package[ \t]+(\w+)", re.MULTILINE)
+_TOKEN: Final = re.compile(rb'"([0-9a-f]{16})"')
+_PIPES: Final = range(100, 200)
 
 
 class Go:
@@ -27,8 +36,13 @@ class Go:
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
+        pipe = secrets.choice(_PIPES)
+        used = selection.instruments or Instruments()
         settings = {
             "token": token,
+            "pipe": pipe,
+            "added": _companions(used, files, pipe),
+            "originals": {file: used.originals[file].decode("utf-8") for file in files if file in used.originals},
             "folder": files[0].rpartition("/")[0],
             "files": files,
             "shuffle": "off" if selection.order == "natural" else str(selection.hash_seed),
@@ -42,7 +56,7 @@ class Go:
             environment={"TZ": selection.timezone},
         )
 
-    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:  # noqa: ARG002
+    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:
         """See ``Runner.read``."""
         records = read_records(completed.records, token)
         phases = {test: found for test, found in records.phases.items() if test.partition("::")[0] in files}
@@ -57,7 +71,42 @@ class Go:
             ),
             crashes={test: phase.crash for test, phase in failing.items() if phase and phase.crash},
             forged=records.forged,
+            receipts=_receipts(selection.instruments, phases),
         )
+
+
+def _companions(used: Instruments, files: tuple[str, ...], pipe: int) -> dict[str, str]:
+    """Return, by path, what the instrumented ``files`` call: a file for each package that they are of."""
+    packages: dict[str, list[bytes]] = {}
+    for file in files:
+        if file in used.files and (found := _PACKAGE.search(used.files[file])):
+            packages.setdefault(found[1].decode("utf-8", "replace"), []).append(used.files[file])
+    folder = files[0].rpartition("/")[0]
+    companions = {}
+    for package, texts in packages.items():
+        tokens = {token.decode("ascii") for text in texts for token in _TOKEN.findall(text)}
+        table = [f'"{token}": {text},' for token, text in used.table.items() if token in tokens]
+        source = driver_source("go_instruments.go").replace("package tests", f"package {package}")
+        source = source.replace("cg_pipe = 0", f"cg_pipe = {pipe}").replace("// the table", "\n".join(table))
+        for role, name in used.names.items():
+            source = source.replace(f"cg_{role}", name)
+        name = f"z{secrets.token_hex(6)}"
+        companions[f"{folder}/{name}_test.go".lstrip("/")] = source.replace("cg_", f"_{name}")
+    return companions
+
+
+def _receipts(used: Instruments | None, phases: Mapping[str, tuple[Phase, ...]]) -> dict[str, frozenset[str]]:
+    """Return each test's receipts; a subtest has those of the function that it is in, whenever they were left."""
+    functions: dict[str, set[str]] = {}
+    for token in {token for found in phases.values() for phase in found for token in phase.receipts}:
+        receipt = used.receipts.get(token) if used else None
+        if receipt is not None:
+            functions.setdefault(f"{receipt.file}::{receipt.test}", set()).add(token)
+    found = {}
+    for test in phases:
+        path, _, name = test.partition("::")
+        found[test] = frozenset(functions.get(f"{path}::{name.partition('/')[0]}", ()))
+    return found
 
 
 def _result(test: str, phases: tuple[Phase, ...]) -> TestResult:

@@ -1,0 +1,61 @@
+// What instrumented Go tests call: compiled into their own package, under names that only one run has. The driver
+// replaces the package's name, everything that begins with cg_, and the number of the pipe, and fills the table.
+package tests
+
+import (
+	cg_reflect "reflect"
+	cg_sync "sync"
+	cg_syscall "syscall"
+)
+
+const cg_pipe = 0
+
+var (
+	cg_seen  cg_sync.Map
+	cg_table = map[string]interface{}{
+		// the table
+	}
+)
+
+func init() { cg_syscall.CloseOnExec(cg_pipe) }
+
+// cg_receipt writes a token to the pipe when it is seen for the first time.
+func cg_receipt(token string) {
+	if _, known := cg_seen.LoadOrStore(token, true); known {
+		return
+	}
+	for line := []byte(token + "\n"); len(line) > 0; {
+		count, err := cg_syscall.Write(cg_pipe, line)
+		if err != nil && err != cg_syscall.EINTR {
+			return
+		}
+		if count > 0 {
+			line = line[count:]
+		}
+	}
+}
+
+// cg_value returns a literal.
+func cg_value(token string) interface{} { return cg_table[token] }
+
+// cg_change returns what it is given or, where the table says so, something that nothing is equal to.
+func cg_change(token string, given interface{}) interface{} {
+	if cg_table[token] == true {
+		return new(int)
+	}
+	return given
+}
+
+// cg_guard returns whether something equals a literal, which takes its type; or a condition, turned round where the
+// table says so.
+func cg_guard(token string, given interface{}) bool {
+	left, right := cg_reflect.ValueOf(given), cg_reflect.ValueOf(cg_table[token])
+	if right.Kind() == cg_reflect.Bool {
+		return left.Bool() != right.Bool()
+	}
+	texts := right.Kind() == cg_reflect.String
+	if !left.IsValid() || texts != (left.Kind() == cg_reflect.String) || !right.Type().ConvertibleTo(left.Type()) {
+		return false
+	}
+	return right.Convert(left.Type()).Interface() == given
+}
