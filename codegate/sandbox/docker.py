@@ -57,11 +57,13 @@ class DockerEnvironment:
         identity: SHA-256 of what the image was made from, the base image's digest among it. The image's own id
             would differ from daemon to daemon, since it covers the time of the build.
         python: minor version of its interpreter.
+        variables: names of what the base image would set, and what is taken out of every container.
     """
 
     image: str
     identity: str
     python: str
+    variables: tuple[str, ...] = ()
 
 
 class DockerBackend:
@@ -111,9 +113,9 @@ class DockerBackend:
             machine = images.machine_of(str(self._builder.version().get("Arch", "")))
         folder = build_environment(recipe, machine)
         with self._building, explained("prepare the environment"):
-            base = images.base_image(self._builder, recipe.python, recipe.image)
+            base, variables = images.base_image(self._builder, recipe.python, recipe.image)
             image, identity = images.environment_image(self._builder, folder, base)
-        return DockerEnvironment(image, f"sha256:{identity}", recipe.python)
+        return DockerEnvironment(image, f"sha256:{identity}", recipe.python, variables)
 
     def pin_image(self, name: str) -> str:
         """Return the digest that the image ``name`` has now, pulling it where it is absent; raises as ``prepare``."""
@@ -333,6 +335,7 @@ def _configuration(
         command=[],
         entrypoint=["python3", "-I", "-S", "-B", "-c", BOOTSTRAP],
         hostname="sandbox",
+        environment=list(environment.variables),  # without a value: taken out
         user=f"{USER_ID}:{USER_ID}",
         working_dir=WORKSPACE,
         stdin_open=True,

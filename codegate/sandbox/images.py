@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import tarfile
 import tempfile
 from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 BASE_IMAGE: Final = "python:{python}-slim-bookworm"
 ENVIRONMENT_LABEL: Final = "codegate.environment"
+_PINNED: Final = re.compile(r"(?:[a-z0-9][a-z0-9._:/-]{0,250}@)?sha256:[0-9a-f]{64}")
 _REPOSITORY: Final = "codegate/environment"
 _LAYOUT: Final = 2
 _TIME: Final = 1_000_000_000  # of every file in an image, so that equal content gives equal layers
@@ -35,15 +37,44 @@ def machine_of(architecture: str) -> str:
     return machine
 
 
-def base_image(client: "APIClient", python: str, named: str | None = None) -> str:
-    """Return the id of the base image for a Python version (``named``: of that image), pulling it where it is absent.
+def base_image(client: "APIClient", python: str, named: str | None = None) -> tuple[str, tuple[str, ...]]:
+    """Return the id of the base image for a Python version and the names of the variables that it would set.
+
+    It is pulled where it is absent; whether a suite may have one pulled is for its reader to check.
+
+    Args:
+        client: of the daemon.
+        python: minor version.
+        named: the image that a suite names; None: the usual one.
 
     Raises:
-        SandboxError: it is neither here nor to be had.
+        SandboxError: it is neither here nor to be had, is not named by its content, or would change what runs in it.
     """
-    name = named or os.environ.get("CODEGATE_BASE_IMAGE") or BASE_IMAGE.format(python=python)
-    remedy = f"Supply one with python3 {python} in it: `docker pull {name}`, or name another in CODEGATE_BASE_IMAGE."
-    return str(_had(client, name, remedy)["Id"])
+    if named is not None:
+        found, name = _named(client, named), named
+    else:
+        name = os.environ.get("CODEGATE_BASE_IMAGE") or BASE_IMAGE.format(python=python)
+        remedy = (
+            f"Supply one with python3 {python} in it: `docker pull {name}`, or name another in CODEGATE_BASE_IMAGE."
+        )
+        found = _had(client, name, remedy)
+    configuration: dict[str, Any] = found.get("Config") or {}
+    for key, what in (("OnBuild", "runs commands where it is built on (ONBUILD)"),
+                      ("Volumes", "declares volumes, which no limit holds for (VOLUME)")):  # fmt: skip
+        if configuration.get(key):
+            raise SandboxError(f"the base image {name} {what}.", "Use an image without that instruction.")
+    variables = (str(entry).partition("=")[0] for entry in configuration.get("Env") or ())
+    return str(found["Id"]), tuple(sorted({variable for variable in variables if variable != "PATH"}))
+
+
+def _named(client: "APIClient", name: str) -> dict[str, Any]:
+    """Return what the daemon knows of an image that a suite names, which it has to do by its content."""
+    if _PINNED.fullmatch(name) is None:
+        raise SandboxError(
+            f"the suite names the image {name[:200]!r}, which is no name by content.",
+            "Name it as repository@sha256:…; `codegate mine --image` does.",
+        )
+    return _had(client, name, f"Log in to its registry: `docker pull {name}` must work.")
 
 
 def pin_image(client: "APIClient", name: str) -> str:

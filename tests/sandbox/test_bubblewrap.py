@@ -18,7 +18,8 @@ from codegate.sandbox import (
     SandboxUnavailable,
     control_group,
 )
-from codegate.sandbox.bubblewrap import BubblewrapBackend, BubblewrapEnvironment, find_bubblewrap
+from codegate.sandbox.bubblewrap import BubblewrapBackend, BubblewrapEnvironment
+from codegate.sandbox.bubblewrap_program import find_bubblewrap
 from codegate.sandbox.conformance import Subject, resources
 from codegate.sandbox.control_group import ControlGroup, find_parents
 from codegate.sandbox.interpreter import find_interpreter, index_environment

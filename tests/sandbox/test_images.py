@@ -1,13 +1,16 @@
 """Base images are named by content before anything is recorded about them."""
 
+import io
 import os
+import secrets
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from codegate.sandbox import SandboxError
-from codegate.sandbox.docker import DockerBackend
+from codegate.sandbox import Command, EnvironmentRecipe, SandboxError, SandboxLimits, preflight
+from codegate.sandbox.docker import RUN_LABEL, DockerBackend
 from codegate.sandbox.images import BASE_IMAGE, base_image, pin_image
 from tests.conftest import PYTHON
 
@@ -36,10 +39,80 @@ def test_an_image_is_pinned_to_what_it_is_now(client: "APIClient") -> None:
     finally:
         client.remove_image(tag)  # the tag is gone, what it stood for is not
     assert "sha256:" in pinned
-    assert base_image(client, PYTHON, pinned) == base_image(client, PYTHON, name)
+    assert base_image(client, PYTHON, pinned) == base_image(client, PYTHON)
     assert pin_image(client, pinned) == pinned
 
 
 def test_an_image_that_is_nowhere_is_named(client: "APIClient") -> None:
     with pytest.raises(SandboxError, match="codegate-no-such/image:1 is not on this Docker daemon"):
         pin_image(client, "codegate-no-such/image:1")
+
+
+@contextmanager
+def crafted(client: "APIClient", *instructions: str) -> Iterator[str]:
+    """Give the id of an image of the usual base and some instructions, which is removed at the end."""
+    base = base_image(client, PYTHON)[0]
+    tag = f"codegate-test-crafted:{secrets.token_hex(4)}"
+    text = "\n".join([f"FROM {base}", *instructions])
+    lines = list(client.build(fileobj=io.BytesIO(text.encode()), tag=tag, rm=True, decode=True, network_mode="none"))
+    assert not [line for line in lines if "error" in line], lines
+    try:
+        yield str(client.inspect_image(tag)["Id"])  # type: ignore[no-untyped-call]
+    finally:
+        client.remove_image(tag, force=True)
+
+
+def test_what_a_hostile_image_says_of_itself_changes_nothing(
+    docker_backend: DockerBackend, client: "APIClient"
+) -> None:
+    instructions = (
+        "ENV PYTHONPATH=/evil PYTHONSTARTUP=/evil.py LD_PRELOAD=/evil.so BASH_ENV=/evil.sh ENV=/evil.sh PYTHONHOME=/x",
+        "WORKDIR /proc/self/fd/7",
+        "USER root",
+        'ENTRYPOINT ["/bin/sh", "-c", "sleep 600"]',
+        'CMD ["evil"]',
+        "HEALTHCHECK --interval=1s CMD touch /tmp/health",
+        "STOPSIGNAL SIGWINCH",
+        "EXPOSE 80",
+        "LABEL codegate.deadline=0 codegate.owner=nobody codegate.run=none codegate.environment=mine",
+        'SHELL ["/evil"]',
+    )
+    backend = DockerBackend(f"hostile-{secrets.token_hex(4)}")
+    with crafted(client, *instructions) as image:
+        environment = backend.prepare(EnvironmentRecipe(PYTHON, "", image=image))
+        assert preflight(backend, environment).words.startswith("verified (docker")
+        sandbox = backend.open(environment, SandboxLimits())
+        container = client.containers(filters={"label": f"{RUN_LABEL}={backend.run_id}"})[0]
+        seen: Any = client.inspect_container(container["Id"])
+        config = seen["Config"]
+        assert (config["User"], config["WorkingDir"], config["Cmd"]) == ("10001:10001", "/workspace", [])
+        assert config["Entrypoint"][0] == "python3"
+        assert config["Healthcheck"]["Test"] == ["NONE"]
+        assert config["Labels"]["codegate.deadline"] != "0"
+        shown = sandbox.run(Command(("sh", "-c", "env; pwd; ls -A /tmp"))).stdout.decode()
+        assert "evil" not in shown
+        assert "/workspace\n" in shown
+        assert "health" not in shown
+        assert b"preload" not in sandbox._enclosure.connection.errors  # type: ignore[attr-defined]
+        backend.close()
+        client.remove_image(environment.image, force=True)
+
+
+@pytest.mark.parametrize("instruction", ["VOLUME /data", "ONBUILD RUN touch /evil"])
+def test_an_image_that_would_act_by_itself_is_refused(
+    docker_backend: DockerBackend, client: "APIClient", instruction: str
+) -> None:
+    with (
+        crafted(client, instruction) as image,
+        pytest.raises(SandboxError, match=rf"\({instruction.split(maxsplit=1)[0]}\).*without that instruction"),
+    ):
+        docker_backend.prepare(EnvironmentRecipe(PYTHON, "", image=image))
+
+
+@pytest.mark.parametrize(
+    "image",
+    ["python:3.11-slim-bookworm", "--volume=/etc:/leak", f"a b@sha256:{'0' * 64}", f"evil@sha256:{'0' * 63}", "-", "@"],
+)
+def test_an_image_that_a_suite_names_by_a_tag_is_refused(client: "APIClient", image: str) -> None:
+    with pytest.raises(SandboxError, match="is no name by content"):
+        base_image(client, PYTHON, image)
