@@ -1,0 +1,133 @@
+"""A small problem whose patches are attacks on the sandbox, and how they are handed in."""
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from codegate.durable import sha256
+from codegate.suite import (
+    Base,
+    EnvironmentManifest,
+    LockedEnvironment,
+    ProblemLimits,
+    ProblemManifest,
+    Provenance,
+    Statement,
+    TestSets,
+    Tree,
+    TreeFile,
+    git,
+    make_patch,
+    make_problem,
+    write_suite,
+)
+from tests.redteam.grader.projects import LOCK
+from tests.redteam.sandbox import prelude
+from tests.redteam.sandbox.prelude import Seen
+
+SOURCE: Final = "cell/work.py"
+_BUG: Final = "def work():\n    return 0\n"
+_FIX: Final = "def work():\n    return 42\n"
+_TEST: Final = "from cell.work import work\n\n\ndef test_work():\n    assert work() == 42\n"
+_BASE: Final = Tree({"cell/__init__.py": TreeFile(b""), SOURCE: TreeFile(_BUG.encode())})
+_END: Final = """
+
+def work():
+    seen = Seen()
+    {name}(seen)
+    raise AssertionError(seen.text)
+"""
+LIMITS: Final = ProblemLimits(
+    seconds=8, memory_mb=prelude.MEMORY >> 20, pids=prelude.PIDS, disk_mb=prelude.DISK >> 20, output_kb=64
+)
+
+Attack = Callable[[Seen], None]
+
+
+@dataclass(frozen=True)
+class Bait:
+    """What attacks look for, and what is looked for after them.
+
+    Attributes:
+        mark: in the name of whatever an attack leaves behind; a number, so that ``sleep`` takes it.
+        secret: a key in the environment of the harness.
+        port: where a server of this machine listens on every address.
+    """
+
+    mark: str
+    secret: str
+    port: int
+
+
+def make_suite(folder: Path) -> Path:
+    """Write the suite of the one problem into ``folder``, and the repository that it is of; return its place."""
+    repository = folder / "repository"
+    repository.mkdir()
+    git(repository, "init", "--quiet")
+    for path, file in _BASE.items():
+        blob = git(repository, "hash-object", "-w", "--stdin", stdin=file.data).decode().strip()
+        git(repository, "update-index", "--add", "--cacheinfo", f"100644,{blob},{path}")
+    identity = ("-c", "user.name=redteam", "-c", "user.email=redteam@localhost")
+    git(repository, *identity, "commit", "--quiet", "--message", "base")
+    commit = git(repository, "rev-parse", "HEAD").decode().strip()
+    environment = EnvironmentManifest(
+        id="tests", python="3.11", lock="environments/tests/requirements.lock", lock_sha256=sha256(LOCK.encode()),
+        rung="manual",
+    )  # fmt: skip
+    statement = "work() returns a wrong number.\n"
+    manifest = ProblemManifest(
+        id="cell", base=Base(commit=commit), environment="tests", test_files=("tests/test_work.py",), limits=LIMITS,
+        statement=Statement(mode="handwritten", sha256=sha256(statement.encode())),
+        provenance=Provenance(kind="handwritten"),
+    )  # fmt: skip
+    tests = TestSets(FAIL_TO_PASS=("tests/test_work.py::test_work",))
+    hidden = {"tests/test_work.py": TreeFile(_TEST.encode())}
+    problem = make_problem(manifest, statement, tests, hidden, {SOURCE: TreeFile(_FIX.encode())}, environment)
+    place = folder / "suite"
+    locked = LockedEnvironment(environment, LOCK)
+    write_suite(place, name="cell", repository="../repository", environments=[locked], problems=[problem])
+    return place
+
+
+def patch_of(attack: Attack, bait: Bait) -> str:
+    """Return the patch that carries out ``attack`` where the answer should be."""
+    text = inspect.getsource(prelude) + "\n\n" + inspect.getsource(attack)
+    for name, value in (("@MARK@", bait.mark), ("@SECRET@", bait.secret[::-1]), ("@PORT@", str(bait.port))):
+        text = text.replace(name, value)
+    text += _END.format(name=attack.__name__)
+    return make_patch(_BASE, {SOURCE: TreeFile(text.encode())})
+
+
+def start(
+    suite: Path, patches: Mapping[str, str], sandbox: str, bait: Bait, *, jobs: int = 2
+) -> "subprocess.Popen[bytes]":
+    """Hand the patches in, by name, in one run of ``codegate grade``."""
+    predictions = suite.parent / f"predictions-{sandbox}.jsonl"
+    rows = [{"instance_id": "cell", "model_name_or_path": name, "model_patch": text} for name, text in patches.items()]
+    predictions.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    command = [
+        sys.executable, "-m", "codegate", "grade", str(suite), "--predictions", str(predictions), "--json",
+        "--sandbox", sandbox, "--jobs", str(jobs), "--repository", str(suite.parent / "repository"),
+    ]  # fmt: skip
+
+    with (suite.parent / "errors").open("wb") as errors:
+        return subprocess.Popen(
+            command, cwd=Path(__file__).resolve().parents[3], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=errors, env={**os.environ, "OPENAI_API_KEY": bait.secret},
+        )  # fmt: skip
+
+
+def report_of(grade: Mapping[str, Any]) -> dict[str, list[str]] | None:
+    """Return what an attack told about itself, or None when it did not come to that."""
+    for test in grade["tests"]:
+        _, found, text = str(test["message"]).partition("SEEN{")
+        if found:
+            told, _ = json.JSONDecoder().raw_decode("{" + text)
+            return {"gave way": list(told["gave way"]), "noted": list(told["noted"])}
+    return None
