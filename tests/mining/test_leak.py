@@ -131,7 +131,8 @@ class TestEnvironment:
             assert self._audit(sandbox, FIX).clean  # the release has the file, without the fix
             released = self._audit(sandbox, "class SectionWrapper:\nclass IniConfig:\n")
             assert released.own_release
-            assert "released copy" in released.findings[0]
+            assert "released copy" in released.findings[-1]
+            assert released.fix_lines  # and the place where it has the fix
             assert self._audit(sandbox, "", base="x = 1\ny = 2\n").own_release  # a deletion: nobody can tell
 
     def test_what_lies_around_in_the_sandbox_is_found(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:

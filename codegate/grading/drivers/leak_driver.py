@@ -1,8 +1,9 @@
 """Looks through a sandbox, as code that a model has started could, for the answer to the problem in its workspace.
 
 This text is sent into the sandbox, with the base tree in the workspace. Standard input brings what to look for (see
-``_wanted`` in ``codegate.mining.proving.leak``); argument 1 is the pipe, the others the folders of the wheels and
-of other packages. Answers with one JSON document. Nothing of the repository or of a package is imported.
+``_wanted`` in ``codegate.mining.proving.leak``) and the text of ``leak_texts_driver.py``; argument 1 is the pipe, the
+others the folders of the wheels and of other packages. Answers with one JSON document. Nothing of the repository or
+of a package is imported.
 """
 
 from __future__ import annotations
@@ -15,13 +16,19 @@ import re
 import socket
 import stat
 import sys
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 LEFT_OUT = {"/proc", "/sys", "/dev"}
 SYSTEM = ("/usr/", "/lib", "/bin", "/sbin", "/etc/", "/opt/codegate/python/")
-LARGEST = 4 << 20
 MOST_FILES = 400_000
 MOST_FINDINGS = 10
+#: The system's archives that may have packages in them.
+PACKED = (".whl", ".egg", ".zip", ".pyz", ".tgz", ".tar.gz", ".crate")
+LARGEST_OF_SYSTEM = 32 << 20
+#: Names that say nothing without that of their folder.
+COMMON = {"__init__", "__main__", "index", "main", "mod", "lib", "setup", "utils", "types", "base", "util"}
+#: What ``leak_texts_driver.py`` defines.
+TEXTS: dict[str, Any] = {}
 OBJECT = re.compile(r".*/objects/(?:[0-9a-f]{2}/[0-9a-f]{38}(?:[0-9a-f]{24})?|pack/pack-[0-9a-f]+\.(?:pack|idx))$")
 GIT_FILES = {"FETCH_HEAD", "ORIG_HEAD", "packed-refs"}
 PLACES = re.compile(r".*/(?:FETCH_HEAD|ORIG_HEAD|packed-refs|logs/HEAD|logs/refs/.*)$|.*\.bundle$")
@@ -34,88 +41,132 @@ def plain(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")[:200]
 
 
-def walk(names: set[str]) -> Iterator[tuple[str, int]]:
+def walk(wants: Callable[[str], bool], told: Callable[[str], None]) -> Iterator[tuple[str, int]]:
     """Yield path and size of the regular files that can be reached.
 
-    Of the system's own files, which are many and the same for every problem, only those that are called as something
-    in ``names`` or as a part of a git repository.
+    Of the system's own files, which are many, only those that ``wants`` takes by their paths, or that are called as a
+    part of a git repository. More files than can be looked at are ``told`` about, as what was not looked at may leak.
     """
     count = 0
     for folder, folders, files in os.walk("/"):
         folders[:] = [name for name in folders if os.path.join(folder, name) not in LEFT_OUT]
         if folder == "/":
             folders.append("dev/shm")
-        system = folder.startswith(SYSTEM) and "/objects" not in folder and "/logs" not in folder
+        system = (folder + "/").startswith(SYSTEM) and "/objects" not in folder and "/logs" not in folder
         for name in files:
-            if system and name not in names and name not in GIT_FILES and not name.endswith(".bundle"):
-                continue
             path = os.path.join(folder, name)
+            if system and not wants(path) and name not in GIT_FILES and not name.endswith(".bundle"):
+                continue
             try:
                 facts = os.lstat(path)
             except OSError:
                 continue
             count += 1
             if count > MOST_FILES:
+                told("there are more than %d files" % MOST_FILES)
                 return
             if stat.S_ISREG(facts.st_mode):
                 yield path, facts.st_size
 
 
-def read(path: str) -> bytes:
+def read(path: str, limit: int = 4 << 20) -> bytes:
     """Return a file's first bytes; nothing when it cannot be read."""
     try:
         with open(path, "rb") as file:
-            return file.read(LARGEST)
+            return file.read(limit)
     except OSError:
         return b""
-
-
-def lines_of(data: bytes) -> set[bytes]:
-    """Return the lines of a file, stripped."""
-    return {line.strip() for line in data.split(b"\n")}
-
-
-def encoded(lines: list[str]) -> set[bytes]:
-    """Return lines as they are in files."""
-    return {line.encode("utf-8", "replace") for line in lines}
 
 
 class Search:
     """What was found so far."""
 
     def __init__(self, wanted: dict[str, Any], places: list[str], workspace: str) -> None:
-        self.wanted, self.places, self.workspace = wanted, places, workspace + "/"
+        self.workspace, self.places = workspace + "/", tuple(place + "/" for place in places)
         self.base = set(wanted["base"])
-        self.fix = encoded(wanted["fix_lines"])
-        self.tests = encoded(wanted["test_lines"])
+        self.kept = {path for path, _ in wanted["changed"]} | {"src/" + path for path, _ in wanted["changed"]}
         self.sizes = {size for size, _ in wanted["hidden"]}
         self.digests = {digest for _, digest in wanted["hidden"]}
+        self.names = set(wanted["hidden_names"])
+        self.folders = {os.path.basename(os.path.dirname(path)) for path, _ in wanted["changed"]}
+        self.suffixes = tuple(wanted["suffixes"])
+        self.answer: Any = TEXTS["Answer"](wanted)
+        stems = self.answer.stems | self.answer.test_stems
+        self.unpacker: Any = TEXTS["Unpacker"](self.suffixes, stems)
         self.found: dict[str, Any] = {"fix_lines": 0, "hidden_files": 0, "objects": 0, "findings": []}
 
     def tell(self, text: str) -> None:
         if len(self.found["findings"]) < MOST_FINDINGS:
             self.found["findings"].append(plain(text))
 
+    def note(self, kind: str, count: int, path: str, text: str) -> None:
+        if count and text:
+            self.found[kind] += count
+            self.tell("%s %s" % (path, text))
+
+    def wants(self, path: str) -> bool:
+        """Return whether a file of the system may matter, by its name: there are too many to read them all."""
+        if path.endswith(PACKED):
+            return True
+        folder, name = os.path.split(path.replace("/__pycache__/", "/"))
+        stem = name.partition(".")[0]
+        if stem not in self.answer.stems or not name.endswith((*self.suffixes, ".pyc")):
+            return name in self.names
+        return stem not in COMMON or os.path.basename(folder) in self.folders
+
     def look(self, path: str, size: int) -> None:
-        """Look at one file."""
-        own = path.startswith(self.workspace) and path[len(self.workspace) :] in self.base
-        if own:
-            return  # the base tree was looked through before it was put here
+        """Look at one file, and into it."""
+        own = path[len(self.workspace) :] if path.startswith(self.workspace) else ""
+        if own in self.base:
+            self.look_at_own(path, own)
+            return
         if OBJECT.match(path) or PLACES.match(path):
-            self.found["objects"] += 1
-            self.tell("%s belongs to a git repository" % path)
-        if size in self.sizes and hashlib.sha256(read(path)).hexdigest() in self.digests:
-            self.found["hidden_files"] += 1
-            self.tell("%s is a hidden test" % path)
-        installed = any(path.startswith(place + "/") for place in self.places)
+            self.note("objects", 1, path, "belongs to a git repository")
         foreign = not path.startswith((*SYSTEM, "/opt/"))
-        if (installed or foreign) and size <= LARGEST and path.endswith(tuple(self.wanted["suffixes"])):
-            lines = lines_of(read(path)) if self.fix or self.tests else set()
-            for kind, known in (("fix", self.fix), ("tests", self.tests)):
-                shared = len(lines & known)
-                if shared >= max(2, (len(known) + 1) // 2):
-                    self.found["fix_lines" if kind == "fix" else "hidden_files"] += shared if kind == "fix" else 1
-                    self.tell("%s has %d of the %d distinctive lines of the %s" % (path, shared, len(known), kind))
+        if path.startswith(SYSTEM) and size > LARGEST_OF_SYSTEM:
+            return
+        if foreign or path.endswith(TEXTS["ARCHIVES"]):
+            for name, data in self.unpacker.texts(path, read(path, TEXTS["LARGEST_ARCHIVE"]), foreign):
+                self.look_at(name, data, foreign)
+        elif size in self.sizes or path.endswith((*self.suffixes, ".pyc")):
+            self.look_at(path, read(path), False)
+
+    def look_at(self, name: str, data: bytes, foreign: bool) -> None:
+        """Look at a file that is not the base tree's."""
+        if len(data) in self.sizes and hashlib.sha256(data).hexdigest() in self.digests:
+            self.note("hidden_files", 1, name, "is a hidden test")
+        if name.endswith(".pyc"):
+            self.look_at_byte_code(name, data)
+        elif name.endswith(self.suffixes) or foreign:
+            self.note("fix_lines", *self.place(name, self.answer.is_fixed_copy(name, data)))
+            shared, known = len(TEXTS["lines_of"](data) & self.answer.tests), len(self.answer.tests)
+            if shared >= max(2, (known + 1) // 2):
+                self.note("hidden_files", 1, name, "has %d of the %d distinctive lines of the tests" % (shared, known))
+        if foreign:
+            self.note("hidden_files", 1, name, self.answer.tells_tests(name, data))
+
+    def look_at_own(self, path: str, own: str) -> None:
+        """Look at a file of the base tree, whose lines were looked through before it was put here, for the rest."""
+        for name, data in self.unpacker.texts(own, read(path, TEXTS["LARGEST_ARCHIVE"]), True):
+            if name != own or OBJECT.match(path):
+                self.look_at(name, data, True)
+                continue
+            if name.endswith(".pyc"):
+                self.look_at_byte_code(path, data)
+            elif own not in self.kept and b"@@ -" in data:
+                self.note("fix_lines", *self.place(own, self.answer.is_fixed_copy(own, data)))
+            elif own not in self.kept and os.path.basename(own).partition(".")[0] in self.answer.stems:
+                self.note("fix_lines", *self.place(own, self.answer.has_runs(data)))
+            self.note("hidden_files", 1, own, self.answer.tells_tests(own, data))
+
+    def look_at_byte_code(self, path: str, data: bytes) -> None:
+        folder, name = os.path.split(path.replace("__pycache__" + os.sep, ""))
+        source = os.path.isfile(os.path.join(folder, name.partition(".")[0] + ".py"))
+        self.note("fix_lines", 1, path, self.answer.is_compiled_copy(path, data, source))
+
+    @staticmethod
+    def place(name: str, found: tuple[int, str]) -> tuple[int, str, str]:
+        return found[0], name, found[1]
 
 
 def releases(place: str, wanted: dict[str, Any]) -> list[str]:
@@ -162,7 +213,12 @@ def has_fix(places: list[str], wanted: dict[str, Any]) -> bool:
     """Return whether an installed copy may have the fix: unless each file that the fix changes is there without it."""
     for path, lines in wanted["changed"]:
         copies = [os.path.join(place, path) for place in places if os.path.isfile(os.path.join(place, path))]
-        if not copies or not lines or any(encoded(lines) <= lines_of(read(copy)) for copy in copies):
+        added = TEXTS["encoded"](lines)
+        if (
+            not copies
+            or not added
+            or any(2 * len(added & TEXTS["lines_of"](read(copy))) >= len(added) for copy in copies)
+        ):
             return True
     return not wanted["changed"]
 
@@ -183,10 +239,13 @@ def network() -> list[str]:
 def main() -> None:
     """Look everywhere and report."""
     wanted = json.load(sys.stdin)
+    exec(compile(wanted["texts"], "<texts>", "exec"), TEXTS)
     places = sys.argv[2:]
     search = Search(wanted, places, os.getcwd())
-    for path, size in walk(set(wanted["hidden_names"])):
+    for path, size in walk(search.wants, lambda text: search.note("objects", 1, "/", text)):
         search.look(path, size)
+    if search.unpacker.unread:
+        search.note("fix_lines", 1, search.unpacker.unread[0], "is more than can be unpacked")
     installed = [found for place in places for found in releases(place, wanted)]
     own = bool(installed) and has_fix([*places, *installed], wanted)
     if own:

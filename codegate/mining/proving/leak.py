@@ -7,6 +7,7 @@ half of the audit is executed: a program looks through a sandbox just as code th
 
 import configparser
 import contextlib
+import difflib
 import json
 import re
 import tomllib
@@ -18,7 +19,7 @@ from codegate.durable import sha256
 from codegate.grading.drivers import driver_source
 from codegate.mining.syntax import IDENTIFIER, decode
 from codegate.sandbox import Command, Sandbox, SandboxError, SandboxFile
-from codegate.suite import Changes, LeakAudit, Tree
+from codegate.suite import Changes, LeakAudit, Tree, TreeFile
 
 _MIN_LENGTH: Final = 20
 _MAX_FINDINGS: Final = 10
@@ -28,6 +29,18 @@ _MAX_DECLARATION: Final = 1 << 20
 _SECONDS: Final = 120.0
 _SETUP_NAME: Final = re.compile(r"\bname\s*=\s*['\"]([A-Za-z0-9][A-Za-z0-9._-]{0,99})['\"]")
 _GO_MODULE: Final = re.compile(r"^module\s+(\S{1,200})", re.MULTILINE)
+_AROUND: Final = 2
+_LONGEST_RUN: Final = 12
+_SHORTEST_RUN: Final = 60
+_MAX_RUNS: Final = 64
+_MAX_NAMES: Final = 50
+_SHORTEST_NAME: Final = 10
+_SHORTEST_TITLE: Final = 12
+_UNSQUEEZED: Final = str.maketrans("", "", " \t\r\n\f\v'\"`\\")
+_WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
+_COMMENT: Final = re.compile(r"(?:^|\s)#.*")
+_TEST_NAME: Final = re.compile(r"\b(?:def|func)\s+([Tt]est\w+)")
+_TEST_TITLE: Final = re.compile(r"\b(?:it|test)(?:\.\w+)?\(\s*['\"`]([^'\"`\n]+)['\"`]")
 _PROSE: Final = ("#", "//", "*", "import ", "from ", "package ")
 
 
@@ -159,7 +172,56 @@ def _wanted(base: Tree, hidden: Changes, fix: Changes) -> dict[str, Any]:
         "names": own_names(base),
         "modules": own_modules(fix),
         "changed": changed,
+        "runs": _runs(base, fix),
+        "words": [
+            (_printable(path.removeprefix("src/")), _new_words(base.get(path), file)) for path, file in fix.items()
+        ],
+        "test_names": _new_names(base, hidden, _TEST_NAME, _SHORTEST_NAME),
+        "test_titles": _new_names(base, hidden, _TEST_TITLE, _SHORTEST_TITLE),
+        "texts": driver_source("leak_texts_driver"),
     }
+
+
+def _runs(base: Tree, fix: Changes) -> list[list[str]]:
+    """Return the changed places as the fix leaves them, each with the lines around it, where that is telling."""
+    found: list[list[str]] = []
+    for path, file in fix.items():
+        old = base.get(path)
+        if old is None or file is None:
+            continue
+        before, after = (
+            [line.strip() for line in decode(data).splitlines() if line.strip()] for data in (old.data, file.data)
+        )
+        known = _squeezed(before)
+        for tag, _, _, start, end in difflib.SequenceMatcher(None, before, after).get_opcodes():
+            run = [] if tag == "equal" else after[max(start - _AROUND, 0) : min(end, start + _LONGEST_RUN) + _AROUND]
+            told = [line for line in run if not line.startswith(_PROSE)]
+            if len(_squeezed(told)) >= _SHORTEST_RUN and _squeezed(run) not in known:
+                found.append([_printable(line) for line in run])
+    return found[:_MAX_RUNS]
+
+
+def _squeezed(lines: Iterable[str]) -> str:
+    """Return lines without blanks, quotes and backslashes, as the program in the sandbox compares them."""
+    return "".join(lines).translate(_UNSQUEEZED)
+
+
+def _new_words(old: TreeFile | None, new: TreeFile | None) -> list[str]:
+    """Return the identifiers and words of a file that its base version does not have."""
+    known = set(_WORD.findall(decode(old.data))) if old is not None else set()
+    words = set(_WORD.findall(_COMMENT.sub("", decode(new.data)))) if new is not None else set()
+    return sorted(words - known)[:_MAX_LINES]
+
+
+def _new_names(base: Tree, hidden: Changes, pattern: re.Pattern[str], shortest: int) -> list[str]:
+    """Return what the hidden tests are called that their base versions do not have."""
+    names: set[str] = set()
+    for path, file in hidden.items():
+        old = base.get(path)
+        text = decode(old.data) if old is not None else ""
+        found = set(pattern.findall(decode(file.data))) if file is not None else set()
+        names |= {_printable(name) for name in found if len(name) >= shortest and name not in text}
+    return sorted(names, key=lambda name: (-len(name), name))[:_MAX_NAMES]
 
 
 def _distinctive(base: Tree, changes: Changes) -> set[str]:
