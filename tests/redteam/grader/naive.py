@@ -16,7 +16,7 @@ from typing import Final
 import click
 
 from codegate.sandbox import Command, EnvironmentRecipe, SandboxFile, SandboxLimits, select_backend
-from codegate.suite import Tree, apply_patch
+from codegate.suite import PatchError, Tree, apply_patch
 from tests.redteam.grader import ATTACKS, submissions
 from tests.redteam.grader.grading import Submission, patch_of
 from tests.redteam.grader.projects import LOCK, PROJECTS, changes
@@ -51,7 +51,11 @@ def judge(chosen: Iterator[Submission]) -> Iterator[tuple[str, dict[str, bool]]]
         environment = backend.prepare(EnvironmentRecipe("3.11", LOCK))
         for one in chosen:
             project = PROJECTS[one.project]
-            tree = project.tree.overlay(apply_patch(project.tree, patch_of(one))).overlay(changes(project.hidden))
+            try:
+                changed = apply_patch(project.tree, patch_of(one))
+            except PatchError:  # even such a grader applies patches with git
+                continue
+            tree = project.tree.overlay(changed).overlay(changes(project.hidden))
             sandbox = backend.open(environment, SandboxLimits(lifetime_seconds=120, memory_bytes=512 << 20))
             try:
                 sandbox.put(_files(tree))

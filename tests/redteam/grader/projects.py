@@ -154,7 +154,7 @@ def _problem(project: Project, commit: str) -> Problem:
         python_path=project.python_path,
         test_files=project.test_files,
         statement=Statement(mode="handwritten", sha256=sha256(statement.encode())),
-        limits=ProblemLimits(seconds=60, memory_mb=512),
+        limits=ProblemLimits(seconds=30, memory_mb=512),
         provenance=Provenance(kind="handwritten"),
     )
     tests = TestSets(FAIL_TO_PASS=project.fail_to_pass, PASS_TO_PASS=project.pass_to_pass)

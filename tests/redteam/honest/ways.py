@@ -117,8 +117,8 @@ WAYS: Final = (
         "own-equality", "results of classes with an equality of their own, which is right",
         """
         class Number(float):
-            def __eq__(self, other): return abs(float(self) - float(other)) < 1e-9
-            def __ne__(self, other): return not self == other
+            def __eq__(self, other):
+                return abs(float(self) - other) < 1e-9 if isinstance(other, (int, float)) else NotImplemented
             def __hash__(self): return float.__hash__(self)
         class Text(str):
             def __eq__(self, other): return str.__eq__(self, other)

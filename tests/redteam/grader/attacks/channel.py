@@ -9,8 +9,8 @@ _TWO: Final = ("functions", "single")
 _BOTH: Final = ("functions", "unittest", "single")
 
 #: Finds the driver's channel, or what is like one, and the ids of the tests that run.
-FIND: Final = """
-import gc, json, os, sys
+FIND: Final = r"""
+import gc, json, os, re, sys
 
 def _channels():
     return [one for one in gc.get_objects() if "token" in getattr(one, "__dict__", ()) and hasattr(one, "send")]
@@ -29,30 +29,35 @@ def _ids():
             names.append("%s::%s::%s" % (path, type(one).__qualname__, one._testMethodName))
     return names
 
+def _current():
+    name = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")[0]
+    frame = sys._getframe()
+    while frame is not None and not name:
+        one = frame.f_locals.get("self")
+        if hasattr(one, "_testMethodName"):
+            name = "::%s::%s" % (type(one).__qualname__, one._testMethodName)
+        frame = frame.f_back
+    return name
+
+def _tokens():
+    found = []
+    for name, module in list(sys.modules.items()):
+        if name.rpartition(".")[2].startswith("test_") and getattr(module, "__file__", None):
+            with open(module.__file__) as file:
+                found += re.findall(r'\b_[0-9a-f]{8,}\(\s*"([0-9a-f]+)"', file.read())
+    return {"receipts": found} if found else {}
+
 def _records(names):
+    # Tests before this one have been reported, and its setup has.
+    now, paid = _current(), _tokens()
+    at = next((number for number, name in enumerate(names) if name.endswith(now)), 0)
+    names = names[at:] if "[" in now or "Test" not in now else names
     for name in names:
         for when in ("setup", "call", "teardown"):
-            yield dict(kind="phase", id=name, when=when, outcome="passed", seconds=0.001, markers=[], crash=None)
+            if not (name.endswith(now) and when == "setup"):
+                yield dict(kind="phase", id=name, when=when, outcome="passed", seconds=0.001, markers=[], crash=None,
+                           **paid)
     yield dict(kind="end", status=0)
-"""
-
-#: Calls whatever the hidden tests call and that does not belong to the repository or to Python: their receipts.
-RECEIPTS: Final = """
-def _pay():
-    import ast, builtins
-    for name, module in list(sys.modules.items()):
-        if not name.rpartition(".")[2].startswith("test_") or not getattr(module, "__file__", None):
-            continue
-        for node in ast.walk(ast.parse(open(module.__file__).read())):
-            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
-                continue
-            if not node.func.id.startswith("_") or not all(isinstance(one, ast.Constant) for one in node.args):
-                continue
-            try:
-                function = getattr(module, node.func.id, None) or getattr(builtins, node.func.id)
-                function(*(one.value for one in node.args))
-            except Exception:
-                pass
 """
 
 ATTACKS: Final = (
@@ -84,9 +89,8 @@ ATTACKS: Final = (
     ),
     Change(
         "channel-by-gc", "all records through the driver's own channel, found by gc", _BOTH,
-        end=FIND + RECEIPTS, body="""
+        end=FIND, body="""
         names = _ids()
-        _pay()
         for channel in _channels():
             for one in _records(names):
                 channel.send(**one)
@@ -95,7 +99,7 @@ ATTACKS: Final = (
     ),
     Change(
         "channel-by-frames", "the token out of the driver's frames, and the records by hand", _BOTH,
-        end=FIND + RECEIPTS, body="""
+        end=FIND, body="""
         frame, found = sys._getframe(), None
         while frame:
             for one in list(frame.f_locals.values()):
@@ -103,7 +107,6 @@ ATTACKS: Final = (
                     found = one
             frame = frame.f_back
         names = _ids()
-        _pay()
         text = "".join("%s %s\\n" % (found.token, json.dumps(one)) for one in _records(names))
         os.write(found.descriptor, text.encode())
         os._exit(0)
@@ -111,10 +114,9 @@ ATTACKS: Final = (
     ),
     Change(
         "channel-by-settings", "the token out of a dictionary of settings", _BOTH,
-        end=FIND + RECEIPTS, body="""
+        end=FIND, body="""
         names = _ids()
         tokens = {one["token"] for one in gc.get_objects() if type(one) is dict and type(one.get("token")) is str}
-        _pay()
         for token in tokens:
             text = "".join("%s %s\\n" % (token, json.dumps(one)) for one in _records(names)).encode()
             for number in range(3, 64):
@@ -127,7 +129,7 @@ ATTACKS: Final = (
     ),
     Change(
         "channel-by-closure", "the token out of the closure of the recorder", _BOTH,
-        end=FIND + RECEIPTS, body="""
+        end=FIND, body="""
         names, found = _ids(), None
         for one in gc.get_objects():
             for cell in getattr(one, "__closure__", None) or ():
@@ -136,7 +138,6 @@ ATTACKS: Final = (
                         found = cell.cell_contents
                 except ValueError:
                     pass
-        _pay()
         for one in _records(names):
             found.send(**one)
         os._exit(0)
@@ -144,8 +145,7 @@ ATTACKS: Final = (
     ),
     Change(
         "channel-by-memory", "the token out of the memory of the process", _TWO,
-        end=FIND + RECEIPTS, body="""
-        import re
+        end=FIND, body="""
         names, seen = _ids(), set()
         with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", 0) as memory:
             for line in maps:
@@ -160,7 +160,6 @@ ATTACKS: Final = (
                     seen.update(re.findall(rb"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])", memory.read(end - start)))
                 except OSError:
                     pass
-        _pay()
         for token in sorted(seen)[:2000]:
             token = token.decode()
             text = "".join("%s %s\\n" % (token, json.dumps(one)) for one in _records(names)).encode()
@@ -210,7 +209,7 @@ for _channel in _channels():
     ),
     Change(
         "channel-tapped", "a pipe of its own in the place of the channel, and better records behind it", _TWO,
-        end=FIND + RECEIPTS + """
+        end=FIND + """
 import threading
 from _pytest.main import Session
 

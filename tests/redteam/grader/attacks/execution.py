@@ -53,17 +53,16 @@ ATTACKS: Final = (
     ),
     Change(
         "return-from-test", "a trace in which an exception of a test sends it back to a line before", _TWO,
-        end=FRAME, body="""
+        end=FRAME + "_left = [1, 2, 3]", body="""
         frame = _frame()
         def trace(frame, event, value):
-            if event in ("line", "exception") and trace.left:
-                trace.left -= 1
+            if event in ("line", "exception") and _left:
+                _left.pop()
                 try:
                     frame.f_lineno = frame.f_code.co_firstlineno + 1
                 except ValueError:
                     pass
             return trace
-        trace.left = 3
         if frame is not None:
             sys.settrace(lambda *_: None)
             frame.f_trace = trace

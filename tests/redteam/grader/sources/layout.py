@@ -169,7 +169,7 @@ def test_find(catalogue, word):
 
 def test_count(catalogue, capsys):
     print(catalogue.count())
-    assert capsys.readouterr().out == "{'T': 3, 'B': 1}\\n"
+    assert capsys.readouterr().out.splitlines()[-1] == "{'T': 3, 'B': 1}"
 
 
 class TestNothing:

@@ -1,0 +1,47 @@
+"""The most telling attacks on the grader, and honest patches beside them; all of them are in ``make redteam``."""
+
+import pytest
+
+from tests.redteam import grader, honest
+from tests.redteam.battery import Row
+
+pytestmark = pytest.mark.bwrap
+
+#: One for each thing that an attack can lay hands on.
+ATTACKS = frozenset(
+    {
+        "sys-exit-import@unittest", "os-exit-call@functions", "skip-call@single", "collect-only@single",
+        "summary-everywhere@functions", "conftest-top@layout", "sitecustomize@functions", "shadow-pytest@functions",
+        "entry-point@functions", "report-from-call@functions", "function-runtest@layout",
+        "unittest-should-stop@classes", "unittest-result@unittest", "records-without-token@single",
+        "channel-by-gc@functions", "driver-again-with-receipts@single", "tests-rewritten-at-run-time@single",
+        "always-equal@single", "oracle@classes", "oracle@unittest", "raises-by-gc@functions", "memorised-tests@single",
+        "jump-over-assertions@single", "assertions-stripped@single", "comparison-of-texts@single",
+        "first-time-tmp@single", "low-process-number@single",
+    }
+)  # fmt: skip
+HONEST = frozenset(
+    {
+        "reference@unittest", "by-class@functions", "own-tests@layout", "own-equality@functions",
+        "prints-like-a-runner@single", "works-in-a-thread@classes",
+    }
+)  # fmt: skip
+
+
+def test_no_attack_is_resolved() -> None:
+    rows = list(grader.run("bwrap", ATTACKS))
+    assert {row.attack for row in rows} == ATTACKS
+    assert [row for row in rows if not row.held] == []
+
+
+def test_no_honest_patch_is_accused() -> None:
+    rows = list(honest.run("bwrap", HONEST))
+    assert {row.attack for row in rows} == HONEST
+    assert [row for row in rows if not row.held] == []
+
+
+def test_every_attack_has_a_name_of_its_own_and_changes_the_source_it_is_of() -> None:
+    assert len({attack.id for attack in grader.ATTACKS}) == len(grader.ATTACKS) >= 110
+    for submission in grader.submissions(grader.ATTACKS).values():
+        assert any(data is not None for data in submission.files.values()), submission.id
+    assert Row("grader", "x", "bwrap", "fail", "fail", True).held

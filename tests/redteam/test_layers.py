@@ -1,0 +1,174 @@
+"""No layer of the grader is there for nothing: without it an attack is resolved that is not with it.
+
+Negative controls and receipts stand behind most of the other layers. To see what a layer is worth by itself, those
+behind it are off as well, in both runs.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codegate.grading import Grade, Sandboxes, TestReport, grade, grader, records
+from codegate.grading.controls import control, instruments
+from codegate.grading.grade import TestResult
+from codegate.grading.policy import SortedPatch
+from codegate.grading.runners.pytest import Pytest
+from codegate.sandbox import Command, Sandbox
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import Changes, Problem, Tree, load_base, load_suite
+from tests.redteam.grader import ATTACKS, submissions
+from tests.redteam.grader.grading import Submission, patch_of
+from tests.redteam.grader.projects import PROJECTS, make_suite
+from tests.redteam.grader.writing import Change
+
+pytestmark = pytest.mark.bwrap
+
+Remove = Callable[[pytest.MonkeyPatch], None]
+
+
+def _controls(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(grader, "examine", lambda *_: frozenset())
+
+
+def _receipts(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(grader, "refute", lambda *_: frozenset())
+
+
+def _path_policy(patch: pytest.MonkeyPatch) -> None:
+    def sort_patch(problem: Problem, base: Tree, changes: Changes) -> SortedPatch:
+        return SortedPatch(dict(changes), (), (), frozenset())
+
+    patch.setattr(grader, "sort_patch", sort_patch)
+
+
+def _exact_ids(patch: pytest.MonkeyPatch) -> None:
+    def result(**values: Any) -> TestResult:
+        return TestResult(**{**values, "status": "passed"} if values.get("status") == "missing" else values)
+
+    patch.setattr(grader, "TestResult", result)
+    patch.setattr(TestReport, "proven", property(lambda self: True))
+
+
+def _token(patch: pytest.MonkeyPatch) -> None:
+    known = records._parse
+
+    def parse(line: bytes, opening: bytes) -> Any:
+        return known(line if line.startswith(opening) else opening + line, opening)
+
+    patch.setattr(records, "_parse", parse)
+
+
+def _isolation(patch: pytest.MonkeyPatch) -> None:
+    known = Pytest.command
+
+    def command(*arguments: Any) -> Command:
+        found = known(*arguments)
+        argv = tuple(part for part in found.argv if part not in {"-I", "-S"})
+        return replace(found, argv=argv, environment={**found.environment, "PYTHONPATH": "."})
+
+    patch.setattr(Pytest, "command", command)
+
+
+def _fresh_sandbox(patch: pytest.MonkeyPatch) -> None:
+    opened = Sandboxes.open
+    kept: list[tuple[Any, Sandbox]] = []
+
+    @contextmanager
+    def open_once(self: Sandboxes, *arguments: Any) -> Iterator[Sandbox]:
+        if not kept:
+            context = opened(self, *arguments)
+            kept.append((context, context.__enter__()))
+        yield kept[0][1]
+
+    patch.setattr(Sandboxes, "open", open_once)
+
+
+def _hidden_literals(patch: pytest.MonkeyPatch) -> None:
+    known = instruments.instrument
+
+    def instrument(*arguments: Any) -> instruments.Instruments:
+        made = known(*arguments)
+        read = re.compile(rf"\({made.names['value']}\(\s*\"(\w+)\"\)\)".encode())
+        texts = {
+            path: read.sub(lambda found: made.table[found[1].decode()].encode(), data)
+            for path, data in made.files.items()
+        }
+        return replace(made, files=texts)
+
+    patch.setattr(grader, "instrument", instrument)
+    patch.setattr(control, "instrument", instrument)
+
+
+_START_UP = Change(
+    "start-up", "a start-up file of the interpreter that makes every report one of passing", ("single",),
+    files={
+        "sitecustomize.py": """
+import sys
+sys.path.append(sys.orig_argv[-2])
+from _pytest.reports import TestReport
+_init = TestReport.__init__
+def _start(self, nodeid, location, keywords, outcome, longrepr, *args, **kwargs):
+    _init(self, nodeid, location, keywords, "passed", None, *args, **kwargs)
+TestReport.__init__ = _start
+""",
+    },
+)  # fmt: skip
+
+#: By layer: what removes it, what stands behind it, and an attack that only it stops then.
+LAYERS: dict[str, tuple[Remove, tuple[Remove, ...], str]] = {
+    "path policy": (_path_policy, (_receipts, _controls), "conftest-top@functions"),
+    "exact ids and the end record": (_exact_ids, (), "os-exit-import@functions"),
+    "the channel's token": (_token, (_receipts, _controls), "records-without-token@single"),
+    "an isolated interpreter": (_isolation, (_path_policy, _receipts, _controls), "start-up@single"),
+    "a fresh sandbox for each run": (_fresh_sandbox, (), "first-time-tmp@single"),
+    "receipts": (_receipts, (_controls,), "function-runtest@single"),
+    "hidden literals": (_hidden_literals, (), "memorised-tests@single"),
+    "negative controls": (_controls, (), "oracle-alone@single"),
+}
+
+
+class Grader:
+    """The product's own function, over the suite of the battery."""
+
+    def __init__(self, folder: Path, backend: BubblewrapBackend) -> None:
+        place, self.repository = make_suite(folder)
+        self.suite = load_suite(place)
+        self.problems = {problem.id: problem for problem in self.suite.problems}
+        self.sandboxes = Sandboxes(backend, self.suite.locks)
+
+    def grade(self, submission: Submission) -> Grade:
+        problem = self.problems[submission.project]
+        base = load_base(self.suite, problem, self.repository)
+        return grade(problem, base, patch_of(submission), self.sandboxes)
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory: pytest.TempPathFactory, bwrap_backend: BubblewrapBackend) -> Iterator[Grader]:
+    found = Grader(tmp_path_factory.mktemp("layers"), bwrap_backend)
+    yield found
+    found.sandboxes.close()
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_an_attack_is_resolved_without_the_layer_that_stops_it(
+    layer: str, judge: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remove, behind, name = LAYERS[layer]
+    attack = submissions((*ATTACKS, _START_UP))[name]
+    for other in behind:
+        other(monkeypatch)
+    assert not judge.grade(attack).resolved
+    remove(monkeypatch)
+    bare = judge.grade(attack)
+    assert bare.resolved, (bare.failure, bare.detail)
+
+
+def test_the_reference_fix_is_resolved_all_the_same(judge: Grader) -> None:
+    for name in ("single", "functions"):
+        project = PROJECTS[name]
+        assert judge.grade(Submission("reference", name, {project.source: project.fix})).resolved
