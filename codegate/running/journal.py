@@ -1,4 +1,4 @@
-"""A run on disk: ``run.json``, ``outcomes.jsonl``, ``calls.log`` and ``transcripts/``.
+"""A run on disk: ``run.json``, ``sandbox.json``, ``outcomes.jsonl``, ``calls.log`` and ``transcripts/``.
 
 Attempts are written before they are graded, because they were paid for; outcomes are appended one fsynced line
 each. A crash at any line loses at most what was in flight, and a resumed run repeats neither.
@@ -9,14 +9,15 @@ import os
 import re
 import stat
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from codegate.durable import append_line, write_atomic
 from codegate.errors import InfrastructureError, Interrupted, UsageError
-from codegate.running.outcome import Outcome, Run, RunManifest, json_text
+from codegate.running.outcome import Outcome, Run, RunManifest, SandboxRecord, json_text
+from codegate.sandbox import Assurance
 from codegate.solving import Attempt
 from codegate.strict import parse_json, read_lines, read_text
 from codegate.suite import check_model, read_json
@@ -29,6 +30,7 @@ _MANIFEST: Final = "run.json"
 _OUTCOMES: Final = "outcomes.jsonl"
 _CALLS: Final = "calls.log"
 _TRANSCRIPTS: Final = "transcripts"
+_SANDBOX: Final = "sandbox.json"
 _BLOCK: Final = 1 << 20
 
 
@@ -49,7 +51,7 @@ class Journal:
             UsageError: there already is a run, or what is left of one.
             InfrastructureError: the disk refused.
         """
-        for name in (_MANIFEST, _OUTCOMES, _CALLS, _TRANSCRIPTS):
+        for name in (_MANIFEST, _OUTCOMES, _CALLS, _TRANSCRIPTS, _SANDBOX):
             if os.path.lexists(folder / name):
                 raise UsageError(
                     f"{folder} already holds a run: there is {folder / name}.",
@@ -197,9 +199,33 @@ class Journal:
             raise UsageError(f"{path} holds another attempt.", "Restore the file, or remove it to ask again.")
         return attempt
 
+    def record_assurances(self, found: Sequence[Assurance]) -> None:
+        """Keep what was found of the sandboxes; of two findings about the same place the newer one stays.
+
+        Raises:
+            UsageError: what is kept cannot be read.
+            InfrastructureError: the disk refused.
+        """
+        kept = {one.place: one for one in (*self.assurances(), *found)}
+        record = SandboxRecord(assurances=tuple(kept.values())[-200:])
+        with self._lock:
+            self._check_open()
+            write_atomic(
+                self.folder / _SANDBOX, record.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n"
+            )
+
+    def assurances(self) -> tuple[Assurance, ...]:
+        """Return what was found of the sandboxes, by all of the run's executions.
+
+        Raises:
+            UsageError: it cannot be read.
+        """
+        path = self.folder / _SANDBOX
+        return read_json(path, SandboxRecord).assurances if os.path.lexists(path) else ()
+
     def load(self) -> Run:
         """Return the run as it is now."""
-        return Run(manifest=self.manifest, outcomes=self.outcomes())
+        return Run(manifest=self.manifest, outcomes=self.outcomes(), assurances=self.assurances())
 
     @property
     def _outcomes(self) -> Path:
@@ -227,6 +253,8 @@ class Journal:
         try:
             with self._outcomes.open("rb+") as file:
                 end = file.seek(0, os.SEEK_END)
+                if end > MAX_JOURNAL_BYTES:
+                    raise UsageError(f"{self._outcomes} is larger than {MAX_JOURNAL_BYTES} bytes.")
                 whole = _end_of_last_line(file, end)
                 if whole != end:
                     file.truncate(whole)

@@ -245,6 +245,8 @@ def test_a_journal_of_holes_is_refused_before_it_is_read(journal: Journal) -> No
         file.truncate(1 << 40)
     with pytest.raises(UsageError, match="larger than"):
         load_run(journal.folder)
+    with pytest.raises(UsageError, match="larger than"):
+        written(journal)
 
 
 def test_a_line_cut_short_is_dropped_however_long_it_is(journal: Journal) -> None:
