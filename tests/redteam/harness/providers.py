@@ -1,0 +1,342 @@
+"""A provider that wishes us ill, asked by the real command with the real SDKs: it echoes the key, or answers badly.
+
+One run asks it for everything, each candidate for another thing. Then every byte that the run left is searched for
+the keys, in every encoding.
+"""
+
+import base64
+import codecs
+import gzip
+import html
+import json
+import os
+import re
+import shutil
+import threading
+import time
+import urllib.parse
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any, Final
+
+from tests.redteam.battery import Row, codegate
+from tests.redteam.harness.place import Place, build
+
+KEYS: Final = {
+    "OPENAI_API_KEY": "sk-proj-Kq7/Zm4+Xw9=Tb2<Ln6&Vd8Rf3",
+    "ANTHROPIC_API_KEY": "sk-ant-Hy5/Pc1+Gj8=Ws4<Qk7&Nz2Mt6",
+    "GITHUB_TOKEN": "ghp_Ud3Ye9Oa5Bi7Sx1Ce4Jr8Wv2",
+}
+
+_SDKS: Final = ("openai", "anthropic")
+_APART: Final = re.compile(r"\\n|\\r|\\t|\\u[0-9a-fA-F]{4}|\\x[0-9a-f]{2}|[\s\x00\u200b\ufffd]")
+
+
+def encodings(key: str) -> dict[str, str]:
+    """Return ``key`` as somebody could write it who does not want it to be found."""
+    raw = key.encode()
+    quoted = urllib.parse.quote(key, safe="")
+    return {
+        "raw": key,
+        "base64": base64.b64encode(raw).decode(),
+        "base64-1": base64.b64encode(b"x" + raw).decode(),
+        "base64-2": base64.b64encode(b"xy" + raw).decode(),
+        "base64url": base64.urlsafe_b64encode(raw).decode(),
+        "hex": raw.hex(),
+        "HEX": raw.hex().upper(),
+        "url": quoted,
+        "url-twice": urllib.parse.quote(quoted, safe=""),
+        "json": json.dumps(key)[1:-1],
+        "html": html.escape(key),
+        "shell": f"'{key}'",
+        "reversed": key[::-1],
+        "lines": "\n".join(key),
+        "blanks": " ".join(key),
+        "zero-width": "\u200b".join(key),
+        "utf-16": key.encode("utf-16-le").decode("latin-1"),
+    }
+
+
+def leaks(data: bytes, key: str) -> list[str]:
+    """Return the encodings of ``key`` that ``data`` holds."""
+    text = data.decode("utf-8", "replace")
+    joined = _APART.sub("", html.unescape(text))
+    seen = text + joined
+    # Of base64, the middle: its ends depend on what stands beside it.
+    return [name for name, form in encodings(key).items() if _APART.sub("", form)[6:-6] in seen]
+
+
+@dataclass(frozen=True)
+class _Reply:
+    status: int = 200
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+    drip: bool = False
+
+
+def _document(sdk: str, text: str, **changes: Any) -> bytes:
+    """Return a good answer, but for ``changes``."""
+    if sdk == "anthropic":
+        document: dict[str, Any] = {
+            "id": "1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
+            "content": [{"type": "text", "text": text}], "usage": {"input_tokens": 1, "output_tokens": 1},
+        }  # fmt: skip
+    else:
+        message = {"role": "assistant", "content": text}
+        document = {
+            "id": "1", "object": "chat.completion", "created": 1, "model": "m",
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+        }  # fmt: skip
+    return json.dumps({**document, **changes}).encode()
+
+
+def _all(key: str) -> str:
+    return " | ".join(encodings(key).values())
+
+
+def _patch(key: str) -> str:
+    """Return an answer whose code brings the key to light again, and whatever secrets it finds where it runs."""
+    code = f"""    import codecs, os
+    found = [codecs.decode({codecs.encode(key, "rot13")!r}, "rot13"), str(dict(os.environ))]
+    for process in [name for name in os.listdir("/proc") if name.isdigit()]:
+        try:
+            found.append(str(open("/proc/" + process + "/environ", "rb").read()))
+        except OSError:
+            pass
+    print(found)
+    raise AssertionError(found)
+"""
+    return f"{_all(key)}\n\ncalc/half.py\n<<<<<<< SEARCH\n    return n // 3\n=======\n{code}>>>>>>> REPLACE\n"
+
+
+def _tools(sdk: str, key: str) -> bytes:
+    arguments = {"path": _all(key), "content": _all(key)}
+    if sdk == "anthropic":
+        use = {"type": "tool_use", "id": key, "name": f"write_{key}", "input": arguments}
+        return _document(sdk, "", content=[use], stop_reason="tool_use")
+    call = {"id": key, "type": "function", "function": {"name": f"write_{key}", "arguments": json.dumps(arguments)}}
+    message = {"role": "assistant", "content": _all(key), "tool_calls": [call]}
+    return _document(sdk, "", choices=[{"index": 0, "message": message, "finish_reason": "tool_calls"}])
+
+
+def _stop(sdk: str, said: object) -> bytes:
+    if sdk == "anthropic":
+        return _document(sdk, "x", stop_reason=said)
+    return _document(sdk, "", choices=[{"message": {"content": "x"}, "finish_reason": said}])
+
+
+def _error(message: str, kind: str = "authentication_error") -> bytes:
+    return json.dumps({"type": "error", "error": {"type": kind, "code": kind, "message": message}}).encode()
+
+
+_BOMB: Final = gzip.compress(b"\0" * (64 << 20))
+
+#: What is asked for, what is answered, and the cause that is journalled for it; None: an answer that is graded.
+_KINDS: Final[dict[str, tuple[Callable[[str, str, str], _Reply], str | None]]] = {
+    "echo-in-a-401": (
+        lambda sdk, key, there: _Reply(401, _error(_all(key)), {"x-echo": key, "www-authenticate": key}),
+        "provider.authentication",
+    ),
+    "echo-in-an-error-kind": (lambda sdk, key, there: _Reply(400, _error("no", _all(key))), "provider.bad_request"),
+    "echo-in-no-json": (lambda sdk, key, there: _Reply(403, _all(key).encode()), "provider.authentication"),
+    "echo-in-the-stop": (lambda sdk, key, there: _Reply(200, _stop(sdk, key)), "provider.malformed"),
+    "echo-in-the-answer": (lambda sdk, key, there: _Reply(200, _document(sdk, _patch(key), model=key)), None),
+    "echo-in-tool-calls": (lambda sdk, key, there: _Reply(200, _tools(sdk, key)), None),
+    "echo-in-a-redirect": (
+        lambda sdk, key, there: _Reply(302, b"", {"location": f"{there}/{key}"}), "provider.not_found"
+    ),
+    "redirect": (lambda sdk, key, there: _Reply(307, b"", {"location": there}), "provider.not_found"),
+    "64-mebibytes": (lambda sdk, key, there: _Reply(200, b" " * (64 << 20)), "provider.malformed"),
+    "gzip-bomb": (
+        lambda sdk, key, there: _Reply(200, _BOMB, {"content-encoding": "gzip"}), "provider.malformed"
+    ),
+    "depth": (lambda sdk, key, there: _Reply(200, b'{"a":' * 500_000), "provider.malformed"),
+    "many-values": (
+        lambda sdk, key, there: _Reply(200, b'{"a":[' + b"[]," * 3_000_000 + b"[]]}"), "provider.malformed"
+    ),
+    "other-types": (
+        lambda sdk, key, there: _Reply(200, _document(sdk, "x", choices={"a": 1}, content=5, usage=[])),
+        "provider.malformed",
+    ),
+    "long-number": (
+        lambda sdk, key, there: _Reply(200, b'{"choices": ' + b"9" * 1_000_000 + b"}"), "provider.malformed"
+    ),
+    "half-a-sign": (lambda sdk, key, there: _Reply(200, _document(sdk, "\ud800 ::error:: \x1b[2J")), None),
+    "commands": (
+        lambda sdk, key, there: _Reply(401, _error("x\n::add-mask::true\r##[set-output name=a;]b\x1b]0;x\x07\u202e")),
+        "provider.authentication",
+    ),
+    "drip": (lambda sdk, key, there: _Reply(drip=True), "provider.timeout"),
+}  # fmt: skip
+
+
+class _Server:
+    """Answers each candidate with what its model's name asks for, and remembers who asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.there = ""
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, *args: object) -> None:
+                pass
+
+            def do_GET(self) -> None:
+                outer.asked.append(self.path)
+                self.send_error(404)
+
+            def do_CONNECT(self) -> None:
+                self.do_GET()
+
+            def do_POST(self) -> None:
+                request = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                outer.asked.append(self.path)
+                outer.answer(self, json.loads(request))
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def answer(self, handler: BaseHTTPRequestHandler, request: dict[str, Any]) -> None:
+        """Answer ``request`` with the key that came with it."""
+        sdk = "anthropic" if handler.path.endswith("/messages") else "openai"
+        key = handler.headers.get("x-api-key") or handler.headers.get("Authorization", "").removeprefix("Bearer ")
+        reply = _KINDS[request["model"]][0](sdk, key, self.there) if request.get("model") in _KINDS else _Reply(404)
+        try:
+            if reply.drip:
+                handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
+                for _ in range(100):
+                    handler.wfile.write(b"x-a: b\r\n")
+                    time.sleep(0.2)
+                return
+            handler.send_response(reply.status)
+            for name, value in {"content-type": "application/json", **reply.headers}.items():
+                handler.send_header(name, value)
+            handler.send_header("content-length", str(len(reply.body)))
+            handler.end_headers()
+            handler.wfile.write(reply.body)
+        except OSError:
+            return  # it has heard enough
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def run(sandbox: str, only: Collection[str] | None, folder: Path) -> Iterator[Row]:
+    """Carry out the run and yield a row for each thing that was asked for, and for each place that was searched."""
+    asked = [(kind, sdk) for kind in _KINDS for sdk in _SDKS if only is None or f"provider-{kind}@{sdk}" in only]
+    searches = {name: look for name, look in _SEARCHES.items() if only is None or name in only}
+    if not asked:
+        return
+    folder.mkdir()
+    build(folder / "here")
+    place = Place(folder / "here")
+    place.suite_yml("problems:\n- calc-double\n- calc-half\n- calc-square\n", "problems:\n- calc-half\n")
+    server, elsewhere = _Server(), _Server()
+    server.there = f"{elsewhere.url}/v1"
+    try:
+        done = _asked(place, sandbox, [_candidate(server.url, *each) for each in asked], elsewhere.url)
+    finally:
+        server.close()
+        elsewhere.close()
+    causes: dict[str, str | None] = {}
+    run_folder = place.home / "out"
+    names = _keys_of(run_folder)
+    for line in (run_folder / "outcomes.jsonl").read_text().splitlines():
+        outcome = json.loads(line)
+        causes[names[outcome["candidate"]]] = outcome["fault"]["cause"] if outcome["fault"] else None
+    for kind, sdk in asked:
+        expected, got = _KINDS[kind][1], causes.get(f"{kind}@{sdk}", "(no outcome)")
+        yield Row("harness", f"provider-{kind}@{sdk}", sandbox, str(expected), str(got), expected == got)
+    for name, look in searches.items():
+        found = look(place, done, elsewhere)
+        yield Row("harness", name, sandbox, "nothing", found[:300] or "nothing", not found)
+
+
+def _candidate(url: str, kind: str, sdk: str) -> dict[str, Any]:
+    return {
+        "provider": sdk,
+        "model": kind,
+        "base_url": f"{url}/v1" if sdk == "openai" else url,
+        "timeout_seconds": 1 if kind == "drip" else 60,
+        "solver": "tool_loop" if kind == "echo-in-tool-calls" else "single_shot",
+        "max_iterations": 2,
+    }
+
+
+def _asked(place: Place, sandbox: str, candidates: list[dict[str, Any]], proxy: str) -> CompletedProcess[bytes]:
+    config = {"candidates": candidates, "suite": "suite", "concurrency": {"models": 8, "sandboxes": 2}}
+    (place.home / "own.yml").write_text(json.dumps(config))
+    programs = place.home / "bin"
+    programs.mkdir()
+    wrapper = programs / "git"
+    wrapper.write_text(f'#!/bin/sh\n/usr/bin/env >> {place.home}/git-environment\nexec {shutil.which("git")} "$@"\n')
+    wrapper.chmod(0o755)
+    environment = {
+        **KEYS,
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "OPENAI_LOG": "debug",
+        "ANTHROPIC_LOG": "debug",
+        "HTTPX_LOG_LEVEL": "debug",
+        **dict.fromkeys(("HTTP_PROXY", "http_proxy", "ALL_PROXY", "HTTPS_PROXY"), proxy),
+        **dict.fromkeys(("NO_PROXY", "no_proxy"), ""),
+    }
+    return codegate(
+        "run", "--config", "own.yml", "--sandbox", sandbox, "--out", "out", "--json",
+        cwd=place.home, environment=environment, timeout=240,
+    )  # fmt: skip
+
+
+def _keys_of(folder: Path) -> dict[str, str]:
+    """Return each candidate's name, as the rows have it, by its key."""
+    from codegate.running import load_run
+
+    return {c.key(): f"{c.model}@{c.provider}" for c in load_run(folder).manifest.candidates}
+
+
+def _in_files(place: Place, done: CompletedProcess[bytes], elsewhere: _Server) -> str:
+    found = []
+    for path in sorted((place.home / "out").rglob("*")):
+        if path.is_file():
+            found += [f"{path.name}: {form}" for key in KEYS.values() for form in leaks(path.read_bytes(), key)]
+    return ", ".join(found)
+
+
+def _in_output(place: Place, done: CompletedProcess[bytes], elsewhere: _Server) -> str:
+    said = done.stdout + done.stderr
+    found = [form for key in KEYS.values() for form in leaks(said, key)]
+    trace = ["a traceback"] if b"Traceback" in said else []
+    return ", ".join(found + trace)
+
+
+def _as_commands(place: Place, done: CompletedProcess[bytes], elsewhere: _Server) -> str:
+    said = (done.stdout + done.stderr).decode("utf-8", "replace").replace("\r", "\n")
+    return ", ".join(re.findall(r"^\s*::\w.*|.*##\[.*|.*[\x1b\u202e].*", said, re.MULTILINE))
+
+
+def _in_git(place: Place, done: CompletedProcess[bytes], elsewhere: _Server) -> str:
+    seen = (place.home / "git-environment").read_bytes()
+    return ", ".join(form for key in KEYS.values() for form in leaks(seen, key))
+
+
+def _at_another(place: Place, done: CompletedProcess[bytes], elsewhere: _Server) -> str:
+    return ", ".join(elsewhere.asked)
+
+
+_SEARCHES: Final[dict[str, Callable[[Place, CompletedProcess[bytes], _Server], str]]] = {
+    "secrets-in-files": _in_files,
+    "secrets-in-output": _in_output,
+    "secrets-in-the-environment-of-git": _in_git,
+    "commands-in-output": _as_commands,
+    "requests-to-another-address": _at_another,
+}
