@@ -1,11 +1,11 @@
 """The grader: a patch in, a ``Grade`` out, by execution in a fresh sandbox and nothing else."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from codegate.grading.classify import broken_collection, classify_failure
-from codegate.grading.controls.control import Subject, examine, explain, is_tampering, refute
-from codegate.grading.controls.instruments import Instruments, instrument
+from codegate.grading.controls.control import Subject, examine, explain, is_tampering, refute, run_subject
+from codegate.grading.controls.instruments import instrument
 from codegate.grading.controls.scan import suspicious_signs
 from codegate.grading.controls.sites import Sites, find_sites
 from codegate.grading.controls.verdict import Contradiction
@@ -49,22 +49,25 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
         detail = "the patch changes tests, configuration or documentation only" if changes else "the patch is empty"
         return _failed(total, "no_patch", detail, dropped=dropped)
     tree = base.overlay(sorted_patch.applied)
-    with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
-        try:
+    try:
+        # Looking at texts has a sandbox of its own: nothing tells the real run from a control.
+        with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
             inspection = inspect(sandbox, base, sorted_patch.applied, sorted_patch.new_modules)
             refused = _refused(total, inspection, dropped)
             if refused is not None:
                 return refused
-            real = _run_instrumented(problem, tree, sandbox)
-        except FilesRefused as error:
-            # The reference fix passed these doors, so it is the patch that cannot.
-            return _failed(total, "patch_does_not_apply", str(error), applied=False, dropped=dropped)
-    subject = Subject(problem, tree, base.overlay(problem.fix), real.sites, test_selection(problem))
+            sites = _find_sites(problem, base, sandbox)
+        subject = Subject(problem, tree, base.overlay(problem.fix), sites, test_selection(problem))
+        used = instrument(sites)
+        report = run_subject(subject, tree, used, sandboxes)
+    except FilesRefused as error:
+        # The reference fix passed these doors, so it is the patch that cannot.
+        return _failed(total, "patch_does_not_apply", str(error), applied=False, dropped=dropped)
     suspicious = suspicious_signs(base, sorted_patch.applied, problem.fix)
-    report, doubts = real.report, refute(subject, real.report, real.instruments, sandboxes)
+    doubts = refute(subject, report, used, sandboxes)
     passing = {test for test, result in report.results.items() if result.status == "passed"}
     if not doubts and report.proven and passing.issuperset(problem.tests.expected):
-        doubts = examine(subject, 2 if suspicious else 1, sandboxes)
+        doubts = examine(subject, report, 2 if suspicious else 1, sandboxes)
     result = _grade_report(problem, _doubted(report, doubts), inspection.lint, dropped)
     controlled = subject.controllable if result.resolved else None
     return result.model_copy(update={"suspicious": suspicious, "controlled": controlled})
@@ -90,23 +93,11 @@ def test_selection(problem: Problem) -> TestSelection:
     )
 
 
-@dataclass(frozen=True)
-class _RealRun:
-    report: TestReport
-    sites: Sites
-    instruments: Instruments
-
-
-def _run_instrumented(problem: Problem, sources: Tree, sandbox: Sandbox) -> _RealRun:
-    """Run the hidden tests with receipts and hidden values in ``sandbox``, in which nothing of ``sources`` has run."""
-    selection = test_selection(problem)
-    tree = sources.overlay(problem.hidden)
-    audit = problem.manifest.controls
+def _find_sites(problem: Problem, base: Tree, sandbox: Sandbox) -> Sites:
+    """Find where the hidden tests can be instrumented, in a ``sandbox`` in which no code of the patch has run."""
+    selection, audit = test_selection(problem), problem.manifest.controls
     files = tuple(file for file in selection.files if audit is None or file not in audit.unfit)
-    sites = find_sites(sandbox, tree, files, selection.runner)
-    used = instrument(sites)
-    report = run_tests(sandbox, used.place(tree), replace(selection, instruments=used))
-    return _RealRun(report, sites, used)
+    return find_sites(sandbox, base.overlay(problem.hidden), files, selection.runner)
 
 
 def _refused(total: int, inspection: Inspection, dropped: tuple[str, ...]) -> Grade | None:

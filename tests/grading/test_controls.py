@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codegate.grading import Sandboxes, TestReport, TestResult, run_tests
+from codegate.grading import Sandboxes, TestReport, TestResult, audit_controls, run_tests
 from codegate.grading.controls.control import explain, is_tampering
 from codegate.grading.controls.instruments import Instruments, choose_mutants, instrument, mutant_name
 from codegate.grading.controls.scan import suspicious_signs
 from codegate.grading.controls.sites import FileSites, Sites, find_sites
-from codegate.grading.controls.verdict import Contradiction, contradictions, unreceipted
+from codegate.grading.controls.verdict import Contradiction, contradictions, ids_by_function, unreceipted
 from codegate.grading.grader import _doubted
 from codegate.grading.grader import test_selection as selection_of
 from tests.grading.conftest import MakeWorld
@@ -165,20 +165,10 @@ def test_the_text_keeps_its_lines_and_loses_its_answers(sites: Sites) -> None:
 
 def test_the_reference_fails_every_mutant(everything: World, sites: Sites, sandboxes: Sandboxes) -> None:
     (found,) = sites.values()
-    functions = {mutant.test for mutant in found.mutants}
-    assert functions >= {found.function(f"{TESTS}::{test}") for test in EVERY_TEST}
-    rounds = max(sum(mutant.test == function for mutant in found.mutants) for function in functions)
-    survived = set()
-    for number in range(rounds):
-        of = {function: [m for m in found.mutants if m.test == function] for function in functions}
-        mutants = [mutants[number] for mutants in of.values() if number < len(mutants)]
-        used = instrument(sites, mutants)
-        report = run(everything, sandboxes, used)
-        for mutant in mutants:
-            ids = [test for test in EVERY_TEST if found.function(f"{TESTS}::{test}") == mutant.test]
-            if all(report.results[f"{TESTS}::{test}"].status == "passed" for test in ids) and ids:
-                survived.add(mutant_name(found, mutant))
-    assert not survived
+    assert {mutant.test for mutant in found.mutants} >= {found.function(f"{TESTS}::{test}") for test in EVERY_TEST}
+    audit = audit_controls(everything.problem, everything.base, sandboxes)
+    assert (audit.spared, audit.unfit) == ((), ())
+    assert audit.killed == audit.mutants > len(EVERY_TEST)
 
 
 def test_an_inherited_test_is_known_by_where_it_is_written(sites: Sites) -> None:
@@ -264,7 +254,15 @@ def test_swallows():
 
 
 def test_a_problem_without_mutants_is_marked(make_world: MakeWorld) -> None:
-    bare = "from shop.price import total\n\ndef test_total():\n    if total([1, 2]) != 3:\n        raise ValueError\n"
+    bare = """\
+from shop.price import total
+
+PRICES = [1, 2]
+
+def test_total():
+    if total(PRICES) != sum(PRICES):
+        raise ValueError
+"""
     result = make_world(hidden={TESTS: bare}, expected=[f"{TESTS}::test_total"]).grade({SOURCE: FIX})
     assert (result.resolved, result.controlled) == (True, False)
 
@@ -282,18 +280,26 @@ def _report(**statuses: str) -> TestReport:
 
 def test_a_test_without_sites_can_only_be_steady() -> None:
     sites: Sites = {}
-    found = contradictions(_report(a="passed", b="failed"), sites, Instruments(), ("a", "b", "c"), ("a",))
+    real = _report(a="passed", b="passed", c="passed")
+    found = contradictions(_report(a="passed", b="failed"), real, sites, Instruments(), ("a", "b", "c"), ("a",))
     assert found == {Contradiction("unsteady", "b"), Contradiction("unsteady", "c")}
 
 
-def test_chosen_mutants_are_never_the_spared_ones_and_one_of_each_function(sites: Sites) -> None:
+def test_chosen_mutants_are_never_the_spared_ones_and_leave_a_test_as_it_is(sites: Sites) -> None:
     (found,) = sites.values()
     tests = [f"{TESTS}::{test}" for test in EVERY_TEST]
+    order = ids_by_function(_report(**dict.fromkeys(tests, "passed")), sites)
     spared = frozenset(mutant_name(found, mutant) for mutant in found.mutants if mutant.test != "test_words")
-    for _ in range(20):
-        assert {mutant.test for mutant in choose_mutants(sites, tests, spared)} == {"test_words"}
-        chosen = choose_mutants(sites, tests, frozenset())
-        assert len({mutant.test for mutant in chosen}) == len(chosen) >= 1
+    rows = set()
+    for _ in range(60):
+        assert {mutant.test for mutant in choose_mutants(sites, tests, order, spared).mutants} == {"test_words"}
+        assert not choose_mutants(sites, [f"{TESTS}::test_words"], order, frozenset()).partners
+        plan = choose_mutants(sites, tests, order, frozenset())
+        assert plan.partners
+        assert len({(mutant.test, mutant.row) for mutant in plan.mutants}) == len(plan.mutants) >= 1
+        assert all(len(mutant.choices) == 1 for mutant in plan.mutants)
+        rows |= {mutant.row for mutant in plan.mutants if mutant.test == "test_table"}
+    assert rows == {0, 1}
 
 
 @given(st.text(max_size=400))

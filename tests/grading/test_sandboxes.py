@@ -139,9 +139,11 @@ def test_hidden_tests_come_after_everything_trusted_and_nothing_runs_before(
         world = World(sandboxes, recipe)
         assert world.grade({SOURCE: FIX, TESTS: "def test_total(): pass\n"}).resolved
     names = [name for name, _ in backend.calls]
-    real, control = ["open", "put", "run", "run", "put", "run", "run", "close"], ["open", "put", "run", "run", "close"]
-    assert names == [*real, *control]
-    inspected, compiler, finder, placed, driver, tidy = (what for _, what in backend.calls[1:7])
+    texts, run = ["open", "put", "run", "run", "close"], ["open", "put", "run", "run", "close"]
+    assert names == [*texts, *run, *run]  # the real run and its control begin alike
+    (inspected, compiler, finder), (placed, driver, tidy) = (
+        [what for _, what in backend.calls[first : first + 3]] for first in (1, 6)
+    )
     assert inspected == (f"after/{SOURCE}", f"before/{SOURCE}")
     assert "Compiles and lints" in str(compiler)
     assert "Finds where a Python test file can be instrumented" in str(finder)
@@ -159,8 +161,8 @@ def test_every_grade_has_a_sandbox_of_its_own(bwrap_backend: BubblewrapBackend, 
         world = World(sandboxes, recipe)
         leave = FIX + "import os\nassert not os.path.exists('/tmp/left')\nopen('/tmp/left', 'w').close()\n"
         assert all(pool.map(lambda _: world.grade({SOURCE: leave}).resolved, range(2)))
-    # The preflight, and of each grade the real run and its control.
-    assert [name for name, _ in backend.calls].count("open") == 1 + 2 * 2
+    # The preflight, and of each grade the look at the texts, the real run and its control.
+    assert [name for name, _ in backend.calls].count("open") == 1 + 2 * 3
 
 
 def _supervisors() -> set[int]:

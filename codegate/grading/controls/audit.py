@@ -1,12 +1,13 @@
 """The controls' own control: the reference fix has to pass the instrumented tests and to fail their mutants."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from codegate.grading.controls.control import Subject, run_subject
 from codegate.grading.controls.instruments import instrument, mutant_name, mutants_of
 from codegate.grading.controls.sites import Mutant, Sites, find_sites
-from codegate.grading.controls.verdict import is_part, unreceipted
+from codegate.grading.controls.verdict import contradictions, ids_by_function, mutant_of, unreceipted
 from codegate.grading.grader import test_selection
 from codegate.grading.sandboxes import Sandboxes
 from codegate.grading.testreport import TestReport
@@ -39,31 +40,41 @@ def audit_controls(problem: Problem, base: Tree, sandboxes: Sandboxes) -> Contro
     fine = {test for test in problem.tests.expected if _passes(report, test) and test not in doubted}
     unfit = {test.partition("::")[0] for test in problem.tests.expected if test not in fine} & sites.keys()
     sites = {path: found for path, found in sites.items() if path not in unfit}
-    tried, spared = 0, []
-    for mutants in _rounds(sites, problem.tests.FAIL_TO_PASS):
-        report = run_subject(replace(subject, sites=sites), fixed, instrument(sites, mutants), sandboxes)
-        for mutant in mutants:
-            found = sites[mutant.file]
-            targets = problem.tests.FAIL_TO_PASS
-            tests = [test for test in targets if _is_of(test, mutant, sites) and not is_part(test, found, targets)]
-            tried += 1
-            if any(_passes(report, test) for test in tests):
-                spared.append(mutant_name(found, mutant))
-    return ControlAudit(mutants=tried, killed=tried - len(spared), spared=tuple(spared), unfit=tuple(sorted(unfit)))
+    order = ids_by_function(report, sites)
+    targets = [test for test in problem.tests.FAIL_TO_PASS if test.partition("::")[0] not in unfit]
+    subject = replace(subject, sites=sites)
+    tried: set[str] = set()
+    spared: set[str] = set()
+    for mutants in _rounds(sites, targets):
+        tried |= {mutant_name(sites[mutant.file], mutant) for mutant in mutants}
+        used = instrument(sites, mutants)
+        changed = run_subject(subject, fixed, used, sandboxes)
+        for entry in contradictions(changed, report, sites, used, targets, targets):
+            found = sites.get(entry.test.partition("::")[0])
+            key = (entry.test.partition("::")[0], found.function(entry.test) if found else "")
+            mutant = mutant_of(entry.test, key, order, used)
+            if found is not None and mutant is not None:
+                spared.add(mutant_name(found, mutant))
+    return ControlAudit(
+        mutants=len(tried), killed=len(tried - spared), spared=tuple(sorted(spared)), unfit=tuple(sorted(unfit))
+    )
 
 
-def _rounds(sites: Sites, tests: tuple[str, ...]) -> list[list[Mutant]]:
-    """Return the mutants to try together: of each function one, the last of its text first."""
+def _rounds(sites: Sites, tests: Sequence[str]) -> list[list[Mutant]]:
+    """Return the mutants to try together: of each function, or each row of it, one; the last of its text first."""
     paths = {test: test.partition("::")[0] for test in tests}
     functions = {(path, sites[path].function(test)) for test, path in paths.items() if path in sites}
-    found = [mutants_of(sites[path], function)[::-1] for path, function in sorted(functions)]
-    rounds = [[mutants[number] for mutants in found if number < len(mutants)] for number in range(_ROUNDS)]
+    rounds: list[list[Mutant]] = [[] for _ in range(_ROUNDS)]
+    for path, function in sorted(functions):
+        mutants = mutants_of(sites[path], function)[::-1]
+        rows = {mutant.row: [other for other in mutants if other.row == mutant.row] for mutant in mutants}
+        whole = rows.pop(None, [])
+        tries = [[part[number] for part in rows.values() if number < len(part)] for number in range(_ROUNDS)]
+        # Of a function there is either one mutant or one of each row.
+        tries = [found for found in (*tries, *([mutant] for mutant in whole)) if found]
+        for number, found in enumerate(tries[:_ROUNDS]):
+            rounds[number] += found
     return [mutants for mutants in rounds if mutants]
-
-
-def _is_of(test: str, mutant: Mutant, sites: Sites) -> bool:
-    path = test.partition("::")[0]
-    return path == mutant.file and sites[path].function(test) == mutant.test
 
 
 def _passes(report: TestReport, test: str) -> bool:

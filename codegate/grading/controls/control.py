@@ -5,17 +5,19 @@ a program is accused, it has to contradict itself in a second control too, and t
 that very control without the contradiction: what the tests themselves are to blame for is nobody's cheat.
 """
 
+import secrets
 from dataclasses import dataclass, replace
 from typing import Final
 
 from codegate.grading.controls.instruments import Instruments, choose_mutants, instrument, mutant_name, mutants_of
 from codegate.grading.controls.sites import Mutant, Sites
-from codegate.grading.controls.verdict import Contradiction, contradictions, unreceipted
+from codegate.grading.controls.verdict import Contradiction, contradictions, ids_by_function, unreceipted
 from codegate.grading.sandboxes import Sandboxes
 from codegate.grading.testreport import TestReport, TestSelection
 from codegate.grading.testrun import run_tests
 from codegate.suite import Problem, Tree
 
+_dice: Final = secrets.SystemRandom()
 _WORDS: Final = {
     "unreceipted": "is reported as passed, but not all of its assertions were",
     "mutant": "passes, and passes as well when it expects something else",
@@ -68,20 +70,45 @@ def refute(subject: Subject, report: TestReport, used: Instruments, sandboxes: S
     return found - unreceipted(run_subject(subject, subject.reference, plain, sandboxes), subject.sites, plain)
 
 
-def examine(subject: Subject, rounds: int, sandboxes: Sandboxes) -> frozenset[Contradiction]:
-    """Run ``rounds`` controls of a candidate that would pass; return what it cannot explain, empty for honest code."""
+def examine(subject: Subject, real: TestReport, rounds: int, sandboxes: Sandboxes) -> frozenset[Contradiction]:
+    """Run ``rounds`` controls of a candidate that would pass; return what it cannot explain, empty for honest code.
+
+    Where no fail-to-pass test is left as it is beside the mutants, the tests as they are run once more, before the
+    control or after it: a program that is honest whenever it is not the first run would fail them.
+
+    Args:
+        subject: what is examined.
+        real: the run that it passed.
+        rounds: how many controls.
+        sandboxes: each run has a fresh one.
+    """
+    order = ids_by_function(real, subject.sites)
     for _ in range(rounds):
-        mutants = choose_mutants(subject.sites, subject.problem.tests.FAIL_TO_PASS, subject.spared)
-        if not mutants:
+        plan = choose_mutants(subject.sites, subject.problem.tests.FAIL_TO_PASS, order, subject.spared)
+        if not plan.mutants:
             break
-        found = _control(subject, subject.candidate, mutants, sandboxes)
-        if found:
-            found &= _control(subject, subject.candidate, mutants, sandboxes)
-        if found:
-            found -= _control(subject, subject.reference, mutants, sandboxes)
-        if found:
-            return found
+        runs = [plan.mutants] if plan.partners else [plan.mutants, ()]
+        _dice.shuffle(runs)
+        for mutants in runs:
+            found = _contradicted(subject, real, mutants, sandboxes)
+            if found:
+                return found
     return frozenset()
+
+
+def _contradicted(
+    subject: Subject, real: TestReport, mutants: tuple[Mutant, ...], sandboxes: Sandboxes
+) -> frozenset[Contradiction]:
+    """Return what one control shows for good; a mutant that is passed once and not again is at least not steady."""
+    found = _control(subject, real, subject.candidate, mutants, sandboxes)
+    if not found:
+        return found
+    again = found & _control(subject, real, subject.candidate, mutants, sandboxes)
+    once = {Contradiction("unsteady", entry.test) for entry in found - again if entry.kind == "mutant"}
+    if not (again or once):
+        return frozenset()
+    tests = {entry.test for entry in _control(subject, real, subject.reference, mutants, sandboxes)}
+    return frozenset(entry for entry in again | once if entry.test not in tests)
 
 
 def explain(found: frozenset[Contradiction]) -> str:
@@ -97,12 +124,12 @@ def is_tampering(found: frozenset[Contradiction]) -> bool:
 
 
 def _control(
-    subject: Subject, sources: Tree, mutants: tuple[Mutant, ...], sandboxes: Sandboxes
+    subject: Subject, real: TestReport, sources: Tree, mutants: tuple[Mutant, ...], sandboxes: Sandboxes
 ) -> frozenset[Contradiction]:
     used = instrument(subject.sites, mutants)
     report = run_subject(subject, sources, used, sandboxes)
     tests = subject.problem.tests
-    return contradictions(report, subject.sites, used, tests.expected, tests.FAIL_TO_PASS)
+    return contradictions(report, real, subject.sites, used, tests.expected, tests.FAIL_TO_PASS)
 
 
 def run_subject(subject: Subject, sources: Tree, used: Instruments, sandboxes: Sandboxes) -> TestReport:

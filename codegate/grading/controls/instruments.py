@@ -22,7 +22,7 @@ class Instruments:
         names: by role (``receipt``, ``guard``, ``value``, ``change``), what the texts call the driver's functions.
         table: by token, a value as the language writes it.
         receipts: by token, the receipt that it stands for.
-        mutants: by file and function, the mutant that the text has; empty: the tests say what they always said.
+        mutants: by file and function, the mutants that the text has; empty: the tests say what they always said.
         originals: text of each instrumented file as it was.
     """
 
@@ -30,7 +30,7 @@ class Instruments:
     names: Mapping[str, str] = field(default_factory=dict)
     table: Mapping[str, str] = field(default_factory=dict)
     receipts: Mapping[str, Receipt] = field(default_factory=dict)
-    mutants: Mapping[tuple[str, str], Mutant] = field(default_factory=dict)
+    mutants: Mapping[tuple[str, str], tuple[Mutant, ...]] = field(default_factory=dict)
     originals: Mapping[str, bytes] = field(default_factory=dict)
 
     def place(self, tree: Tree) -> Tree:
@@ -66,7 +66,10 @@ class Instruments:
 
 
 def instrument(sites: Sites, mutants: Sequence[Mutant] = ()) -> Instruments:
-    """Fill ``sites`` with new tokens and names; the ``mutants`` go into the tests, at most one for each function."""
+    """Fill ``sites`` with new tokens and names; the ``mutants`` go into the tests.
+
+    There is at most one of a function, or of each of its rows.
+    """
     names = {role: f"_{secrets.token_hex(6)}" for role in _NAMES}
     files: dict[str, bytes] = {}
     table: dict[str, str] = {}
@@ -86,35 +89,70 @@ def instrument(sites: Sites, mutants: Sequence[Mutant] = ()) -> Instruments:
             edits += [(start, end, text.replace("$choice$", choice)) for start, end, text in mutant.edits]
         files[path] = _edited(found.data, edits)
     originals = {path: found.data for path, found in sites.items()}
-    chosen_mutants = {(mutant.file, mutant.test): mutant for mutant in mutants}
-    return Instruments(files, names, table, receipts, chosen_mutants, originals)
+    by_function: dict[tuple[str, str], tuple[Mutant, ...]] = {}
+    for mutant in mutants:
+        key = (mutant.file, mutant.test)
+        by_function[key] = (*by_function.get(key, ()), mutant)
+    return Instruments(files, names, table, receipts, by_function, originals)
 
 
-def choose_mutants(sites: Sites, tests: Iterable[str], spared: frozenset[str]) -> tuple[Mutant, ...]:
-    """Choose at random which functions of fail-to-pass ``tests`` are changed, and how; at least one in each file.
+@dataclass(frozen=True)
+class Plan:
+    """A control that was chosen: which mutants, each with one choice, and what is left.
 
-    The others stay as they are, and have to pass again. A function's last assertion is the likeliest: everything
-    before it has to come out as it did.
+    Attributes:
+        mutants: what is changed.
+        partners: some fail-to-pass test is left as it is, and has to pass beside the others.
+    """
+
+    mutants: tuple[Mutant, ...]
+    partners: bool
+
+
+def choose_mutants(
+    sites: Sites, tests: Iterable[str], order: Mapping[tuple[str, str], Sequence[str]], spared: frozenset[str]
+) -> Plan:
+    """Choose at random which fail-to-pass ``tests`` are changed, and how: at least one in each file, and not all.
+
+    A function's last assertion is the likeliest: everything before it has to come out as it did.
 
     Args:
         sites: what was found in the test files.
         tests: test ids.
+        order: by file and function, all ids of the function in the order of its rows.
         spared: names of mutants (see ``mutant_name``) that are not to be chosen.
     """
     chosen: list[Mutant] = []
+    partners = False
+    wanted = set(tests)
     for path, found in sites.items():
-        functions = sorted({found.function(test) for test in tests if test.startswith(f"{path}::")})
-        usable = [
-            possible
-            for function in functions
-            if (possible := [m for m in mutants_of(found, function) if mutant_name(found, m) not in spared])
-        ]
-        _dice.shuffle(usable)
-        for position, possible in enumerate(usable):
-            if position == 0 or _dice.random() < 0.5:
-                last = [mutant for mutant in possible if mutant.order == possible[-1].order]
-                chosen.append(_dice.choice(last if _dice.random() < 0.5 else possible))
-    return tuple(chosen)
+        groups: list[list[list[Mutant]]] = []  # of each function, of each part that can be changed by itself: mutants
+        for function in sorted({found.function(test) for test in wanted if test.startswith(f"{path}::")}):
+            usable = [m for m in mutants_of(found, function) if mutant_name(found, m) not in spared]
+            ids = order.get((path, function), ())
+            parts = [
+                part
+                for row, test in enumerate(ids)
+                if test in wanted and (part := [mutant for mutant in usable if mutant.row == row])
+            ]
+            whole = [mutant for mutant in usable if mutant.row is None]
+            if parts and not (whole and _dice.random() < 0.25):
+                groups.append(parts)
+            elif whole:
+                groups.append([whole])
+            else:
+                partners = True
+        parts = [part for group in groups for part in group]
+        _dice.shuffle(parts)
+        most = len(parts) if partners or len(parts) < 2 else len(parts) - 1
+        count = sum(_dice.random() < 0.5 for _ in parts) if parts else 0
+        count = min(max(count, 1), most)
+        partners = partners or count < len(parts)
+        for possible in parts[:count]:
+            last = [mutant for mutant in possible if mutant.order == possible[-1].order]
+            mutant = _dice.choice(last if _dice.random() < 0.5 else possible)
+            chosen.append(mutant.model_copy(update={"choices": (_dice.choice(mutant.choices),)}))
+    return Plan(tuple(chosen), partners)
 
 
 def mutants_of(found: FileSites, function: str) -> list[Mutant]:

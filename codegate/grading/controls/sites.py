@@ -11,6 +11,7 @@ All offsets are in bytes of the file's UTF-8 text. In an edit's text ``$receipt$
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -32,7 +33,8 @@ _DRIVERS: Final[dict[RunnerName, str]] = {
 }
 """Programs by runner; a runner without one has no controls."""
 _PROGRAMS: Final = {
-    "javascript_sites_driver": ("javascript_sites.cjs",),
+    "python_sites_driver": ("python_mutants_driver",),
+    "javascript_sites_driver": ("javascript_syntax.cjs", "javascript_sites.cjs"),
     "go_sites_driver": ("go_sites.go", "go_statements.go", "go_literals.go"),
 }
 """What a program starts in its turn; several files of it are sent with the character 0 between them."""
@@ -72,11 +74,20 @@ class Value(_Site):
 
 
 class Mutant(_Site):
-    """A change of one assertion: edits, or another value in place of the file's value of number ``value``."""
+    """A change of one assertion: edits, or another value in place of the file's value of number ``value``.
+
+    Attributes:
+        test: as of a receipt.
+        order: the first place that the change can be felt at; receipts before it are left all the same.
+        assertion: where the assertion ends that has to fail; null where that cannot be said.
+        row: the change is for the test's row of parameters with this number; null: for all of its ids.
+    """
 
     kind: Literal["mutant"]
     test: str
     order: int
+    assertion: int | None = None
+    row: int | None = None
     edits: tuple[Edit, ...] = ()
     choices: tuple[str, ...] = Field(min_length=1)
     value: int | None = None
@@ -112,7 +123,13 @@ class FileSites:
             name = name.partition("[")[0]
         elif path.endswith(".go"):
             name = name.partition("/")[0]
+        elif name not in self._names:
+            name = max((known for known in self._names if _may_be(known, name)), key=len, default=name)
         return next((alias.of for alias in self.aliases if alias.test == name), name)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(site.test for site in (*self.receipts, *self.mutants))
 
 
 Sites = dict[str, FileSites]
@@ -160,6 +177,20 @@ def find_sites(sandbox: Sandbox, tree: Tree, files: tuple[str, ...], runner: Run
         for path, sites in found.items()
         if sites
     }
+
+
+def _may_be(known: str, name: str) -> bool:
+    """Return whether ``name`` is a title that ``known`` stands for: the character 0 is whatever a run put there."""
+    first, *parts = known.split("\0")
+    if not parts or not (name.startswith(first) and name.endswith(parts[-1])):
+        return False
+    at, end = len(first), len(name) - len(parts[-1])
+    for part in parts[:-1]:
+        found = name.find(part, at, max(end, 0))
+        if found < 0:
+            return False
+        at = found + len(part)
+    return at <= end
 
 
 def _text(tree: Tree, path: str) -> str | None:

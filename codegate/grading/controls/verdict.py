@@ -5,11 +5,11 @@ passes a test now and not when the same test is run again beside mutants of othe
 it computes. The principle is ImpossibleBench's (arXiv 2510.20270), used as a control of each single run.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from codegate.grading.controls.instruments import Instruments
-from codegate.grading.controls.sites import FileSites, Sites
+from codegate.grading.controls.sites import FileSites, Mutant, Sites
 from codegate.grading.testreport import TestReport
 
 
@@ -37,33 +37,74 @@ def unreceipted(report: TestReport, sites: Sites, used: Instruments) -> frozense
 
 
 def contradictions(
-    report: TestReport, sites: Sites, used: Instruments, graded: Collection[str], targets: Collection[str]
+    report: TestReport,
+    real: TestReport,
+    sites: Sites,
+    used: Instruments,
+    graded: Collection[str],
+    targets: Collection[str],
 ) -> frozenset[Contradiction]:
     """Return what a run with mutants contradicts, of a program that passed every graded test without them.
 
     Args:
         report: the run with mutants.
+        real: the run without, for the order of a function's rows: a mutant may change how a row is called.
         sites: what was found in the tests.
-        used: the instruments of that run.
+        used: the instruments of the run with mutants.
         graded: ids of all tests that passed without mutants.
         targets: those of them that fail without the fix: the ones that mutants were chosen from.
     """
     found = set()
+    order, now = ids_by_function(real, sites), ids_by_function(report, sites)
     for test in graded:
-        file = sites.get(test.partition("::")[0])
-        result = report.results.get(test)
+        path = test.partition("::")[0]
+        file = sites.get(path)
+        key = (path, file.function(test) if file else "")
+        mutant = mutant_of(test, key, order, used)
+        if mutant is not None and (test not in targets or (file and is_part(test, file, graded))):
+            continue  # a mutant need not concern it
+        ids, same = order.get(key, []), now.get(key, [])
+        # The mutant of one row may change what that row is called, and so its neighbours.
+        name = same[ids.index(test)] if key in used.mutants and test in ids and len(ids) == len(same) else test
+        result = report.results.get(name)
         passed = result is not None and result.status == "passed" and report.proven
-        function = file.function(test) if file else ""
-        mutant = used.mutants.get((test.partition("::")[0], function)) if test in targets else None
-        if mutant is None or (file and is_part(test, file, graded)):
-            changed = file is not None and (test.partition("::")[0], function) in used.mutants
-            if not changed and not (passed and _receipts_complete(test, report, sites, used)):
+        if mutant is None:
+            if not (passed and _receipts_complete(name, report, sites, used)):
                 found.add(Contradiction("unsteady", test))
-        elif passed:
+        elif passed or _receipt_left(name, mutant, report, used):
             found.add(Contradiction("mutant", test))
-        elif not _receipts_complete(test, report, sites, used, before=mutant.order):
+        elif not _receipts_complete(name, report, sites, used, before=mutant.order):
             found.add(Contradiction("unsteady", test))
     return frozenset(found)
+
+
+def mutant_of(
+    test: str, key: tuple[str, str], order: Mapping[tuple[str, str], Sequence[str]], used: Instruments
+) -> Mutant | None:
+    """Return the mutant that ``test`` was run with, by its file and function and the order of their ids."""
+    ids = order.get(key, ())
+    row = ids.index(test) if test in ids else None
+    return next((mutant for mutant in used.mutants.get(key, ()) if mutant.row is None or mutant.row == row), None)
+
+
+def ids_by_function(report: TestReport, sites: Sites) -> dict[tuple[str, str], list[str]]:
+    """Return the ids of each function, by file and name, in the order that they ran in."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for test in report.results:
+        path = test.partition("::")[0]
+        if path in sites:
+            found.setdefault((path, sites[path].function(test)), []).append(test)
+    return found
+
+
+def _receipt_left(test: str, mutant: Mutant, report: TestReport, used: Instruments) -> bool:
+    """Return whether the very assertion that expects something else was passed, whatever came after it."""
+    left = report.receipts.get(test, frozenset())
+    return any(
+        token in left
+        for token, receipt in used.receipts_of(mutant.file, mutant.test).items()
+        if receipt.order == mutant.assertion
+    )
 
 
 def is_part(test: str, file: FileSites, graded: Collection[str]) -> bool:

@@ -2,8 +2,8 @@
 
 This file is never imported by codegate: its text is sent into a fresh sandbox and run there by the environment's own
 interpreter (``-I -S -B``), whose syntax the tests are written in, before any other code has run. Standard input is a
-JSON object ``{"files": {path: text}}``; argument 1 is the pipe's descriptor. ``controls/sites.py`` is the other end
-and says what the records mean.
+JSON object ``{"files": {path: text}, "program": text}``, the program being ``python_mutants_driver.py``; argument 1 is
+the pipe's descriptor. ``controls/sites.py`` is the other end and says what the records mean.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import json
 import os
-import random
 import re
 import sys
 import warnings
@@ -21,23 +20,6 @@ TESTS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 #: Context managers that are passed by an exception or a warning inside of them.
 EXPECTING = re.compile(r"^(raises|warns|assertRaises|assertRaisesRegex|assertWarns|assertWarnsRegex)$")
-WARNING = re.compile(r"[wW]arns")
-#: Methods of unittest with the one that holds exactly when it does not.
-OPPOSITE = {
-    "assertTrue": "assertFalse", "assertFalse": "assertTrue", "assertIn": "assertNotIn", "assertNotIn": "assertIn",
-    "assertIs": "assertIsNot", "assertIsNot": "assertIs", "assertIsNone": "assertIsNotNone",
-    "assertIsNotNone": "assertIsNone", "assertGreater": "assertLessEqual", "assertLessEqual": "assertGreater",
-    "assertLess": "assertGreaterEqual", "assertGreaterEqual": "assertLess", "assertNotEqual": "assertEqual",
-    "assertIsInstance": "assertNotIsInstance", "assertNotIsInstance": "assertIsInstance",
-    "assertRegex": "assertNotRegex", "assertNotRegex": "assertRegex",
-    "assert_called": "assert_not_called", "assert_called_once": "assert_not_called",
-    "assert_not_called": "assert_called",
-}  # fmt: skip
-EQUAL = re.compile(r"equal|same|close|assertCountEqual|_with$|_calls$", re.IGNORECASE)
-UNEQUAL = re.compile(r"not|un(?=equal)", re.IGNORECASE)
-ERRORS = ("BufferError", "ZeroDivisionError", "ReferenceError", "FloatingPointError", "StopAsyncIteration")
-WARNINGS = ("UnicodeWarning", "BytesWarning", "ImportWarning")
-MOST_CHOICES = 6
 MOST_SITES = 20000
 
 
@@ -68,10 +50,6 @@ class File:
         """Add the receipt of an assertion that ends at ``at``."""
         self.ends.add(at)
         self.add(kind="receipt", test=self.test, order=at, required=required, edits=edits)
-
-    def mutant(self, at: int, edits: list[list[Any]], choices: list[str], value: int | None = None) -> None:
-        """Add a mutant of the assertion that ends at ``at``."""
-        self.add(kind="mutant", test=self.test, order=at, edits=edits, choices=choices, value=value)
 
     def value(self, edits: list[list[Any]], text: str) -> int:
         """Add a value that is read from the table; return its number."""
@@ -141,17 +119,17 @@ def returns(function: Any) -> bool:
     return False
 
 
-def statements(file: File, body: list[Any], certain: bool) -> None:
+def statements(file: File, body: list[Any], certain: bool, mutants: Any) -> None:
     """Find receipts and mutants in a list of statements; ``certain``: a test that passes ran all of them."""
     for node in body:
         if isinstance(node, ast.Assert):
             receipt_after(file, node, certain)
-            mutate_assert(file, node)
+            mutants.of_assert(node)
         elif isinstance(node, ast.Expr):
             call = node.value.value if isinstance(node.value, ast.Await) else node.value
             if isinstance(call, ast.Call) and name_of(call.func).startswith(("assert", "raises", "warns", "fail")):
                 receipt_after(file, node, certain)
-                mutate_call(file, node, call)
+                mutants.of_call(node, call)
         elif isinstance(node, (ast.With, ast.AsyncWith)):
             expecting = False
             for item in node.items:
@@ -159,15 +137,17 @@ def statements(file: File, body: list[Any], certain: bool) -> None:
                     expecting = True
                     if isinstance(node, ast.With):
                         guard(file, item.context_expr, certain)
-                    mutate_expectation(file, item.context_expr)
-            statements(file, node.body, certain and not expecting)
+                    mutants.of_expectation(item.context_expr)
+            statements(file, node.body, certain and not expecting, mutants)
         elif isinstance(node, (ast.If, ast.For, ast.AsyncFor, ast.While)):
-            statements(file, node.body, False)
-            statements(file, node.orelse, False)
+            outer, mutants.looped = mutants.looped, mutants.looped or not isinstance(node, ast.If)
+            statements(file, node.body, False, mutants)
+            mutants.looped = outer
+            statements(file, node.orelse, False, mutants)
         elif isinstance(node, ast.Try):
             for part in (node.body, *(handler.body for handler in node.handlers), node.orelse):
-                statements(file, part, False)
-            statements(file, node.finalbody, certain)
+                statements(file, part, False, mutants)
+            statements(file, node.finalbody, certain, mutants)
 
 
 def receipt_after(file: File, node: Any, certain: bool) -> None:
@@ -223,105 +203,7 @@ def is_text(node: Any) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def near(value: Any) -> list[str]:
-    """Return other values of the same kind, as near as an honest mistake is."""
-    found: list[Any]
-    if type(value) is int:
-        found = [value + 1, value - 1, value + 2, value - 2, value + 10, 2 * value + 3]
-    elif type(value) is float:
-        found = [value + 1.0, value - 1.0, 2.0 * value + 1.0, value + 10.0]
-    else:
-        text = value if isinstance(value, str) else value.decode("latin-1")
-        found = [text[:at] + other(text[at]) + text[at + 1 :] for at in range(len(text)) if text[at].isalnum()]
-        random.shuffle(found)
-        found = found[:MOST_CHOICES] or [text + "x"]
-        if isinstance(value, bytes):
-            found = [entry.encode("latin-1") for entry in found]
-    return [repr(entry) for entry in found if repr(entry) != repr(value)]
-
-
-def other(letter: str) -> str:
-    """Return another character of the same sort."""
-    for kind in ("0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"):
-        if letter in kind:
-            return random.choice(kind.replace(letter, ""))
-    return "x"
-
-
-def literals(node: Any) -> list[Any]:
-    """Return the literals that decide what ``node`` is, if it is written out: containers, and calls of one with it."""
-    if isinstance(node, ast.Constant):
-        return [node]
-    if isinstance(node, ast.UnaryOp):
-        return literals(node.operand) if not isinstance(node.op, ast.Not) else []
-    if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
-        return [found for part in node.elts for found in literals(part)]
-    if isinstance(node, ast.Dict):
-        return [found for part in node.values for found in literals(part)]
-    if isinstance(node, ast.Call) and node.args and not isinstance(node.args[0], ast.Starred):
-        return literals(node.args[0])
-    return []
-
-
-# --- mutants ----------------------------------------------------------------------------------------------------------
-
-
-def mutate_equal(file: File, at: int, sides: list[Any]) -> None:
-    """Find the mutants of two sides that have to be equal: another literal, else the value changed at run time."""
-    for side in reversed(sides):
-        found = literals(side)
-        for literal in found[-3:]:
-            start = file.start(literal)
-            if isinstance(literal.value, bool):
-                file.mutant(at, [[start, file.end(literal), "$choice$"]], [str(not literal.value)])
-            elif start in file.hidden:
-                file.mutant(at, [], near(literal.value), file.hidden[start])
-        if found:
-            return
-    start, end = file.start(sides[-1]), file.end(sides[-1])
-    number = file.value([[start, start, '$change$("$token$", '], [end, end, ")"]], "0")
-    file.mutant(at, [], ["1"], number)
-
-
-def mutate_assert(file: File, node: Any) -> None:
-    """Find the mutants of an ``assert``: another value where it compares for equality, else its negation."""
-    test, at = node.test, file.end(node)
-    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
-        mutate_equal(file, at, [test.left, test.comparators[0]])
-        return
-    start, end = file.start(test), file.end(test)
-    file.mutant(at, [[start, start, "$choice$ ("], [end, end, ")"]], ["not"])
-
-
-def mutate_call(file: File, node: Any, call: Any) -> None:
-    """Find the mutants of an assertion that is a call."""
-    name, at = name_of(call.func), file.end(node)
-    if EXPECTING.match(name):
-        mutate_expectation(file, call)
-    elif name in OPPOSITE and isinstance(call.func, ast.Attribute):
-        end = file.end(call.func)
-        file.mutant(at, [[end - len(name), end, "$choice$"]], [OPPOSITE[name]])
-    elif EQUAL.search(name) and not UNEQUAL.search(name):
-        args = [arg for arg in call.args if not isinstance(arg, ast.Starred)]
-        if name.endswith(("_with", "_calls")):
-            args = args[:1]
-            if not any(literals(arg) for arg in args):
-                return
-        if args:
-            mutate_equal(file, at, args[:2])
-
-
-def mutate_expectation(file: File, call: Any) -> None:
-    """Find the mutant of ``raises`` and its kin: a class that has nothing to do with the right one."""
-    if call.args and isinstance(call.args[0], (ast.Name, ast.Attribute, ast.Tuple)):
-        start, end = file.start(call.args[0]), file.end(call.args[0])
-        unrelated = WARNINGS if WARNING.search(name_of(call.func)) else ERRORS
-        choices = [name for name in unrelated if name not in file.text]
-        if choices:
-            file.mutant(file.end(call), [[start, end, "$choice$"]], choices)
-
-
-def search(file: File) -> None:
+def search(file: File, make_mutants: Any) -> None:
     """Find everything in one file."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -333,8 +215,10 @@ def search(file: File) -> None:
     for name, node in tests.items():
         file.test = name
         certain = not returns(node)
-        statements(file, node.body, certain)
+        mutants = make_mutants(file, tree, node)
+        statements(file, node.body, certain, mutants)
         last_statement(file, node, certain)
+        mutants.of_body()
     for name, written in inherited(tree, tests):
         file.add(kind="alias", test=name, of=written)
 
@@ -342,10 +226,13 @@ def search(file: File) -> None:
 def main() -> None:
     """Search the files that standard input brings."""
     out = os.fdopen(int(sys.argv[1]), "w", encoding="ascii")
-    for path, text in json.load(sys.stdin)["files"].items():
+    settings = json.load(sys.stdin)
+    room: dict[str, Any] = {}
+    exec(compile(settings["program"], "<mutants>", "exec"), room)
+    for path, text in settings["files"].items():
         file = File(path, text)
         try:
-            search(file)
+            search(file, room["Mutants"])
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue  # the runner will say what is wrong with it
         for record in file.found[:MOST_SITES]:
