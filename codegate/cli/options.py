@@ -6,10 +6,16 @@ from typing import Any, TypeVar
 
 import click
 
+from codegate.sandbox import check_choice
+
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+def _choice(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    return check_choice(value)
 
 
 def json_option(function: Decorated) -> Decorated:
@@ -21,10 +27,12 @@ def sandbox_option(function: Decorated) -> Decorated:
     """Add ``--sandbox``."""
     return click.option(
         "--sandbox",
-        type=click.Choice(["auto", "docker", "bwrap"]),
+        callback=_choice,
         default="auto",
         show_default=True,
-        help="Where untrusted code runs: Docker where a daemon answers, else bubblewrap.",
+        metavar="[auto|docker|docker:RUNTIME|bwrap]",
+        help="Where untrusted code runs; auto: Docker where a daemon answers, else bubblewrap. A RUNTIME is one that "
+        "the daemon knows, such as runsc.",
     )(function)
 
 

@@ -91,6 +91,11 @@ class Sandboxes:
         with self._checking:
             return tuple(self._assurances.values())
 
+    @property
+    def words(self) -> str | None:
+        """Return the same in a few words, for people; None when no environment was prepared."""
+        return "; ".join(dict.fromkeys(assurance.words for assurance in self.assurances))[:1000] or None
+
     def _recipe(self, environment: EnvironmentManifest) -> EnvironmentRecipe:
         packages = self._packages.get(environment.id, {})
         return EnvironmentRecipe(

@@ -136,6 +136,7 @@ def _by_problem(run: Run, key: str) -> dict[str, list[Outcome]]:
 
 def _run(run: Run) -> RunView:
     manifest = run.manifest
+    words = dict.fromkeys(found.words for found in run.assurances)
     return RunView(
         id=one_line(manifest.id),
         created=one_line(manifest.created),
@@ -143,6 +144,10 @@ def _run(run: Run) -> RunView:
         suite=one_line(manifest.suite),
         suite_digest=one_line(manifest.suite_digest),
         sandbox=one_line(manifest.sandbox),
+        assurance=one_line("; ".join(words) or f"not verified ({manifest.sandbox})", 500),
+        weaknesses=tuple(
+            dict.fromkeys(one_line(clause, 300) for found in run.assurances for clause in found.weaknesses)
+        ),
         samples=manifest.samples,
     )
 

@@ -55,6 +55,10 @@ def render_console(view: ReportView, *, width: int = 100, color: bool = False) -
     )
     _candidates(console, view)
     _problems(console, view)
+    for run in view.runs:
+        console.print(inert(f"  sandbox: {run.assurance}"))
+        for clause in run.weaknesses:
+            console.print(inert(f"    but {clause}"))
     for verdict in view.verdicts:
         advisory = " (advisory)" if verdict.advisory else ""
         console.print(

@@ -7,6 +7,7 @@ from codegate.reporting.view import AttemptView, ReportView
 
 COLUMNS = (
     "run",
+    "sandbox",
     "candidate",
     "model",
     "problem",
@@ -48,10 +49,12 @@ def render_csv(view: ReportView) -> str:
     out = io.StringIO(newline="")
     writer = csv.writer(out, quoting=csv.QUOTE_ALL)
     writer.writerow(COLUMNS)
+    sandboxes = {run.id: run.assurance for run in view.runs}
     for row in view.problems:
         for entry, cell in zip(view.candidates, row.cells, strict=True):
             for attempt in cell.attempts:
-                start = (_text(entry.run), _text(entry.label), _text(entry.model), _text(row.id))
+                sandbox = _text(sandboxes.get(entry.run))
+                start = (_text(entry.run), sandbox, _text(entry.label), _text(entry.model), _text(row.id))
                 writer.writerow([*start, *_fields(attempt)])
     return out.getvalue()
 

@@ -20,12 +20,13 @@ def render_junit(view: ReportView) -> str:
     """
     from junit_xml import TestSuite, to_xml_report_string  # noqa: PLC0415 - only this format needs it
 
+    sandboxes = {run.id: "; ".join([run.assurance, *run.weaknesses]) for run in view.runs}
     suites = [
         TestSuite(
             entry.label,
             [_case(entry, row, row.cells[column]) for row in view.problems],
             id=str(column),
-            properties={"model": entry.model, "run": entry.run},
+            properties={"model": entry.model, "run": entry.run, "sandbox": sandboxes.get(entry.run, "")},
         )
         for column, entry in enumerate(view.candidates)
     ]

@@ -127,9 +127,10 @@ def render_markdown(view: ReportView, *, limit: int = SUMMARY_LIMIT) -> str:
     )
     for run in view.runs:
         page.add(
-            f"Run {code(run.id)} of suite {code(run.suite)}, {run.samples} sample(s) per problem, sandbox "
-            f"{code(run.sandbox)}, codegate {code(run.codegate)}.",
+            f"Run {code(run.id)} of suite {code(run.suite)}, {run.samples} sample(s) per problem, codegate "
+            f"{code(run.codegate)}, sandbox: {code(run.assurance)}.",
             "",
+            *(part for clause in run.weaknesses for part in (f"Sandbox of {code(run.id)}: {code(clause)}.", "")),
         )
     return page.text()
 

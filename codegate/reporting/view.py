@@ -169,7 +169,12 @@ class CandidateView:
 
 @dataclass(frozen=True)
 class RunView:
-    """Where the numbers come from."""
+    """Where the numbers come from.
+
+    Attributes:
+        assurance: whether the sandbox was verified before anything ran in it, and what it is made of.
+        weaknesses: what that sandbox does not promise, a clause each.
+    """
 
     id: str
     created: str
@@ -177,6 +182,8 @@ class RunView:
     suite: str
     suite_digest: str
     sandbox: str
+    assurance: str
+    weaknesses: tuple[str, ...]
     samples: int
 
 

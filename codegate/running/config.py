@@ -3,13 +3,14 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from codegate.candidates import CandidateSpec, check_snapshot, parse_candidate
 from codegate.errors import UsageError
 from codegate.gating import GatePolicy
+from codegate.sandbox import CHOICE_PATTERN, check_choice
 from codegate.suite import read_yaml
 
 CONFIG_NAME = "codegate.yml"
@@ -22,6 +23,13 @@ def _candidate(value: Any) -> Any:
         except UsageError as error:
             raise ValueError(str(error)) from error
     return value
+
+
+def _choice(value: str) -> str:
+    try:
+        return check_choice(value)
+    except UsageError as error:
+        raise ValueError(str(error)) from error
 
 
 class Concurrency(BaseModel):
@@ -44,8 +52,11 @@ class Config(BaseModel):
         min_length=1, description="Each `provider:model[@base_url]`, or the long form."
     )
     samples: int = Field(default=1, ge=1, le=100, strict=True, description="Samples per problem and candidate.")
-    sandbox: Literal["auto", "docker", "bwrap"] = Field(
-        default="auto", description="Where untrusted code runs; auto: Docker where a daemon answers, else bubblewrap."
+    sandbox: Annotated[str, AfterValidator(_choice)] = Field(
+        default="auto",
+        description="Where untrusted code runs: `auto` (Docker where a daemon answers, else bubblewrap), `docker`, "
+        "`docker:RUNTIME` for a container runtime that the daemon knows, such as `docker:runsc`, or `bwrap`.",
+        json_schema_extra={"pattern": CHOICE_PATTERN},
     )
     concurrency: Concurrency = Concurrency()
     max_model_calls: int | None = Field(

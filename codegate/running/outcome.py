@@ -7,10 +7,12 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from codegate.candidates import CandidateSpec
 from codegate.grading import Grade
+from codegate.sandbox import Assurance
 from codegate.solving import AttemptSummary
 
 RUN_SCHEMA: Literal["codegate.run/1"] = "codegate.run/1"
 OUTCOME_SCHEMA: Literal["codegate.outcome/1"] = "codegate.outcome/1"
+SANDBOX_SCHEMA: Literal["codegate.sandbox/1"] = "codegate.sandbox/1"
 MAX_SAMPLES: Final = 100
 MAX_OUTCOMES: Final = 1_000_000
 """Candidates x problems x samples of one run: a plan that no journal could hold is refused when it is read."""
@@ -46,6 +48,11 @@ class Outcome(BaseModel):
         default=None, ge=0, le=1, description="Share of the reference fix that the patch repeats word for word."
     )
     recited: bool = Field(default=False, description="The answer holds the suite's canary: the model has seen it.")
+    sandbox: str | None = Field(
+        default=None,
+        max_length=1000,
+        description="What was found of the sandboxes, as `verified (docker, runc 1.3.5)`.",
+    )
     grading_seconds: float = 0.0
     finished: str = Field(default="", description="UTC time, ISO 8601.")
 
@@ -107,6 +114,15 @@ class RunManifest(BaseModel):
         return self
 
 
+class SandboxRecord(BaseModel):
+    """``sandbox.json``: what was found of the sandboxes that a run used, whenever it was carried on."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    sandbox_schema: Literal["codegate.sandbox/1"] = Field(default=SANDBOX_SCHEMA, alias="schema")
+    assurances: tuple[Assurance, ...] = Field(max_length=200)
+
+
 def json_text(model: BaseModel) -> str:
     """Return ``model`` as JSON in ASCII, on one line in which no CI system finds a command to itself."""
     text = json.dumps(model.model_dump(mode="json", by_alias=True), ensure_ascii=True, allow_nan=False)
@@ -114,12 +130,13 @@ def json_text(model: BaseModel) -> str:
 
 
 class Run(BaseModel):
-    """A run as read from its folder: the manifest and the outcome that counts for each key."""
+    """A run as read from its folder: the manifest, the outcome that counts for each key, what holds its sandboxes."""
 
     model_config = ConfigDict(frozen=True)
 
     manifest: RunManifest
     outcomes: tuple[Outcome, ...]
+    assurances: tuple[Assurance, ...] = ()
 
     def of(self, candidate: str) -> tuple[Outcome, ...]:
         """Return the outcomes of the candidate with this key."""

@@ -59,6 +59,7 @@ def grade_predictions(
             attempt=AttemptSummary(solver="external", prompt_version="external", patch=patch),
             grade=result,
             fault=fault,
+            sandbox=boxes.words,
             grading_seconds=round(time.monotonic() - started, 3),
             finished=datetime.now(UTC).isoformat(timespec="seconds"),
         )

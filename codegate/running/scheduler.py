@@ -199,6 +199,8 @@ class _Execution:
 
     def _prepare(self, left: list[Job]) -> None:
         self._broken = prepare_environments(self._sandboxes, (job.problem for job in left), self._stop)
+        if self._sandboxes.assurances:
+            self._journal.record_assurances(self._sandboxes.assurances)
 
     def _work(self, pending: "queue.SimpleQueue[Job]") -> None:
         while not self._stop.is_set():
@@ -239,6 +241,7 @@ class _Execution:
             attempt=_summary(attempt) if attempt else None,
             grade=result,
             fault=fault if result is None else None,
+            sandbox=self._sandboxes.words,
             recall=verbatim_recall(self._base(problem.id), problem.fix, attempt.patch) if attempt else None,
             recited=attempt is not None and self._recites(attempt),
             grading_seconds=round(time.monotonic() - started, 3),

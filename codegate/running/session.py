@@ -17,7 +17,7 @@ from codegate.running.plan import check_resumable, new_run_id, plan_run
 from codegate.running.readiness import check_bases, check_images
 from codegate.running.samples import candidate_samples, check_finished
 from codegate.running.scheduler import Progress, RunOptions, execute
-from codegate.sandbox import Backend, Choice, select_backend
+from codegate.sandbox import Backend, Choice, check_choice, select_backend
 from codegate.suite import load_suite
 
 # The worst of several candidates decides; a fault on our side is never hidden behind a verdict.
@@ -136,9 +136,8 @@ def run_suite(
 
 def _same_sandbox(asked: Choice, manifest: RunManifest) -> Choice:
     """Return the kind of sandbox that the run began with: its outcomes are compared as made under one."""
-    for began in ("docker", "bwrap"):
-        if began == manifest.sandbox and asked in {"auto", began}:
-            return began
+    if asked in {"auto", manifest.sandbox} and manifest.sandbox != "auto":
+        return check_choice(manifest.sandbox)
     raise UsageError(
         f"run {manifest.id} began with {manifest.sandbox} sandboxes and cannot go on with {asked}.",
         f"Leave out --sandbox, or start a new run (codegate.yml: `sandbox: {manifest.sandbox}`).",

@@ -54,7 +54,7 @@ def sb_01_thread_bomb(seen: Seen) -> None:
 def sb_01_bomb_that_stays(seen: Seen) -> None:
     """Leave as many hidden processes as there may be, and end."""
     try:
-        for _ in range(200):
+        for _ in range(PIDS):
             linger()
     except OSError as error:
         seen.noted.append(errno.errorcode[error.errno or 0])
