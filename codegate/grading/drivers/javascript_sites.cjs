@@ -1,153 +1,30 @@
 // Finds where a JavaScript or TypeScript test file can be instrumented, without running it. Like the other drivers this
 // text is sent into a sandbox; Node's own parser reads the tests. Standard input is {"files": {path: text}, "runner"};
 // each find is a line of JSON on standard output, and `controls/sites.py` says what it means.
-'use strict';
 const fs = require('node:fs');
 const { stripTypeScriptTypes } = require('node:module');
 const acorn = require('internal/deps/acorn/acorn/dist/acorn');
 
-const MOST_CHOICES = 6;
 const MOST_SITES = 20000;
-const TESTS = new Set(['it', 'test', 'specify', 'fit', 'xit', 'xtest']);
-const GROUPS = new Set(['describe', 'suite', 'context', 'fdescribe', 'xdescribe']);
-/** What a declaration may be qualified with and still be one test that passes when its function does not throw. */
-const MODIFIERS = new Set(['only', 'skip', 'concurrent', 'sequential', 'serial', 'parallel', 'shuffle', 'skipIf', 'runIf']);
-const INVERTING = new Set(['fails', 'expectFailure', 'todo']);
-/** Matchers whose argument has to be what was found; for those with a number, it is the argument of that place. */
-const MATCHERS = new Map([
-  ...['toBe', 'toEqual', 'toStrictEqual', 'toMatchObject', 'toBeCloseTo', 'toHaveLength', 'toHaveBeenCalledTimes'],
-  ...['toBeCalledTimes', 'toHaveBeenCalledWith', 'toHaveBeenLastCalledWith', 'lastCalledWith', 'toBeCalledWith'],
-  ...['toHaveReturnedWith', 'toHaveReturnedTimes', 'toThrow', 'toThrowError', 'throw', 'throws', 'equal', 'equals', 'eq'],
-  ...['eql', 'eqls', 'lengthOf', 'length', 'status', 'toHaveTextContent', 'toHaveBeenCalledExactlyOnceWith'],
-].map((name) => [name, 0]).concat([
-  ['toHaveProperty', 1], ['property', 1], ['toHaveBeenNthCalledWith', 1], ['nthCalledWith', 1], ['toHaveAttribute', 1],
-]));
-const EQUAL = /^(loose|strict|deep|deepStrict|partialDeepStrict)?(Equal|equal)s?$|^(assert(Strict|Deep)?Equals?|eql|same|is|lengthOf|sameMembers|sameDeepMembers)$/;
-const OPPOSITE = new Map([
-  ['isTrue', 'isFalse'], ['isOk', 'isNotOk'], ['isNull', 'isNotNull'], ['isUndefined', 'isDefined'],
-  ['exists', 'notExists'], ['include', 'notInclude'], ['instanceOf', 'notInstanceOf'], ['property', 'notProperty'],
-  ['isArray', 'isNotArray'], ['isObject', 'isNotObject'], ['isString', 'isNotString'], ['isFunction', 'isNotFunction'],
-  ['isEmpty', 'isNotEmpty'], ['isAbove', 'isAtMost'], ['isBelow', 'isAtLeast'],
-  ['equal', 'notEqual'], ['strictEqual', 'notStrictEqual'], ['deepEqual', 'notDeepEqual'],
-  ['deepStrictEqual', 'notDeepStrictEqual'], ['throws', 'doesNotThrow'], ['rejects', 'doesNotReject'],
-].flatMap(([one, other]) => [[one, other], [other, one]]));
-const MODULES = /^(require|(do|un|dontM)?[mM]ock|unmock|deepUnmock|hoisted|(import|require)\w+|createMockFromModule|resolve|glob)$/;
 
-const isFunction = (node) => node?.type === 'ArrowFunctionExpression' || node?.type === 'FunctionExpression';
-const isNode = (value) => typeof value?.type === 'string' && typeof value.start === 'number';
-const children = (node) => Object.values(node).flat().filter(isNode);
-const nameOf = (node) => {
-  if (node.type === 'Identifier') return node.name;
-  return node.type === 'MemberExpression' && !node.computed ? node.property.name ?? '' : '';
-};
-
-/** Return the title that a declaration's first argument is, or null when only a run can tell. */
-const titleOf = (node) => {
-  if (node?.type === 'Literal' && typeof node.value === 'string') return node.value;
-  if (node?.type === 'TemplateLiteral' && !node.expressions.length) return node.quasis[0].value.cooked;
-  if (node?.type !== 'BinaryExpression' || node.operator !== '+') return null;
-  const [left, right] = [titleOf(node.left), titleOf(node.right)];
-  return left === null || right === null ? null : left + right;
-};
-
-/** Return the calls and members that an expression consists of, from the outside in, and what they begin with. */
-const chainOf = (node) => {
-  const links = [];
-  for (; ; node = node.type === 'CallExpression' ? node.callee : node.object) {
-    if (node.type === 'ChainExpression') node = node.expression;
-    if (node.type !== 'CallExpression' && node.type !== 'MemberExpression') return { links, root: node };
-    links.push(node);
-  }
-};
-
-/** Return what a call declares: `test`, `group`, `unknown` for kinds of them that are not understood, or null. */
-const declares = (call, handles) => {
-  const { links, root } = chainOf(call);
-  if (root.type === 'TaggedTemplateExpression') {
-    const inner = chainOf(root.tag).root;
-    return TESTS.has(inner.name) || GROUPS.has(inner.name) ? 'unknown' : null;
-  }
-  let names = links.filter((link) => link.type === 'MemberExpression').map(nameOf).reverse();
-  let name = root.name;
-  if (handles.has(name) && (TESTS.has(names[0]) || GROUPS.has(names[0]))) [name, ...names] = names;
-  if (!TESTS.has(name) && !GROUPS.has(name)) return null;
-  const calls = links.filter((link) => link.type === 'CallExpression').length - 1;
-  const known = names.every((one) => MODIFIERS.has(one)) && calls === names.filter((one) => /If$/.test(one)).length;
-  if (!known) return TESTS.has(name) || name === 'describe' ? 'unknown' : null;
-  return TESTS.has(name) ? 'test' : 'group';
-};
-
-/** Return an assertion's kind and its parts, or null: the outermost call or member of a chain is asked about. */
-const assertionOf = (node) => {
-  if (node.type === 'AwaitExpression') return assertionOf(node.argument);
-  if (node.type !== 'CallExpression' && node.type !== 'MemberExpression') return null;
-  const { links, root } = chainOf(node);
-  const call = node.type === 'CallExpression' ? node : null;
-  const member = call ? call.callee : node;
-  if (call && member.type === 'MemberExpression' && /^(then|catch|finally)$/.test(nameOf(member))) return assertionOf(member.object);
-  const subject = links.findIndex((link) => link.type === 'CallExpression' && (nameOf(link.callee) === 'expect'
-    ? link.callee.type === 'Identifier' || link.callee.object.type === 'Identifier'
-    : root.name === 'expect' && /^(soft|poll)$/.test(nameOf(link.callee))));
-  const should = links.findIndex((link) => link.type === 'MemberExpression' && nameOf(link) === 'should');
-  const from = subject === -1 ? should : subject;
-  if (from > 0 && member.type === 'MemberExpression') {
-    const not = links.slice(0, from).find((link) => nameOf(link) === 'not');
-    return { kind: 'chain', node, call, member, not, name: nameOf(member) };
-  }
-  if (!call) return null;
-  const name = nameOf(member);
-  if (member.type === 'Identifier') {
-    const known = /^assert/.test(name) || name === 'ok' || EQUAL.test(name) && name.length > 4;
-    return known ? { kind: 'assert', node, call, name } : null;
-  }
-  if (member.type !== 'MemberExpression') return null;
-  if (name === 'expect' && member.object.type !== 'Identifier') return { kind: 'reply', node, call, name };
-  const owner = nameOf(member.object);
-  return /assert/i.test(owner) || owner === 'strict' && /assert/i.test(root.name) ? { kind: 'assert', node, call, member, name } : null;
-};
-
-/** Return other values of the same kind, as near as an honest mistake is. */
-const near = (value) => {
-  if (typeof value === 'number') {
-    return [1, -1, 2, -2, 10].map((step) => value + step).filter((one) => one !== value && Number.isFinite(one));
-  }
-  const places = [...value.matchAll(/[a-z0-9]/gi)].map((match) => match.index);
-  const chosen = places.sort(() => Math.random() - 0.5).slice(0, MOST_CHOICES);
-  return chosen.length ? chosen.map((at) => value.slice(0, at) + other(value[at]) + value.slice(at + 1)) : [`${value}x`];
-};
-const other = (letter) => {
-  const kind = ['0123456789', 'abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'].find((one) => one.includes(letter));
-  const rest = kind.replace(letter, '');
-  return rest[Math.floor(Math.random() * rest.length)];
-};
-
-/** Return the literals that decide what a written value is. */
-const literalsOf = (node) => {
-  switch (node?.type) {
-    case 'Literal':
-      return node.regex || node.value === null && !node.bigint ? [] : [node];
-    case 'TemplateLiteral':
-      return node.expressions.length ? [] : [node];
-    case 'UnaryExpression':
-      return /[-+]/.test(node.operator) ? literalsOf(node.argument) : [];
-    case 'ArrayExpression':
-      return node.elements.flatMap(literalsOf);
-    case 'ObjectExpression':
-      return node.properties.flatMap((property) => (property.kind === 'init' ? literalsOf(property.value) : []));
-    case 'NewExpression':
-      return literalsOf(node.arguments[0]);
-    case 'CallExpression':
-      return node.callee.object?.name === 'expect' || nameOf(node.callee) === 'from' ? literalsOf(node.arguments[0]) : [];
-    default:
-      return [];
-  }
+/** Return TypeScript's text with spaces in place of types, and of what is more than a type but cannot be in an assertion. */
+const withoutTypes = (text) => {
+  const blank = (found) => found.replace(/\S/g, ' ');
+  const erasable = text
+    .replace(/\b(export\s+)?(declare\s+)?(const\s+)?enum\s+\w+\s*\{[^}]*\}/g, blank)
+    .replace(/\b(public|private|protected|readonly)\s+(?=\w+\??\s*[:,)=])/g, blank);
+  return stripTypeScriptTypes(erasable, { mode: 'strip' });
 };
 
 class File {
   constructor(path, text, runner) {
     Object.assign(this, { path, text, runner, found: [], values: 0, hidden: new Map(), declared: new Map() });
-    this.composite = new Set(); // tests that others are part of, and those
-    this.code = /\.[mc]?ts$/.test(path) ? stripTypeScriptTypes(text, { mode: 'strip' }) : text;
+    this.receipted = new Map(); // by expression: where its receipt is
+    this.composite = new Set(); // tests that others are part of
+    this.straight = new Set(); // tests with a mutant that is run in the order of the text
+    const lists = [...text.matchAll(/\{([^{}]*)\}\s*(?:from|=\s*require\()\s*['"](?:node:)?(?:assert|chai)\b/g)];
+    this.imported = new Set(lists.flatMap(([, list]) => list.split(',').map((one) => one.split(/:|\sas\s/).at(-1).trim())));
+    this.code = /\.[mc]?ts$/.test(path) ? withoutTypes(text) : text;
     if (this.code.length !== text.length) throw new SyntaxError('offsets differ');
     this.offsets = [0];
     for (let index = 0; index < text.length; index += 1) {
@@ -177,17 +54,18 @@ class File {
   }
 
   receipt(test, at, edits) {
-    this.add({ kind: 'receipt', test, order: this.offsets[at], required: true, edits });
+    return this.add({ kind: 'receipt', test, order: this.offsets[at], required: true, edits });
   }
 
   receiptAt(test, at) {
     // Without a semicolon, what follows may be a type that belongs to the statement.
     const gap = /^\s*/.exec(this.code.slice(at))[0].length;
-    if (this.text.slice(at, at + gap) === this.code.slice(at, at + gap)) this.receipt(test, at, [[at, at, ';$receipt$("$token$");']]);
+    return this.text.slice(at, at + gap) === this.code.slice(at, at + gap) && this.receipt(test, at, [[at, at, ';$receipt$("$token$");']]);
   }
 
   guard(test, node) {
-    this.receipt(test, node.end, [[node.start, node.start, '$guard$("$token$", ('], [node.end, node.end, '))']]);
+    const left = this.receipt(test, node.end, [[node.start, node.start, '$guard$("$token$", ('], [node.end, node.end, '))']]);
+    if (left) this.receipted.set(node, this.offsets[node.end]);
   }
 
   value(edits, text) {
@@ -200,8 +78,8 @@ class File {
   /** Look for tests; `titles` lead here, null where they are not known. */
   search(node, titles, handles = new Set()) {
     if (node.type === 'CallExpression') {
-      const kind = declares(node, handles);
-      if (kind !== null) return this.declaration(node, kind, titles, handles);
+      const declared = declares(node, handles);
+      if (declared) return this.declaration(node, declared, titles, handles);
     }
     const unknown = node.type === 'FunctionDeclaration' || node.type === 'ClassBody';
     for (const child of children(node)) {
@@ -211,31 +89,32 @@ class File {
     return undefined;
   }
 
-  declaration(call, kind, titles, handles) {
+  declaration(call, { kind, table }, titles, handles) {
     const body = call.arguments.findLast(isFunction) ?? call.arguments.slice(1).findLast((node) => node.type === 'CallExpression');
     if (!body) return;
-    const title = titleOf(call.arguments[0]);
+    const title = titleOf(call.arguments[0], table);
     const options = call.arguments.filter((node) => node.type === 'ObjectExpression').flatMap((node) => node.properties);
     const odd = options.some((property) => property.type === 'SpreadElement' || INVERTING.has(nameOf(property.key)));
     // eslint-disable-next-line no-control-regex
     const known = titles && title && kind !== 'unknown' && !odd && title.length <= 2000 && title.isWellFormed() && !/\u001b/.test(title);
-    const inner = known ? [...titles, title] : null;
+    const inner = known && (kind === 'group' || title !== HOLE || titles.some((one) => one !== HOLE)) ? [...titles, title] : null;
     if (kind === 'group') return void this.search(body, inner, handles);
     const nested = new Set([...handles, ...(body.params ?? []).map((param) => param.name).filter(Boolean)]);
     this.hide(body, nested);
-    if (inner) this.test(inner.join(' > '), body, nested);
+    if (inner) this.test(inner.join(' > '), body, nested, table);
     const before = this.declared.size;
     this.search(body.body ?? body, inner, nested);
     if (inner && this.declared.size > before) this.composite.add(inner.join(' > '));
   }
 
-  test(name, body, handles) {
+  test(name, body, handles, table) {
     this.declared.set(name, (this.declared.get(name) ?? 0) + 1);
-    this.assertions(name, body.body ?? body, body.body ? body.start : 0, handles);
-    const called = { node: 2, vitest: Infinity }[this.runner] ?? 1; // from so many parameters on, one says when it is over
-    if (!isFunction(body) || body.generator || body.params.length >= called) return;
-    if (body.body.type !== 'BlockStatement') this.guard(name, body.body);
-    else if (this.flow(name, body.body)) this.receiptAt(name, body.body.end - 1);
+    const called = table ? Infinity : { node: 2, vitest: Infinity }[this.runner] ?? 1; // so many parameters: one says when it is over
+    if (isFunction(body) && !body.generator && body.params.length < called) {
+      if (body.body.type !== 'BlockStatement') this.guard(name, body.body);
+      else if (this.flow(name, body.body)) this.receiptAt(name, body.body.end - 1);
+    }
+    this.assertions(name, body.body ?? body, true, handles);
   }
 
   /** Find the receipts of statements that a passing test has run; return whether it comes to their end. */
@@ -247,7 +126,9 @@ class File {
       }
       if (node.type === 'ThrowStatement' || returns(node)) return false;
       if (node.type === 'BlockStatement' && !this.flow(test, node)) return false;
-      if (node.type === 'ExpressionStatement' && assertionOf(node.expression)) this.receiptAt(test, node.end);
+      if (node.type === 'ExpressionStatement' && assertionOf(node.expression, this.imported)) {
+        if (this.receiptAt(test, node.end)) this.receipted.set(node.expression, this.offsets[node.end]);
+      }
     }
     return true;
   }
@@ -287,18 +168,20 @@ class File {
   /** Find the mutants below `node`; `straight`: it is run in the order of the text. */
   assertions(test, node, straight, handles, parent) {
     const outermost = !parent || (parent.callee !== node && parent.object !== node);
-    const found = node.type === 'AwaitExpression' ? null : outermost || nameOf(node.callee ?? node) === 'expect' ? assertionOf(node) : null;
-    if (found && (outermost || found.kind === 'reply')) this.mutate(test, found, straight);
+    const found = node.type === 'AwaitExpression' ? null : outermost || nameOf(node.callee ?? node) === 'expect' ? assertionOf(node, this.imported) : null;
+    if (found && (outermost || found.kind === 'reply')) this.mutate(test, found, straight, parent);
     for (const child of children(node)) {
       if (child.type === 'CallExpression' && declares(child, handles)) continue;
       this.assertions(test, child, straight && !isFunction(child), handles, node);
     }
   }
 
-  mutate(test, { kind, node, call, member, not, name }, straight) {
+  mutate(test, { kind, node, call, member, not, name }, straight, parent) {
+    const waits = /\b(resolves|rejects|poll|eventually|doesNotReject)\b/.test(this.code.slice(node.start, node.end));
+    const assertion = this.receipted.get(parent?.type === 'AwaitExpression' ? parent : waits ? null : node);
     const order = straight ? this.offsets[node.end] : 0;
     const mutant = (edits, choices, value) => {
-      if (choices.length) this.add({ kind: 'mutant', test, order, edits, choices, value });
+      if (choices.length && this.add({ kind: 'mutant', test, order, assertion, edits, choices, value }) && straight) this.straight.add(test);
     };
     const text = (start, end, choices) => mutant([[start, end, '$choice$']], choices);
     const literals = (arg) => {
@@ -354,8 +237,8 @@ class File {
   /** Return what was found, of tests that can be told apart. */
   finish() {
     const parts = (name) => [...this.composite].some((whole) => name === whole || name.startsWith(`${whole} > `));
-    const kept = this.found.filter(({ kind, test }) => kind === 'value'
-      || (kind === 'receipt' ? this.declared.get(test) === 1 : !parts(test)));
+    const kept = this.found.filter(({ kind, test, order }) => kind === 'value'
+      || (kind === 'receipt' ? this.declared.get(test) === 1 : !parts(test) && (order > 0 || !this.straight.has(test))));
     const first = kept.find(({ kind }) => kind !== 'mutant');
     // What is called has no type; compilers that check types before they run a test would not run it.
     if (first && /ts$/.test(this.path) && /^(jest|mocha)$/.test(this.runner) && !this.text.startsWith('#!')) {
