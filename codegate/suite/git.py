@@ -10,15 +10,19 @@ import os
 import resource
 import shutil
 import subprocess
+import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, Literal, cast
+from typing import IO, Final, Literal, cast
 
 from codegate.errors import UsageError
 from codegate.suite.tree import FileMode, Tree, TreeFile, is_plain_path
 
 MAX_TREE_BYTES: Final = 1 << 30
+MAX_LISTING_BYTES: Final = 128 << 20
+MAX_OUTPUT_BYTES: Final = MAX_TREE_BYTES + (256 << 20)
+_MAX_ERRORS: Final = 1 << 20
 _LINK_OR_FILE: Final = frozenset({"100644", "100755", "120000"})
 
 _SEALED_OPTIONS: Final = (
@@ -44,7 +48,12 @@ class MissingCommitError(GitError):
 
 
 def git(
-    repository: Path, *arguments: str, stdin: bytes = b"", timeout: float = 300.0, memory: int | None = None
+    repository: Path,
+    *arguments: str,
+    stdin: bytes = b"",
+    timeout: float = 300.0,
+    memory: int | None = None,
+    limit: int = MAX_OUTPUT_BYTES,
 ) -> bytes:
     """Run git sealed in ``repository`` and return its standard output.
 
@@ -56,9 +65,10 @@ def git(
         stdin: its standard input.
         timeout: seconds.
         memory: most bytes of address space, for input that may be a bomb; None: as much as there is.
+        limit: most bytes of output: a few objects can stand for a tree that has no end.
 
     Raises:
-        GitError: git is not installed, failed, or took longer than ``timeout`` seconds.
+        GitError: git is not installed, failed, took longer than ``timeout`` seconds, or said more than ``limit`` bytes.
     """
     program = shutil.which("git")
     if program is None:
@@ -77,20 +87,61 @@ def git(
         )
     except OSError as error:
         raise GitError(f"cannot run git in {repository}: {error.strerror or error}.") from error
-    with process:
-        try:
-            if memory is not None:
-                with suppress(ProcessLookupError):  # it reads its input before it needs memory, or it is over
-                    resource.prlimit(process.pid, resource.RLIMIT_AS, (memory, memory))
-            output, errors = process.communicate(stdin, timeout)
-        except subprocess.TimeoutExpired as error:
-            raise GitError(f"git {command} in {repository} took longer than {timeout:.0f} s.") from error
-        finally:
-            process.kill()
+    if memory is not None:
+        with suppress(ProcessLookupError):  # it reads its input before it needs memory, or it is over
+            resource.prlimit(process.pid, resource.RLIMIT_AS, (memory, memory))
+    output, errors = _Reader(process, process.stdout, limit), _Reader(process, process.stderr, _MAX_ERRORS)
+    late = threading.Event()
+
+    def stop() -> None:
+        late.set()
+        process.kill()
+
+    timer = threading.Timer(timeout, stop)
+    try:
+        for thread in (output, errors, timer):
+            thread.daemon = True
+            thread.start()
+        with suppress(BrokenPipeError), cast("IO[bytes]", process.stdin) as pipe:
+            pipe.write(stdin)
+        output.join()
+        errors.join()
+        process.wait()
+    finally:
+        timer.cancel()
+        process.kill()
+        process.wait()
+        output.join()
+        errors.join()
+    if late.is_set():
+        raise GitError(f"git {command} in {repository} took longer than {timeout:.0f} s.")
+    if output.over:
+        raise GitError(f"git {command} in {repository} has more to say than {limit >> 20} MiB.")
     if process.returncode != 0:
-        words = " ".join(errors.decode("utf-8", "replace").split())[:500]
+        words = " ".join(bytes(errors.data).decode("utf-8", "replace").split())[:500]
         raise GitError(f"git {command} failed in {repository}: {words or f'exit {process.returncode}'}.")
-    return output
+    return bytes(output.data)
+
+
+class _Reader(threading.Thread):
+    """Reads what a process says, up to a limit; a process that says more is killed."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", stream: IO[bytes] | None, limit: int) -> None:
+        super().__init__()
+        self._process = process
+        self._stream = cast("IO[bytes]", stream)
+        self._limit = limit
+        self.data = bytearray()
+        self.over = False
+
+    def run(self) -> None:
+        with self._stream as stream:
+            while piece := stream.read1(1 << 20):  # type: ignore[attr-defined]  # it is buffered
+                self.data += piece
+                if len(self.data) > self._limit:
+                    self.over = True
+                    self._process.kill()
+                    return
 
 
 def _sealed_environment() -> Mapping[str, str]:
@@ -136,7 +187,7 @@ def read_commit(repository: Path, commit: str) -> Tree:
 
 def _read_tree(repository: Path, tree: str) -> Tree:
     wanted: list[tuple[str, FileMode, str]] = []
-    for entry in git(repository, "ls-tree", "-r", "-z", "--full-tree", tree).split(b"\0")[:-1]:
+    for entry in git(repository, "ls-tree", "-r", "-z", "--full-tree", tree, limit=MAX_LISTING_BYTES).split(b"\0")[:-1]:
         facts, _, raw_path = entry.partition(b"\t")
         mode, kind, name = facts.decode("ascii").split(" ")
         path = raw_path.decode("utf-8", "surrogateescape")

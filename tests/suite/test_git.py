@@ -241,6 +241,30 @@ def test_what_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
         read_blobs(tmp_path / "r", [blob], 1 << 20)
 
 
+def bomb(repository: Path) -> str:
+    """Return the id of a tree of ten objects that stands for a hundred million files."""
+    entry = "100644 blob " + run_git(repository, "hash-object", "-w", "--stdin", stdin=b"x")
+    for level in range(8):
+        entries = "".join(f"{entry}\t{level}{name}\n" for name in "abcdefghij")
+        tree = run_git(repository, "mktree", stdin=entries.encode())
+        entry = f"040000 tree {tree}"
+    return tree
+
+
+@pytest.mark.timeout(60)
+def test_a_tree_without_end_is_refused_before_it_fills_the_memory(tmp_path: Path) -> None:
+    make_repository(tmp_path / "r", {"a": b""})
+    with pytest.raises(GitError, match=r"git ls-tree in .* has more to say than 128 MiB"):
+        read_commit(tmp_path / "r", bomb(tmp_path / "r"))
+
+
+def test_a_process_that_does_not_read_its_input_is_no_trouble(tmp_path: Path) -> None:
+    make_repository(tmp_path / "r", {"a": b""})
+    assert git(tmp_path / "r", "rev-parse", "--git-dir", stdin=b"x" * (4 << 20)) == b".git\n"
+    with pytest.raises(GitError, match="failed"):
+        git(tmp_path / "r", "cat-file", "blob", "nothing", stdin=b"x" * (4 << 20))
+
+
 def test_without_git_the_remedy_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(GitError, match=r"git is not installed or not on PATH. Install it") as caught:

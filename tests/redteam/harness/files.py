@@ -9,7 +9,7 @@ from codegate.durable import sha256
 from codegate.suite import git
 from tests.redteam.harness.commands import Done
 from tests.redteam.harness.place import SENTINEL, Order, Place
-from tests.suite.test_git import plant
+from tests.suite.test_git import bomb, plant
 
 Attack = Callable[[Place], Order]
 
@@ -284,7 +284,19 @@ def _replaced(place: Place) -> Order:
     return Order(("mine", "export", "suite", "--format", "swe-bench", "--out", "o"), "", 0, check=check)
 
 
+def _endless(place: Place) -> Order:
+    """The base commit's tree is a few objects that stand for a hundred million files."""
+    repository, problem = place.home / "repository", place.problem / "problem.yml"
+    raw = f"tree {bomb(repository)}\nauthor a <a> 0 +0000\ncommitter a <a> 0 +0000\n\nx\n".encode()
+    commit = git(repository, "hash-object", "-t", "commit", "-w", "--stdin", stdin=raw).decode().strip()
+    honest = git(repository, "rev-parse", "HEAD").decode().strip()
+    for name in ("double", "half", "square"):
+        place.replace(problem.parent.with_name(f"calc-{name}") / "problem.yml", honest, commit)
+    return Order(("mine", "export", "suite", "--format", "swe-bench", "--out", "o"), "has more to say than 128 MiB")
+
+
 _FILES |= {
+    "git-tree-without-end": _endless,
     "git-planted": _planted("mine", "export", "suite", "--format", "swe-bench", "--out", "o"),
     "git-planted-and-mined": _planted("mine", "repository", "--out", "mined", "--sandbox", "bwrap", code=3),
     "git-borrows-objects": _borrowing,
