@@ -20,6 +20,7 @@ from codegate.errors import InfrastructureError, UsageError
 from codegate.strict import read_text
 from codegate.suite.folder import MAX_FILE_BYTES, base_folder, inside, read_folder
 from codegate.suite.model import (
+    ControlAudit,
     EnvironmentManifest,
     LockedEnvironment,
     Problem,
@@ -71,8 +72,15 @@ def make_problem(
         "statement": sha256(statement.encode("utf-8")),
         "hidden": _changes_digest(hidden),
         "fix": _changes_digest(fix),
+        **_controls(manifest.controls),
     }
     return Problem(manifest, statement, tests, hidden, fix, environment, digest(graded))
+
+
+def _controls(audit: ControlAudit | None) -> dict[str, object]:
+    """Return what of the controls' audit can change a grade."""
+    left_out = {"spared": audit.spared, "unfit": audit.unfit} if audit else {}
+    return {"controls": left_out} if any(left_out.values()) else {}
 
 
 def _changes_digest(changes: Changes) -> list[list[str | None]]:
