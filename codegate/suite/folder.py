@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,8 @@ from codegate.suite.tree import Tree, TreeFile, is_plain_path
 MAX_FILE_BYTES: Final = 16 << 20
 MAX_FOLDER_BYTES: Final = 512 << 20
 MAX_FOLDER_FILES: Final = 50_000
+_MAX_ENTRIES: Final = 4 * MAX_FOLDER_FILES
+"""Folders count here too: a tree of empty ones has no files, and no end."""
 
 
 def inside(folder: Path, relative: str) -> Path:
@@ -68,10 +71,15 @@ def base_folder(suite: Path, manifest: ProblemManifest) -> Tree:
 def _walk(folder: Path) -> Iterator[Path]:
     """Yield what is below ``folder`` and is not a folder."""
     waiting = [folder]
+    left = _MAX_ENTRIES
     while waiting:
         place = waiting.pop()
         try:
-            entries = sorted(os.scandir(place), key=lambda entry: entry.name)
+            with os.scandir(place) as found:
+                entries = sorted(islice(found, left + 1), key=lambda entry: entry.name)
+            left -= len(entries)
+            if left < 0:
+                raise UsageError(f"{folder} holds more than {_MAX_ENTRIES} files and folders.")
             modes = [entry.stat(follow_symlinks=False).st_mode for entry in entries]
         except OSError as error:
             raise UsageError(f"cannot read {place}: {error.strerror or error}.") from error

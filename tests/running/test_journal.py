@@ -334,3 +334,35 @@ def test_a_folder_without_a_run_and_a_broken_manifest_are_named(tmp_path: Path) 
     os.truncate(tmp_path / "run.json", 5)
     with pytest.raises(UsageError, match=r"run\.json is not usable JSON"):
         load_run(tmp_path)
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**25), 10**25) | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_any_manifest_and_any_lines_are_a_run_or_a_usage_error(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("run")
+    honest = json.loads(manifest().model_dump_json(by_alias=True))
+    key = data.draw(st.sampled_from(sorted(honest)))
+    (folder / "run.json").write_text(
+        json.dumps({**honest, key: data.draw(_VALUES)} if data.draw(st.booleans()) else honest)
+    )
+    line = json.loads(outcome(True).line())
+    changed = {**line, data.draw(st.sampled_from(sorted(line))): data.draw(_VALUES)}
+    lines = data.draw(st.sampled_from([json.dumps(changed).encode(), json.dumps(data.draw(_VALUES)).encode()]))
+    (folder / "outcomes.jsonl").write_bytes(data.draw(st.binary(max_size=20) | st.just(lines)) + b"\n")
+    try:
+        run = load_run(folder)
+    except UsageError as refusal:
+        message = str(refusal)
+    else:
+        message = ""
+        assert len(run.outcomes) <= 1
+    assert message.isprintable()
