@@ -36,6 +36,7 @@ _OUTPUT_LIMIT = 12_000
 _MESSAGE_LIMIT = 8_000
 _TEST_MESSAGE_LIMIT = 2_000
 _FAILING_LIMIT = 50
+_FEW = 5
 _REPORT_LIMIT = 24_000_000
 _VERBATIM = 0.8  # of the fix's distinctive lines; see codegate.running.recall
 _Z95 = 1.959963984540054
@@ -199,7 +200,30 @@ def _candidate(
         ),
         faults=_faults(everything),
         contamination=_contamination(spec, everything),
+        doubts=_doubts(everything),
     )
+
+
+def _doubts(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    """Return what people should know about the passes among ``outcomes`` and look at themselves."""
+    graded = [(one_line(outcome.problem), outcome.grade) for outcome in outcomes if outcome.grade is not None]
+    passes = [(problem, grade) for problem, grade in graded if grade.resolved]
+    lower = list(dict.fromkeys(problem for problem, grade in passes if grade.controlled is False))
+    found = []
+    if lower:
+        more = f" and {len(lower) - _FEW} more" if len(lower) > _FEW else ""
+        count = sum(grade.controlled is False for _, grade in passes)
+        found.append(
+            f"{count} of {len(passes)} passes are of lower assurance: some test that the fix mends has no negative "
+            f"control ({', '.join(lower[:_FEW])}{more})"
+        )
+    signs = list(
+        dict.fromkeys(f"{problem}: {one_line(sign, 300)}" for problem, grade in graded for sign in grade.suspicious)
+    )
+    found += signs[:_FAILING_LIMIT]
+    if len(signs) > _FAILING_LIMIT:
+        found.append(f"{len(signs) - _FAILING_LIMIT} more suspicious signs are in the attempts")
+    return tuple(found)
 
 
 def _contamination(spec: CandidateSpec, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
@@ -319,6 +343,8 @@ def _attempt(outcome: Outcome, messages: Sequence[Message], room: _Room) -> Atte
         fault_message=one_line(fault.message, 1000) if fault else None,
         fault_retries=fault.retries if fault else None,
         behaviour=_behaviour(grade.behaviour) if grade and grade.behaviour else None,
+        controlled=grade.controlled if grade else None,
+        suspicious=tuple(one_line(sign, 300) for sign in grade.suspicious[:_FAILING_LIMIT]) if grade else (),
         transcript=tuple(
             TranscriptMessage(message.role, room.take(_message_text(message), _MESSAGE_LIMIT))
             for message in messages[:200]

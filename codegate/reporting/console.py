@@ -119,6 +119,7 @@ def _candidates(console: "Console", view: ReportView) -> None:
         _list(console, f"failures of {entry.label}", counts)
         faults = [f"{item.cause} x{item.count}: {item.message}" for item in entry.faults]
         _list(console, f"infrastructure faults of {entry.label}", faults)
+        _list(console, f"doubts about {entry.label}", list(entry.doubts))
         _list(console, f"contamination of {entry.label}", list(entry.contamination))
         tried = [f"{problem} ({summary})" for problem, summary in figures.notable(view, entry)]
         _list(console, f"attempted by {entry.label}", tried)

@@ -26,7 +26,12 @@ def render_junit(view: ReportView) -> str:
             entry.label,
             [_case(entry, row, row.cells[column]) for row in view.problems],
             id=str(column),
-            properties={"model": entry.model, "run": entry.run, "sandbox": sandboxes.get(entry.run, "")},
+            properties={
+                "model": entry.model,
+                "run": entry.run,
+                "sandbox": sandboxes.get(entry.run, ""),
+                "doubts": "; ".join(entry.doubts),
+            },
         )
         for column, entry in enumerate(view.candidates)
     ]

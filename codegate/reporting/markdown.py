@@ -92,6 +92,11 @@ def render_markdown(view: ReportView, *, limit: int = SUMMARY_LIMIT) -> str:
         ),
     )
     page.table(
+        "### Passes to look at",
+        ("Candidate", "Why"),
+        ((code(entry.label), code(doubt)) for entry in view.candidates for doubt in entry.doubts),
+    )
+    page.table(
         "### Signs of contamination",
         ("Candidate", "What was seen"),
         ((code(entry.label), code(sign)) for entry in view.candidates for sign in entry.contamination),

@@ -80,7 +80,11 @@ class BehaviourView:
 
 @dataclass(frozen=True)
 class AttemptView:
-    """One attempt: its grade, or the fault that took its place."""
+    """One attempt: its grade, or the fault that took its place.
+
+    ``controlled`` is false where a pass is of lower assurance, and ``suspicious`` are signs in the patch of an attempt to
+    fool the grader (see ``grading.Grade``).
+    """
 
     sample: int
     status: AttemptStatus
@@ -106,6 +110,8 @@ class AttemptView:
     fault_message: str | None
     fault_retries: int | None
     behaviour: BehaviourView | None
+    controlled: bool | None
+    suspicious: tuple[str, ...]
     transcript: tuple[TranscriptMessage, ...]
 
 
@@ -142,6 +148,7 @@ class CandidateView:
         lint_clean: attempts without new lint findings among those that were linted.
         latency_n: attempts whose time in model calls is known.
         cost_usd: None when unknown.
+        doubts: why some of its passes can be believed less than others, a sentence each.
         contamination: signs that the model has read the answers before, a sentence each; empty where there are none.
     """
 
@@ -165,6 +172,7 @@ class CandidateView:
     failures: tuple[Count, ...]
     faults: tuple[FaultCount, ...]
     contamination: tuple[str, ...]
+    doubts: tuple[str, ...]
 
 
 @dataclass(frozen=True)

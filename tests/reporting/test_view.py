@@ -8,7 +8,16 @@ from scipy import stats
 
 from codegate.candidates import CandidateSpec
 from codegate.grading import Behaviour
-from codegate.reporting import ReportView, build_view, render_console, render_html, render_markdown
+from codegate.reporting import (
+    ReportView,
+    build_view,
+    render_console,
+    render_csv,
+    render_html,
+    render_json,
+    render_junit,
+    render_markdown,
+)
 from codegate.reporting.build import wilson
 from tests.reporting.example import example, example_view, grade, outcome, run_of
 from tests.reporting.hostile import PAYLOADS
@@ -178,6 +187,30 @@ def test_what_the_code_attempted_is_told_where_honest_code_seldom_does() -> None
         view = build_view([quiet.model_copy(update={"outcomes": (graded,)})])
         assert f"<dd>{words}</dd>" in render_html(view)
         assert "attempted" not in render_console(view) + render_markdown(view)
+
+
+def test_passes_of_lower_assurance_and_suspicious_patches_are_told_in_every_format() -> None:
+    run = run_of({"new": {"a": [True], "b": [True], "c": [False]}})
+    marks: list[dict[str, object]] = [
+        {"controlled": True},
+        {"controlled": False},
+        {"suspicious": ("<b>.py touches frames",)},
+    ]
+    told = [
+        outcome.model_copy(update={"grade": outcome.grade and outcome.grade.model_copy(update=mark)})
+        for outcome, mark in zip(run.outcomes, marks, strict=True)
+    ]
+    found = build_view([run.model_copy(update={"outcomes": tuple(told)})])
+    assert found.candidates[0].doubts == (
+        "1 of 2 passes are of lower assurance: some test that the fix mends has no negative control (b)",
+        "c: <b>.py touches frames",
+    )
+    pages = [render_console(found), render_markdown(found), render_html(found), render_junit(found), render_csv(found)]
+    for page in [*pages, render_json(found)]:
+        assert "touches frames" in " ".join(page.split())
+        assert "lower assurance" in " ".join(page.split()) or '"false"' in page
+    assert "<b>.py" not in pages[2]
+    assert build_view([run]).candidates[0].doubts == ()
 
 
 def test_signs_of_contamination_are_told_and_the_reference_fix_gives_none() -> None:
