@@ -26,13 +26,14 @@ _RULE: Final = (
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A checked address and its key. The key is in no ``repr``."""
+    """A checked address and its key. The key is in no ``repr``; to a ``keyless`` one nothing goes that could be one."""
 
     base_url: str
     key: str = field(repr=False)
     key_variable: str
     official: bool
     loopback: bool
+    keyless: bool = False
 
 
 def check_base_url(url: str) -> bool:
@@ -102,6 +103,7 @@ def resolve_endpoint(
         key_variable=variable,
         official=owner_of(provider, base_url) is not None,
         loopback=loopback,
+        keyless=keyless,
     )
 
 

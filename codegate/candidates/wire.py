@@ -10,6 +10,7 @@ import contextvars
 import email.utils
 import logging
 import math
+import os
 import socket
 import threading
 import time
@@ -124,10 +125,14 @@ class Calls:
 class _BoundedSend:
     """Mixed into an SDK's HTTP client: reads the whole answer up to a cap, and follows no redirect."""
 
+    withheld: frozenset[str] = frozenset()
+
     def send(self, request: Any, **options: Any) -> Any:
         call = _current.get()
         if call is not None:
             request.extensions["trace"] = call.trace
+        for name in self.withheld.intersection(name.lower() for name in request.headers):
+            del request.headers[name]
         options |= {"stream": True, "follow_redirects": False}
         response = super().send(request, **options)  # type: ignore[misc]  # the other base is httpx's Client
         try:
@@ -155,7 +160,8 @@ def bounded_client(kind: type[Any], endpoint: Endpoint, timeout: Any) -> Any:
     in clear text.
     """
     _silence(kind)
-    client = type("BoundedClient", (_BoundedSend, kind), {})
+    withheld = _from_environment() if endpoint.keyless else frozenset()
+    client = type("BoundedClient", (_BoundedSend, kind), {"withheld": withheld})
     # The mounts too: an SDK may read the proxy variables itself, whatever ``trust_env`` says.
     direct = {"mounts": dict.fromkeys(("all://", "http://", "https://"))} if endpoint.loopback else {}
     return client(
@@ -166,6 +172,13 @@ def bounded_client(kind: type[Any], endpoint: Endpoint, timeout: Any) -> Any:
         # One connection a call: the deadline can cut it, and an idle one cannot have died meanwhile.
         headers={"Connection": "close", "Accept-Encoding": "identity"},
     )
+
+
+def _from_environment() -> frozenset[str]:
+    """Return the names of the headers that the SDKs take from the environment, in small letters."""
+    said = "\n".join(os.environ.get(f"{sdk}_CUSTOM_HEADERS", "") for sdk in ("OPENAI", "ANTHROPIC"))
+    named = (line.partition(":")[0].strip().lower() for line in said.splitlines())
+    return frozenset({"openai-organization", "openai-project", *named})
 
 
 def _silence(kind: type[Any]) -> None:

@@ -152,7 +152,10 @@ def test_named_key_and_no_key(provider: ProviderName, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
-def test_no_key_is_sent_where_none_may_be(provider: ProviderName) -> None:
+def test_no_key_is_sent_where_none_may_be(provider: ProviderName, monkeypatch: pytest.MonkeyPatch) -> None:
+    for sdk in ("OPENAI", "ANTHROPIC"):
+        monkeypatch.setenv(f"{sdk}_CUSTOM_HEADERS", f"X-Gateway-Pass: {CANARY}\nX-Other: {CANARY}")
+    monkeypatch.setenv("OPENAI_ORG_ID", CANARY)
     answer = chat_answer() if provider == "openai" else messages_answer()
     with wire_server(as_json(answer)) as server:
         spec = CandidateSpec(provider=provider, model="m", base_url=f"{server.url}/v1")
