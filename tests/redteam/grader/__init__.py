@@ -8,7 +8,19 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from tests.redteam.battery import Row
-from tests.redteam.grader.attacks import answers, channel, doubts, endings, execution, moments, output, places, reports
+from tests.redteam.grader.attacks import (
+    answers,
+    channel,
+    doubts,
+    endings,
+    execution,
+    golang,
+    javascript,
+    moments,
+    output,
+    places,
+    reports,
+)
 from tests.redteam.grader.grading import Submission, grade
 from tests.redteam.grader.projects import PROJECTS
 from tests.redteam.grader.writing import Change
@@ -17,6 +29,7 @@ ATTACKS: Final[tuple[Change, ...]] = (
     *endings.ATTACKS, *output.ATTACKS, *places.ATTACKS, *reports.ATTACKS,
     *channel.ATTACKS, *answers.ATTACKS, *execution.ATTACKS, *moments.ATTACKS,
     *doubts.ATTACKS,
+    *javascript.ATTACKS, *golang.ATTACKS,
 )  # fmt: skip
 
 

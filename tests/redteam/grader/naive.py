@@ -51,6 +51,8 @@ def judge(chosen: Iterator[Submission]) -> Iterator[tuple[str, dict[str, bool]]]
         environment = backend.prepare(EnvironmentRecipe("3.11", LOCK))
         for one in chosen:
             project = PROJECTS[one.project]
+            if project.environment != "tests":
+                continue
             try:
                 changed = apply_patch(project.tree, patch_of(one))
             except PatchError:  # even such a grader applies patches with git

@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Final
 
 from codegate.durable import sha256
+from codegate.mining.languages.javascript import TOOLCHAINS
 from codegate.suite import (
     Base,
     EnvironmentManifest,
+    Language,
     LockedEnvironment,
+    PackageFile,
     Problem,
     ProblemLimits,
     ProblemManifest,
@@ -27,15 +30,33 @@ from codegate.suite import (
     make_problem,
     write_suite,
 )
-from tests.redteam.grader.sources import classes, functions, layout, rules, single
+from tests.redteam.grader.sources import classes, functions, golang, javascript, layout, rules, single
+from tests.sandbox.go_world import GO_LOCK
 
 Files = Mapping[str, str | bytes | TreeFile | None]
 
 LOCK: Final = (Path(__file__).parent / "requirements.lock").read_text()
-_ENVIRONMENT: Final = EnvironmentManifest(
-    id="tests", python="3.11", lock="environments/tests/requirements.lock", lock_sha256=sha256(LOCK.encode()),
-    rung="manual",
-)  # fmt: skip
+_LOCKS: Final = {"tests": LOCK, "node": TOOLCHAINS[22], "go": GO_LOCK}
+#: The standard library's packages that Go's attacks and tests need, compiled ahead.
+_AHEAD: Final = (
+    "errors flag fmt math os reflect regexp runtime strconv strings syscall testing testing/internal/testdeps time"
+)
+_PACKAGES: Final = {
+    "go": {"go.mod": golang.BASE["go.mod"], "go.sum": "", "ahead.txt": "".join(f"{name}\n" for name in _AHEAD.split())}
+}
+_ENVIRONMENTS: Final = {
+    name: EnvironmentManifest(
+        id=name, python="3.11", lock=f"environments/{name}/requirements.lock", lock_sha256=sha256(lock.encode()),
+        rung="manual",
+        packages=tuple(
+            PackageFile(path=f"environments/{name}/{file}", sha256=sha256(text.encode()))
+            for file, text in _PACKAGES.get(name, {}).items()
+        ),
+    )
+    for name, lock in _LOCKS.items()
+}  # fmt: skip
+_SMALL: Final = ProblemLimits(seconds=30, memory_mb=512)
+_LARGE: Final = ProblemLimits(seconds=60, memory_mb=2048, pids=256, disk_mb=512)
 
 
 @dataclass(frozen=True)
@@ -54,6 +75,7 @@ class Project:
         pass_to_pass: ids of the other tests.
         runner: what runs them.
         python_path: import roots.
+        environment: what it runs in.
     """
 
     id: str
@@ -67,6 +89,7 @@ class Project:
     pass_to_pass: tuple[str, ...] = ()
     runner: RunnerName = "pytest"
     python_path: tuple[str, ...] = ("", "src")
+    environment: str = "tests"
 
     @property
     def tree(self) -> Tree:
@@ -114,8 +137,18 @@ TABLE: Final = _rules("table", rules.TABLE, rules.TABLE_TESTS)
 RAISING: Final = _rules("raising", rules.RAISING, rules.RAISING_TESTS)
 TRUTH: Final = _rules("truth", rules.TRUTH, rules.TRUTH_TESTS)
 TWICE: Final = _rules("twice", rules.TWICE, rules.TWICE_TESTS)
+NODE: Final = Project(
+    "node", javascript.SOURCE, javascript.BUG, javascript.FIX, (), javascript.BASE, javascript.HIDDEN,
+    javascript.FAIL_TO_PASS, javascript.PASS_TO_PASS, runner="node", environment="node",
+)  # fmt: skip
+GO: Final = Project(
+    "go", golang.SOURCE, golang.BUG, golang.FIX, (), golang.BASE, golang.HIDDEN,
+    golang.FAIL_TO_PASS, golang.PASS_TO_PASS, runner="go", environment="go",
+)  # fmt: skip
+_LANGUAGES: Final[Mapping[RunnerName, Language]] = {"node": "javascript", "go": "go"}
 PROJECTS: Final[Mapping[str, Project]] = {
-    project.id: project for project in (FUNCTIONS, CLASSES, UNITTEST, LAYOUT, SINGLE, TABLE, RAISING, TRUTH, TWICE)
+    project.id: project
+    for project in (FUNCTIONS, CLASSES, UNITTEST, LAYOUT, SINGLE, TABLE, RAISING, TRUTH, TWICE, NODE, GO)
 }
 
 
@@ -126,8 +159,10 @@ def make_suite(folder: Path) -> tuple[Path, Path]:
     git(repository, "init", "--quiet")
     problems = [_problem(project, _commit(repository, project)) for project in PROJECTS.values()]
     place = folder / "suite"
-    environment = LockedEnvironment(_ENVIRONMENT, LOCK)
-    write_suite(place, name="redteam", repository="../repository", environments=[environment], problems=problems)
+    environments = [
+        LockedEnvironment(_ENVIRONMENTS[name], lock, _PACKAGES.get(name, {})) for name, lock in _LOCKS.items()
+    ]
+    write_suite(place, name="redteam", repository="../repository", environments=environments, problems=problems)
     return place, repository
 
 
@@ -149,14 +184,15 @@ def _problem(project: Project, commit: str) -> Problem:
     manifest = ProblemManifest(
         id=project.id,
         base=Base(commit=commit),
-        environment=_ENVIRONMENT.id,
+        environment=project.environment,
+        language=_LANGUAGES.get(project.runner, "python"),
         runner=project.runner,
         python_path=project.python_path,
         test_files=project.test_files,
         statement=Statement(mode="handwritten", sha256=sha256(statement.encode())),
-        limits=ProblemLimits(seconds=30, memory_mb=512),
+        limits=_SMALL if project.environment == "tests" else _LARGE,
         provenance=Provenance(kind="handwritten"),
     )
     tests = TestSets(FAIL_TO_PASS=project.fail_to_pass, PASS_TO_PASS=project.pass_to_pass)
     fix = {project.source: TreeFile(project.fix.encode())}
-    return make_problem(manifest, statement, tests, changes(project.hidden), fix, _ENVIRONMENT)
+    return make_problem(manifest, statement, tests, changes(project.hidden), fix, _ENVIRONMENTS[project.environment])
