@@ -6,6 +6,7 @@ process with the hook can hide from it, and forge it. No grade passes or fails b
 """
 
 import errno
+import re
 from collections.abc import Iterable
 from typing import Final, Literal, get_args
 
@@ -22,6 +23,11 @@ UNREACHABLE: Final = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENE
 _DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _NO_LOOK_UP: Final = "socket.gaierror"
 _NO_THREAD: Final = "can't start new thread"
+#: Files that no code under test has reason to name, as failing tests of languages without a hook show them.
+_FORBIDDEN: Final = re.compile(
+    r"(?<![\w./-])(?:/etc/(?:g?shadow|sudoers)|/proc/\d+/\w+|/(?:root|home)/[\w./-]+|(?:/var)?/run/[\w./-]*\.sock)"
+)
+_REFUSED: Final = frozenset({errno.EACCES, errno.EPERM, errno.ENOENT})
 _MOST_DETAILS: Final = 5
 _SHORTEST_PATH: Final = 5
 _SHOWN: Final[dict[AttemptKind, str]] = {
@@ -91,8 +97,14 @@ def observed(attempted: Iterable[Attempted], crashes: Iterable[Crash], completed
         limits.append("disk")
     if any(_lacks_processes(crash) for crash in crashes):
         limits.append("processes")
-    parts.append(Behaviour(watched=bool(parts), limits=tuple(limits)))
-    found = merge_behaviour(parts)
+    details: tuple[str, ...] = () if parts else tuple(filter(None, map(_forbidden, crashes)))
+    seen = Behaviour(
+        watched=bool(parts),
+        counts={"files": len(details)} if details else {},
+        details={"files": details} if details else {},
+        limits=tuple(limits),
+    )
+    found = merge_behaviour([*parts, seen])
     if not found.counts.get("network") and any(reaches_out(crash) for crash in crashes):
         found = found.model_copy(update={"counts": {**found.counts, "network": 1}})
     return found
@@ -132,7 +144,7 @@ def unsafe_because(crash: Crash, behaviour: Behaviour) -> bool:
     if behaviour.counts.get("processes") and _lacks_processes(crash):
         return True
     places = (detail.partition(" ")[2] for detail in behaviour.details.get("files", ()))
-    return "OSError" in crash.parents and any(
+    return ("OSError" in crash.parents or crash.errno in _REFUSED) and any(
         len(place) >= _SHORTEST_PATH and place in crash.message for place in places
     )
 
@@ -140,6 +152,12 @@ def unsafe_because(crash: Crash, behaviour: Behaviour) -> bool:
 def _lacks_processes(crash: Crash) -> bool:
     forked = crash.errno == errno.EAGAIN and "BlockingIOError" in crash.causes
     return forked or (crash.exception == "RuntimeError" and _NO_THREAD in crash.message)
+
+
+def _forbidden(crash: Crash) -> str | None:
+    """Return the forbidden file that an exception names because it was refused."""
+    found = _FORBIDDEN.search(crash.message) if crash.errno in _REFUSED or "PermissionError" in crash.parents else None
+    return f"use {found.group()[:200]}" if found else None
 
 
 def _plain(text: str) -> str:

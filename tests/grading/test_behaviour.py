@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.grading import Behaviour, FailureClass
-from codegate.grading.behaviour import merge_behaviour, observed
+from codegate.grading.behaviour import merge_behaviour, observed, unsafe_because
 from codegate.grading.drivers import driver_source
 from codegate.grading.records import Crash, read_records
 from codegate.running import Outcome
@@ -306,6 +306,12 @@ def test_what_is_seen_from_outside_needs_no_hook() -> None:
     assert seen == Behaviour(counts={"network": 1}, limits=("time", "output"))
     assert seen.summary == "network 1, limit: time, limit: output"
     assert observed((), (), completed(memory_exceeded=True, truncated=True)).limits == ("memory",)
+    refused = Crash(exception="Error", message="EACCES: denied, open '/etc/shadow'", errno=errno.EACCES)
+    seen = observed((), (refused,), completed())
+    assert (seen.counts, seen.details) == ({"files": 1}, {"files": ("use /etc/shadow",)})
+    assert unsafe_because(refused, seen)
+    for message, number in (("open '/etc/shadow'", None), ("open 'data/etc/shadow'", errno.EACCES)):
+        assert not observed((), (Crash(exception="Error", message=message, errno=number),), completed()).counts
     full = Crash(exception="OSError", errno=errno.ENOSPC)
     threads = Crash(exception="RuntimeError", message="can't start new thread")
     assert observed((), (full, threads), completed()).limits == ("disk", "processes")
