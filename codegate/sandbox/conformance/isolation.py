@@ -155,11 +155,13 @@ calls = {
     "x86_64": {"mount": 165, "umount2": 166, "pivot_root": 155, "unshare": 272, "setns": 308, "bpf": 321,
                "perf_event_open": 298, "io_uring_setup": 425, "userfaultfd": 323, "keyctl": 250, "add_key": 248,
                "kexec_load": 246, "init_module": 175, "settimeofday": 164, "process_vm_readv": 310, "reboot": 169,
-               "open_by_handle_at": 304, "fsopen": 430, "swapon": 167, "sethostname": 170, "clone3": 435},
+               "open_by_handle_at": 304, "fsopen": 430, "swapon": 167, "sethostname": 170, "clone3": 435,
+               "fadvise64": 221, "mincore": 27, "preadv2": 327, "readahead": 187, "cachestat": 451},
     "aarch64": {"mount": 40, "umount2": 39, "pivot_root": 41, "unshare": 97, "setns": 268, "bpf": 280,
                 "perf_event_open": 241, "io_uring_setup": 425, "userfaultfd": 282, "keyctl": 219, "add_key": 217,
                 "kexec_load": 104, "init_module": 105, "settimeofday": 170, "process_vm_readv": 270, "reboot": 142,
-                "open_by_handle_at": 265, "fsopen": 430, "swapon": 224, "sethostname": 161, "clone3": 435},
+                "open_by_handle_at": 265, "fsopen": 430, "swapon": 224, "sethostname": 161, "clone3": 435,
+                "fadvise64": 223, "mincore": 232, "preadv2": 286, "readahead": 213, "cachestat": 451},
 }[os.uname().machine]
 refused = {}
 for name, number in calls.items():
