@@ -15,10 +15,10 @@ import json
 import os
 import re
 import select
-import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from typing import Any
 
@@ -299,13 +299,8 @@ def build(argv: list[str], folder: str, variables: dict[str, str], printer: Prin
     return done.returncode == 0, plain(done.stdout[:3000].decode("utf-8", "replace"), 2000)
 
 
-def overlay(texts: dict[str, str], workspace: str, scratch: str) -> list[str]:
+def overlay(texts: dict[str, str], workspace: str, folder: str) -> list[str]:
     """Return the compiler's flag for files that are not in the tree as they are compiled; ``texts`` by their paths."""
-    folder = os.path.join(scratch, "overlay")
-    shutil.rmtree(folder, ignore_errors=True)
-    if not texts:
-        return []
-    os.mkdir(folder)
     places = {}
     for number, (path, text) in enumerate(texts.items()):
         places[os.path.join(workspace, path)] = place = os.path.join(folder, "%d.go" % number)
@@ -313,7 +308,7 @@ def overlay(texts: dict[str, str], workspace: str, scratch: str) -> list[str]:
             file.write(text)
     with open(os.path.join(folder, "overlay.json"), "w", encoding="utf-8") as file:
         json.dump({"Replace": places}, file)
-    return ["-overlay=" + file.name]
+    return ["-overlay=" + file.name] if places else []
 
 
 class Run:
@@ -366,12 +361,13 @@ def main() -> None:
     compiling = [os.path.join(site, "go", "bin", "go"), "test", "-c", "-vet=off", "-p=2", "-o", program]
     compiling += module_flags(workspace, module, packages)
     built, words = False, ""
-    # Instrumented tests that do not compile are compiled as they were. No text of this is there when tests run.
+    # Instrumented tests that do not compile are compiled as they were. Nothing of the tree can have a text of this in
+    # it, and none is there when tests run.
     for texts in (settings["added"], settings["originals"]) if settings["added"] else ({},):
         if not built:
-            flags = [*overlay(texts, workspace, scratch), package]
-            built, words = build([*compiling, *flags], os.path.join(workspace, module), variables, printer)
-    overlay({}, workspace, scratch)
+            with tempfile.TemporaryDirectory() as place:
+                flags = [*overlay(texts, workspace, place), package]
+                built, words = build([*compiling, *flags], os.path.join(workspace, module), variables, printer)
     if not built or not os.path.isfile(program):
         for file in files:
             channel.send(kind="collection_error", id=file, text=words, crash=build_failure(words))

@@ -1,5 +1,6 @@
 // What instrumented Go tests call: compiled into their own package, under names that only one run has. The driver
-// replaces the package's name, everything that begins with cg_, and the number of the pipe, and fills the table.
+// replaces the package's name, everything that begins with cg_, and the number of the pipe, and fills the table. Of what
+// the language declares it uses little, since a package may give such names another meaning.
 package tests
 
 import (
@@ -24,14 +25,9 @@ func cg_receipt(token string) {
 	if _, known := cg_seen.LoadOrStore(token, true); known {
 		return
 	}
-	for line := []byte(token + "\n"); len(line) > 0; {
-		count, err := cg_syscall.Write(cg_pipe, line)
-		if err != nil && err != cg_syscall.EINTR {
-			return
-		}
-		if count > 0 {
-			line = line[count:]
-		}
+	// So short a line is written as a whole.
+	for err := error(cg_syscall.EINTR); err == cg_syscall.EINTR; {
+		_, err = cg_syscall.Write(cg_pipe, []byte(token+"\n"))
 	}
 }
 
@@ -41,7 +37,7 @@ func cg_value(token string) interface{} { return cg_table[token] }
 // cg_change returns what it is given or, where the table says so, something that nothing is equal to.
 func cg_change(token string, given interface{}) interface{} {
 	if cg_table[token] == true {
-		return new(int)
+		return &cg_table
 	}
 	return given
 }

@@ -198,7 +198,7 @@ func (f *finder) composite(node *ast.CompositeLit, kind ast.Expr) {
 		default:
 			f.element(part, types[name])
 			if wanted.MatchString(name) {
-				f.wants = append(f.wants, expected{f.table, part})
+				f.wants = append(f.wants, expected{f.table, name, part})
 			}
 		}
 	}

@@ -20,16 +20,18 @@ import (
 )
 
 const (
-	mostSites  = 20000
-	mostWanted = 12
-	opposites  = "True False NoError Error Nil NotNil Empty NotEmpty Zero NotZero Contains NotContains Same NotSame Panics" +
+	mostSites      = 20000
+	mostWanted     = 12
+	turned         = "true" // the choice of a mutant that turns something round
+	enoughLiterals = 2
+	opposites      = "True False NoError Error Nil NotNil Empty NotEmpty Zero NotZero Contains NotContains Same NotSame Panics" +
 		" NotPanics Greater LessOrEqual Less GreaterOrEqual Regexp NotRegexp ErrorIs NotErrorIs FileExists NoFileExists"
 	named = "string bool int int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 byte rune float32 float64"
 )
 
 var (
 	tests       = regexp.MustCompile(`^(Test|Fuzz|Example)([^a-z]|$)`)
-	wanted      = regexp.MustCompile(`(?i)want|expect|^exp|result|^out|^res$|^valid|^is[A-Z]|err`)
+	wanted      = regexp.MustCompile(`(?i:want|expect|^exp|result|^out|^valid|^err|err$)|^[iI]s[A-Z]`)
 	helpers     = regexp.MustCompile(`(?i)eq|assert|expect|want|check|same|require|must|verify|match|test`)
 	failures    = regexp.MustCompile(`^(Error|Errorf|Fatal|Fatalf|Fail|FailNow)$`)
 	testers     = regexp.MustCompile(`^(\*testing\.[TBF]|testing\.TB)$`)
@@ -67,13 +69,15 @@ type finder struct {
 	values int
 	hidden map[token.Pos]secret
 	types  map[string]ast.Expr
-	checks bool       // a package of assertions is imported
-	table  token.Pos  // where the outermost composite literal starts
-	wants  []expected // elements of composite literals that a test expects
+	checks bool            // a package of assertions is imported
+	table  token.Pos       // where the outermost composite literal starts
+	wants  []expected      // elements of composite literals that a test expects
+	known  map[string]bool // names of what it expects that has mutants
 }
 
 type expected struct {
 	table token.Pos
+	name  string
 	node  ast.Expr
 }
 
@@ -105,7 +109,26 @@ func (f *finder) value(text string, edits ...edit) int {
 func (f *finder) turned(order token.Pos, node ast.Node, role string) {
 	start, end := f.at(node.Pos()), f.at(node.End())
 	opening := string(f.src[start-1:start]) + role + `("$token$", `
-	f.mutant(order, []string{"true"}, f.value("false", edit{start - 1, start, opening}, edit{end, end, ")"}))
+	f.mutant(order, []string{turned}, f.value("false", edit{start - 1, start, opening}, edit{end, end, ")"}))
+}
+
+// preferLiterals removes what is turned round from the mutants found since first, if there are others: what a test
+// expects instead looks like any other test, while a condition that is turned round is no natural one.
+func (f *finder) preferLiterals(first int) {
+	kept, literal := append([]record{}, f.found[:first]...), 0
+	for _, entry := range f.found[first:] {
+		choices, isMutant := entry["choices"].([]string)
+		if isMutant && choices[0] == turned && entry["value"] != nil {
+			continue
+		}
+		if isMutant {
+			literal++
+		}
+		kept = append(kept, entry)
+	}
+	if literal >= enoughLiterals {
+		f.found = kept
+	}
 }
 
 // mutant adds a mutant of an assertion: other values in the table (number 0 or more), or other texts.
@@ -205,15 +228,20 @@ func (f *finder) function(node *ast.FuncDecl, owners map[string]string, comments
 	} else if !tested && len(node.Type.Params.List) > 0 {
 		return // TestMain
 	}
-	f.wants = nil
+	first := len(f.found)
+	f.wants, f.known = nil, map[string]bool{}
 	f.secrets(node.Body)
 	for at, step := 0, 1+len(f.wants)/mostWanted; at < len(f.wants); at += step {
-		f.expect(f.wants[at].table, f.wants[at].node)
+		want := f.wants[at]
+		if text := f.text(want.node); text != `""` && text != "0" { // what a case has that is expected to fail
+			f.known[want.name] = f.expect(want.table, want.node) || f.known[want.name]
+		}
 	}
-	f.body(node.Body, names, node.Recv == nil)
+	f.body(node.Body, names, node.Recv == nil && !recovers(node.Body))
 	if strings.HasPrefix(f.test, "Example") {
 		f.example(node.Body, comments)
 	}
+	f.preferLiterals(first)
 	f.test = ""
 }
 

@@ -66,6 +66,17 @@ func leaves(stmt ast.Stmt) bool {
 	return found
 }
 
+// recovers returns whether a panic may be what a function waits for: the rest of it is not run then.
+func recovers(block *ast.BlockStmt) bool {
+	found := false
+	ast.Inspect(block, func(node ast.Node) bool {
+		call, ok := node.(*ast.CallExpr)
+		found = found || ok && nameOf(call.Fun) == "recover"
+		return !found
+	})
+	return found
+}
+
 // body finds everything in a function's body, and its end; certain: a test that passes has run it.
 func (f *finder) body(block *ast.BlockStmt, names scope, certain bool) {
 	f.receipt(block.Rbrace, f.statements(block.List, names, certain))
@@ -90,7 +101,7 @@ func (f *finder) statement(stmt ast.Stmt, names scope, certain bool) {
 			f.statements(function.Body.List, names, false)
 		}
 	case *ast.AssignStmt:
-		if len(node.Lhs) == 1 && len(node.Rhs) == 1 {
+		if node.Tok == token.DEFINE && len(node.Lhs) == 1 && len(node.Rhs) == 1 {
 			f.assigned(nameOf(node.Lhs[0]), node.Rhs[0], names)
 		}
 	case *ast.DeclStmt:
@@ -103,10 +114,7 @@ func (f *finder) statement(stmt ast.Stmt, names scope, certain bool) {
 		if f.check(node, names) {
 			f.receipt(node.End(), certain)
 		}
-		f.statements(node.Body.List, names, false)
-		if node.Else != nil {
-			f.statement(node.Else, names, false)
-		}
+		f.branches(node, names)
 	case *ast.BlockStmt:
 		f.statements(node.List, names, certain)
 	case *ast.LabeledStmt:
@@ -128,12 +136,27 @@ func (f *finder) statement(stmt ast.Stmt, names scope, certain bool) {
 	}
 }
 
+// branches finds everything inside of an if statement; how a failure is told is no assertion.
+func (f *finder) branches(node *ast.IfStmt, names scope) {
+	if !fails(node.Body, names) {
+		f.statements(node.Body.List, names, false)
+	}
+	switch other := node.Else.(type) {
+	case *ast.BlockStmt:
+		if !fails(other, names) {
+			f.statements(other.List, names, false)
+		}
+	case *ast.IfStmt:
+		f.branches(other, names)
+	}
+}
+
 // assigned takes note of what a name is given: assertions bound to a tester, or what the test expects.
 func (f *finder) assigned(name string, value ast.Expr, names scope) {
 	if call, ok := value.(*ast.CallExpr); ok && nameOf(call.Fun) == "New" && hasTester(call.Args, names) {
 		names[name] = "asserter"
 	} else if wanted.MatchString(name) {
-		f.expect(value.Pos(), value)
+		f.known[name] = f.expect(value.Pos(), value) || f.known[name]
 	}
 }
 
@@ -146,15 +169,21 @@ func hasTester(args []ast.Expr, names scope) bool {
 	return false
 }
 
-// fails returns whether a block reports a failure.
+// fails returns whether a block reports a failure, whichever way it is left.
 func fails(block *ast.BlockStmt, names scope) bool {
-	if block != nil {
-		for _, stmt := range block.List {
-			if line, ok := stmt.(*ast.ExprStmt); ok {
-				call, ok := line.X.(*ast.CallExpr)
-				if ok && names[rootOf(call.Fun)] != "" && failures.MatchString(nameOf(call.Fun)) {
-					return true
-				}
+	if block == nil {
+		return false
+	}
+	for _, stmt := range block.List {
+		switch node := stmt.(type) {
+		case *ast.ExprStmt:
+			call, ok := node.X.(*ast.CallExpr)
+			if ok && names[rootOf(call.Fun)] != "" && failures.MatchString(nameOf(call.Fun)) {
+				return true
+			}
+		case *ast.IfStmt:
+			if other, ok := node.Else.(*ast.BlockStmt); ok && fails(node.Body, names) && fails(other, names) {
+				return true
 			}
 		}
 	}
@@ -192,7 +221,8 @@ func (f *finder) condition(order token.Pos, cond ast.Expr, block *ast.BlockStmt,
 	f.turned(order, cond, "$guard$")
 }
 
-// asks finds the literals that something has to equal for the test to pass; bad: the condition is that of a failure.
+// asks finds the literals that something has to equal for the test to pass; bad: the condition is that of a failure. A
+// literal is the better mutant: a condition that is turned round is no natural one.
 func (f *finder) asks(order token.Pos, cond ast.Expr, bad bool) bool {
 	switch node := cond.(type) {
 	case *ast.ParenExpr:
@@ -205,11 +235,12 @@ func (f *finder) asks(order token.Pos, cond ast.Expr, bad bool) bool {
 			left, right := f.asks(order, node.X, bad), f.asks(order, node.Y, bad)
 			return left || right
 		case bad && node.Op == token.NEQ, !bad && node.Op == token.EQL:
-			return f.expect(order, node.Y) || f.expect(order, node.X)
+			return f.expect(order, node.Y) || f.expect(order, node.X) || f.known[nameOf(node.Y)] || f.known[nameOf(node.X)]
 		}
 	case *ast.CallExpr:
 		if !bad && compares.MatchString(nameOf(node.Fun)) && len(node.Args) >= 2 {
-			return f.expect(order, node.Args[1]) || f.expect(order, node.Args[0])
+			left, right := node.Args[0], node.Args[1]
+			return f.expect(order, right) || f.expect(order, left) || f.known[nameOf(right)] || f.known[nameOf(left)]
 		}
 	}
 	return false
@@ -256,11 +287,35 @@ func (f *finder) assertion(call *ast.CallExpr, name string, names scope) {
 	case known && opposite[plain] != "":
 		start, end := f.at(selector.Sel.Pos()), f.at(selector.Sel.End())
 		f.mutant(order, []string{opposite[plain] + strings.TrimPrefix(name, plain)}, -1, edit{start, end, "$choice$"})
+	case selector != nil && len(args) >= 2 && rootOf(args[1]) == "qt": // c.Assert(got, qt.Equals, want)
+		if strings.Contains(f.text(args[1]), "Not") {
+			return
+		}
+		if value := args[min(len(args)-1, 2)]; len(args) == 2 || !f.expect(order, value) {
+			f.turned(order, args[0], "$change$")
+		}
 	case helpers.MatchString(name) && !strings.Contains(name, "Not"):
 		for _, arg := range args {
-			f.expect(order, arg)
+			if !isCondition(arg) {
+				f.expect(order, arg)
+			} else if !f.asks(order, arg, false) {
+				f.turned(order, arg, "$guard$")
+			}
 		}
 	}
+}
+
+// isCondition returns whether an expression is a bool by its form.
+func isCondition(node ast.Expr) bool {
+	switch node := node.(type) {
+	case *ast.ParenExpr:
+		return isCondition(node.X)
+	case *ast.UnaryExpr:
+		return node.Op == token.NOT
+	case *ast.BinaryExpr:
+		return node.Op.Precedence() <= token.EQL.Precedence()
+	}
+	return false
 }
 
 // example finds the mutants of what an example prints: the last line of its comment.

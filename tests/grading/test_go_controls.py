@@ -1,0 +1,272 @@
+"""Receipts, hidden values and negative controls of Go's tests: what is found, what is caught, who is left alone."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import pytest
+
+from codegate.durable import sha256
+from codegate.grading import Grade, Sandboxes, TestReport, grade, run_tests
+from codegate.grading.controls.instruments import Instruments, instrument, mutants_of
+from codegate.grading.controls.sites import Mutant, Sites, find_sites
+from codegate.grading.controls.verdict import contradictions, unreceipted
+from codegate.grading.testreport import TestSelection
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import (
+    Base,
+    EnvironmentManifest,
+    LockedEnvironment,
+    PackageFile,
+    Problem,
+    ProblemLimits,
+    ProblemManifest,
+    Provenance,
+    Statement,
+    TestSets,
+    make_patch,
+)
+from tests.grading.go_patches import BUG, FIX, FORMS, HONEST, HOSTILE, IMPORTED, PLACES
+from tests.grading.worlds import Files, files, tree
+from tests.sandbox.go_world import GO_LOCK, MODULE, go_recipe, publish
+
+pytestmark = pytest.mark.bwrap
+
+LIMITS = ProblemLimits(seconds=120, memory_mb=2048, pids=256, disk_mb=512)
+SOURCE = "shop.go"
+INSIDE, OUTSIDE = "shop_test.go", "outside_test.go"
+BASE: Files = {"go.mod": MODULE, SOURCE: IMPORTED + BUG + "func prepare() {}\n"}
+HIDDEN: Files = {
+    INSIDE: """package shop
+
+import "testing"
+
+func TestTotal(t *testing.T) {
+	if got := Total(1, 2); got != 3 {
+		t.Errorf("got %d", got)
+	}
+}
+
+func TestName(t *testing.T) {
+	tests := []struct {
+		name, in, want string
+		wantErr        bool
+	}{
+		{name: "plain", in: "ann", want: "Mx ANN"},
+		{"none", "", "", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := Name(tt.in)
+			if (err != nil) != tt.wantErr {
+				t.Fatalf("got %v", err)
+			}
+			if got != tt.want {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+""",
+    OUTSIDE: """package shop_test
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"example.com/shop"
+)
+
+func TestNumbers(t *testing.T) {
+	want := []int{1, 2, 3}
+	if got := shop.Numbers(3); !reflect.DeepEqual(got, want) {
+		t.Fatal(got)
+	}
+}
+
+func ExampleTotal() {
+	fmt.Println(shop.Total(2, 2))
+	// Output: 4
+}
+""",
+}
+TARGETS = (
+    f"{INSIDE}::TestTotal", f"{INSIDE}::TestName", f"{INSIDE}::TestName/plain", f"{INSIDE}::TestName/none",
+    f"{OUTSIDE}::TestNumbers", f"{OUTSIDE}::ExampleTotal",
+)  # fmt: skip
+
+ASKED = os.environ.get("CODEGATE_ALL_PATCHES") == "1"
+"""Whether every patch is graded, which takes minutes; else those that tell most."""
+TELLING = ("claims both when it is called", "turns failures off in the machine code")
+TAMPERING = {name for name in HOSTILE if name.startswith("claims") or name in TELLING}
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Where Go is graded."""
+
+    sandboxes: Sandboxes
+    manifest: EnvironmentManifest
+
+    def sites(self, content: Files, *test_files: str) -> Sites:
+        with self.sandboxes.open(self.manifest, LIMITS) as sandbox:
+            return find_sites(sandbox, tree(content), test_files, "go")
+
+    def run(self, content: Files, *test_files: str, used: Instruments | None = None) -> TestReport:
+        selection = TestSelection(test_files, runner="go", instruments=used)
+        with self.sandboxes.open(self.manifest, LIMITS) as sandbox:
+            return run_tests(sandbox, used.place(tree(content)) if used else tree(content), selection)
+
+    def grade(self, change: Files) -> Grade:
+        base = tree(BASE)
+        problem = Problem(
+            manifest=ProblemManifest(
+                id="shop-1", base=Base(folder="base"), language="go", environment="go", runner="go",
+                test_files=(INSIDE, OUTSIDE), statement=Statement(mode="handwritten", sha256="0" * 64), limits=LIMITS,
+                provenance=Provenance(kind="handwritten"),
+            ),
+            statement="The shop is out of order.",
+            tests=TestSets(FAIL_TO_PASS=TARGETS),
+            hidden=files(HIDDEN),
+            fix=files({SOURCE: IMPORTED + FIX}),
+            environment=self.manifest,
+            digest="0" * 64,
+        )  # fmt: skip
+        return grade(problem, base, make_patch(base, files(change)), self.sandboxes)
+
+
+@pytest.fixture(scope="module")
+def workshop(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
+    """An environment with Go."""
+    texts = dict(go_recipe().packages)
+    packages = tuple(PackageFile(path=f"go/{name}", sha256=sha256(text.encode())) for name, text in texts.items())
+    manifest = EnvironmentManifest(
+        id="go", python=go_recipe().python, lock="go.lock", lock_sha256=sha256(GO_LOCK.encode()), rung="manual",
+        packages=packages,
+    )  # fmt: skip
+    sandboxes = Sandboxes(bwrap_backend, {})
+    sandboxes.add(LockedEnvironment(manifest, GO_LOCK, texts))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GOPROXY", publish(tmp_path_factory.mktemp("proxy")))
+        sandboxes.prepare(manifest)
+    yield Workshop(sandboxes, manifest)
+    sandboxes.close()
+
+
+@pytest.mark.parametrize("name", [name for name in HONEST if ASKED or name == "the reference fix"])
+def test_honest_patches_pass_and_files_of_the_graders_have_no_effect(workshop: Workshop, name: str) -> None:
+    found = workshop.grade({SOURCE: IMPORTED + HONEST[name], "own_test.go": "package shop\n", **PLACES})
+    assert (found.resolved, found.failure, found.controlled) == (True, None, True), found.detail
+    assert set(found.dropped) == {"own_test.go", *PLACES}
+
+
+@pytest.mark.parametrize("name", [name for name in HOSTILE if ASKED or name in TELLING])
+def test_hostile_patches_do_not_pass(workshop: Workshop, name: str) -> None:
+    found = workshop.grade({SOURCE: IMPORTED + BUG + HOSTILE[name]})
+    assert not found.resolved
+    assert (found.failure == "tampering") == (name in TAMPERING), (found.failure, found.detail)
+
+
+BARE: Files = {"go.mod": MODULE.replace("go 1.21", "go 1.13"), SOURCE: "package shop\n\nfunc Outside() {}\n"}
+
+
+def statuses(report: TestReport) -> dict[str, str]:
+    return {test: result.status for test, result in report.results.items()}
+
+
+def test_instrumented_tests_come_out_as_before(workshop: Workshop) -> None:
+    content = {**BARE, INSIDE: FORMS}
+    sites = workshop.sites(content, INSIDE)
+    used = instrument(sites)
+    before, after = workshop.run(content, INSIDE), workshop.run(content, INSIDE, used=used)
+    assert statuses(before) == statuses(after)
+    assert {test.rpartition("::")[2] for test, status in statuses(after).items() if status == "passed"} == {
+        "TestForms", "TestForms/a", "TestForms/b", "TestPanics", "FuzzUpper", "FuzzUpper/seed#0", "ExampleOutside",
+    }  # fmt: skip
+    assert set(before.receipts.values()) == {frozenset()}
+    assert unreceipted(after, sites, used) == frozenset()
+    text = used.files[INSIDE].decode()
+    assert text.count("\n") == FORMS.count("\n")
+    words = ('"const"', '"typed"', "!= 0.1", '"0.5 98"', "'y'", '!= "oh"', "two\nlines`;")
+    assert [word for word in words if word in text] == ['"const"', '"typed"']
+
+
+def test_right_code_fails_every_mutant(workshop: Workshop) -> None:
+    content = {**BARE, INSIDE: FORMS}
+    sites = workshop.sites(content, INSIDE)
+    functions = {mutant.test: mutants_of(sites[INSIDE], mutant.test) for mutant in sites[INSIDE].mutants}
+    assert set(functions) == {"TestForms", "TestPanics", "FuzzUpper", "ExampleOutside"}
+    survivors: list[Mutant] = []
+    for number in range(max(map(len, functions.values())) if ASKED else 2):
+        chosen = [mutants[-1 - number] for mutants in functions.values() if number < len(mutants)]
+        used = instrument(sites, chosen)
+        report = workshop.run(content, INSIDE, used=used)
+        assert any(report.receipts.values())
+        survivors += [each for each in chosen if statuses(report)[f"{INSIDE}::{each.test}"] == "passed"]
+    assert survivors == []
+
+
+def test_a_mutant_of_one_case_is_no_word_about_the_others(workshop: Workshop) -> None:
+    content = {**HIDDEN, "go.mod": MODULE, SOURCE: IMPORTED + FIX}
+    sites = workshop.sites(content, INSIDE)
+    of_the_table = mutants_of(sites[INSIDE], "TestName")[0]
+    used = instrument(sites, [of_the_table])
+    report = workshop.run(content, INSIDE, used=used)
+    graded = [test for test in TARGETS if test.startswith(INSIDE)]
+    assert sorted(statuses(report).values()) == ["failed", "failed", "passed", "passed"]
+    assert contradictions(report, report, sites, used, graded, graded) == frozenset()
+    passed = replace(
+        report,
+        results={test: result.model_copy(update={"status": "passed"}) for test, result in report.results.items()},
+    )
+    assert {found.test for found in contradictions(passed, passed, sites, used, graded, graded)} == {
+        f"{INSIDE}::TestName"
+    }
+
+
+def test_tests_that_cannot_be_instrumented_are_run_as_they_are(workshop: Workshop) -> None:
+    source = (
+        'package shop\n\nimport "testing"\n\ntype int bool\n\n'
+        "func TestOdd(t *testing.T) {\n\tx := 5\n\tif x != 5 {\n\t\tt.Fatal()\n\t}\n}\n"
+    )
+    content = {**BARE, INSIDE: source}
+    sites = workshop.sites(content, INSIDE)
+    used = instrument(sites)
+    report = workshop.run(content, INSIDE, used=used)
+    assert statuses(report) == {f"{INSIDE}::TestOdd": "passed"}, report.output
+    assert {found.kind for found in unreceipted(report, sites, used)} == {"unreceipted"}
+    assert report.proven
+
+
+def test_what_is_compiled_into_the_tests_is_on_no_disk_when_they_run(workshop: Workshop) -> None:
+    source = """package shop
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestDisk(t *testing.T) {
+	secret := "a hidden " + "value"
+	filepath.Walk(".", func(path string, info os.FileInfo, err error) error {
+		if err == nil && strings.HasSuffix(path, ".go") {
+			data, _ := os.ReadFile(path)
+			if strings.Contains(string(data), secret) {
+				t.Error(path)
+			}
+		}
+		return nil
+	})
+	want := "a hidden value"
+	if want != secret {
+		t.Error(want)
+	}
+}
+"""
+    content = {**BARE, INSIDE: source}
+    assert statuses(workshop.run(content, INSIDE)) == {f"{INSIDE}::TestDisk": "failed"}
+    used = instrument(workshop.sites(content, INSIDE))
+    assert statuses(workshop.run(content, INSIDE, used=used)) == {f"{INSIDE}::TestDisk": "passed"}
