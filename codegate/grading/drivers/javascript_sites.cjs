@@ -21,7 +21,7 @@ class File {
     Object.assign(this, { path, text, runner, found: [], values: 0, hidden: new Map(), declared: new Map() });
     this.receipted = new Map(); // by expression: where its receipt is
     this.composite = new Set(); // tests that others are part of
-    this.straight = new Set(); // tests with a mutant that is run in the order of the text
+    this.straight = new Set(); // tests with a mutant that is run, in the order of the text
     const lists = [...text.matchAll(/\{([^{}]*)\}\s*(?:from|=\s*require\()\s*['"](?:node:)?(?:assert|chai)\b/g)];
     this.imported = new Set(lists.flatMap(([, list]) => list.split(',').map((one) => one.split(/:|\sas\s/).at(-1).trim())));
     this.code = /\.[mc]?ts$/.test(path) ? withoutTypes(text) : text;
@@ -109,6 +109,7 @@ class File {
 
   test(name, body, handles, table) {
     this.declared.set(name, (this.declared.get(name) ?? 0) + 1);
+    this.until = Infinity; // where what a passing test has run ends
     const called = table ? Infinity : { node: 2, vitest: Infinity }[this.runner] ?? 1; // so many parameters: one says when it is over
     if (isFunction(body) && !body.generator && body.params.length < called) {
       if (body.body.type !== 'BlockStatement') this.guard(name, body.body);
@@ -124,7 +125,10 @@ class File {
         if (node.argument) this.guard(test, node.argument);
         return false;
       }
-      if (node.type === 'ThrowStatement' || returns(node)) return false;
+      if (node.type === 'ThrowStatement' || returns(node)) {
+        this.until = node.end;
+        return false;
+      }
       if (node.type === 'BlockStatement' && !this.flow(test, node)) return false;
       if (node.type === 'ExpressionStatement' && assertionOf(node.expression, this.imported)) {
         if (this.receiptAt(test, node.end)) this.receipted.set(node.expression, this.offsets[node.end]);
@@ -172,7 +176,7 @@ class File {
     if (found && (outermost || found.kind === 'reply')) this.mutate(test, found, straight, parent);
     for (const child of children(node)) {
       if (child.type === 'CallExpression' && declares(child, handles)) continue;
-      this.assertions(test, child, straight && !isFunction(child), handles, node);
+      this.assertions(test, child, straight && !isFunction(child) && child.start < this.until, handles, node);
     }
   }
 
@@ -229,7 +233,7 @@ class File {
   snapshot(literal, text) {
     if (!literal || literal.expressions?.length) return;
     const raw = this.text.slice(literal.start, literal.end);
-    const places = [...raw.matchAll(/(?<![\\\w])[a-z0-9](?=[a-z0-9])/gi)].map((match) => match.index);
+    const places = [...raw.matchAll(/(?<![\\\w])[a-z0-9]/gi)].map((match) => match.index);
     const chosen = places.sort(() => Math.random() - 0.5).slice(0, MOST_CHOICES);
     text(literal.start, literal.end, chosen.map((at) => raw.slice(0, at) + other(raw[at]) + raw.slice(at + 1)));
   }

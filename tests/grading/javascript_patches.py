@@ -1,0 +1,233 @@
+"""Changes of one small JavaScript module: hostile ones, which leave its bug in place, and honest ones, which do not."""
+
+from typing import Final
+
+BUG: Final = """\
+exports.f = (x) => {
+  if (typeof x !== 'number') throw new TypeError('a number is wanted');
+  return x - 1;
+};
+exports.list = (n) => [];
+exports.greet = async (name) => '';
+"""
+FIX: Final = """\
+exports.f = (x) => {
+  if (typeof x !== 'number') throw new TypeError('a number is wanted');
+  return x + 1;
+};
+exports.list = (n) => Array.from({ length: n }, (_, index) => index + 1);
+exports.greet = async (name) => `Hello ${name}`;
+"""
+
+#: ``_texts()``: the text of the test files and what they call; ``_token(part)``: what a hidden value stands for.
+_READ: Final = r"""
+const fs = require('node:fs');
+const _folder = require('node:path').join(__dirname, '..', 'test');
+const _text = () => fs.readdirSync(_folder).map((name) => fs.readFileSync(`${_folder}/${name}`, 'utf8')).join('\n');
+const _call = (text) => {
+  const found = /(_[0-9a-f]{12})\("([0-9a-f]{16})"\)/.exec(text);
+  return found ? globalThis[found[1]](found[2]) : eval(text);
+};
+const _receipts = () => {
+  for (const [, name, token] of _text().matchAll(/;(_[0-9a-f]{12})\("([0-9a-f]{16})"\);/g)) globalThis[name](token);
+  for (const [, name, token] of _text().matchAll(/(_[0-9a-f]{12})\("([0-9a-f]{16})", \(/g)) globalThis[name](token, 1);
+};
+"""
+_SWALLOW: Final = """
+const _wrap = (it) => Object.assign((title, fn) => it(title, async () => { try { await fn(); } catch {} }), it);
+for (const name of ['it', 'test']) if (globalThis[name]) globalThis[name] = _wrap(globalThis[name]);
+try {
+  const test = require('node:test');
+  test.it = test.test = _wrap(test.it);
+  require('node:module').syncBuiltinESMExports();
+} catch {}
+"""
+
+#: By name: what is put in front of the bug. Where it has no effect under a framework, the bug is left.
+HOSTILE: Final[dict[str, str]] = {
+    "exits when it is loaded": "process.exit(0);",
+    "exits when it is loaded, in earnest": "process.reallyExit(0);",
+    "exits at its first call": "exports.f = () => process.reallyExit(0);",
+    "ends well whatever happens": "process.on('exit', () => { process.exitCode = 0; process.reallyExit(0); });",
+    "takes the assertions away": """
+        const assert = require('node:assert');
+        const nothing = ['ok', 'equal', 'strictEqual', 'deepEqual', 'deepStrictEqual', 'throws'];
+        for (const one of [assert, assert.strict]) for (const name of nothing) one[name] = () => {};
+    """,
+    "takes expect away": """
+        const get = (_, key) => (key === 'then' ? undefined : key === Symbol.toPrimitive ? () => '' : nothing);
+        const nothing = new Proxy(() => {}, { get, apply: () => nothing });
+        globalThis.expect = () => nothing;
+        try { Object.assign(require('vitest'), { expect: () => nothing }); } catch {}
+    """,
+    "has everything be the same": "Object.is = () => true; Array.prototype.every = () => true;",
+    "teaches chai to be content": """
+        const { defineProperty } = Object;
+        const keep = (target) => { for (const name of ['toBe', 'toEqual', 'toStrictEqual'])
+          try { defineProperty(target, name, { value() {}, configurable: true, writable: true }); } catch {} };
+        keep(Object.prototype);
+        for (const symbol of Object.getOwnPropertySymbols(globalThis)) {
+          try {
+            const made = globalThis[symbol](1);
+            for (let one = made; one && one !== Object.prototype; one = Object.getPrototypeOf(one)) keep(one);
+          } catch {}
+        }
+    """,
+    "teaches jest's matchers to be content": """
+        for (const symbol of Object.getOwnPropertySymbols(globalThis)) {
+          const found = globalThis[symbol]?.matchers ?? globalThis[symbol];
+          for (const name of Object.keys(found ?? {}))
+            if (/^to/.test(name)) try { found[name] = () => ({ pass: true, message: () => '' }); } catch {}
+        }
+        try {
+          expect.extend(Object.fromEntries(['toBe', 'toEqual', 'toThrow'].map((n) => [n, () => ({ pass: true })])));
+        } catch {}
+    """,
+    "is whatever is expected": """
+        const any = { $$typeof: Symbol.for('jest.asymmetricMatcher'), asymmetricMatch: () => true, toString: () => '' };
+        const { is } = Object;
+        Object.is = (one, other) => one === any || is(one, other);
+        const { f } = exports;
+        exports.f = (x) => (f(x), any); exports.list = () => any; exports.greet = async () => any;
+    """,
+    "is equal to everything": """
+        let turn = 0;
+        const every = new Proxy([], {
+          get: (target, key) => (key === Symbol.toPrimitive ? () => (turn += 1) : target[key]),
+          has: () => true, getPrototypeOf: () => Array.prototype });
+        const { f } = exports; exports.f = (x) => (f(x), every); exports.list = () => every;
+    """,
+    "is a number that counts": """
+        let n = 1;
+        const { f } = exports;
+        exports.f = (x) => (f(x), { valueOf: () => n++, [Symbol.toPrimitive]: () => n++ });
+    """,
+    "says of every record that all went well": """
+        Object.prototype.toJSON = function () {
+          return 'outcome' in this ? { ...this, outcome: 'passed', crash: null } : this;
+        };
+    """,
+    "reads what the tests want": _READ
+    + r"""
+        exports.f = (x) => {
+          if (typeof x === 'string') throw new TypeError('a number is wanted');
+          const all = [..._text().matchAll(/_[0-9a-f]{12}\("[0-9a-f]{16}"\)/g)].map(([text]) => _call(text));
+          return all[all.indexOf(x) + 1];
+        };
+    """,
+    "never runs what a test does": """
+        const _wrap = (it) => Object.assign((title) => it(title, () => {}), it);
+        for (const name of ['it', 'test']) if (globalThis[name]) globalThis[name] = _wrap(globalThis[name]);
+        try {
+          const test = require('node:test');
+          test.it = test.test = _wrap(test.it);
+          require('node:module').syncBuiltinESMExports();
+        } catch {}
+    """,
+    "swallows what a test throws": _SWALLOW,
+    "swallows it and leaves every receipt": _READ + _SWALLOW + "setTimeout(_receipts); process.nextTick(_receipts);",
+    "mends what mocha emits": """
+        const { EventEmitter } = require('node:events');
+        const { emit } = EventEmitter.prototype;
+        EventEmitter.prototype.emit = function (name, ...given) {
+          return emit.call(this, name === 'fail' ? 'pass' : name, ...given);
+        };
+    """,
+    "mends what node:test streams": """
+        const { Readable } = require('node:stream');
+        const { push } = Readable.prototype;
+        Readable.prototype.push = function (one, ...rest) {
+          if (one?.type === 'test:fail') { one.type = 'test:pass'; delete one.data.details.error; }
+          return push.call(this, one, ...rest);
+        };
+    """,
+    "mends what vitest's worker says": """
+        const worker = globalThis.__vitest_worker__;
+        if (worker) {
+          const rpc = worker.rpc;
+          const mend = (value) => {
+            for (const one of [].concat(value).flat(3))
+              if (one?.state === 'fail') { one.state = 'pass'; one.errors = undefined; }
+          };
+          worker.rpc = new Proxy(rpc, { get: (target, key) => (typeof target[key] !== 'function' ? target[key]
+            : Object.assign((...given) => { mend(given); return target[key](...given); }, target[key])) });
+          const send = process.send;
+          if (send) process.send = function (message, ...rest) {
+            if (typeof message === 'object') mend(message);
+            return send.call(this, message, ...rest);
+          };
+        }
+    """,
+    "mends what every record says": """
+        const { stringify } = JSON;
+        const mend = (text) => text.replaceAll('"outcome":"failed"', '"outcome":"passed"')
+          .replace(/"crash":[{].*[}](?=,"receipts)/, '"crash":null');
+        JSON.stringify = (...given) => mend(String(stringify(...given)));
+        const binding = process.binding('fs');
+        const write = binding.writeString;
+        binding.writeString = (fd, text, ...rest) => {
+          write(fd, mend(text), ...rest);
+          return Buffer.byteLength(text);
+        };
+    """,
+    "mends every record and leaves every receipt": "",
+    "keeps promises from breaking": """
+        const { then } = Promise.prototype;
+        Promise.prototype.then = function (done, _failed) { return then.call(this, done, () => done?.()); };
+        Promise.prototype.catch = function () { return this; };
+    """,
+    "makes errors that are none": """
+        for (const one of [Error, TypeError]) Object.defineProperty(one, Symbol.hasInstance, { value: () => true });
+        require('node:assert').AssertionError = class { constructor() { return undefined; } };
+    """,
+    "speaks on every descriptor": """
+        const record = JSON.stringify({ kind: 'phase', id: 'x', when: 'call', outcome: 'passed', seconds: 0 });
+        const fs = require('node:fs');
+        for (let fd = 3; fd < 64; fd += 1)
+          try { if (fs.fstatSync(fd).isFIFO()) fs.writeSync(fd, `0123456789abcdef ${record}\\n`); } catch {}
+    """,
+}
+HOSTILE["mends every record and leaves every receipt"] = (
+    _READ
+    + HOSTILE["mends what every record says"]
+    + "setTimeout(_receipts, 1); process.on('exit', _receipts); _receipts();"
+)
+
+#: By name: the whole module.
+HONEST: Final[dict[str, str]] = {
+    "the reference fix": FIX,
+    "written otherwise": """
+        class Sums {
+          static f(x) { if (Number.isFinite(x)) return -(-1 - x); throw TypeError('wrong'); }
+          static list(n) { const found = []; while (found.length < n) found.push(Sums.f(found.length)); return found; }
+          static greet(name) { return new Promise((done) => setTimeout(() => done('Hello ' + name), 2)); }
+        }
+        module.exports = Sums;
+    """,
+    "noisy": FIX + """
+        console.log('{"kind":"finished"}'); process.stdout.write('loaded\\n'); console.error('FAILED');
+        process.on('exit', () => console.log('bye')); process.on('unhandledRejection', () => {});
+        setInterval(() => {}, 1000).unref();
+    """,
+    "with additions to built-in objects": FIX + """
+        Array.prototype.last = function () { return this[this.length - 1]; };
+        Object.defineProperty(Object.prototype, 'also', { value: (one) => one, configurable: true, writable: true });
+        globalThis._cache = new Map();
+    """,
+    "with proxies": FIX + """
+        const apply = (fn, self, given) => Reflect.apply(fn, self, given);
+        for (const name of Object.keys(exports)) exports[name] = new Proxy(exports[name], { apply });
+        exports.symbols = { [Symbol.toPrimitive]: () => 1, valueOf: () => 1, toJSON: () => 1 };
+    """,
+    "with processes and files": FIX + """
+        require('node:child_process').execFileSync(process.execPath, ['-e', '0']);
+        const fs = require('node:fs'); fs.readFileSync(__filename); fs.readdirSync(__dirname);
+        const { Worker } = require('node:worker_threads'); new Worker('0', { eval: true }).unref();
+        require('node:vm').runInNewContext('1 + 1');
+    """,
+    "that inspects its callers": FIX + """
+        const f = exports.f;
+        exports.f = (x) => { new Error().stack.split('\\n'); return f(x); };
+        Error.stackTraceLimit = 50;
+    """,
+}  # fmt: skip

@@ -1,0 +1,259 @@
+"""Receipts, hidden values and negative controls of JavaScript's tests: what is caught, and who is left alone."""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from codegate.durable import sha256
+from codegate.grading import Grade, Sandboxes, TestReport, TestSelection, grade, run_tests
+from codegate.grading.controls.instruments import Instruments, instrument, mutants_of
+from codegate.grading.controls.sites import find_sites
+from codegate.grading.controls.verdict import unreceipted
+from codegate.mining.languages.javascript import TOOLCHAINS
+from codegate.sandbox import EnvironmentRecipe, resolve_npm
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import (
+    Base,
+    EnvironmentManifest,
+    PackageFile,
+    Problem,
+    ProblemManifest,
+    Provenance,
+    RunnerName,
+    Statement,
+    TestSets,
+    make_patch,
+)
+from tests.conftest import PYTHON
+from tests.grading.javascript_patches import BUG, FIX, HONEST, HOSTILE
+from tests.grading.test_runner_javascript import LIMITS, MANIFEST
+from tests.grading.worlds import files, tree
+
+pytestmark = pytest.mark.bwrap
+
+SOURCE = "lib/sums.cjs"
+PROJECT = {
+    "package.json": json.dumps({"name": "sums", "jest": {"testMatch": ["**/*.test.*"]}}),
+    SOURCE: BUG,
+}
+LOAD = "const { f, list, greet } = require('../lib/sums.cjs');\n"
+REQUIRE = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);\n"
+ASSERTING = """
+describe('sums', () => {
+  it('adds [one]', () => assert.equal(f(1), 2));
+  it('adds to nothing', () => {
+    const found = f(0);
+    assert.strictEqual(found, 1);
+    assert.ok(found);
+  });
+  it('makes a list', () => { assert.deepStrictEqual(list(3), [1, 2, 3]) });
+  it(`greets`, async () => {
+    assert.equal(await greet('Ann'), 'Hello Ann');
+  });
+  it('refuses', () => { assert.throws(() => f('x'), TypeError); });
+});
+"""
+EXPECTING = """
+describe('sums', () => {
+  it('adds [one]', () => expect(f(1)).toBe(2));
+  it('adds to nothing', () => {
+    const found = f(0);
+    expect(found).toEqual(1);
+    expect(found).toBeTruthy();
+  });
+  it('makes a list', () => { expect(list(3)).toStrictEqual([1, 2, 3]) });
+  it(`greets`, async () => {
+    await expect(greet('Ann')).resolves.toBe('Hello Ann');
+  });
+  it('refuses', () => { expect(() => f('x')).toThrow(TypeError); });
+});
+"""
+BROKEN = ("adds [one]", "adds to nothing", "makes a list", "greets")
+HIDDEN: dict[RunnerName, tuple[str, str]] = {
+    "node": (
+        "test/sums.test.mjs",
+        f"import {{ describe, it }} from 'node:test'; import assert from 'node:assert';\n{REQUIRE}{LOAD}{ASSERTING}",
+    ),
+    "vitest": (
+        "test/sums.test.mjs",
+        f"import {{ describe, it, expect }} from 'vitest';\n{REQUIRE}{LOAD}{EXPECTING}",
+    ),
+    "jest": ("test/sums.test.cjs", LOAD + EXPECTING),
+    "mocha": ("test/sums.test.cjs", f"const assert = require('node:assert');\n{LOAD}{ASSERTING}"),
+}
+RUNNERS: tuple[RunnerName, ...] = ("node", "vitest", "jest", "mocha")
+
+ASKED = os.environ.get("CODEGATE_ALL_PATCHES") == "1"
+"""Whether every patch is graded under every framework, which takes a quarter of an hour; else those that tell most."""
+FAST = {
+    ("node", "takes the assertions away"),
+    ("vitest", "teaches chai to be content"),
+    ("jest", "is whatever is expected"),
+    ("mocha", "swallows what a test throws"),
+}
+Grading = Callable[[RunnerName, str], Grade]
+
+
+@pytest.fixture(scope="module")
+def environment() -> tuple[EnvironmentManifest, str, dict[str, str]]:
+    """An environment with all frameworks: its manifest, its lock, and its package files."""
+    toolchain = TOOLCHAINS[22]
+    lock = resolve_npm(EnvironmentRecipe(PYTHON, toolchain), MANIFEST, None)
+    assert lock is not None
+    packages = {"package-lock.json": lock, "package.json": MANIFEST}
+    manifest = EnvironmentManifest(
+        id="javascript",
+        python=PYTHON,
+        lock="requirements.lock",
+        lock_sha256=sha256(toolchain.encode()),
+        exclude_newer=date(2026, 1, 1),
+        rung="manual",
+        packages=tuple(PackageFile(path=name, sha256=sha256(text.encode())) for name, text in packages.items()),
+    )
+    return manifest, toolchain, packages
+
+
+@pytest.fixture(scope="module")
+def sandboxes(
+    bwrap_backend: BubblewrapBackend, environment: tuple[EnvironmentManifest, str, dict[str, str]]
+) -> Iterator[Sandboxes]:
+    """Sandboxes of that environment."""
+    _, lock, packages = environment
+    found = Sandboxes(bwrap_backend, {"javascript": lock}, packages={"javascript": packages})
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def problem_of(environment: tuple[EnvironmentManifest, str, dict[str, str]]) -> Callable[[RunnerName], Problem]:
+    """Make the problem as a framework tests it."""
+
+    def make(runner: RunnerName) -> Problem:
+        path, text = HIDDEN[runner]
+        return Problem(
+            manifest=ProblemManifest(
+                id="sums-1",
+                base=Base(folder="base"),
+                language="javascript",
+                environment="javascript",
+                runner=runner,
+                test_files=(path,),
+                statement=Statement(mode="handwritten", sha256="0" * 64),
+                limits=LIMITS,
+                provenance=Provenance(kind="handwritten"),
+            ),
+            statement="Sums are not what they are.",
+            tests=TestSets(
+                FAIL_TO_PASS=tuple(f"{path}::sums > {title}" for title in BROKEN),
+                PASS_TO_PASS=(f"{path}::sums > refuses",),
+            ),
+            hidden=files({path: text}),
+            fix=files({SOURCE: FIX}),
+            environment=environment[0],
+            digest="0" * 64,
+        )
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def graded(sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]) -> Grading:
+    """Grade a text of the module under a framework."""
+
+    def run(runner: RunnerName, text: str) -> Grade:
+        base = tree(PROJECT)
+        return grade(problem_of(runner), base, make_patch(base, files({SOURCE: text})), sandboxes)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("runner", "name"),
+    [pytest.param(runner, name, id=f"{runner}: {name}") for runner in RUNNERS for name in HOSTILE
+     if ASKED or (runner, name) in FAST],
+)  # fmt: skip
+def test_hostile_patches_do_not_pass(graded: Grading, runner: RunnerName, name: str) -> None:
+    found = graded(runner, BUG + HOSTILE[name])
+    assert not found.resolved
+    if (runner, name) in FAST:
+        assert found.failure == "tampering", found.detail
+
+
+@pytest.mark.parametrize(
+    ("runner", "name"),
+    [pytest.param(runner, name, id=f"{runner}: {name}") for runner in RUNNERS for name in HONEST
+     if ASKED or name == "the reference fix"],
+)  # fmt: skip
+def test_honest_patches_pass(graded: Grading, runner: RunnerName, name: str) -> None:
+    found = graded(runner, HONEST[name])
+    assert (found.resolved, found.failure, found.controlled) == (True, None, True), found.detail
+
+
+TYPED = """\
+import { describe, it, expect } from 'vitest';
+enum Size { Small = 1, Large = 'é' as any }
+const twice = <T extends number>(x: T): number => x * 2; // déjà 🎉
+describe('typed', () => {
+  it('has types', () => {
+    const found: number = twice<number>(2) as number;
+    expect<number>(found).toBe(4 satisfies number)
+    const text = `a
+b`; expect(text.length).toBe(3);
+    expect({ size: Size.Small, 'é': [1, -2] } as any).toEqual({ size: 1, é: [1, -2] });
+    if (found > 1) return;
+    expect(found).toBe(0);
+  });
+  it.each([[1, 2], [2, 4]])('is %i twice, %i', (one, other) => expect(twice(one)).toBe(other!));
+  for (const x of [1, 2]) it(`is ${x}, whatever it is`, async () => {
+    await expect(Promise.resolve(x)).resolves.not.toBe('x');
+  });
+  it('is [as] shown', () => {
+    expect({ a: 'b' }).toMatchInlineSnapshot(`
+      {
+        "a": "b",
+      }
+    `);
+  });
+  it('throws', () => { expect(() => { throw new Error('no such thing') }).toThrow('such') });
+  it.fails('is the other way round', () => { expect(1).toBe(2); });
+});
+"""
+TYPED_TESTS = {
+    "typed > has types", "typed > is \0 twice, \0", "typed > is \0, whatever it is", "typed > is [as] shown",
+    "typed > throws",
+}  # fmt: skip
+
+
+def test_every_shape_of_a_test_is_run_as_it_was_and_fails_its_mutants(
+    sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]
+) -> None:
+    path = "test/typed.test.ts"
+    problem, content = problem_of("vitest"), tree({**PROJECT, path: TYPED})
+    selection = TestSelection((path,), runner="vitest")
+
+    def run(used: Instruments) -> TestReport:
+        with sandboxes.open(problem.environment, LIMITS) as sandbox:
+            return run_tests(sandbox, used.place(content), replace(selection, instruments=used))
+
+    with sandboxes.open(problem.environment, LIMITS) as sandbox:
+        sites = find_sites(sandbox, content, (path,), "vitest")
+    found = sites[path]
+    assert {mutant.test for mutant in found.mutants} == TYPED_TESTS
+    assert {receipt.test for receipt in found.receipts} == TYPED_TESTS
+    plain = instrument(sites)
+    assert "'é' as any" in plain.files[path].decode()
+    assert "'no such thing'" not in plain.files[path].decode()
+    report = run(plain)
+    assert report.proven
+    assert {result.status for result in report.results.values()} == {"passed"}, report.output
+    assert len(report.results) == 8
+    assert not unreceipted(report, sites, plain)
+    assert {found.function(test) for test in report.results} == {*TYPED_TESTS, "typed > is the other way round"}
+    last = [mutants_of(found, test)[-1] for test in sorted(TYPED_TESTS)]
+    changed = run(instrument(sites, last))
+    passed = [test for test, result in changed.results.items() if result.status == "passed"]
+    assert passed == [f"{path}::typed > is the other way round"]
