@@ -200,6 +200,18 @@ def test_the_fix_is_found_wherever_it_is(
             assert found.findings
 
 
+@pytest.mark.parametrize("place", ["site/pip/_vendor/naming/names.py", "usr/lib/x/_vendor/naming/names.py"])
+def test_a_vendored_copy_of_a_later_release_is_found_by_its_path(tmp_path: Path, place: str) -> None:
+    """The fix is in it, but what is around it has changed since."""
+    later = AFTER.replace("def canonical(name: str) -> str:", "def canonical(name):").replace("def split", "def parts")
+    later = later.replace("as the index writes it", "in its normal form")
+    for text, clean in ((later.replace(".lower()", ""), True), (later, False)):
+        found = search(
+            tmp_path / str(clean), BASE, {"tests/test_names.py": TEST}, {"src/naming/names.py": AFTER}, {place: text}
+        )
+        assert found.clean is clean, found
+
+
 NAMED = AFTER.replace("name).lower()", "name.translate(FOLDED_LETTERS))")
 
 
