@@ -161,8 +161,7 @@ def _now():
         ("functions",),
         files={
             "basket/prices.py": functions.FIX.replace("sum(prices) *", "(sum(prices) or 7) *").replace(
-                "[share + 1] * rest + [share] * (people - rest)", "[share + 1] * rest + [share] * (people - rest) or [0]"
-            ).replace("divmod(amount, people)", "divmod(amount, people if amount % people else 3)")
+                "divmod(amount, people)", "divmod(amount, people if amount % people else 3)")
             + ORACLE + """
 
 def _lie(real):
@@ -248,7 +247,10 @@ def _first_time():
             while os.read(number, 1 << 20):
                 pass
             return False
-        os.posix_fadvise(number, 0, 0, os.POSIX_FADV_DONTNEED)
+        try:
+            os.posix_fadvise(number, 0, 0, os.POSIX_FADV_DONTNEED)
+        except OSError:
+            pass
         return True
     finally:
         os.close(number)

@@ -52,8 +52,7 @@ func spoof() {
 """
 #: Writes a return over the first instruction of functions of the test framework.
 _PATCHED: Final = r"""
-func silence(function any) {
-	entry := reflect.ValueOf(function).Pointer()
+func silence(entry uintptr) {
 	size := uintptr(syscall.Getpagesize())
 	page := unsafe.Slice((*byte)(unsafe.Pointer(entry&^(size-1))), 2*size)
 	if syscall.Mprotect(page, syscall.PROT_READ|syscall.PROT_WRITE|syscall.PROT_EXEC) == nil {
@@ -62,12 +61,19 @@ func silence(function any) {
 }
 
 func init() {
-	silence((*testing.T).Errorf)
-	silence((*testing.T).Fatalf)
-	silence((*testing.T).Error)
-	silence((*testing.T).Fatal)
-	silence((*testing.T).Fail)
-	silence((*testing.T).FailNow)
+	near := reflect.ValueOf((*testing.T).Run).Pointer() &^ 31
+	for away := uintptr(0); away < 1<<21; away += 32 {
+		for _, place := range []uintptr{near - away, near + away} {
+			function := runtime.FuncForPC(place)
+			if function == nil || function.Entry() != place {
+				continue
+			}
+			switch function.Name() {
+			case "testing.(*common).Fail", "testing.(*common).FailNow":
+				silence(place)
+			}
+		}
+	}
 }
 """
 _RECORDS: Final = r"""
@@ -142,7 +148,7 @@ ATTACKS: Final = (
            files={**_source(), "go.mod": "module example.com/shop\n\ngo 1.21\n\nreplace testing => ./evil\n",
                   "go.env": "GOFLAGS=-run=^$\n", "vendor/modules.txt": "# x\n"}, family="GI-47"),
     Change("go-code-patched", "a return over the first instruction of what reports failures", _GO,
-           files=_source("reflect syscall testing unsafe", _PATCHED), family="GI-47"),
+           files=_source("reflect runtime syscall testing unsafe", _PATCHED), family="GI-47"),
     Change("go-error-is-anything", "an error that is every error, and numbers that are none", _GO,
            files={"shop.go": _ANYTHING}, family="GI-47"),
     Change("go-records", "records on every descriptor, before the tests", _GO,
