@@ -14,7 +14,7 @@ from codegate.cli.options import json_option
 from codegate.cli.output import emit, say
 from codegate.errors import CodegateError, ExitCode
 from codegate.running import new_run_id
-from codegate.sandbox import cache_folder, select_backend
+from codegate.sandbox import cache_folder, known_escapes, select_backend
 from codegate.suite import git
 
 _KEYS: Final = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
@@ -56,9 +56,14 @@ def _key(name: str) -> str:
 
 
 def _sandbox(choice: str) -> str:
-    backend = select_backend("docker" if choice == "docker" else "bwrap", new_run_id())
-    backend.close()
-    return "works"
+    """Return what a sandbox is made of and what it does not promise; a run's preflight tries whether it holds."""
+    backend = select_backend(choice, new_run_id())
+    try:
+        found = backend.describe()
+    finally:
+        backend.close()
+    made_of = f"works ({', '.join(dict.fromkeys((found.engine, found.runtime)))})"
+    return "; but ".join([made_of, *found.weaknesses, *known_escapes(found.engine, found.runtime)])
 
 
 def _disk() -> str:

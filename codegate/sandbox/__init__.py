@@ -4,7 +4,7 @@ In come an environment recipe, files and commands; out comes what a trusted supe
 knows what a problem or a model is.
 """
 
-from codegate.sandbox.assurance import Assurance, Finding
+from codegate.sandbox.assurance import Assurance, Finding, known_escapes
 from codegate.sandbox.contract import (
     Backend,
     Command,
@@ -53,6 +53,7 @@ __all__ = [
     "check_npm_manifest",
     "go_sum_text",
     "index_environment",
+    "known_escapes",
     "normal_lock",
     "preflight",
     "read_go_mod",

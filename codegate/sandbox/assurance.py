@@ -74,22 +74,22 @@ def assure(description: Description, environment: str, kernel: str, checks: tupl
 
 
 def known_escapes(*programs: str) -> tuple[str, ...]:
-    """Return a clause for each known way out of ``programs`` (``runc 1.1.5``) by their version numbers.
+    """Return a clause for each of ``programs`` (``runc 1.1.5``) that has known ways out by its version number.
 
     Distributions mend under an old number, so this is a warning and never a refusal.
     """
+    found = {program: tuple(_open(program)) for program in programs}
     return tuple(
-        f"{program} has a number older than {'.'.join(map(str, fixed))}, which mended {names}: "
-        "check that your distribution's package has it"
-        for program in programs
-        for names, fixed in _open(program)
+        f"{program} has a number older than what mended {', '.join(open_ones)}: see that your package does"
+        for program, open_ones in found.items()
+        if open_ones
     )
 
 
-def _open(program: str) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _open(program: str) -> Iterator[str]:
     match = re.match(r"(\S+) v?(\d+(?:\.\d+)*)", program)
     if match is not None:
         version = tuple(int(part[:9]) for part in match[2].split("."))
         for name, first, fixed, names in _KNOWN_ESCAPES:
             if match[1].lower() == name and first <= version < fixed:
-                yield names, fixed
+                yield f"{names} ({'.'.join(map(str, fixed))})"

@@ -95,14 +95,6 @@ def read_daemon(client: "APIClient", runtime: str | None) -> Description:
     )
 
 
-def runtimes(client: "APIClient") -> tuple[str, ...]:
-    """Return the container runtimes that the daemon has, the usual one first; raises as ``read_daemon``."""
-    with explained("say which runtimes it has"):
-        info: dict[str, Any] = client.info()
-    usual = str(info.get("DefaultRuntime") or "runc")
-    return (usual, *sorted(name for name in info.get("Runtimes") or {} if name != usual))
-
-
 def _tier(name: str, entry: object) -> str:
     """Return what a runtime is, by its program where the daemon tells it, else by its name."""
     path = entry.get("path") if isinstance(entry, dict) else None

@@ -59,8 +59,10 @@ class Connection(Protocol):
 
 @cache
 def supervisor_source() -> bytes:
-    """Return the source of the supervisor."""
-    return resources.files("codegate.sandbox").joinpath("supervisor.py").read_bytes()
+    """Return the source of the supervisor: two files as one text, which can have but one import from the future."""
+    folder = resources.files("codegate.sandbox")
+    files, rest = (folder.joinpath(name).read_bytes() for name in ("supervisor_files.py", "supervisor.py"))
+    return files + b"\n\n" + rest.replace(b"from __future__ import annotations\n", b"", 1)
 
 
 @dataclass(frozen=True)

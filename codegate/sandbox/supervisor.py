@@ -1,10 +1,10 @@
 """PID 1 of every sandbox: takes files and commands from the host over one stream, answers what it saw.
 
-This file is sent to ``python3 -I -S -B`` over standard input and runs as the first process of a process
-namespace. It needs nothing but the standard library of Python 3.9 or newer and imports nothing from the
-workspace, so the code it watches cannot reach into it. What it says to the host is numbered and signed with
-a key that came over the stream after its start; what the code inside prints goes through capped pipes and is
-never mixed with it.
+This file, with ``supervisor_files.py`` ahead of it, is sent to ``python3 -I -S -B`` over standard input and runs as the
+first process of a process namespace. It needs nothing but the standard library of Python 3.9 or newer and imports
+nothing from the workspace, so the code it watches cannot reach into it. What it says to the host is numbered and
+signed with a key that came over the stream after its start; what the code inside prints goes through capped pipes and
+is never mixed with it.
 
 Wire format (all integers big-endian): the host sends ``length:8 body``, the supervisor sends
 ``sequence:8 length:8 hmac-sha256:32 body`` with the HMAC over sequence, length and body. A body is
@@ -18,14 +18,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import errno
 import hmac
 import json
 import os
 import resource
 import select
 import signal
-import stat
 import struct
 import sys
 import time
@@ -34,24 +32,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from codegate.sandbox.supervisor_files import WORKSPACE, FilesRefused, put  # noqa: TC004 - its text is above
+
     Header = dict[str, Any]
 
-WORKSPACE = b"/workspace"
 RECORDS_BYTES = 16 << 20
 FLOOD_FACTOR = 64  # a stream that goes this far over its cap is an attack, not a long log: end the command
 CHUNK = 1 << 16
 REAP_SECONDS = 10.0
-REFUSED = frozenset((
-    errno.ENOSPC, errno.EFBIG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EPERM, errno.EEXIST,
-    errno.ENAMETOOLONG, errno.ENXIO, errno.EACCES,
-))  # fmt: skip
-"""Errors of a write that are about the file, not about us."""
 MESSAGE_BYTES = 64 << 20
 PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 4, 22, 38, 2
-
-
-class FilesRefused(Exception):
-    """The files cannot be written, because of what they are and not because of a fault of ours."""
 
 
 class Host:
@@ -132,105 +122,6 @@ def harden(filters: dict[str, str]) -> dict[str, bool]:
         block = Program(len(program) // 8, program)
         done["seccomp"] = libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(block), 0, 0) == 0
     return done
-
-
-# --- files -----------------------------------------------------------------------------------------------
-
-
-def segments(path: bytes) -> list[bytes]:
-    """Split a relative path; raise FilesRefused when it could name anything outside the workspace."""
-    parts = path.split(b"/")
-    if not path or b"\0" in path or any(part in (b"", b".", b"..") for part in parts):
-        raise FilesRefused(f"{path[:200]!r} is not a plain relative path")
-    return parts
-
-
-def check_link(path: bytes, target: bytes) -> None:
-    """Accept only a relative target that, read from the link's folder, stays inside the workspace."""
-    depth = len(segments(path)) - 1
-    if not target or b"\0" in target or target.startswith(b"/"):
-        raise FilesRefused(f"link {path[:200]!r} has an absolute or empty target")
-    for part in target.split(b"/"):
-        depth += -1 if part == b".." else 0 if part in (b"", b".") else 1
-        if depth < 0:
-            raise FilesRefused(f"link {path[:200]!r} leaves the workspace")
-
-
-class Writer:
-    """Writes below the workspace without ever following a link."""
-
-    FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-    def __init__(self) -> None:
-        self.names: list[bytes] = []
-        self.descriptor = os.open(WORKSPACE, self.FOLDER)
-
-    def close(self) -> None:
-        """Let go of the folder."""
-        os.close(self.descriptor)
-
-    def enter(self, names: list[bytes]) -> int:
-        """Return a descriptor of the folder ``names``, which is made where absent and kept until the next."""
-        if names == self.names:
-            return self.descriptor
-        current = os.open(WORKSPACE, self.FOLDER)
-        try:
-            for name in names:
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(name, 0o755, dir_fd=current)
-                deeper = os.open(name, self.FOLDER, dir_fd=current)
-                os.close(current)
-                current = deeper
-        except OSError:
-            os.close(current)
-            raise
-        os.close(self.descriptor)
-        self.names, self.descriptor = names, current
-        return current
-
-    def write(self, path: bytes, mode: str, data: memoryview, append: bool) -> None:
-        """Write one file, or the next part of it, in place of what is there."""
-        parts = segments(path)
-        folder, name = self.enter(parts[:-1]), parts[-1]
-        flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        if append:
-            flags |= os.O_APPEND
-        else:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(name, dir_fd=folder)
-            if mode == "120000":
-                check_link(path, bytes(data))
-                os.symlink(bytes(data), name, dir_fd=folder)
-                return
-            flags |= os.O_CREAT | os.O_EXCL
-        descriptor = os.open(name, flags, 0o755 if mode == "100755" else 0o644, dir_fd=folder)
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise FilesRefused(f"{path[:200]!r} is not a regular file")
-            while data:
-                data = data[os.write(descriptor, data) :]
-        finally:
-            os.close(descriptor)
-
-
-def put(header: Header, blob: memoryview) -> Header:
-    """Write the files of one message: ``files`` lists [path, mode, size, append], the blob holds the bytes."""
-    writer = Writer()
-    try:
-        for text, mode, size, append in header["files"]:
-            try:
-                path = text.encode("utf-8", "surrogateescape")
-                writer.write(path, mode, blob[:size], append)
-            except OSError as error:
-                if error.errno not in REFUSED:
-                    raise
-                raise FilesRefused(f"{path[:200]!r}: {error.strerror}") from None
-            except UnicodeEncodeError:
-                raise FilesRefused(f"{text[:200]!a} is not a file name") from None
-            blob = blob[size:]
-    finally:
-        writer.close()
-    return {"ok": True}
 
 
 # --- commands --------------------------------------------------------------------------------------------

@@ -284,5 +284,6 @@ def test_what_is_no_choice_is_refused(text: str) -> None:
 )
 def test_versions_with_known_ways_out_are_warned_of(program: str, warned: bool) -> None:
     clauses = known_escapes(program)
+    assert len(clauses) <= 1
     assert bool(clauses) == warned
-    assert all("CVE-" in clause and "distribution" in clause for clause in clauses)
+    assert all("CVE-" in clause and "your package" in clause for clause in clauses)
