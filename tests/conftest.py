@@ -25,7 +25,8 @@ PYTHON = "3.11"
 PYTEST = "pytest==8.3.4"
 
 
-def _unavailable(backend: str, reason: str) -> None:
+def unavailable(backend: str, reason: str) -> None:
+    """Skip, or fail where the environment says that the backend has to be here."""
     variable = f"CODEGATE_REQUIRE_{backend}"
     if os.environ.get(variable) == "1":
         pytest.fail(f"{variable}=1, but {reason}")
@@ -43,12 +44,12 @@ def docker_backend() -> Iterator[DockerBackend]:
     try:
         backend = DockerBackend("tests")
     except SandboxUnavailable as error:
-        _unavailable("DOCKER", str(error))
+        unavailable("DOCKER", str(error))
         raise
     image = os.environ.get("CODEGATE_BASE_IMAGE") or BASE_IMAGE.format(python=PYTHON)
     if not _has_image(image):
         backend.close()
-        _unavailable("DOCKER", f"the daemon has no image {image}")
+        unavailable("DOCKER", f"the daemon has no image {image}")
     yield backend
     backend.close()
 
@@ -59,7 +60,7 @@ def bwrap_backend() -> Iterator[BubblewrapBackend]:
     try:
         backend = BubblewrapBackend("tests")
     except SandboxUnavailable as error:
-        _unavailable("BWRAP", str(error))
+        unavailable("BWRAP", str(error))
         raise
     yield backend
     backend.close()

@@ -10,11 +10,11 @@ import pytest
 
 from codegate.sandbox.docker import DockerBackend
 from codegate.suite import Suite
+from tests.conftest import unavailable
 from tests.running.world import ModelServer, Said, answer, codegate, lines, results, start, wait_until
+from tests.sandbox.daemons import daemon_socket
 
 pytestmark = pytest.mark.docker
-
-DAEMON = "/var/run/docker.sock"
 
 
 class Relay:
@@ -42,7 +42,7 @@ class Relay:
                 ours, _ = self._listener.accept()
                 daemon = socket.socket(socket.AF_UNIX)
                 self._open += [ours, daemon]
-                daemon.connect(DAEMON)
+                daemon.connect(daemon_socket())
                 for source, target in ((ours, daemon), (daemon, ours)):
                     threading.Thread(target=self._pass, args=(source, target), daemon=True).start()
 
@@ -57,8 +57,8 @@ class Relay:
 
 @pytest.fixture
 def relay(tmp_path: Path, docker_backend: DockerBackend) -> Iterator[Relay]:
-    if not Path(DAEMON).is_socket():
-        pytest.skip("the daemon does not listen on its usual socket")
+    if not Path(daemon_socket()).is_socket():
+        unavailable("DOCKER", f"the daemon listens on no socket of this machine ({daemon_socket()})")
     made = Relay(tmp_path / "d.sock")
     yield made
     made.cut()

@@ -86,13 +86,17 @@ def test_model_calls_keep_their_limit(suite: Suite, server: ModelServer, tmp_pat
 
 
 def sandboxes_now() -> int:
-    """Count the sandboxes that this process started, as the kernel sees them."""
+    """Count the sandboxes that this process started and that are not being removed, as the kernel sees them.
+
+    One that was killed has no memory any more, long before the kernel and its parent are through with it.
+    """
     count = 0
     for task in Path("/proc/self/task").glob("*/children"):
         with contextlib.suppress(OSError):  # threads and processes come and go
             for pid in task.read_text().split():
                 with contextlib.suppress(OSError):
-                    count += Path("/proc", pid, "comm").read_text().strip() == "bwrap"
+                    alive = Path("/proc", pid, "statm").read_text().split()[0] != "0"
+                    count += alive and Path("/proc", pid, "comm").read_text().strip() == "bwrap"
     return count
 
 
@@ -109,7 +113,7 @@ def test_sandboxes_keep_their_limit(suite: Suite, tmp_path: Path) -> None:
     run_here(suite, tmp_path / "r", REFERENCE, samples=3, models=8, sandboxes=1)
     ended.set()
     watcher.join()
-    assert 1 <= max(seen) <= 3, "one at work, one that waits, started ahead of need, and one that is being removed"
+    assert 1 <= max(seen) <= 2, "one at work, and one that waits, started ahead of need"
 
 
 def test_the_call_limit_stops_resumably_and_counts_over_resumes(
