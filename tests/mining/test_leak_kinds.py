@@ -319,6 +319,16 @@ def test_honest_trees_and_environments_are_clean(tmp_path: Path, planted: dict[s
         assert found.clean, found
 
 
+def test_a_few_common_lines_are_no_copy(tmp_path: Path) -> None:
+    before, after = (
+        "def f(x):\n    if x:\n        return x\n",
+        "def f(x):\n    if x:\n        x += 1\n        return x\n",
+    )
+    base = {"src/p/a.py": before, "tests/test_a.py": OLD_TEST}
+    found = search(tmp_path, base, {"tests/test_a.py": TEST}, {"src/p/a.py": after}, {"site/q/b.py": after + "y = 1\n"})
+    assert found.clean, found
+
+
 def test_the_problems_of_a_real_history_are_clean(tmp_path: Path) -> None:
     """The latest commits of the bundled suite's repository that have source and tests."""
     repository = tmp_path / "repository"
