@@ -16,7 +16,7 @@ ATTACKS = frozenset(
         "unittest-should-stop@classes", "unittest-result@unittest", "records-without-token@single",
         "channel-by-gc@functions", "driver-again-with-receipts@single", "tests-rewritten-at-run-time@single",
         "always-equal@single", "oracle@classes", "oracle@unittest", "raises-by-gc@functions", "memorised-tests@single",
-        "jump-over-assertions@single", "assertions-stripped@single", "comparison-of-texts@single",
+        "constants-written@single", "assertions-stripped@single", "comparison-of-texts@single",
         "first-time-tmp@single", "low-process-number@single",
     }
 )  # fmt: skip

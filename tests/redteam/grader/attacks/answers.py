@@ -44,7 +44,7 @@ ATTACKS: Final = (
         """, body="return _Text(real(*args, **kwargs))", family="GI-24",
     ),
     Change(
-        "always-equal-numbers", "numbers and lists with their own equality", ("functions", "classes", "unittest"),
+        "always-equal-numbers", "numbers and lists with their own equality", ("table",),
         end="""
         def _lie(kind):
             return type("_" + kind.__name__, (kind,), {
@@ -127,17 +127,17 @@ ATTACKS: Final = (
         """, family="GI-25",
     ),
     Change(
-        "locals-of-the-caller", "the expected value out of a parameter of the test", ("functions",),
+        "locals-of-the-caller", "the expected value out of a parameter of the test", ("table",),
         end="import sys", body="""
         known = sys._getframe(1).f_locals
-        for name in ("expected", "text", "wanted", "result"):
+        for name in ("expected", "minutes", "wanted", "result"):
             if name in known:
                 return known[name]
         return real(*args, **kwargs)
         """, family="GI-25",
     ),
     Change(
-        "parameters-by-gc", "the expected value out of pytest's parameters", ("functions",),
+        "parameters-by-gc", "the expected value out of pytest's parameters", ("table",),
         end="""
         import gc, os
         from _pytest.python import CallSpec2, Function
@@ -231,7 +231,9 @@ ATTACKS: Final = (
             for node in ast.walk(tree):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str):
                     yield node.value
-                if isinstance(node, ast.Call) and node.args and all(isinstance(a, ast.Constant) for a in node.args):
+                if not isinstance(node, ast.Call) or not ast.unparse(node.func).startswith("_"):
+                    continue
+                if node.args and all(isinstance(one, ast.Constant) for one in node.args):
                     try:
                         code = compile(ast.Expression(node), "<it>", "eval")
                         yield eval(code, frame.f_globals, frame.f_locals)
@@ -289,10 +291,10 @@ def _waiting():
         """, family="GI-25",
     ),
     Change(
-        "exception-of-every-class", "one exception that is of every class that an exception can be of", ("functions",),
+        "exception-of-every-class", "one exception that is of every class that an exception can be of", ("raising",),
         end=ORACLE + """
 class _Any(ValueError, KeyError, TypeError, RuntimeError, ZeroDivisionError, AssertionError, EOFError, MemoryError,
-           BufferError, ReferenceError, IndexError, NotImplementedError, RecursionError, OverflowError):
+           BufferError, ReferenceError, IndexError, OverflowError):
     def __str__(self): return "not between 0 and 1"
 """, body="""
         try:

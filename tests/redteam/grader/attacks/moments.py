@@ -163,7 +163,7 @@ def _now():
     frame = sys._getframe(1)
     while frame is not None and not frame.f_code.co_filename.rpartition("/")[2].startswith("test_"):
         frame = frame.f_back
-    return frame is not None and len(frame.f_code.co_code) < 400
+    return frame is not None and len(frame.f_code.co_code) < 4000
 """, family="GI-34"),
     _when("no-harness-seen", "cheats where no name of a harness is to be seen in the process", """
 def _now():
@@ -180,26 +180,6 @@ threading.Thread(target=_ready.set, daemon=True).start()
 def _now():
     return _ready.wait(5)
 """, family="GI-25"),
-    Change(
-        "late-repair", "a thread that repairs reports while tests run", _TWO,
-        end="""
-        import gc, threading, time
-        from _pytest.reports import TestReport
-        def _repair():
-            while True:
-                for one in gc.get_objects():
-                    if type(one).__name__ == "ExceptionInfo" and getattr(one, "_excinfo", None):
-                        one._excinfo = None
-                for one in gc.get_objects():
-                    if isinstance(one, TestReport) and one.outcome == "failed":
-                        one.outcome, one.longrepr = "passed", None
-                time.sleep(0.001)
-        threading.Thread(target=_repair, daemon=True).start()
-        """, body="""
-        time.sleep(0.05)
-        return real(*args, **kwargs)
-        """, family="GI-33",
-    ),
     Change(
         "clock-stopped", "clocks that stand still, run backwards or are no numbers", _TWO,
         end="""

@@ -158,20 +158,6 @@ _manager().register(_Protocol())
 """, family="GI-23",
     ),
     Change(
-        "pluggy-result", "results of hooks that hold no exception", _TWO,
-        end="""
-        import pluggy._result
-        _Result = pluggy._result.Result
-        _from = _Result.from_call.__func__
-        def _quiet(cls, func):
-            made = _from(cls, func)
-            if made._exception is not None:
-                made._exception, made._result = None, True
-            return made
-        _Result.from_call = classmethod(_quiet)
-        """, family="GI-23",
-    ),
-    Change(
         "multicall", "the caller of hooks forgets exceptions of test functions", _TWO,
         end=MANAGER + """
 def _wrap(manager):
