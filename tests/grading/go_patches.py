@@ -111,6 +111,61 @@ func init() {
 }
 """
 
+#: Say that every test passed but those that the table turns round, which is asked by its own functions.
+_ASK: Final = """
+func asked() map[string]interface{} {
+	text, found := source(), map[string]interface{}{}
+	name := regexp.MustCompile(`(_[0-9a-f]{12})\\("[0-9a-f]{16}"\\)\\.\\(`).FindStringSubmatch(text)
+	if name == nil {
+		return found
+	}
+	middle := reflect.ValueOf(reflect.DeepEqual).Pointer()
+	for at := middle - 1<<20; at < middle+1<<22; at += 16 {
+		function := runtime.FuncForPC(at)
+		if function == nil || function.Entry() != at || !strings.HasSuffix(function.Name(), "."+name[1]) {
+			continue
+		}
+		entry := function.Entry()
+		pointer := &entry
+		value := *(*func(string) interface{})(unsafe.Pointer(&pointer))
+		for _, token := range regexp.MustCompile(`"([0-9a-f]{16})"`).FindAllStringSubmatch(text, -1) {
+			if known := value(token[1]); known != nil {
+				found[token[1]] = known
+			}
+		}
+	}
+	return found
+}
+
+var busy bool
+
+func prepare() {
+	if busy {
+		return
+	}
+	busy = true
+	known, text := asked(), ""
+	for _, part := range strings.Split(source(), "\\nfunc ")[1:] {
+		name, outcome := strings.SplitN(part, "(", 2)[0], "PASS"
+		for _, token := range regexp.MustCompile(`"([0-9a-f]{16})", `).FindAllStringSubmatch(part, -1) {
+			if known[token[1]] == true {
+				outcome = "FAIL"
+			}
+		}
+		names := []string{name}
+		if name == "TestName" {
+			names = append(names, name+"/plain", name+"/none")
+		}
+		for _, each := range names {
+			text += fmt.Sprintf("\\x16=== RUN   %s\\n\\x16--- %s: %s (0.00s)\\n", each, outcome, each)
+		}
+	}
+	tokens()
+	syscall.Write(1, []byte(text))
+	syscall.Exit(0)
+}
+"""
+
 #: By name: what stands beside the bug.
 HOSTILE: Final[dict[str, str]] = {
     "exits when it begins": "func prepare() {}\nfunc init() { os.Exit(0) }",
@@ -131,6 +186,7 @@ HOSTILE: Final[dict[str, str]] = {
     "claims both when it is called": _READ + "func prepare() { tokens(); claim(); syscall.Exit(0) }",
     "runs the tests after all that": _REPORTED + "func init() { tokens(); claim() }",
     "turns failures off in the machine code": _MACHINE,
+    "claims what the table does not turn round": _READ + _ASK,
 }
 
 #: Files that only the grader's own may have: none of them has an effect.

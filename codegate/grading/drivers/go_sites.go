@@ -31,7 +31,7 @@ const (
 
 var (
 	tests       = regexp.MustCompile(`^(Test|Fuzz|Example)([^a-z]|$)`)
-	wanted      = regexp.MustCompile(`(?i:want|expect|^exp|result|^out|^valid|^err|err$)|^[iI]s[A-Z]`)
+	wanted      = regexp.MustCompile(`(?i:want|expect|^exp|result|^output$|^valid|^err|err$)|^[iI]s[A-Z]`)
 	helpers     = regexp.MustCompile(`(?i)eq|assert|expect|want|check|same|require|must|verify|match|test`)
 	failures    = regexp.MustCompile(`^(Error|Errorf|Fatal|Fatalf|Fail|FailNow)$`)
 	testers     = regexp.MustCompile(`^(\*testing\.[TBF]|testing\.TB)$`)
