@@ -5,10 +5,16 @@ out, so its names, links and attributes have nothing to act on. No fuzz, no thre
 or it does not.
 """
 
+import contextlib
+import fcntl
+import os
 import re
+import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Final, cast
 
@@ -21,6 +27,8 @@ MAX_HEADER_BYTES: Final = 512 << 10
 MAX_CHANGED_BYTES: Final = 64 << 20
 _APPLY_SECONDS: Final = 60.0
 _APPLY_MEMORY: Final = 1 << 30
+_PREFIX: Final = "codegate-patch-"
+_YOUNG_SECONDS: Final = 60.0  # a store that was made just now may not be held yet
 
 _HEADERS: Final = re.compile(r"^(?:diff --git |--- |\+\+\+ |rename |copy )[^\n]*", re.MULTILINE)
 _QUOTED_NAME: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
@@ -124,14 +132,43 @@ def _unquoted(name: str) -> str:
 @contextmanager
 def _store() -> Iterator[Path]:
     try:
-        with tempfile.TemporaryDirectory(prefix="codegate-patch-", ignore_cleanup_errors=True) as name:
-            folder = Path(name)
+        _sweep(Path(tempfile.gettempdir()))
+        with (
+            tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name,
+            _held(Path(name)) as folder,
+        ):
             git(folder, "init", "--quiet", "--bare", "--template=", "--object-format=sha1", ".")
             yield folder
     except OSError as error:
         raise InfrastructureError(
             f"cannot write {tempfile.gettempdir()}: {error.strerror or error}.", "Free some space or set TMPDIR."
         ) from error
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[Path]:
+    """Hold the folder's lock, which the kernel lets go of when this process ends, however it ends."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        yield folder
+    finally:
+        os.close(descriptor)
+
+
+@cache
+def _sweep(place: Path) -> None:
+    """Remove, once, the stores of processes that were killed: those that nobody holds any more."""
+    for folder in place.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                status = os.fstat(descriptor)
+                if status.st_uid == os.geteuid() and time.time() - status.st_mtime > _YOUNG_SECONDS:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(descriptor)
 
 
 def _import(store: Path, trees: list[Tree]) -> None:
