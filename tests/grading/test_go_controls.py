@@ -269,4 +269,5 @@ func TestDisk(t *testing.T) {
     content = {**BARE, INSIDE: source}
     assert statuses(workshop.run(content, INSIDE)) == {f"{INSIDE}::TestDisk": "failed"}
     used = instrument(workshop.sites(content, INSIDE))
-    assert statuses(workshop.run(content, INSIDE, used=used)) == {f"{INSIDE}::TestDisk": "passed"}
+    planted: Files = {**content, ".codegate-go/cache/planted.go": "package planted // a hidden value\n"}
+    assert statuses(workshop.run(planted, INSIDE, used=used)) == {f"{INSIDE}::TestDisk": "passed"}

@@ -15,6 +15,7 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -353,7 +354,8 @@ def main() -> None:
     printer = Printer(settings["output_bytes"])
     folder, files = settings["folder"], settings["files"]
     scratch = os.path.join(workspace, SCRATCH)
-    os.makedirs(scratch, exist_ok=True)
+    shutil.rmtree(scratch, ignore_errors=True)  # whatever the tree has there: a build cache, for one
+    os.makedirs(scratch)
     variables = go_environment(site, packages, scratch)
     module = module_of(workspace, folder)
     program = os.path.join(scratch, "package.test")
