@@ -27,6 +27,7 @@ ATTACKS: Final[Mapping[str, Attack]] = {
 
 _KILLED: Final = frozenset({"memory_exceeded", "unsafe_operation"})
 _ENDS: Final[Mapping[str, frozenset[str]]] = {
+    "sb_01_bomb_that_stays": frozenset({"timeout"}),  # on a busy machine it takes its time
     "sb_02_memory_bomb": _KILLED,
     "sb_02_memory_of_a_child": _KILLED,
     "sb_02_memory_of_many": _KILLED,
