@@ -91,8 +91,6 @@ ASKED = os.environ.get("CODEGATE_ALL_PATCHES") == "1"
 """Whether every patch is graded under every framework, which takes a quarter of an hour; else those that tell most."""
 FAST = {
     ("node", "takes the assertions away"),
-    ("vitest", "teaches chai to be content"),
-    ("jest", "is whatever is expected"),
     ("mocha", "swallows what a test throws"),
 }
 Grading = Callable[[RunnerName, str], Grade]
@@ -180,13 +178,13 @@ def test_hostile_patches_do_not_pass(graded: Grading, runner: RunnerName, name: 
     found = graded(runner, BUG + HOSTILE[name])
     assert not found.resolved
     if (runner, name) in FAST:
-        assert found.failure == "tampering", found.detail
+        assert found.failure == "tampering", found.detail  # it passes where nothing contradicts it
 
 
 @pytest.mark.parametrize(
     ("runner", "name"),
     [pytest.param(runner, name, id=f"{runner}: {name}") for runner in RUNNERS for name in HONEST
-     if ASKED or name == "the reference fix"],
+     if ASKED or (runner in {"vitest", "jest"} and name == "the reference fix")],
 )  # fmt: skip
 def test_honest_patches_pass(graded: Grading, runner: RunnerName, name: str) -> None:
     found = graded(runner, HONEST[name])

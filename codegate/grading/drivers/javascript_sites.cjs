@@ -241,8 +241,10 @@ class File {
   /** Return what was found, of tests that can be told apart. */
   finish() {
     const parts = (name) => [...this.composite].some((whole) => name === whole || name.startsWith(`${whole} > `));
+    const alone = (name) => this.declared.get(name) === 1; // of functions with equal titles, some may not be run
+    const shared = (name) => name.includes(HOLE) && !alone(name); // and it is not known which id is of which
     const kept = this.found.filter(({ kind, test, order }) => kind === 'value'
-      || (kind === 'receipt' ? this.declared.get(test) === 1 : !parts(test) && (order > 0 || !this.straight.has(test))));
+      || (kind === 'receipt' ? alone(test) : !parts(test) && !shared(test) && (order > 0 || !this.straight.has(test))));
     const first = kept.find(({ kind }) => kind !== 'mutant');
     // What is called has no type; compilers that check types before they run a test would not run it.
     if (first && /ts$/.test(this.path) && /^(jest|mocha)$/.test(this.runner) && !this.text.startsWith('#!')) {
