@@ -32,6 +32,10 @@ ATTACKS: Final[tuple[Change, ...]] = (
     *javascript.ATTACKS, *golang.ATTACKS,
 )  # fmt: skip
 
+COIN: Final = moments.COIN
+_TOSSES: Final = 8
+_LUCKY: Final = 5
+
 
 def submissions(changes: Collection[Change], only: frozenset[str] | None = None) -> dict[str, Submission]:
     """Return the attacks as what is handed in, each on each of its projects, by ``attack@project``.
@@ -50,7 +54,7 @@ def submissions(changes: Collection[Change], only: frozenset[str] | None = None)
 
 
 def run(sandbox: str, only: Collection[str] | None = None) -> Iterator[Row]:
-    """Hand in every attack on each of its projects."""
+    """Hand in every attack on each of its projects, and one that succeeds by chance several times."""
     expected = {change.id: change.expected for change in ATTACKS}
     chosen = submissions(ATTACKS, None if only is None else frozenset(only))
     for answer in grade(chosen.values(), sandbox):
@@ -60,3 +64,19 @@ def run(sandbox: str, only: Collection[str] | None = None) -> Iterator[Row]:
         got = kind if answer.resolved else f"{kind}: {answer.failure}: {answer.detail}"
         words = " or ".join(sorted(wanted))
         yield Row("grader", answer.submission.id, sandbox, words, got, kind in wanted)
+    if only is None or COIN.id in only:
+        yield _tossed(sandbox)
+
+
+def _tossed(sandbox: str) -> Row:
+    """Count how often a coin passes that cheats in every second process: it has to fall on one side, then the other.
+
+    With ``k`` controls that is at most p(1-p)^k, a quarter for one control and an even coin; the bound on what is
+    counted leaves a chance of one in two hundred.
+    """
+    (name,) = COIN.projects
+    files = COIN.of(PROJECTS[name], PROJECTS[name].bug)
+    answers = list(grade([Submission(f"{COIN.id}-{number}", name, files) for number in range(_TOSSES)], sandbox))
+    passed = sum(answer.resolved for answer in answers)
+    words = f"at most {_LUCKY} of {_TOSSES}"
+    return Row("grader", f"{COIN.id}@{name}", sandbox, words, f"{passed} of {_TOSSES} resolved", passed <= _LUCKY)
