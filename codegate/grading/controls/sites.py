@@ -129,7 +129,7 @@ class FileSites:
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        return frozenset(site.test for site in (*self.receipts, *self.mutants))
+        return frozenset([*(site.test for site in self.receipts), *(site.test for site in self.mutants)])
 
 
 Sites = dict[str, FileSites]
