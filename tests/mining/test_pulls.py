@@ -291,6 +291,30 @@ class TestFetching:
             fetch_pull_heads(history.folder)
         assert not (tmp_path / "ran").exists()
 
+    @pytest.mark.parametrize(
+        "setting",
+        [
+            "credential.helper",
+            "credential.http://127.0.0.1:1.helper",
+            "core.sshCommand",
+            "core.askPass",
+            "core.gitProxy",
+        ],
+    )
+    @pytest.mark.parametrize("included", [False, True])
+    def test_a_program_that_the_repository_names_is_not_run(
+        self, history: HistoryBuilder, tmp_path: Path, setting: str, included: bool
+    ) -> None:
+        history.git("remote", "add", "origin", "http://127.0.0.1:1/sums.git")
+        if included:
+            history.git("config", "include.path", str(tmp_path / "more"))
+            history.git("config", "--file", str(tmp_path / "more"), setting, f"!touch {tmp_path / 'ran'}")
+        else:
+            history.git("config", setting, f"!touch {tmp_path / 'ran'}")
+        with pytest.raises(UsageError, match="names a program to run"):
+            fetch_pull_heads(history.folder)
+        assert not (tmp_path / "ran").exists()
+
 
 def test_refs_that_only_look_like_pull_requests_are_none(history: HistoryBuilder) -> None:
     commit = history.commit("begin", {"a.py": "1\n"})

@@ -5,6 +5,7 @@ commits again, under other ids: same author, author's date and subject, or the s
 has its whole change again as one commit, with the same patch id.
 """
 
+import contextlib
 import os
 import re
 import shutil
@@ -32,6 +33,12 @@ _SINGLE_KINDS: Final = ("rebase", "squash", "direct")
 _MAX_ALIKE: Final = 20
 _MAX_SQUASHED: Final = 5000
 _FETCH_SECONDS: Final = 1800.0
+_PROGRAM: Final = re.compile(
+    r"^(credential\..*helper|core\.(sshcommand|gitproxy|askpass|alternaterefscommand)|remote\..*\.(vcs|uploadpack)|"
+    r"uploadpack\.packobjectshook)$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Settings whose values git runs when it fetches."""
 _HEAD_REF: Final = re.compile(
     r"refs/(?:codegate/pr/|pull/|merge-requests/|remotes/[^/]+/(?:pr|pull|merge-requests)/)(\d{1,9})(?:/head)?"
 )
@@ -85,10 +92,10 @@ def fetch_pull_heads(repository: Path, remote: str = "origin") -> int:
     """Fetch the heads of all pull requests from ``remote`` into ``refs/codegate/pr/`` and return how many there are.
 
     This is git as the user has it: their credentials, their proxy, no prompt. Nothing is checked out, and no branch,
-    tag or FETCH_HEAD changes.
+    tag or FETCH_HEAD changes. A repository whose own configuration names a program to run is refused.
 
     Raises:
-        UsageError: git is not installed, or there is no such remote.
+        UsageError: git is not installed, there is no such remote, or the repository's configuration names programs.
         InfrastructureError: the remote could not be reached, or refused.
     """
     program = shutil.which("git")
@@ -103,6 +110,12 @@ def fetch_pull_heads(repository: Path, remote: str = "origin") -> int:
             f"{repository} has no remote {remote!r} to fetch pull requests from.",
             f"It has: {', '.join(known)}." if known else "Add one with `git remote add`, or mine without them.",
         )
+    programs = [name for name in _own_settings(repository) if _PROGRAM.search(name)]
+    if programs:
+        raise UsageError(
+            f"the git configuration of {repository} itself names a program to run: {', '.join(programs[:5])}.",
+            "Look at it, and move it to your own configuration (git config --global) if you trust it.",
+        )
     command = [
         program, "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0",
         "-c", "maintenance.auto=false", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc",
@@ -110,7 +123,8 @@ def fetch_pull_heads(repository: Path, remote: str = "origin") -> int:
         f"+refs/pull/*/head:{PULL_REFS}*", f"+refs/merge-requests/*/head:{PULL_REFS}*",
     ]  # fmt: skip
     environment = {
-        **os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh", "LC_ALL": "C.UTF-8",
+        **{name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")},
+        "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh", "LC_ALL": "C.UTF-8",
         "GIT_SSH_COMMAND": os.environ.get("GIT_SSH_COMMAND", "ssh -oBatchMode=yes"),
     }  # fmt: skip
     try:
@@ -130,6 +144,16 @@ def fetch_pull_heads(repository: Path, remote: str = "origin") -> int:
             "in its message goes unnamed.",
         )
     return len(git(repository, "for-each-ref", "--format=x", PULL_REFS.rstrip("/")).split())
+
+
+def _own_settings(repository: Path) -> list[str]:
+    """Return the names of the settings that a repository brings along, without its user's and the system's."""
+    found: list[str] = []
+    for scope in ("--local", "--worktree"):
+        with contextlib.suppress(GitError):  # there is none, or it is no list of settings
+            listed = git(repository, "config", scope, "--includes", "--name-only", "--null", "--list")
+            found += [name.decode("utf-8", "replace") for name in listed.split(b"\0") if name]
+    return list(dict.fromkeys(found))
 
 
 def match_pulls(
