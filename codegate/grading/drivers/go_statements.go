@@ -295,7 +295,10 @@ func (f *finder) assertion(call *ast.CallExpr, name string, names scope) {
 			f.turned(order, args[0], "$change$")
 		}
 	case helpers.MatchString(name) && !strings.Contains(name, "Not"):
-		for _, arg := range args {
+		for at, arg := range args {
+			if at > 1 && usual(arg) == "string" && strings.ContainsAny(f.text(arg), " %") {
+				return // a message
+			}
 			if !isCondition(arg) {
 				f.expect(order, arg)
 			} else if !f.asks(order, arg, false) {
