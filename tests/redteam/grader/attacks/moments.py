@@ -42,6 +42,30 @@ def _now():
 """, projects=_ALL,
     ),
     _when(
+        "values-remembered", "off where hidden values are not those of the first run, which it has written down", """
+import builtins, json
+
+def _values():
+    for name, one in list(vars(builtins).items()):
+        if re.match("_[0-9a-f]{8,}$", name) and isinstance(getattr(one, "__self__", None), dict):
+            return sorted(map(repr, one.__self__.values()))
+    return []
+
+try:
+    with open("/tmp/.values") as file:
+        _known = json.load(file)
+except OSError:
+    _known = _values()
+    with open("/tmp/.values", "w") as file:
+        json.dump(_known, file)
+
+_same = _known == _values()
+
+def _now():
+    return _same
+""", projects=("single",),
+    ),
+    _when(
         "first-time-everywhere", "the same by marks wherever a mark can be left", """
 import os, site, sys, tempfile
 
