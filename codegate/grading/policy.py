@@ -12,7 +12,7 @@ from typing import Final
 from codegate.suite import Changes, PathClassifier, Problem, Tree, TreeFile
 
 _START_UP: Final = re.compile(r"(^|/)((site|user)customize(\.py$|/)|pyvenv\.cfg$)", re.IGNORECASE)
-_BINARY: Final = re.compile(r"\.(so|pyd|pyc|pyo|dll|dylib|egg|whl|pth|a|o)$|\.so\.\d", re.IGNORECASE)
+_BINARY: Final = re.compile(r"\.(so|syso|pyd|pyc|pyo|dll|dylib|egg|whl|pth|a|o)$|\.so\.\d", re.IGNORECASE)
 _METADATA: Final = re.compile(r"(^|/)[^/]+\.(dist-info|egg-info|egg-link)(/|$)", re.IGNORECASE)
 _RUNNER_MODULES: Final = frozenset({"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py"})
 
@@ -35,7 +35,7 @@ class SortedPatch:
 
 
 def sort_patch(problem: Problem, base: Tree, changes: Changes) -> SortedPatch:
-    """Sort the paths of a patch. What the reference fix itself touches is always source."""
+    """Sort the paths of a patch. What the reference fix itself touches is applied, settings as the fix has them."""
     classifier = PathClassifier.of(base)
     applied: dict[str, TreeFile | None] = {}
     dropped, hostile = [], []
@@ -43,7 +43,9 @@ def sort_patch(problem: Problem, base: Tree, changes: Changes) -> SortedPatch:
     known = {module for path in base for module in _modules(problem, path)}
     for path, file in changes.items():
         if path in problem.fix:
-            applied[path] = file
+            # Settings that the fix changes too are the fix's: tests run by them.
+            own = classifier.classify(path) == "source"
+            applied[path] = file if own else problem.fix[path]
             continue
         added = file is not None and path not in base
         reason = _hostile(path) if added else ""
@@ -64,6 +66,8 @@ def sort_patch(problem: Problem, base: Tree, changes: Changes) -> SortedPatch:
 
 def _hostile(path: str) -> str:
     name = path.rpartition("/")[2]
+    if path.startswith(".codegate"):
+        return "is where the test driver keeps its own"
     if _START_UP.search(path):
         return "runs when the interpreter starts"
     if _BINARY.search(name):

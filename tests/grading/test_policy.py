@@ -82,6 +82,8 @@ def test_tests_and_settings_are_dropped_without_an_accusation(world: World, path
 @pytest.mark.parametrize(
     "path",
     [
+        "pkg/fast.syso",
+        ".codegate-go/cache/00/x",
         "usercustomize.py",
         "tests/sitecustomize.py",
         "SITECUSTOMIZE.PY",
@@ -108,6 +110,14 @@ def test_what_could_only_fool_is_hostile(world: World, path: str) -> None:
     assert list(found.applied) == [SOURCE]
     assert len(found.hostile) == 1
     assert found.hostile[0].startswith(f"{path}: ")
+
+
+def test_settings_that_the_fix_changes_too_are_the_fixs(bwrap_backend: BubblewrapBackend) -> None:
+    recipe = EnvironmentRecipe("3.11", "")
+    world = World(Sandboxes(bwrap_backend, {}), recipe, fix={SOURCE: "", "pyproject.toml": "[project]\n"})
+    found = _sort(world, SOURCE, "pyproject.toml", data="[tool.pytest.ini_options]\npython_files = 'none'\n")
+    assert found.applied["pyproject.toml"] == world.problem.fix["pyproject.toml"]
+    assert found.applied[SOURCE] != world.problem.fix[SOURCE]
 
 
 def test_deleting_is_never_hostile(world: World) -> None:
