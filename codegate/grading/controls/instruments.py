@@ -162,7 +162,7 @@ def mutants_of(found: FileSites, function: str) -> list[Mutant]:
 
 def mutant_name(found: FileSites, mutant: Mutant) -> str:
     """Return the name of a mutant, the same whenever the same file is searched by the same interpreter."""
-    return f"{mutant.file}#{found.mutants.index(mutant)}"
+    return f"{mutant.file}#{next(number for number, known in enumerate(found.mutants) if known is mutant)}"
 
 
 def _filled(edits: Iterable[Edit], names: Mapping[str, str], token: str) -> list[Edit]:

@@ -12,7 +12,8 @@ _SIGNS: Final = {
     "the test runner's internals": r"\b_?pytest\b|\bpluggy\b|\bTestReport\b|\bCallInfo\b|\bpytest_\w+|unittest\.(case|"
     r"result|TestCase)|\bTestCase\b|_jest|vitest|\bmocha\b|node:test|testing\.T\b",
     "frames of its callers": r"\b_getframe\b|\binspect\.(stack|currentframe|getouterframes|trace)\b|\bf_(back|locals|"
-    r"globals|builtins|code|lineno|trace)\b|\btb_frame\b|prepareStackTrace|captureStackTrace|runtime\.Callers?\b",
+    r"globals|builtins|code|lineno|trace)\b|\btb_frame\b|prepareStackTrace|captureStackTrace|runtime\.Callers?\b|"
+    r"\bFuncForPC\b",
     "objects that it was not given": r"\bgc\.get_(objects|referrers|referents)\b|\b__subclasses__\b|\bunsafe\.|"
     r"go:linkname|v8\.|%GetOptimizationStatus|\binspector\b",
     "tracing": r"\bset(trace|profile)\b|\bsys\.monitoring\b|\baddaudithook\b",
@@ -24,7 +25,8 @@ _SIGNS: Final = {
     r"process\.(exit|reallyExit|abort|kill)|\bos\.Exit\b|syscall\.(Exit|Exec|Kill)",
     "running at exit": r"\batexit\b|\bweakref\.finalize\b|\b__del__\b|process\.on\(",
     "native code": r"\bctypes\b|\bcffi\b|\bprocess\.binding\b|\bimport \"C\"",
-    "the machine's internals": r"/proc/|/dev/fd|/dev/tty|\bos\.(dup2?|write|writev|pwrite)\b|fs\.writeSync|os\.NewFile",
+    "the machine's internals": r"/proc/|/dev/fd|/dev/tty|\bos\.(dup2?|write|writev|pwrite)\b|fs\.writeSync|os\.NewFile|"
+    r"\bsyscall\.(Write|Syscall|Mprotect)|SYS_MPROTECT",
     "code objects": r"\b__code__\b|\bco_(consts|code|filename)\b|\bmarshal\b|types\.(CodeType|FunctionType)\b",
     "an answer that equals anything": r"def __(eq|ne|instancecheck|subclasscheck|bool|class)__\b|asymmetricMatch|"
     r"valueOf|toPrimitive|new Proxy\(",

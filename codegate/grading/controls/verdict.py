@@ -65,7 +65,8 @@ def contradictions(
             continue  # a mutant need not concern it
         ids, same = order.get(key, []), now.get(key, [])
         # The mutant of one row may change what that row is called, and so its neighbours.
-        name = same[ids.index(test)] if key in used.mutants and test in ids and len(ids) == len(same) else test
+        moved = any(mutant.row is not None for mutant in used.mutants.get(key, ()))
+        name = same[ids.index(test)] if moved and test in ids and len(ids) == len(same) else test
         result = report.results.get(name)
         passed = result is not None and result.status == "passed" and report.proven
         if mutant is None:
