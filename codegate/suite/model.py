@@ -169,7 +169,7 @@ class Quality(Strict):
 class ControlAudit(Strict):
     """How the negative controls of a problem did against its reference fix: grading uses those that it failed."""
 
-    mutants: int = Field(ge=0, description="Mutants of fail-to-pass tests that were run on the reference fix.")
+    mutants: int = Field(ge=0, description="Mutants of hidden tests that were run on the reference fix.")
     killed: int = Field(ge=0, description="Those of them that it failed, as every right answer has to.")
     spared: tuple[str, ...] = Field(default=(), description="Names of the others; grading does not use them.")
     unfit: tuple[PlainPath, ...] = Field(

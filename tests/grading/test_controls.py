@@ -15,6 +15,7 @@ from codegate.grading.controls.sites import FileSites, Sites, find_sites
 from codegate.grading.controls.verdict import Contradiction, contradictions, ids_by_function, unreceipted
 from codegate.grading.grader import _doubted
 from codegate.grading.grader import test_selection as selection_of
+from codegate.sandbox import SandboxError
 from tests.grading.conftest import MakeWorld
 from tests.grading.worlds import BUG, FIX, SOURCE, TESTS, World, files, tree
 
@@ -281,7 +282,7 @@ def _report(**statuses: str) -> TestReport:
 def test_a_test_without_sites_can_only_be_steady() -> None:
     sites: Sites = {}
     real = _report(a="passed", b="passed", c="passed")
-    found = contradictions(_report(a="passed", b="failed"), real, sites, Instruments(), ("a", "b", "c"), ("a",))
+    found = contradictions(_report(a="passed", b="failed"), real, sites, Instruments(), ("a", "b", "c"))
     assert found == {Contradiction("unsteady", "b"), Contradiction("unsteady", "c")}
 
 
@@ -292,14 +293,29 @@ def test_chosen_mutants_are_never_the_spared_ones_and_leave_a_test_as_it_is(site
     spared = frozenset(mutant_name(found, mutant) for mutant in found.mutants if mutant.test != "test_words")
     rows = set()
     for _ in range(60):
-        assert {mutant.test for mutant in choose_mutants(sites, tests, order, spared).mutants} == {"test_words"}
-        assert not choose_mutants(sites, [f"{TESTS}::test_words"], order, frozenset()).partners
-        plan = choose_mutants(sites, tests, order, frozenset())
+        assert {mutant.test for mutant in choose_mutants(sites, tests, [], order, spared).mutants} == {"test_words"}
+        assert not choose_mutants(sites, [f"{TESTS}::test_words"], [], order, frozenset()).partners
+        plan = choose_mutants(sites, tests, [], order, frozenset())
         assert plan.partners
         assert len({(mutant.test, mutant.row) for mutant in plan.mutants}) == len(plan.mutants) >= 1
         assert all(len(mutant.choices) == 1 for mutant in plan.mutants)
         rows |= {mutant.row for mutant in plan.mutants if mutant.test == "test_table"}
     assert rows == {0, 1}
+
+
+def test_tests_that_passed_before_are_mutated_too(sites: Sites) -> None:
+    tests = [f"{TESTS}::{test}" for test in EVERY_TEST]
+    order = ids_by_function(_report(**dict.fromkeys(tests, "passed")), sites)
+    plan = choose_mutants(sites, tests[:1], tests[2:], order, frozenset())
+    assert {mutant.test for mutant in plan.mutants} - {"test_table"}
+
+
+def test_a_search_that_fails_is_no_search_that_finds_nothing(everything: World, sandboxes: Sandboxes) -> None:
+    problem = everything.problem
+    with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
+        hidden = everything.base.overlay(files({TESTS: "x = 0\n" * 3_000_000}))
+        with pytest.raises(SandboxError):
+            find_sites(sandbox, hidden, (TESTS,), "pytest")
 
 
 @given(st.text(max_size=400))

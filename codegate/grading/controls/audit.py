@@ -6,7 +6,7 @@ from typing import Final
 
 from codegate.grading.controls.control import Subject, run_subject
 from codegate.grading.controls.instruments import instrument, mutant_name, mutants_of
-from codegate.grading.controls.sites import Mutant, Sites, find_sites
+from codegate.grading.controls.sites import Mutant, Sites, SitesUnknown, find_sites
 from codegate.grading.controls.verdict import contradictions, ids_by_function, mutant_of, unreceipted
 from codegate.grading.grader import test_selection
 from codegate.grading.sandboxes import Sandboxes
@@ -30,7 +30,10 @@ def audit_controls(problem: Problem, base: Tree, sandboxes: Sandboxes) -> Contro
     """
     fixed, selection = base.overlay(problem.fix), test_selection(problem)
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
-        sites = find_sites(sandbox, fixed.overlay(problem.hidden), selection.files, selection.runner)
+        try:
+            sites = find_sites(sandbox, fixed.overlay(problem.hidden), selection.files, selection.runner)
+        except SitesUnknown:
+            return ControlAudit(mutants=0, killed=0, unfit=selection.files)
     if not sites:
         return ControlAudit(mutants=0, killed=0)
     subject = Subject(problem, fixed, fixed, sites, selection)
@@ -41,7 +44,7 @@ def audit_controls(problem: Problem, base: Tree, sandboxes: Sandboxes) -> Contro
     unfit = {test.partition("::")[0] for test in problem.tests.expected if test not in fine} & sites.keys()
     sites = {path: found for path, found in sites.items() if path not in unfit}
     order = ids_by_function(report, sites)
-    targets = [test for test in problem.tests.FAIL_TO_PASS if test.partition("::")[0] not in unfit]
+    targets = [test for test in problem.tests.expected if test.partition("::")[0] not in unfit]
     subject = replace(subject, sites=sites)
     tried: set[str] = set()
     spared: set[str] = set()
@@ -49,7 +52,7 @@ def audit_controls(problem: Problem, base: Tree, sandboxes: Sandboxes) -> Contro
         tried |= {mutant_name(sites[mutant.file], mutant) for mutant in mutants}
         used = instrument(sites, mutants)
         changed = run_subject(subject, fixed, used, sandboxes)
-        for entry in contradictions(changed, report, sites, used, targets, targets):
+        for entry in contradictions(changed, report, sites, used, targets):
             found = sites.get(entry.test.partition("::")[0])
             key = (entry.test.partition("::")[0], found.function(entry.test) if found else "")
             mutant = mutant_of(entry.test, key, order, used)

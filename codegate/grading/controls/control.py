@@ -84,7 +84,8 @@ def examine(subject: Subject, real: TestReport, rounds: int, sandboxes: Sandboxe
     """
     order = ids_by_function(real, subject.sites)
     for _ in range(rounds):
-        plan = choose_mutants(subject.sites, subject.problem.tests.FAIL_TO_PASS, order, subject.spared)
+        tests = subject.problem.tests
+        plan = choose_mutants(subject.sites, tests.FAIL_TO_PASS, tests.PASS_TO_PASS, order, subject.spared)
         if not plan.mutants:
             break
         runs = [plan.mutants] if plan.partners else [plan.mutants, ()]
@@ -128,8 +129,7 @@ def _control(
 ) -> frozenset[Contradiction]:
     used = instrument(subject.sites, mutants)
     report = run_subject(subject, sources, used, sandboxes)
-    tests = subject.problem.tests
-    return contradictions(report, real, subject.sites, used, tests.expected, tests.FAIL_TO_PASS)
+    return contradictions(report, real, subject.sites, used, subject.problem.tests.expected)
 
 
 def run_subject(subject: Subject, sources: Tree, used: Instruments, sandboxes: Sandboxes) -> TestReport:

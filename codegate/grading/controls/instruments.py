@@ -10,6 +10,7 @@ from codegate.grading.controls.sites import Edit, FileSites, Mutant, Receipt, Si
 from codegate.suite import Tree
 
 _NAMES = ("receipt", "guard", "value", "change")
+_MOST_OTHERS = 5
 _dice = secrets.SystemRandom()
 
 
@@ -84,6 +85,8 @@ def instrument(sites: Sites, mutants: Sequence[Mutant] = ()) -> Instruments:
         for number, value in enumerate(found.values):
             table[token := secrets.token_hex(8)] = changed.get(number, value.text)
             edits += _filled(value.edits, names, token)
+        replaced = [edit for mutant in chosen for edit in mutant.edits if edit[0] < edit[1]]
+        edits = [edit for edit in edits if not any(_inside(edit, other) for other in replaced)]
         for mutant in chosen:
             choice = _dice.choice(mutant.choices)
             edits += [(start, end, text.replace("$choice$", choice)) for start, end, text in mutant.edits]
@@ -110,49 +113,62 @@ class Plan:
 
 
 def choose_mutants(
-    sites: Sites, tests: Iterable[str], order: Mapping[tuple[str, str], Sequence[str]], spared: frozenset[str]
+    sites: Sites,
+    tests: Iterable[str],
+    others: Iterable[str],
+    order: Mapping[tuple[str, str], Sequence[str]],
+    spared: frozenset[str],
 ) -> Plan:
-    """Choose at random which fail-to-pass ``tests`` are changed, and how: at least one in each file, and not all.
+    """Choose at random which ``tests`` are changed, and how.
 
-    A function's last assertion is the likeliest: everything before it has to come out as it did.
+    Of fail-to-pass tests at least one in each file, and not all; of the others a few, for what a patch breaks may be
+    hidden as well. A function's last assertion is the likeliest: everything before it has to come out as it did.
 
     Args:
         sites: what was found in the test files.
-        tests: test ids.
+        tests: ids of fail-to-pass tests.
+        others: ids of pass-to-pass tests.
         order: by file and function, all ids of the function in the order of its rows.
         spared: names of mutants (see ``mutant_name``) that are not to be chosen.
     """
     chosen: list[Mutant] = []
     partners = False
-    wanted = set(tests)
     for path, found in sites.items():
-        groups: list[list[list[Mutant]]] = []  # of each function, of each part that can be changed by itself: mutants
-        for function in sorted({found.function(test) for test in wanted if test.startswith(f"{path}::")}):
-            usable = [m for m in mutants_of(found, function) if mutant_name(found, m) not in spared]
-            ids = order.get((path, function), ())
-            parts = [
-                part
-                for row, test in enumerate(ids)
-                if test in wanted and (part := [mutant for mutant in usable if mutant.row == row])
-            ]
-            whole = [mutant for mutant in usable if mutant.row is None]
-            if parts and not (whole and _dice.random() < 0.25):
-                groups.append(parts)
-            elif whole:
-                groups.append([whole])
-            else:
-                partners = True
-        parts = [part for group in groups for part in group]
+        usable = [mutant for mutant in found.mutants if mutant_name(found, mutant) not in spared]
+        own = {(path, function): ids for (file, function), ids in order.items() if file == path}
+        parts, left = _parts(usable, set(tests), own)
         _dice.shuffle(parts)
-        most = len(parts) if partners or len(parts) < 2 else len(parts) - 1
-        count = sum(_dice.random() < 0.5 for _ in parts) if parts else 0
-        count = min(max(count, 1), most)
-        partners = partners or count < len(parts)
-        for possible in parts[:count]:
+        most = len(parts) if partners or left or len(parts) < 2 else len(parts) - 1
+        count = min(max(sum(_dice.random() < 0.5 for _ in parts), 1), most)
+        partners = partners or left or count < len(parts)
+        further, _ = _parts(usable, set(others), own)
+        _dice.shuffle(further)
+        taken = {mutant.test for part in parts for mutant in part}
+        further = [part for part in further if part[0].test not in taken]
+        for possible in [*parts[:count], *further[: max(1, min(len(further) // 2, _MOST_OTHERS))]]:
             last = [mutant for mutant in possible if mutant.order == possible[-1].order]
             mutant = _dice.choice(last if _dice.random() < 0.5 else possible)
             chosen.append(mutant.model_copy(update={"choices": (_dice.choice(mutant.choices),)}))
     return Plan(tuple(chosen), partners)
+
+
+def _parts(
+    usable: Sequence[Mutant], wanted: set[str], order: Mapping[tuple[str, str], Sequence[str]]
+) -> tuple[list[list[Mutant]], bool]:
+    """Return the mutants of each part of ``wanted`` that can be changed by itself, and whether something cannot."""
+    parts: list[list[Mutant]] = []
+    left = False
+    for (_, function), ids in sorted(order.items()):
+        asked = [row for row, test in enumerate(ids) if test in wanted]
+        mutants = sorted((mutant for mutant in usable if mutant.test == function), key=lambda mutant: mutant.order)
+        rows = [part for row in asked if (part := [mutant for mutant in mutants if mutant.row == row])]
+        whole = [mutant for mutant in mutants if mutant.row is None]
+        if rows and not (whole and _dice.random() < 0.25):
+            parts += rows
+        elif whole and asked:
+            parts.append(whole)
+        left = left or (bool(asked) and not mutants)
+    return parts, left
 
 
 def mutants_of(found: FileSites, function: str) -> list[Mutant]:
@@ -183,6 +199,13 @@ def _edited(data: bytes, edits: list[Edit]) -> bytes:
         parts += [data[at:start], text.encode("utf-8")]
         at = max(at, end)
     return b"".join([*parts, data[at:]])
+
+
+def _inside(edit: Edit, other: Edit) -> bool:
+    """Return whether what ``edit`` is about is gone when ``other`` is applied; what stands at its ends is not."""
+    start, end, _ = edit
+    within = other[0] <= start and end <= other[1]
+    return within and (start < end or other[0] < start < other[1])
 
 
 def _rank(text: str) -> int:

@@ -17,7 +17,7 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from codegate.grading.drivers import driver_source
-from codegate.sandbox import Command, Sandbox
+from codegate.sandbox import Command, Sandbox, SandboxError
 from codegate.suite import RunnerName, Tree
 
 _SECONDS: Final = 60.0
@@ -106,6 +106,10 @@ _SITE: Final[TypeAdapter[Receipt | Value | Mutant | Alias]] = TypeAdapter(
 )
 
 
+class SitesUnknown(SandboxError):
+    """Nobody can say where the hidden tests can be instrumented."""
+
+
 @dataclass(frozen=True)
 class FileSites:
     """What was found in one file, in the order of its text."""
@@ -139,9 +143,10 @@ Sites = dict[str, FileSites]
 def find_sites(sandbox: Sandbox, tree: Tree, files: tuple[str, ...], runner: RunnerName) -> Sites:
     """Find the sites of test ``files`` in the fresh ``sandbox``: nothing of the tree has run in it.
 
-    A file that cannot be read as the language's, or not within the limits, has none.
+    A file that cannot be read as the language's has none.
 
     Raises:
+        SitesUnknown: the search failed; without it forged passes would be believed.
         SandboxError: the sandbox failed.
     """
     driver = _DRIVERS.get(runner)
@@ -158,13 +163,14 @@ def find_sites(sandbox: Sandbox, tree: Tree, files: tuple[str, ...], runner: Run
         )
     )
     if not done.ok or done.records_truncated:
-        return {}
+        words = done.stderr.decode("utf-8", "replace").strip()[-300:]
+        raise SitesUnknown(f"the hidden tests could not be instrumented: {words or 'the search did not end'}.")
     found: dict[str, list[Receipt | Value | Mutant | Alias]] = {path: [] for path in texts}
     for line in done.records.split(b"\n")[:-1]:
         try:
             site = _SITE.validate_json(line)
-        except ValidationError:
-            return {}
+        except ValidationError as error:
+            raise SitesUnknown(f"the hidden tests could not be instrumented: {error}") from error
         found[site.file].append(site)
     return {
         path: FileSites(

@@ -42,7 +42,6 @@ def contradictions(
     sites: Sites,
     used: Instruments,
     graded: Collection[str],
-    targets: Collection[str],
 ) -> frozenset[Contradiction]:
     """Return what a run with mutants contradicts, of a program that passed every graded test without them.
 
@@ -52,7 +51,6 @@ def contradictions(
         sites: what was found in the tests.
         used: the instruments of the run with mutants.
         graded: ids of all tests that passed without mutants.
-        targets: those of them that fail without the fix: the ones that mutants were chosen from.
     """
     found = set()
     order, now = ids_by_function(real, sites), ids_by_function(report, sites)
@@ -61,7 +59,7 @@ def contradictions(
         file = sites.get(path)
         key = (path, file.function(test) if file else "")
         mutant = mutant_of(test, key, order, used)
-        if mutant is not None and (test not in targets or (file and is_part(test, file, graded))):
+        if mutant is not None and file is not None and is_part(test, file, graded):
             continue  # a mutant need not concern it
         ids, same = order.get(key, []), now.get(key, [])
         # The mutant of one row may change what that row is called, and so its neighbours.

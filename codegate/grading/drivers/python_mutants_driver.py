@@ -71,13 +71,15 @@ def near(value: Any) -> list[str]:
 
 def near_texts(text: str) -> list[str]:
     """Return texts that differ from ``text`` in one character: another, one more, one less, another case."""
-    found = []
-    for at in range(len(text)):
+    kinds: dict[str, list[str]] = {}
+    for at in random.sample(range(len(text)), min(len(text), 50)):
         letter, before, after = text[at], text[:at], text[at + 1 :]
-        found += [before + other(letter) + after, before + letter + letter + after, before + after]
-        found += [before + letter.swapcase() + after]
-    random.shuffle(found)
-    return found or ["x", " "]
+        kinds.setdefault("another" if letter.isalnum() else "another sign", []).append(before + other(letter) + after)
+        kinds.setdefault("length", []).append(before + random.choice([letter + letter, ""]) + after)
+        if letter.swapcase() != letter:
+            kinds.setdefault("case", []).append(before + letter.swapcase() + after)
+    # As many of each kind: what comes out right but for its punctuation is told by no letter.
+    return [entry for found in kinds.values() for entry in found[:2]] or ["x", " "]
 
 
 def other(letter: str) -> str:
@@ -206,7 +208,16 @@ class Mutants:
         else:
             self.add(at, [[start, self.file.end(node), "$choice$"]], choices, None, row)
 
-    def equal(self, at: int, sides: list[Any]) -> None:
+    def operator(self, at: int, sides: list[Any], kind: Any) -> bool:
+        """Find the mutant of an operator between two sides; return whether it is there."""
+        pattern, opposite = OPERATORS[kind]
+        start, end = self.file.end(sides[0]), self.file.start(sides[1])
+        found = re.search(pattern, self.file.data[start:end])
+        if found is not None:
+            self.add(at, [[start + found.start(), start + found.end(), "$choice$"]], [opposite])
+        return found is not None
+
+    def equal(self, at: int, sides: list[Any], operator: Any = None) -> None:
         """Find the mutants of two sides that have to be equal."""
         for side in reversed(sides):
             if isinstance(side, ast.Name) and self.named(at, side):
@@ -225,6 +236,8 @@ class Mutants:
         start, end = self.file.start(sides[-1]), self.file.end(sides[-1])
         number = self.file.value([[start, start, '$change$("$token$", '], [end, end, ")"]], "0")
         self.add(at, [], ["1"], number)
+        if operator is not None:
+            self.operator(at, sides, operator)
 
     def named(self, at: int, name: Any) -> bool:
         """Find the mutants of a name's value, where it is written out; return whether there are some.
@@ -249,15 +262,11 @@ class Mutants:
         """Find the mutants of an ``assert``."""
         test, at = node.test, self.file.end(node)
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
-            if isinstance(test.ops[0], ast.Eq):
-                self.equal(at, [test.left, test.comparators[0]])
+            sides, kind = [test.left, test.comparators[0]], type(test.ops[0])
+            if kind is ast.Eq:
+                self.equal(at, sides, kind)
                 return
-            pattern, opposite = OPERATORS[type(test.ops[0])]
-            start, end = self.file.end(test.left), self.file.start(test.comparators[0])
-            operator = re.search(pattern, self.file.data[start:end])
-            if operator is not None:
-                start, end = start + operator.start(), start + operator.end()
-                self.add(at, [[start, end, "$choice$"]], [opposite])
+            if self.operator(at, sides, kind):
                 return
         start, end = self.file.start(test), self.file.end(test)
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -286,8 +295,14 @@ class Mutants:
             elif args:
                 self.equal(at, args[:2])
 
-    def of_expectation(self, call: Any) -> None:
-        """Find the mutant of ``raises`` and its kin: another class that is no kin of the right one."""
+    def of_expectation(self, call: Any, block: bool = False) -> None:
+        """Find the mutants of ``raises`` and its kin: another class that is no kin of the right one, or no exception.
+
+        A program that asks its caller whether to raise is told the first by the class, and the second by nothing.
+        """
+        if block and "warns" not in name_of(call.func).lower():
+            start, end = self.file.start(call), self.file.end(call)
+            self.add(end, [[start, end, "$choice$"]], ["__import__('contextlib').nullcontext()"])
         if call.args and isinstance(call.args[0], (ast.Name, ast.Attribute, ast.Tuple)):
             start, end = self.file.start(call.args[0]), self.file.end(call.args[0])
             named = call.args[0].elts if isinstance(call.args[0], ast.Tuple) else [call.args[0]]

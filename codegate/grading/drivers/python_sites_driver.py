@@ -137,7 +137,7 @@ def statements(file: File, body: list[Any], certain: bool, mutants: Any) -> None
                     expecting = True
                     if isinstance(node, ast.With):
                         guard(file, item.context_expr, certain)
-                    mutants.of_expectation(item.context_expr)
+                    mutants.of_expectation(item.context_expr, True)
             statements(file, node.body, certain and not expecting, mutants)
         elif isinstance(node, (ast.If, ast.For, ast.AsyncFor, ast.While)):
             outer, mutants.looped = mutants.looped, mutants.looped or not isinstance(node, ast.If)
