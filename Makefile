@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check lint format schema lock clean
+.PHONY: demo test redteam check lint format schema lock clean
 
 demo: $(VENV)/installed
 	@sh .ci/sandbox.sh
@@ -17,6 +17,11 @@ test: $(VENV)/installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+
+# Every attack on both sandboxes; the tests run the ones that tell most.
+redteam: $(VENV)/installed-dev
+	@sh .ci/sandbox.sh
+	$(BIN)/python -m tests.redteam --sandbox bwrap --sandbox docker
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff check .
