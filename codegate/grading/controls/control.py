@@ -104,8 +104,9 @@ def _contradicted(
     found = _control(subject, real, subject.candidate, mutants, sandboxes)
     if not found:
         return found
-    again = found & _control(subject, real, subject.candidate, mutants, sandboxes)
-    once = {Contradiction("unsteady", entry.test) for entry in found - again if entry.kind == "mutant"}
+    second = _control(subject, real, subject.candidate, mutants, sandboxes)
+    again = found & second
+    once = {Contradiction("unsteady", entry.test) for entry in found ^ second if entry.kind == "mutant"}
     if not (again or once):
         return frozenset()
     tests = {entry.test for entry in _control(subject, real, subject.reference, mutants, sandboxes)}
