@@ -64,10 +64,12 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
         # The reference fix passed these doors, so it is the patch that cannot.
         return _failed(total, "patch_does_not_apply", str(error), applied=False, dropped=dropped)
     suspicious = suspicious_signs(base, sorted_patch.applied, problem.fix)
-    doubts = refute(subject, report, used, sandboxes)
+    doubts: frozenset[Contradiction] = frozenset()
     passing = {test for test, result in report.results.items() if result.status == "passed"}
-    if not doubts and report.proven and passing.issuperset(problem.tests.expected):
-        doubts = examine(subject, report, 2 if suspicious else 1, sandboxes)
+    if subject.candidate != subject.reference:  # the reference is what others are measured by
+        doubts = refute(subject, report, used, sandboxes)
+        if not doubts and report.proven and passing.issuperset(problem.tests.expected):
+            doubts = examine(subject, report, 2 if suspicious else 1, sandboxes)
     result = _grade_report(problem, _doubted(report, doubts), inspection.lint, dropped)
     controlled = subject.controllable if result.resolved else None
     return result.model_copy(update={"suspicious": suspicious, "controlled": controlled})

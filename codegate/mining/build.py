@@ -190,7 +190,7 @@ class ProblemBuilder:
                 )
                 problem = assemble(self.name, findings, patch)
                 self._check_wanted()
-                controls = audit_controls(problem, parts.base, self.sandboxes)
+                controls = audit_controls(problem, parts.base, self.sandboxes, self.options.rounds)
                 problem = assemble(self.name, replace(findings, controls=controls), patch)
                 self._check_wanted()
                 result = grade(problem, parts.base, patch, self.sandboxes)

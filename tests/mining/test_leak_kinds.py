@@ -94,7 +94,7 @@ def search(
         (folder / path).write_bytes(data)
     one = driver["Search"](json.loads(json.dumps(wanted)), [f"{folder}/site"], str(workspace))
     for file in sorted(folder.rglob("*")):
-        if file.is_file() and (not str(file).startswith(f"{folder}/usr/") or one.wants(str(file))):
+        if file.is_file() and (not str(file).startswith(f"{folder}/usr/") or one.wants(str(file.parent), file.name)):
             one.look(str(file), file.stat().st_size)
     assert not one.unpacker.unread
     inside = audit_tree(tree, tests, sources)

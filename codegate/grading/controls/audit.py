@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
 from codegate.grading.controls.control import Subject, run_subject
 from codegate.grading.controls.instruments import instrument, mutant_name, mutants_of
@@ -13,17 +12,17 @@ from codegate.grading.sandboxes import Sandboxes
 from codegate.grading.testreport import TestReport
 from codegate.suite import ControlAudit, Problem, Tree
 
-_ROUNDS: Final = 3
-"""Mutants that are tried of each function; what is never tried is tried when it accuses somebody."""
 
-
-def audit_controls(problem: Problem, base: Tree, sandboxes: Sandboxes) -> ControlAudit:
+def audit_controls(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3) -> ControlAudit:
     """Try the instruments of a problem's hidden tests on its reference fix.
+
+    A mutant that is not tried here is tried when it would accuse somebody.
 
     Args:
         problem: what is asked; its own audit, if it has one, does not count.
         base: its base tree.
         sandboxes: where they are run, each time in a fresh one.
+        rounds: mutants that are tried of each function.
 
     Raises:
         SandboxError: ours or the daemon's fault.
@@ -48,7 +47,7 @@ def audit_controls(problem: Problem, base: Tree, sandboxes: Sandboxes) -> Contro
     subject = replace(subject, sites=sites)
     tried: set[str] = set()
     spared: set[str] = set()
-    for mutants in _rounds(sites, targets):
+    for mutants in _rounds(sites, targets, rounds):
         tried |= {mutant_name(sites[mutant.file], mutant) for mutant in mutants}
         used = instrument(sites, mutants)
         changed = run_subject(subject, fixed, used, sandboxes)
@@ -63,19 +62,19 @@ def audit_controls(problem: Problem, base: Tree, sandboxes: Sandboxes) -> Contro
     )
 
 
-def _rounds(sites: Sites, tests: Sequence[str]) -> list[list[Mutant]]:
+def _rounds(sites: Sites, tests: Sequence[str], count: int) -> list[list[Mutant]]:
     """Return the mutants to try together: of each function, or each row of it, one; the last of its text first."""
     paths = {test: test.partition("::")[0] for test in tests}
     functions = {(path, sites[path].function(test)) for test, path in paths.items() if path in sites}
-    rounds: list[list[Mutant]] = [[] for _ in range(_ROUNDS)]
+    rounds: list[list[Mutant]] = [[] for _ in range(count)]
     for path, function in sorted(functions):
         mutants = mutants_of(sites[path], function)[::-1]
         rows = {mutant.row: [other for other in mutants if other.row == mutant.row] for mutant in mutants}
         whole = rows.pop(None, [])
-        tries = [[part[number] for part in rows.values() if number < len(part)] for number in range(_ROUNDS)]
+        tries = [[part[number] for part in rows.values() if number < len(part)] for number in range(count)]
         # Of a function there is either one mutant or one of each row.
         tries = [found for found in (*tries, *([mutant] for mutant in whole)) if found]
-        for number, found in enumerate(tries[:_ROUNDS]):
+        for number, found in enumerate(tries[:count]):
             rounds[number] += found
     return [mutants for mutants in rounds if mutants]
 

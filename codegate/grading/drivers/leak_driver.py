@@ -41,7 +41,7 @@ def plain(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")[:200]
 
 
-def walk(wants: Callable[[str], bool], told: Callable[[str], None]) -> Iterator[tuple[str, int]]:
+def walk(wants: Callable[[str, str], bool], told: Callable[[str], None]) -> Iterator[tuple[str, int]]:
     """Yield path and size of the regular files that can be reached.
 
     Of the system's own files, which are many, only those that ``wants`` takes by their paths, or that are called as a
@@ -54,9 +54,9 @@ def walk(wants: Callable[[str], bool], told: Callable[[str], None]) -> Iterator[
             folders.append("dev/shm")
         system = (folder + "/").startswith(SYSTEM) and "/objects" not in folder and "/logs" not in folder
         for name in files:
-            path = os.path.join(folder, name)
-            if system and not wants(path) and name not in GIT_FILES and not name.endswith(".bundle"):
+            if system and not wants(folder, name) and name not in GIT_FILES and not name.endswith(".bundle"):
                 continue
+            path = os.path.join(folder, name)
             try:
                 facts = os.lstat(path)
             except OSError:
@@ -104,15 +104,13 @@ class Search:
             self.found[kind] += count
             self.tell("%s %s" % (path, text))
 
-    def wants(self, path: str) -> bool:
+    def wants(self, folder: str, name: str) -> bool:
         """Return whether a file of the system may matter, by its name: there are too many to read them all."""
-        if path.endswith(PACKED):
-            return True
-        folder, name = os.path.split(path.replace("/__pycache__/", "/"))
         stem = name.partition(".")[0]
         if stem not in self.answer.stems or not name.endswith((*self.suffixes, ".pyc")):
-            return name in self.names
-        return stem not in COMMON or os.path.basename(folder) in self.folders
+            return name in self.names or name.endswith(PACKED)
+        home = folder[: -len("/__pycache__")] if folder.endswith("/__pycache__") else folder
+        return stem not in COMMON or os.path.basename(home) in self.folders
 
     def look(self, path: str, size: int) -> None:
         """Look at one file, and into it."""

@@ -112,7 +112,7 @@ def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, t
         leaks = audit(base, problem.hidden, problem.fix, sandbox)
     controls = problem.manifest.controls
     if controls is None:
-        controls = audit_controls(problem, base, sandboxes)
+        controls = audit_controls(problem, base, sandboxes, rounds)
         manifest = ProblemManifest.model_validate({**problem.manifest.model_dump(by_alias=True), "controls": controls})
         problem = replace(problem, manifest=manifest)
     grades, reports = [], []
