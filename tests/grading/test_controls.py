@@ -230,7 +230,7 @@ def test_what_is_not_the_same_each_time_is_not_accused() -> None:
 
 
 def test_honest_solutions_are_controlled_and_not_suspected(everything: World) -> None:
-    result = everything.grade({SOURCE: FIX})
+    result = everything.grade({SOURCE: FIX + "\n\nRATE = 1\n"})
     assert (result.resolved, result.controlled, result.suspicious) == (True, True, ())
 
 
@@ -251,7 +251,7 @@ def test_swallows():
     expected = [f"{TESTS}::test_total", f"{TESTS}::test_swallows"]
     world = make_world(hidden={TESTS: swallowing}, expected=expected)
     for _ in range(3):
-        assert world.grade({SOURCE: FIX}).resolved
+        assert world.grade({SOURCE: FIX + "\n"}).resolved
 
 
 def test_a_problem_without_mutants_is_marked(make_world: MakeWorld) -> None:

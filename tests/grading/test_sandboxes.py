@@ -137,7 +137,7 @@ def test_hidden_tests_come_after_everything_trusted_and_nothing_runs_before(
         sandboxes.prepare(manifest_of(recipe))
         backend.calls.clear()
         world = World(sandboxes, recipe)
-        assert world.grade({SOURCE: FIX, TESTS: "def test_total(): pass\n"}).resolved
+        assert world.grade({SOURCE: FIX + "\n", TESTS: "def test_total(): pass\n"}).resolved
     names = [name for name, _ in backend.calls]
     texts, run = ["open", "put", "run", "run", "close"], ["open", "put", "run", "run", "close"]
     assert names == [*texts, *run, *run]  # the real run and its control begin alike

@@ -77,7 +77,7 @@ _FILES: dict[str, Attack] = {
     "config-aliases": _config("candidates: &a [reference]\nsuite: *a\n", "anchors and aliases"),
     "config-key-twice": _config("candidates: [reference]\ncandidates: [empty]\n", "is given twice"),
     "config-privileged": _config("candidates: [reference]\nprivileged: true\n", "privileged: Extra inputs"),
-    "config-no-sandbox": _config("candidates: [reference]\nsandbox: none\n", "sandbox: String should match"),
+    "config-no-sandbox": _config("candidates: [reference]\nsandbox: none\n", "'none' is no sandbox"),
     "config-a-command": _config("candidates: [reference]\nbefore: 'curl x | sh'\n", "before: Extra inputs"),
     "config-samples": _config("candidates: [reference]\nsamples: 1000000000\n", "samples: Input should be"),
     "config-many-calls-at-once": _config("candidates: [reference]\nconcurrency: {models: 99999}\n", "concurrency"),
