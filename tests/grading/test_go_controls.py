@@ -215,14 +215,12 @@ def test_a_mutant_of_one_case_is_no_word_about_the_others(workshop: Workshop) ->
     report = workshop.run(content, INSIDE, used=used)
     graded = [test for test in TARGETS if test.startswith(INSIDE)]
     assert sorted(statuses(report).values()) == ["failed", "failed", "passed", "passed"]
-    assert contradictions(report, report, sites, used, graded, graded) == frozenset()
+    assert contradictions(report, report, sites, used, graded) == frozenset()
     passed = replace(
         report,
         results={test: result.model_copy(update={"status": "passed"}) for test, result in report.results.items()},
     )
-    assert {found.test for found in contradictions(passed, passed, sites, used, graded, graded)} == {
-        f"{INSIDE}::TestName"
-    }
+    assert {found.test for found in contradictions(passed, passed, sites, used, graded)} == {f"{INSIDE}::TestName"}
 
 
 def test_tests_that_cannot_be_instrumented_are_run_as_they_are(workshop: Workshop) -> None:
