@@ -75,7 +75,7 @@ def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
         (("frobnicate",), "No such command 'frobnicate'"),
         (("run", "--frobnicate"), "No such option"),
         (("run", "x", "--samples", "0"), "--samples"),
-        (("run", "x", "--candidate", "reference", "--sandbox", "chroot"), "--sandbox"),
+        (("run", "x", "--candidate", "reference", "--sandbox", "chroot"), "is no sandbox. Choose auto"),
         (("run", "--candidate", "reference"), "no suite was given. Name its folder"),
         (("run",), "codegate.yml does not exist. Write one"),
         (("run", "x", "--candidate", "reference"), "x is not a suite: it has no suite.yml. Make one with"),
