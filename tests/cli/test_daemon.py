@@ -76,7 +76,7 @@ def test_a_daemon_that_goes_away_is_a_fault_and_nothing_is_lost(
         wait_until(lambda: len(lines(out)) >= 1, 120)
         kept = lines(out)[:1]
         relay.cut()
-        _, said = process.communicate(timeout=120)
+        _, said = process.communicate(timeout=240)
     assert process.returncode == 4, said
     assert "Traceback" not in said
     faults = [line["fault"] for line in lines(out) if line["fault"]]
