@@ -292,7 +292,8 @@ def test_a_full_disk_keeps_what_was_journalled(suite: Suite, server: ModelServer
     run = ("run", suite.folder, "--sandbox", "bwrap")
     first = codegate(*run, "--candidate", server.candidate, "--out", tmp_path / "x", cwd=tmp_path)
     assert first.code == 0
-    largest = max(path.stat().st_size for path in (tmp_path / "x" / "transcripts").rglob("*.json"))
+    whole_files = [tmp_path / "x" / "sandbox.json", *(tmp_path / "x" / "transcripts").rglob("*.json")]
+    largest = max(path.stat().st_size for path in whole_files)
     journal = (tmp_path / "x" / "outcomes.jsonl").stat().st_size
     samples = 2 + 3 * largest // journal
     server.reset()
