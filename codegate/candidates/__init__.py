@@ -1,4 +1,4 @@
-"""Who answers: candidate specs, snapshot rules, and the providers behind one small protocol.
+"""Who answers: candidate specs, snapshot rules, prices, and the providers behind one small protocol.
 
 A spec comes in, a ``Provider`` goes out; conversations pass through it in the neutral form of ``chat``. The
 providers' SDKs are imported only when a candidate needs them.
@@ -17,16 +17,20 @@ from codegate.candidates.chat import (
     Usage,
 )
 from codegate.candidates.endpoint import check_base_url
+from codegate.candidates.prices import Price, Prices, cost, worst_case_call_cost
 from codegate.candidates.redaction import Redactor, environment_secrets, redactor_for
 from codegate.candidates.registry import open_provider
 from codegate.candidates.replay import ReplayProvider, transcript_header, transcript_line
 from codegate.candidates.snapshots import check_snapshot
 from codegate.candidates.spec import CandidateSpec, ProviderName, Sampling, SolverName, parse_candidate
+from codegate.candidates.weights import ScoreWeights
 
 __all__ = [
     "CandidateSpec",
     "Completion",
     "Message",
+    "Price",
+    "Prices",
     "ProblemKey",
     "Provider",
     "ProviderError",
@@ -35,6 +39,7 @@ __all__ = [
     "Redactor",
     "ReplayProvider",
     "Sampling",
+    "ScoreWeights",
     "SolverName",
     "StopReason",
     "ToolCall",
@@ -42,10 +47,12 @@ __all__ = [
     "Usage",
     "check_base_url",
     "check_snapshot",
+    "cost",
     "environment_secrets",
     "open_provider",
     "parse_candidate",
     "redactor_for",
     "transcript_header",
     "transcript_line",
+    "worst_case_call_cost",
 ]

@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal, cast, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from codegate.candidates.endpoint import check_base_url
+from codegate.candidates.prices import Prices
 from codegate.durable import digest
 from codegate.errors import UsageError
 
@@ -69,6 +70,10 @@ class CandidateSpec(BaseModel):
         default=600, gt=0, le=3600, description="Wall-clock limit of one model call, from connecting to the last byte."
     )
 
+    prices: Prices | None = Field(
+        default=None, description="What the model's tokens cost; for reports and budgets, it changes no answer."
+    )
+
     @property
     def label(self) -> str:
         """Return the name shown to people."""
@@ -77,9 +82,14 @@ class CandidateSpec(BaseModel):
         label = f"{self.provider}:{self.model}" if self.model else self.provider
         return f"{label}@{self.base_url}" if self.base_url else label
 
+    @property
+    def asks_a_model(self) -> bool:
+        """Tell whether its answers come from a model that is asked now, which takes time and usually money."""
+        return self.provider in {"openai", "anthropic"}
+
     def key(self) -> str:
         """Return the 16-digit identity of everything about the candidate that can change its answers."""
-        told = {"name", "api_key_env", "timeout_seconds", "training_cutoff"}
+        told = {"name", "api_key_env", "timeout_seconds", "training_cutoff", "prices"}
         return digest(self.model_dump(mode="json", exclude=told))[:16]
 
 

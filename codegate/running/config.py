@@ -1,13 +1,13 @@
 """``codegate.yml``: candidates, samples, limits, gate policy, baseline. Only candidates have no default."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from codegate.candidates import CandidateSpec, check_snapshot, parse_candidate
+from codegate.candidates import CandidateSpec, Price, Prices, ScoreWeights, check_snapshot, parse_candidate
 from codegate.errors import UsageError
 from codegate.gating import GatePolicy
 from codegate.sandbox import CHOICE_PATTERN, check_choice
@@ -65,6 +65,14 @@ class Config(BaseModel):
         strict=True,
         description="The run stops, resumable, before it makes more model calls than this; every request counts.",
     )
+    prices: Mapping[str, Prices] = Field(
+        default={},
+        description="Prices by model, for candidates that have none of their own. No price is known without.",
+    )
+    sandbox_hour_usd: Price | None = Field(
+        default=None, description="US dollars for an hour of a sandbox's time; default: unknown, and not counted."
+    )
+    score: ScoreWeights = Field(default=ScoreWeights(), description="Weights of the weighted score, for reports.")
     baseline: str = Field(default="codegate.lock", description="The lock file that pins the baseline.")
     gate: GatePolicy = GatePolicy()
 
@@ -97,7 +105,17 @@ def load_config(path: Path) -> Config:
     config = read_yaml(path, Config)
     for candidate in config.candidates:
         check_candidate(candidate, str(path))
-    return config
+    return config.model_copy(update={"candidates": priced(config.candidates, config.prices)})
+
+
+def priced(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) -> tuple[CandidateSpec, ...]:
+    """Return the candidates with the prices of their models, where they have none of their own."""
+    return tuple(
+        candidate.model_copy(update={"prices": prices[candidate.model]})
+        if candidate.prices is None and candidate.model in prices
+        else candidate
+        for candidate in candidates
+    )
 
 
 def named_candidates(names: Sequence[str], place: str) -> tuple[CandidateSpec, ...]:
@@ -128,7 +146,9 @@ def configuration(candidates: Sequence[CandidateSpec], path: Path | None, defaul
     if path is None:
         return Config(candidates=tuple(candidates)), default.parent
     settings = load_config(path)
-    return settings.model_copy(update={"candidates": tuple(candidates)} if candidates else {}), path.parent
+    if candidates:
+        settings = settings.model_copy(update={"candidates": priced(candidates, settings.prices)})
+    return settings, path.parent
 
 
 def config_schema() -> dict[str, Any]:

@@ -1,12 +1,13 @@
 """codegate.yml: every key, and what is refused."""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from codegate.errors import UsageError
-from codegate.running import CONFIG_NAME, Config, config_schema, load_config
+from codegate.running import CONFIG_NAME, Config, config_schema, configuration, load_config, named_candidates
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schema" / "codegate.schema.json"
 EVERY_KEY = """\
@@ -28,10 +29,14 @@ candidates:
     sampling: {temperature: 0.2, top_p: 0.9, max_output_tokens: 1000, seed: 7}
     timeout_seconds: 30
     training_cutoff: 2024-10-01
+    prices: {input: 2.5, output: 10, cache_read: 1.25, cache_write: 3.125}
 samples: 3
 sandbox: bwrap
 concurrency: {models: 8, sandboxes: 3}
 max_model_calls: 100
+prices: {gpt-4o-2024-08-06: {input: 2.5, output: 10}}
+sandbox_hour_usd: 0.12
+score: {correctness: 0.5, latency: 0.1, cost: 0.2, context: 0.1, reliability: 0.1, latency_half: 60, cost_half: 1}
 baseline: gate/codegate.lock
 gate: {alpha: 0.01, margin: 0.05, min_problems: 20, max_missing: 0.1}
 """
@@ -52,6 +57,18 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert (short.provider, short.model, short.label) == ("openai", "gpt-4o-2024-08-06", "openai:gpt-4o-2024-08-06")
     assert type(long_form).model_fields.keys() == long_form.model_fields_set
     assert long_form.sampling.seed == 7
+    assert short.prices == config.prices["gpt-4o-2024-08-06"]
+    assert long_form.prices is not None
+    assert long_form.prices.cache_write == Decimal("3.125")
+
+
+def test_prices_of_the_table_are_for_candidates_without_their_own(tmp_path: Path) -> None:
+    load(tmp_path, "candidates: [reference]\nprices: {m-2025-01-01: {input: 1, output: 2}}")
+    named = named_candidates(["openai:m-2025-01-01", "openai:n-2025-01-01"], "--candidate")
+    settings, _ = configuration(named, tmp_path / CONFIG_NAME, tmp_path / CONFIG_NAME)
+    assert [candidate.prices and candidate.prices.output for candidate in settings.candidates] == [2, None]
+    with pytest.raises(UsageError, match=r"prices\.m\.output: Field required"):
+        load(tmp_path, "candidates: [reference]\nprices: {m: {input: 1}}")
 
 
 def test_all_but_the_candidates_has_a_default(tmp_path: Path) -> None:
