@@ -16,20 +16,25 @@ from codegate.gating.baseline import (
     write_lock,
 )
 from codegate.gating.compare import compare
-from codegate.gating.policy import GatePolicy
+from codegate.gating.policy import CohortPolicy, GatePolicy, OnInconclusive, Tier
 from codegate.gating.samples import CandidateSamples, Sample
-from codegate.gating.verdict import EXIT_CODES, Exclusion, Flip, Mismatch, Verdict, VerdictKind
+from codegate.gating.verdict import EXIT_CODES, Cohort, Drift, Exclusion, Flip, Mismatch, Verdict, VerdictKind
 
 __all__ = [
     "EXIT_CODES",
     "Baseline",
     "CandidateSamples",
+    "Cohort",
+    "CohortPolicy",
+    "Drift",
     "Exclusion",
     "Flip",
     "GatePolicy",
     "Lock",
     "Mismatch",
+    "OnInconclusive",
     "Sample",
+    "Tier",
     "Verdict",
     "VerdictKind",
     "compare",

@@ -1,130 +1,256 @@
 """The gate itself: two sets of samples and a policy go in, a ``Verdict`` with its evidence comes out."""
 
-import re
-from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Literal
 
-from codegate.gating.comparability import ABSENT, check_samples, mismatches, without_quarantined
+from codegate.errors import UsageError
+from codegate.gating.cohorts import broken_floors, cohort_warnings, cohorts, unseen_floors
+from codegate.gating.comparability import check_samples, mismatches, without_quarantined
+from codegate.gating.exact import beta_binomial_cdf
+from codegate.gating.looks import level, looks_taken
+from codegate.gating.matching import MIN_CLUSTERS, Matched, clusters_of, copied, match, too_few_graded, without_copies
 from codegate.gating.policy import GatePolicy
-from codegate.gating.samples import CandidateSamples, Sample
-from codegate.gating.statistics import Pair, PairedResult, paired, problems_needed
-from codegate.gating.verdict import Exclusion, Flip, Mismatch, Verdict, VerdictKind
+from codegate.gating.power import CHURN, clustered_churn, drop_found, one_sample_variance, problems_for_margin
+from codegate.gating.samples import CandidateSamples
+from codegate.gating.sentence import listed, mismatch_reason, probability, summary
+from codegate.gating.statistics import Pair, PairedResult, paired
+from codegate.gating.verdict import Cohort, Exclusion, Flip, Mismatch, Verdict, VerdictKind
 
-_NAMED = 5  # how many mismatches a one-sentence reason names
+_BEYOND_CHANCE = 0.01
 
 
 @dataclass(frozen=True)
-class _Matched:
-    """The problems both sides have counted samples of, in order of their ids, and the others with reasons."""
+class _Terms:
+    """What was fixed before the first look: the policy, the looks, how many candidates share the error."""
 
-    pairs: dict[str, Pair]
-    failures: dict[str, str | None]
-    excluded: tuple[Exclusion, ...]
+    policy: GatePolicy
+    looks: int
+    candidates: int
+
+    @property
+    def level(self) -> float:
+        return level(self.looks, self.policy.alpha)
+
+    @property
+    def level_regressed(self) -> float:
+        return self.level / self.candidates
 
 
-def compare(baseline: CandidateSamples, candidate: CandidateSamples, policy: GatePolicy) -> Verdict:
+@dataclass(frozen=True)
+class _Evidence:
+    """All that was found out about two sides that can be compared."""
+
+    matched: Matched
+    result: PairedResult | None = None
+    cohorts: tuple[Cohort, ...] = ()
+    clusters: int | None = None
+    detectable: float | None = None
+    unsolved: tuple[str, ...] = ()
+    unasked: tuple[str, ...] = ()
+    futile: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+def compare(
+    baseline: CandidateSamples,
+    candidate: CandidateSamples,
+    policy: GatePolicy,
+    *,
+    looks: int = 1,
+    candidates: int = 1,
+) -> Verdict:
     """Decide whether the candidate is as good as the baseline on the same problems.
 
     Infrastructure samples count on neither side; a problem without a counted sample on one side is left out of
     both. More than ``policy.max_missing`` of the problems, or of one side's samples, decide nothing. A pass (a
     drop of the margin is ruled out) wins over a regression (there is some drop), because a real drop inside the
     tolerance is tolerated. Below ``policy.min_problems``, and where the baseline solves too little for a drop of
-    the margin to show, there is no pass.
+    the margin to show, there is no pass. A critical cohort below its floor beyond chance, and a problem that must
+    pass and never did, are regressions whatever the rest says.
+
+    Args:
+        baseline: samples of the pinned model.
+        candidate: the candidate's samples so far.
+        policy: what counts as a drop.
+        looks: looks that were planned before the first sample; samples of a fixed number are one look. Called after
+            each of them, all calls together err as seldom as ``policy.alpha`` says.
+        candidates: candidates that are gated together. Only the level of a regression is shared between them
+            (Bonferroni), so that any false alarm is as rare as for one; each passes on its own.
 
     Raises:
-        UsageError: one side contradicts itself (a sample twice or out of order, a problem without digest).
+        UsageError: one side contradicts itself (a sample twice or out of order, a problem without digest), or the
+            policy names a problem that the suite does not have.
+        ValueError: ``looks`` is not in 1..5 or ``candidates`` below 1.
     """
+    if candidates < 1:
+        message = f"at least one candidate is gated, not {candidates}"
+        raise ValueError(message)
+    terms = _Terms(policy, looks, candidates)
     check_samples(baseline, "baseline")
     check_samples(candidate, "candidate")
+    _check_must_pass(baseline, candidate, policy)
+    taken = looks_taken(candidate)
     baseline, candidate, quarantined = without_quarantined(baseline, candidate)
     differing = mismatches(baseline, candidate)
+    sides = (baseline, candidate)
     if differing:
-        return _verdict("incomparable", _mismatch_reason(differing), baseline, candidate, policy, differing=differing)
+        return _verdict("incomparable", mismatch_reason(differing), sides, terms, taken, differing=differing)
 
-    matched = _match(baseline, candidate)
-    total = len(baseline.problem_digests)
-    missing = len(matched.excluded)
-    matched = replace(matched, excluded=quarantined + matched.excluded)
+    matched = match(baseline, candidate)
+    total, missing = len(baseline.problem_digests), len(matched.excluded)
+    evidence = _Evidence(replace(matched, excluded=quarantined + matched.excluded))
+    thinned = too_few_graded(baseline, "baseline", policy) or too_few_graded(candidate, "candidate", policy)
     if missing > policy.max_missing * total:
-        reason = (
+        thinned = (
             f"Infrastructure faults left {missing} of {total} problems without a counted sample, more than the "
             f"{policy.max_missing:.0%} that is tolerated: nothing was decided."
         )
-        return _verdict("infrastructure", reason, baseline, candidate, policy, matched=matched)
-    thinned = _too_few_graded(baseline, "baseline", policy) or _too_few_graded(candidate, "candidate", policy)
     if thinned:
-        return _verdict("infrastructure", thinned, baseline, candidate, policy, matched=matched)
+        return _verdict("infrastructure", thinned, sides, terms, taken, evidence)
     if not matched.pairs:
-        reason = "There are no problems to compare."
-        return _verdict("inconclusive", reason, baseline, candidate, policy, matched=matched)
+        return _verdict("inconclusive", "There are no problems to compare.", sides, terms, taken, evidence)
 
-    result = paired(tuple(matched.pairs.values()), alpha=policy.alpha, margin=policy.margin)
-    kind, conclusion = _decide(result, policy)
-    reason = f"{_summary(result, policy)}: {conclusion}"
+    evidence = _examine(baseline, candidate, terms, evidence.matched.excluded)
+    kind, reason = _conclude(evidence, terms, taken)
     if missing:
         reason += f" Left out for infrastructure faults: {missing} of {total} problems."
     if quarantined:
         reason += f" Left out as quarantined: {len(quarantined)}."
-    return _verdict(kind, reason, baseline, candidate, policy, matched=matched, result=result)
+    return _verdict(kind, reason, sides, terms, taken, evidence)
 
 
-def _counted(samples: tuple[Sample, ...]) -> list[Sample]:
-    return [sample for sample in samples if sample.passed is not None]
+def _check_must_pass(baseline: CandidateSamples, candidate: CandidateSamples, policy: GatePolicy) -> None:
+    known = {*baseline.problem_digests, *baseline.excluded, *candidate.problem_digests, *candidate.excluded}
+    unknown = sorted(set(policy.must_pass) - known)
+    if unknown:
+        raise UsageError(
+            f"the gate's must_pass names the problem {unknown[0]!r}, which the suite does not have.",
+            "Correct `must_pass` in the configuration; `codegate validate` lists the problems.",
+        )
 
 
-def _too_few_graded(samples: CandidateSamples, side: str, policy: GatePolicy) -> str | None:
-    """Return why the samples of one side are too few: each problem may have kept one, and luck or a cause chose it."""
-    planned = sum(len(entries) for entries in samples.samples.values())
-    lost = planned - sum(len(_counted(entries)) for entries in samples.samples.values())
-    if lost <= policy.max_missing * planned:
-        return None
-    return (
-        f"Infrastructure faults left {lost} of {planned} samples of the {side} without a grade, more than the "
-        f"{policy.max_missing:.0%} that is tolerated: nothing was decided."
+def _examine(
+    baseline: CandidateSamples, candidate: CandidateSamples, terms: _Terms, excluded: tuple[Exclusion, ...]
+) -> _Evidence:
+    """Return what the samples show, copies counted once and problems of one source taken together."""
+    policy, warnings = terms.policy, []
+    once = {"baseline": without_copies(baseline), "candidate": without_copies(candidate)}
+    for name, before in (("baseline", baseline), ("candidate", candidate)):
+        if once[name] is not before:
+            same, several = copied(before)
+            warnings.append(
+                f"The {name}'s answers are copies of one another on {same} of {several} problems (temperature 0 or a "
+                "cache), so equal answers count once: more samples of the same add nothing."
+            )
+    matched = replace(match(once["baseline"], once["candidate"]), excluded=excluded)
+    problems, pairs = list(matched.pairs), tuple(matched.pairs.values())
+    names, count = clusters_of(problems, {**baseline.clusters, **candidate.clusters})
+    clustered = MIN_CLUSTERS <= count < len(problems)
+    if count < MIN_CLUSTERS <= len(problems):
+        warnings.append(
+            f"The {len(problems)} problems come from only {count} pull requests and were compared as if they had "
+            "nothing in common, so the gate is surer than it should be."
+        )
+    groups = names if clustered else None
+    result = paired(
+        pairs, alpha=terms.level, alpha_regression=terms.level_regressed, margin=policy.margin, clusters=groups
+    )
+    found = cohorts(matched.pairs, {**baseline.tags, **candidate.tags}, policy, terms.level_regressed)
+    return _Evidence(
+        matched=matched,
+        result=result,
+        cohorts=found,
+        clusters=count if clustered else None,
+        detectable=_detectable(result, pairs, terms),
+        unsolved=tuple(sorted(p for p in set(policy.must_pass) if p in matched.pairs and _never(matched.pairs[p]))),
+        unasked=tuple(sorted(set(policy.must_pass) - matched.pairs.keys())),
+        futile=once["candidate"] is not candidate,
+        warnings=(*warnings, *cohort_warnings(found, policy.alpha)),
     )
 
 
-def _match(baseline: CandidateSamples, candidate: CandidateSamples) -> _Matched:
-    pairs: dict[str, Pair] = {}
-    failures: dict[str, str | None] = {}
-    excluded: list[Exclusion] = []
-    for problem in sorted(baseline.problem_digests):
-        all_left, all_right = baseline.samples.get(problem, ()), candidate.samples.get(problem, ())
-        left, right = _counted(all_left), _counted(all_right)
-        if left and right:
-            pairs[problem] = Pair(
-                sum(bool(sample.passed) for sample in left),
-                len(left),
-                sum(bool(sample.passed) for sample in right),
-                len(right),
-            )
-            lost = Counter(sample.failure for sample in right if not sample.passed and sample.failure)
-            failures[problem] = min(lost, key=lambda name: (-lost[name], name)) if lost else None
-            continue
-        side: Literal["baseline", "candidate", "both"] = (
-            "both" if not left and not right else "candidate" if left else "baseline"
+def _never(pair: Pair) -> bool:
+    return pair.candidate_passed == 0
+
+
+def _detectable(result: PairedResult, pairs: tuple[Pair, ...], terms: _Terms) -> float | None:
+    """Return what drop this comparison finds in 4 of 5 cases once all of its looks are taken.
+
+    What the differences vary by beyond sampling is taken as seen here, but never as less than two models of one
+    family differ by: few problems that happen to agree say little about the next ones.
+    """
+    cells = [(pair.baseline_passed, pair.baseline_n) for pair in pairs]
+    cells += [(pair.candidate_passed, pair.candidate_n) for pair in pairs]
+    size = len(pairs) / result.n
+    within = one_sample_variance(cells) / size
+    now = within * sum(1 / pair.baseline_n + 1 / pair.candidate_n for pair in pairs) / len(pairs)
+    then = within * sum(1 / pair.baseline_n + 1 / max(pair.candidate_n, terms.looks) for pair in pairs) / len(pairs)
+    churn = max(result.variance - now, clustered_churn(CHURN["same family"], size))
+    return drop_found(result.n, churn + then, terms.level_regressed)
+
+
+def _conclude(evidence: _Evidence, terms: _Terms, taken: int) -> tuple[VerdictKind, str]:
+    """Return the verdict and its reason."""
+    result, policy = evidence.result, terms.policy
+    assert result is not None  # noqa: S101 - for the type checker; there are pairs
+    kind, conclusion = _decide(result, terms)
+    pending = taken < terms.looks and not evidence.futile
+    broken = broken_floors(evidence.cohorts)
+    if broken:
+        worst = broken[0]
+        kind, conclusion = (
+            "regressed",
+            f"on the {worst.problems} problems tagged {worst.tag!r} it solves {worst.candidate_rate:.1%}, below the "
+            f"critical floor of {worst.floor:.1%} beyond chance.",
         )
-        excluded.append(Exclusion(problem=problem, side=side, reason=_missing_reason(side, all_left, all_right)))
-    return _Matched(pairs, failures, tuple(excluded))
+    elif evidence.unsolved and not pending:
+        kind, conclusion = (
+            "regressed",
+            f"it never solved what must pass: {listed(evidence.unsolved)}.",
+        )
+    elif evidence.unsolved and kind == "pass":
+        kind, conclusion = (
+            "inconclusive",
+            f"what must pass has not been solved yet ({listed(evidence.unsolved)}), and there are looks left.",
+        )
+    elif evidence.unasked and kind == "pass":
+        kind, conclusion = (
+            "inconclusive",
+            f"what must pass could not be asked: {listed(evidence.unasked)}.",
+        )
+    elif kind == "pass" and (unseen := _unseen_critical(evidence.cohorts, policy)):
+        kind, conclusion = (
+            "inconclusive",
+            f"no compared problem carries the tag {unseen[0]!r}, which has a critical floor.",
+        )
+    figures = summary(
+        result,
+        problems=len(evidence.matched.pairs),
+        clustered=evidence.clusters is not None,
+        margin=policy.margin,
+        level=terms.level,
+        level_regressed=terms.level_regressed,
+    )
+    reason = f"{figures}: {conclusion}"
+    if evidence.detectable is not None:
+        reason += f" A drop of {evidence.detectable * 100:.0f} pp or more would be found in 4 of 5 runs like this one."
+    if terms.looks > 1:
+        reason += f" Look {taken} of at most {terms.looks}."
+    return kind, reason
 
 
-def _missing_reason(side: str, left: tuple[Sample, ...], right: tuple[Sample, ...]) -> str:
-    blamed = left + right if side == "both" else left if side == "baseline" else right
-    if not blamed:
-        return "no sample"
-    causes = sorted({sample.failure for sample in blamed if sample.passed is None and sample.failure})
-    return f"no counted sample: {', '.join(causes) or 'infrastructure fault'}"
+def _unseen_critical(found: tuple[Cohort, ...], policy: GatePolicy) -> tuple[str, ...]:
+    return tuple(tag for tag in unseen_floors(found, policy) if policy.cohorts[tag].tier == "critical")
 
 
-def _decide(result: PairedResult, policy: GatePolicy) -> tuple[VerdictKind, str]:
-    """Return the verdict and the second half of its reason."""
+def _decide(result: PairedResult, terms: _Terms) -> tuple[VerdictKind, str]:
+    """Return what the problems as a whole say, and the second half of the reason."""
+    policy = terms.policy
     pp = f"{policy.margin * 100:g} pp"
     if result.p_regression is None or result.p_noninferior is None:
         return "inconclusive", f"one problem proves nothing; at least {policy.min_problems} are needed."
-    dropped, ruled_out = result.p_regression < policy.alpha, result.p_noninferior < policy.alpha
-    p_drop = _probability(result.p_regression, policy.alpha)
-    p_margin = _probability(result.p_noninferior, policy.alpha)
+    dropped, ruled_out = result.p_regression < terms.level_regressed, result.p_noninferior < terms.level
+    p_drop = probability(result.p_regression, terms.level_regressed)
+    p_margin = probability(result.p_noninferior, terms.level)
     advisory = result.n < policy.min_problems
     headroom = result.baseline_rate >= 2 * policy.margin
 
@@ -144,65 +270,23 @@ def _decide(result: PairedResult, policy: GatePolicy) -> tuple[VerdictKind, str]
             f"the baseline solves too little ({result.baseline_rate:.1%}, under twice the margin) for a drop of "
             f"{pp} to show, so there can be no pass; problems that the baseline solves are needed."
         )
-    needed = problems_needed(result.null_variance, alpha=policy.alpha, margin=policy.margin)
+    needed = problems_for_margin(result.null_variance, level=terms.level, margin=policy.margin)
     advice = f"; with about {max(needed, result.n + 1)} problems like these an equal candidate passes in 4 of 5 cases"
     return "inconclusive", (
         f"neither a drop ({p_drop}) nor the absence of one of {pp} or more ({p_margin}) is shown{advice}."
     )
 
 
-def _summary(result: PairedResult, policy: GatePolicy) -> str:
-    problems = f"{result.n} problem" + ("" if result.n == 1 else "s")
-    text = (
-        f"Candidate {result.candidate_rate:.1%} vs baseline {result.baseline_rate:.1%} on {problems}: "
-        f"{result.difference * 100:+.1f} pp"
-    )
-    if result.interval is None:
-        return text
-    low = _beside(result.interval[0] * 100, -policy.margin * 100, 1, "+")
-    high = _beside(result.interval[1] * 100, 0.0, 1, "+")
-    return f"{text} ({100 * (1 - 2 * policy.alpha):.4g}% interval {low}..{high})"
+def beyond_chance(passed: int, n: int, other_passed: int, other_n: int) -> bool:
+    """Tell whether ``passed`` of ``n`` is less than the other side's samples of the same problem leave to chance.
+
+    The predictive distribution of the one side given the other (beta-binomial after Jeffreys' prior Beta(1/2, 1/2))
+    puts at most 1 % on so few passes: 0 of 3 after 9 of 10, or 0 of 2 after 10 of 10, but not 0 of 1.
+    """
+    return beta_binomial_cdf(passed, n, other_passed + 0.5, other_n - other_passed + 0.5) <= _BEYOND_CHANCE
 
 
-def _beside(value: float, limit: float, digits: int, sign: str = "") -> str:
-    """Format ``value`` with as many digits as it takes to stay on its side of ``limit``."""
-    for places in range(digits, digits + 4):
-        shown = f"{value:{sign}.{places}f}"
-        if (float(shown) < limit) == (value < limit) and (float(shown) > limit) == (value > limit):
-            return shown
-    return f"{value:{sign}.{digits}f}"
-
-
-def _probability(p: float, alpha: float) -> str:
-    if p < 0.001:
-        return "p<.001"
-    return "p=" + _beside(p, alpha, 3).removeprefix("0")
-
-
-def _mismatch_reason(differing: tuple[Mismatch, ...]) -> str:
-    def describe(item: Mismatch) -> str:
-        name = _short(item.field)
-        if item.candidate == ABSENT:
-            return f"{name} is only in the baseline"
-        if item.baseline == ABSENT:
-            return f"{name} is only in the candidate's run"
-        return f"{name} differs ({_short(item.baseline)} there, {_short(item.candidate)} here)"
-
-    named = "; ".join(describe(item) for item in differing[:_NAMED])
-    more = f"; and {len(differing) - _NAMED} more" if len(differing) > _NAMED else ""
-    return (
-        f"The pinned baseline was made under other conditions: {named}{more}. Run the candidate under the "
-        "baseline's conditions, or pin a new baseline under these."
-    )
-
-
-def _short(text: str) -> str:
-    if re.fullmatch(r"[0-9a-f]{40,64}", text):
-        return f"{text[:12]}..."
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _flips(matched: _Matched) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
+def _flips(matched: Matched) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
     """Return (regressions, improvements), the largest change first."""
     changed = [
         Flip(
@@ -212,6 +296,7 @@ def _flips(matched: _Matched) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
             candidate_rate=pair.candidate_rate,
             candidate_n=pair.candidate_n,
             candidate_failure=matched.failures[problem],
+            beyond_chance=_flipped_beyond_chance(pair),
         )
         for problem, pair in matched.pairs.items()
         if pair.difference != 0.0
@@ -221,37 +306,55 @@ def _flips(matched: _Matched) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
     return worse, tuple(flip for flip in changed if flip.candidate_rate > flip.baseline_rate)
 
 
+def _flipped_beyond_chance(pair: Pair) -> bool:
+    if pair.difference < 0.0:
+        return beyond_chance(pair.candidate_passed, pair.candidate_n, pair.baseline_passed, pair.baseline_n)
+    failed, other_failed = pair.candidate_n - pair.candidate_passed, pair.baseline_n - pair.baseline_passed
+    return beyond_chance(failed, pair.candidate_n, other_failed, pair.baseline_n)
+
+
 def _verdict(
     kind: VerdictKind,
     reason: str,
-    baseline: CandidateSamples,
-    candidate: CandidateSamples,
-    policy: GatePolicy,
+    sides: tuple[CandidateSamples, CandidateSamples],
+    terms: _Terms,
+    taken: int,
+    evidence: _Evidence | None = None,
     *,
     differing: tuple[Mismatch, ...] = (),
-    matched: _Matched | None = None,
-    result: PairedResult | None = None,
 ) -> Verdict:
-    regressions, improvements = _flips(matched) if matched and result else ((), ())
-    count = len(matched.pairs) if matched else 0
+    baseline, candidate = sides
+    result = evidence.result if evidence else None
+    regressions, improvements = _flips(evidence.matched) if evidence and result else ((), ())
     return Verdict(
         kind=kind,
         reason=reason,
         candidate=candidate.candidate,
         label=candidate.label,
         baseline_label=baseline.label,
-        problems=count,
-        advisory=result is not None and count < policy.min_problems,
+        problems=len(evidence.matched.pairs) if evidence else 0,
+        advisory=result is not None and result.n < terms.policy.min_problems,
         baseline_rate=result.baseline_rate if result else None,
         candidate_rate=result.candidate_rate if result else None,
         difference=result.difference if result else None,
         interval=result.interval if result else None,
         p_regression=result.p_regression if result else None,
         p_noninferior=result.p_noninferior if result else None,
-        margin=policy.margin,
-        alpha=policy.alpha,
+        margin=terms.policy.margin,
+        alpha=terms.policy.alpha,
+        looks=terms.looks,
+        look=taken,
+        candidates=terms.candidates,
+        level=terms.level,
+        level_regressed=terms.level_regressed,
+        detectable_drop=evidence.detectable if evidence else None,
+        clusters=evidence.clusters if evidence else None,
+        futile=evidence.futile if evidence else False,
+        cohorts=evidence.cohorts if evidence else (),
+        must_pass_failed=evidence.unsolved if evidence else (),
+        warnings=evidence.warnings if evidence else (),
         regressions=regressions,
         improvements=improvements,
-        excluded=matched.excluded if matched else (),
+        excluded=evidence.matched.excluded if evidence else (),
         mismatches=differing,
     )

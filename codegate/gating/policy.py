@@ -1,6 +1,29 @@
 """The gate's policy: what counts as a drop, how sure one must be, and what is too little to say."""
 
+from collections.abc import Mapping
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
+
+OnInconclusive = Literal["neutral", "fail", "pass", "extend"]
+Tier = Literal["critical", "supporting", "advisory"]
+
+
+class CohortPolicy(BaseModel):
+    """What is asked of the problems that carry one tag."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    floor: float = Field(
+        ge=0.0,
+        le=1.0,
+        description="Pass rate that the candidate must reach on the problems with this tag, as a share.",
+    )
+    tier: Tier = Field(
+        default="supporting",
+        description="critical: the verdict is regressed when the candidate's pass rate is below the floor beyond "
+        "chance. supporting: a warning whenever it is below the floor. advisory: a warning only beyond chance.",
+    )
 
 
 class GatePolicy(BaseModel):
@@ -12,8 +35,8 @@ class GatePolicy(BaseModel):
         default=0.05,
         ge=0.001,
         le=0.2,
-        description="One-sided error rate: how often an equal candidate may be called regressed, and a "
-        "candidate that is worse by the margin may be called a pass.",
+        description="One-sided error rate, over all looks and candidates: how often an equal candidate may be called "
+        "regressed, and a candidate that is worse by the margin may be called a pass.",
     )
     margin: float = Field(
         default=0.10,
@@ -21,12 +44,19 @@ class GatePolicy(BaseModel):
         le=0.25,
         description="Largest tolerated drop of the pass rate, as a share: 0.10 is ten percentage points.",
     )
+    looks: int = Field(
+        default=3,
+        ge=1,
+        le=5,
+        description="How often the gate may look: a look adds one sample to the problems that it asks, and the run "
+        "stops as soon as the verdict is settled. 5 finds smaller drops for up to two thirds more calls.",
+    )
     min_problems: int = Field(
         default=16,
         ge=2,
         le=100_000,
-        description="Below this number of compared problems the gate is advisory: it may report a regression "
-        "but never a pass.",
+        description="Below this number of compared problems (of their pull requests, where one gives several) the "
+        "gate is advisory: it may report a regression but never a pass.",
     )
     max_missing: float = Field(
         default=0.05,
@@ -35,3 +65,42 @@ class GatePolicy(BaseModel):
         description="Largest share of problems, and of the samples of either side, that infrastructure faults may "
         "take out of the comparison; above it the verdict is infrastructure.",
     )
+    confirm_samples: int = Field(
+        default=3,
+        ge=0,
+        le=20,
+        description="Fresh baseline samples per problem that a regression has to stand up to before it is reported; "
+        "0 reports it at once. A run that passes makes none.",
+    )
+    on_inconclusive: OnInconclusive = Field(
+        default="neutral",
+        description="What inconclusive does in CI: neutral (the check is neutral and the step succeeds), fail, pass, "
+        "or extend (five looks are planned from the start instead of `looks`; then as neutral).",
+    )
+    must_pass: tuple[str, ...] = Field(
+        default=(),
+        max_length=10_000,
+        strict=False,
+        description="Ids of problems that a candidate has to solve in at least one of its samples; if it solves one of "
+        "them in none, the verdict is regressed. These are outside the promise that alpha makes.",
+    )
+    cohorts: Mapping[str, CohortPolicy] = Field(
+        default={},
+        description="Floors by tag, as {floor: 0.8, tier: critical}. Cohorts without one are compared too, but only "
+        "ever warn.",
+    )
+    max_cost_per_resolved: float | None = Field(
+        default=None,
+        gt=0,
+        description="Warn when a resolved problem costs more than this many dollars.",
+    )
+    max_p95_latency: float | None = Field(
+        default=None,
+        gt=0,
+        description="Warn when the slowest twentieth of the attempts takes longer than this many seconds.",
+    )
+
+    @property
+    def planned_looks(self) -> int:
+        """Return how many looks a run plans before its first one: ``extend`` is decided then, never later."""
+        return 5 if self.on_inconclusive == "extend" else self.looks

@@ -6,7 +6,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Sample(BaseModel):
-    """One graded attempt, reduced to what the gate needs. ``passed`` None: infrastructure, excluded with its reason."""
+    """One graded attempt, reduced to what the gate needs. ``passed`` None: infrastructure, excluded with its reason.
+
+    ``answer`` is a digest of the whole answer, by which copies are known; None where it was not kept.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -14,13 +17,15 @@ class Sample(BaseModel):
     passed: bool | None
     score: float | None = Field(default=None, ge=0, le=100)
     failure: str | None = None
+    answer: str | None = None
 
 
 class CandidateSamples(BaseModel):
     """All samples of one candidate on a suite, with what they must have in common to be comparable.
 
     ``conditions``: suite digest, grader, sandbox, solver, iterations, prompt, sampling. ``problem_digests`` and
-    ``samples`` are by problem id; ``excluded`` says why the others of the suite were not run.
+    ``samples`` are by problem id; ``excluded`` says why the others of the suite were not run. ``clusters`` names the
+    pull request that a problem comes from (a problem that it leaves out stands alone), ``tags`` its cohorts.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -32,3 +37,5 @@ class CandidateSamples(BaseModel):
     problem_digests: Mapping[str, str]
     excluded: Mapping[str, str] = {}
     samples: Mapping[str, tuple[Sample, ...]]
+    clusters: Mapping[str, str] = {}
+    tags: Mapping[str, tuple[str, ...]] = {}

@@ -1,18 +1,16 @@
 """The paired test of the gate: counts per problem go in, p-values and an interval come out. Pure, no randomness.
 
-The unit is the problem: d_i is the candidate's pass rate on problem i minus the baseline's. Two one-sided
-questions are asked of mean(d): is there a drop at all, and is a drop as large as the margin ruled out.
+The unit is the problem, or a cluster of problems that share their luck: d_i is the candidate's pass rate on problem
+i minus the baseline's. Two one-sided questions are asked of mean(d): is there a drop at all, and is a drop as large
+as the margin ruled out.
 Sums are taken with ``math.fsum``, so the order of the problems cannot change a single bit of the answer.
 """
 
 import math
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from codegate.gating import student
-
-_POWER_QUANTILE = 0.8416212335729143  # standard normal quantile of 0.8
 
 
 @dataclass(frozen=True)
@@ -42,16 +40,16 @@ class Pair:
 
 @dataclass(frozen=True)
 class PairedResult:
-    """What the paired comparison shows about ``n`` problems.
+    """What the paired comparison shows about ``n`` units: problems, or clusters of them.
 
     Rates, difference, interval and variances are in units of pass rate (0..1). ``p_regression``,
-    ``p_noninferior`` and ``interval`` are None below two problems, where there is no variance to speak of.
+    ``p_noninferior`` and ``interval`` are None below two units, where there is no variance to speak of.
 
     Attributes:
         variance: variance of a difference, never below the empirical-Bayes floor.
         null_variance: the same if the true drop were the margin; it judges non-inferiority.
-        interval: two-sided at level 1 - 2 alpha. Its upper end is below 0 exactly when ``p_regression`` is
-            below alpha, its lower end above -margin exactly when ``p_noninferior`` is.
+        interval: its upper end is below 0 exactly when ``p_regression`` is below its level, its lower end above
+            -margin exactly when ``p_noninferior`` is below alpha.
     """
 
     n: int
@@ -69,25 +67,31 @@ def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
 
 
-def sampling_floor(pairs: Sequence[Pair]) -> float:
-    """Return the variance that a difference has from sampling alone: the floor under the observed variance.
+def within_variance(cells: Sequence[tuple[int, int]]) -> float | None:
+    """Return the mean of p(1-p) over problems: what one sample's variance is, unbiased, from repeated samples.
 
-    The floor is mean_i E[p(1-p) | counts_i] (1/kb_i + 1/kc_i), where p ~ Beta(ms, (1-m)s) is fitted by moments
+    The mean of x(k-x)/(k(k-1)) over the cells (passes x of k samples) with k >= 2; None where there is no such cell.
+    """
+    repeated = [(x, k) for x, k in cells if k >= 2]
+    return _mean([x * (k - x) / (k * (k - 1)) for x, k in repeated]) if repeated else None
+
+
+def sampling_variances(pairs: Sequence[Pair]) -> list[float]:
+    """Return, for each pair, the variance that its difference has from sampling alone.
+
+    It is E[p(1-p) | counts_i] (1/kb_i + 1/kc_i), where p ~ Beta(ms, (1-m)s) is fitted by moments
     (beta-binomial): m is the mean rate of all cells (problem and side), and the mean within a cell of p(1-p),
-    m(1-m)s/(s+1), is estimated by x(k-x)/(k(k-1)) over the cells with k >= 2. Where every cell has a single
-    sample, sampling noise cannot be told from differences between problems: the floor is then 0 and the
-    observed variance, which contains that noise, stands alone.
+    m(1-m)s/(s+1), is ``within_variance`` of the cells. Where every cell has a single sample, sampling noise cannot
+    be told from differences between problems: the variances are then 0 and the observed variance, which contains
+    that noise, stands alone.
     """
     cells = [(p.baseline_passed, p.baseline_n) for p in pairs]
     cells += [(p.candidate_passed, p.candidate_n) for p in pairs]
-    repeated = [(x, k) for x, k in cells if k >= 2]
-    if not repeated:
-        return 0.0
     mean = _mean([x / k for x, k in cells])
-    within = _mean([x * (k - x) / (k * (k - 1)) for x, k in repeated])
+    within = within_variance(cells) or 0.0
     total = mean * (1.0 - mean)
     if within <= 0.0 or total <= 0.0:
-        return 0.0
+        return [0.0] * len(pairs)
     strength = within / (total - within) if total > within else math.inf
 
     def expected(pair: Pair) -> float:
@@ -99,7 +103,7 @@ def sampling_floor(pairs: Sequence[Pair]) -> float:
         b = (1.0 - mean) * strength + n - passed
         return a * b / ((a + b) * (a + b + 1.0))
 
-    return _mean([expected(p) * (1.0 / p.baseline_n + 1.0 / p.candidate_n) for p in pairs])
+    return [expected(p) * (1.0 / p.baseline_n + 1.0 / p.candidate_n) for p in pairs]
 
 
 def _p_regression(difference: float, variance: float, n: int, changed: int) -> float:
@@ -116,10 +120,43 @@ def _p_regression(difference: float, variance: float, n: int, changed: int) -> f
     return min(max(p, 0.5 ** min(changed, 1000)), 1.0) if difference < 0.0 else p
 
 
-def paired(pairs: Sequence[Pair], *, alpha: float, margin: float) -> PairedResult:
+@dataclass(frozen=True)
+class _Unit:
+    """Mean rates of one problem or of the problems of one cluster, and the sampling variance of their difference."""
+
+    baseline_rate: float
+    candidate_rate: float
+    difference: float
+    floor: float
+
+
+def _units(pairs: Sequence[Pair], clusters: Sequence[str] | None) -> list[_Unit]:
+    floors = sampling_variances(pairs)
+    groups: dict[str, list[int]] = {}
+    for i in range(len(pairs)):
+        groups.setdefault(str(i) if clusters is None else clusters[i], []).append(i)
+    return [
+        _Unit(
+            _mean([pairs[i].baseline_rate for i in group]),
+            _mean([pairs[i].candidate_rate for i in group]),
+            _mean([pairs[i].difference for i in group]),
+            _mean([floors[i] for i in group]) / len(group),
+        )
+        for group in groups.values()
+    ]
+
+
+def paired(
+    pairs: Sequence[Pair],
+    *,
+    alpha: float,
+    margin: float,
+    alpha_regression: float | None = None,
+    clusters: Sequence[str] | None = None,
+) -> PairedResult:
     """Compare candidate and baseline on the same problems.
 
-    p_regression = T_{n-1}.cdf(mean(d) / sqrt(v/n)), v = max(var(d), floor of ``sampling_floor``);
+    p_regression = T_{n-1}.cdf(mean(d) / sqrt(v/n)), v = max(var(d), mean of ``sampling_variances``);
     p_noninferior = T_{n-1}.sf((mean(d) + margin) / sqrt(v0/(n-1))), with the variance constrained by its null
     hypothesis, v0 = max(v, mean(d^2) + max(mean(d) + margin, 0)/2 - margin^2): what the variance would be if the
     drop were the margin and the problems lost were lost by half. With v alone a drop equal to the margin
@@ -130,25 +167,31 @@ def paired(pairs: Sequence[Pair], *, alpha: float, margin: float) -> PairedResul
         pairs: one entry per problem, each with at least one sample on both sides.
         alpha: one-sided level, in (0, 0.5).
         margin: largest tolerated drop, in (0, 0.25]; above that the constrained variance may vanish.
+        alpha_regression: level of the question whether there is a drop, where it is another one (several candidates).
+        clusters: what each pair belongs to; the test is then one of cluster means, which are independent where
+            problems of one source are not (Donner and Klar 2000, Design and Analysis of Cluster Randomization
+            Trials, ch. 6).
 
     Raises:
-        ValueError: no pairs, or alpha or margin outside their range.
+        ValueError: no pairs, or a level or the margin outside its range.
     """
-    if not pairs or not 0.0 < alpha < 0.5 or not 0.0 < margin <= 0.25:
+    alpha_drop = alpha if alpha_regression is None else alpha_regression
+    if not pairs or not 0.0 < alpha < 0.5 or not 0.0 < alpha_drop < 0.5 or not 0.0 < margin <= 0.25:
         message = f"a paired comparison needs pairs, 0 < alpha < 0.5 and 0 < margin <= 0.25: {alpha=} {margin=}"
         raise ValueError(message)
-    n = len(pairs)
-    differences = [pair.difference for pair in pairs]
+    units = _units(pairs, clusters)
+    n = len(units)
+    differences = [unit.difference for unit in units]
     difference = _mean(differences)
-    baseline_rate = _mean([pair.baseline_rate for pair in pairs])
-    candidate_rate = _mean([pair.candidate_rate for pair in pairs])
+    baseline_rate = _mean([unit.baseline_rate for unit in units])
+    candidate_rate = _mean([unit.candidate_rate for unit in units])
     if n < 2:
         return PairedResult(n, baseline_rate, candidate_rate, difference)
 
     spread = math.fsum((d - difference) ** 2 for d in differences) / (n - 1)
     if max(differences) == min(differences):
         spread = 0.0  # exactly, whatever rounding made of the mean
-    variance = max(spread, sampling_floor(pairs))
+    variance = max(spread, _mean([unit.floor for unit in units]))
     square = _mean([d * d for d in differences])
     null_variance = max(variance, square + max(difference + margin, 0.0) / 2.0 - margin * margin)
 
@@ -157,13 +200,12 @@ def paired(pairs: Sequence[Pair], *, alpha: float, margin: float) -> PairedResul
     null_error = math.sqrt(null_variance / (n - 1))
     p_noninferior = student.sf((difference + margin) / null_error, n - 1)
 
-    width = student.quantile(1.0 - alpha, n - 1)
-    below = width * null_error
-    above = width * math.sqrt(variance / n) if variance > 0.0 else below
+    below = student.quantile(1.0 - alpha, n - 1) * null_error
+    above = student.quantile(1.0 - alpha_drop, n - 1) * math.sqrt(variance / n) if variance > 0.0 else below
     interval = _consistent(
         difference - below,
         difference + above,
-        dropped=p_regression < alpha,
+        dropped=p_regression < alpha_drop,
         ruled_out=p_noninferior < alpha,
         margin=margin,
     )
@@ -189,17 +231,3 @@ def _consistent(low: float, high: float, *, dropped: bool, ruled_out: bool, marg
     high = min(high, math.nextafter(0.0, -1.0)) if dropped else max(high, 0.0)
     low = max(low, math.nextafter(-margin, 0.0)) if ruled_out else min(low, -margin)
     return max(low, -1.0), min(high, 1.0)
-
-
-def problems_needed(null_variance: float, *, alpha: float, margin: float) -> int:
-    """Return how many problems rule out a drop of ``margin`` with 80 % power if the candidate is as good.
-
-    The usual sample size of a one-sided t test: the smallest n with
-    margin >= (t_{1-alpha, n-1} + z_{0.8}) sqrt(null_variance / (n - 1)), and 100,000 where that is not enough.
-    """
-
-    def enough(n: int) -> bool:
-        reach = student.quantile(1.0 - alpha, n - 1) + _POWER_QUANTILE
-        return null_variance * (reach / margin) ** 2 <= n - 1
-
-    return 2 + bisect_left(range(2, 100_000), True, key=enough)

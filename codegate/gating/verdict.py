@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from codegate.errors import ExitCode
+from codegate.gating.policy import Tier
 
 VerdictKind = Literal["pass", "regressed", "inconclusive", "incomparable", "infrastructure"]
 
@@ -22,7 +23,11 @@ class _Frozen(BaseModel):
 
 
 class Flip(_Frozen):
-    """A problem whose pass rate differs between baseline and candidate (rates in 0..1, with their n)."""
+    """A problem whose pass rate differs between baseline and candidate (rates in 0..1, with their n).
+
+    ``beyond_chance``: a candidate that is as good on this problem would do so badly (or well) in fewer than 1 of 100
+    runs. Single flips are else what noise looks like.
+    """
 
     problem: str
     baseline_rate: float
@@ -30,6 +35,7 @@ class Flip(_Frozen):
     candidate_rate: float
     candidate_n: int
     candidate_failure: str | None = None
+    beyond_chance: bool = False
 
 
 class Exclusion(_Frozen):
@@ -48,18 +54,69 @@ class Mismatch(_Frozen):
     candidate: str
 
 
+class Cohort(_Frozen):
+    """The problems that carry one tag: described, and gating only through a floor of the critical tier.
+
+    Attributes:
+        problems: compared problems with the tag.
+        p_regression: one-sided p of "no drop" on them alone; None below five problems.
+        p_holm: the same, adjusted for the number of cohorts by Holm's rule.
+        floor: pass rate that the policy asks for; None where it asks for none.
+        upper: upper Wilson bound of the candidate's pass rate at the level of the gate; None without a floor.
+    """
+
+    tag: str
+    problems: int
+    baseline_rate: float
+    candidate_rate: float
+    p_regression: float | None = None
+    p_holm: float | None = None
+    floor: float | None = None
+    tier: Tier | None = None
+    upper: float | None = None
+
+
+class Drift(_Frozen):
+    """Fresh samples of the baseline against its stored ones on the same problems.
+
+    Attributes:
+        problems: problems with samples of both.
+        fresh_samples: graded fresh samples, of all problems together.
+        p: two-sided p of the exact stratified test that both have the same rate on every problem.
+        drifted: ``p`` is below its level: the stored baseline no longer describes the pinned model here.
+    """
+
+    problems: int
+    fresh_samples: int
+    stored_rate: float
+    fresh_rate: float
+    p: float
+    drifted: bool
+
+
 class Verdict(_Frozen):
     """The decision of the gate about one candidate.
 
     Rates are means over problems of the per-problem pass rate, in 0..1; ``difference`` is candidate minus
-    baseline; ``interval`` is its two-sided interval at level 1 - 2 alpha; all None when nothing could be compared.
+    baseline; ``interval`` is its two-sided interval at level ``confidence``; all None when nothing could be compared.
+    Where ``clusters`` is given, the means are over pull requests instead of problems.
 
     Attributes:
         kind: the verdict.
-        reason: one sentence for people, with n and uncertainty.
+        reason: for people, with n and uncertainty.
+        warnings: one sentence each; none of them changed the kind.
         advisory: fewer problems than the policy's minimum: shown, but nothing to bet on.
         p_regression: one-sided p of "no drop"; small means a drop.
         p_noninferior: one-sided p of "the drop is at least the margin"; small means it is not.
+        alpha: one-sided error over all looks and candidates, from the policy.
+        looks: how many looks were planned before the first one; ``look`` is how many were taken.
+        candidates: how many candidates the run gates together.
+        level: one-sided level that ``p_noninferior`` was judged by; ``level_regressed`` the one of ``p_regression``.
+        detectable_drop: smallest drop that this comparison, with all of its looks, finds in 4 of 5 cases.
+        clusters: pull requests whose means were compared; None where the problems themselves were.
+        futile: further looks cannot settle the question, or would only by great luck.
+        confirmed: whether a regression stood up to fresh baseline samples; None where that was not asked.
+        must_pass_failed: problems that the policy says must pass and that the candidate never solved.
     """
 
     kind: VerdictKind
@@ -77,10 +134,33 @@ class Verdict(_Frozen):
     p_noninferior: float | None = None
     margin: float
     alpha: float
+    looks: int = Field(default=1, ge=1)
+    look: int = Field(default=1, ge=0)
+    candidates: int = Field(default=1, ge=1)
+    level: float
+    level_regressed: float
+    detectable_drop: float | None = None
+    clusters: int | None = None
+    futile: bool = False
+    confirmed: bool | None = None
+    drift: Drift | None = None
+    cohorts: tuple[Cohort, ...] = ()
+    must_pass_failed: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     regressions: tuple[Flip, ...] = ()
     improvements: tuple[Flip, ...] = ()
     excluded: tuple[Exclusion, ...] = ()
     mismatches: tuple[Mismatch, ...] = ()
+
+    @property
+    def confidence(self) -> float:
+        """Return the level of ``interval``, in 0..1."""
+        return 1.0 - self.level - self.level_regressed
+
+    @property
+    def lost(self) -> tuple[Flip, ...]:
+        """Return the problems that were lost beyond chance."""
+        return tuple(flip for flip in self.regressions if flip.beyond_chance)
 
     @property
     def exit_code(self) -> ExitCode:

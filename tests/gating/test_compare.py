@@ -95,7 +95,7 @@ def test_agreement_passes_with_the_numbers_in_the_reason() -> None:
     assert verdict.exit_code == ExitCode.PASS
     assert verdict.reason == (
         "Candidate 83.3% vs baseline 83.3% on 24 problems: +0.0 pp (90% interval -7.1..+7.1): a drop of 10 pp or "
-        "more is ruled out (p=.012)."
+        "more is ruled out (p=.012). A drop of 18 pp or more would be found in 4 of 5 runs like this one."
     )
     assert (verdict.label, verdict.baseline_label, verdict.candidate) == ("new", "old", "key-new")
 

@@ -7,7 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from codegate.gating.statistics import Pair, paired, problems_needed, sampling_floor
+from codegate.gating.power import problems_for_margin
+from codegate.gating.statistics import Pair, paired, sampling_variances
+
+
+def sampling_floor(pairs: list[Pair]) -> float:
+    return sum(sampling_variances(pairs)) / len(pairs)
 
 
 @st.composite
@@ -156,11 +161,11 @@ def test_nonsense_is_refused(pairs: list[Pair], alpha: float, margin: float) -> 
 
 @settings(max_examples=30)
 @given(st.floats(0.01, 0.5), levels, st.sampled_from([0.05, 0.1, 0.2]))
-def test_problems_needed_is_the_smallest_that_suffices(v: float, alpha: float, margin: float) -> None:
+def test_problems_for_a_margin_are_the_fewest_that_suffice(v: float, alpha: float, margin: float) -> None:
     def reach(n: int) -> float:
         quantiles = float(stats.t.ppf(1 - alpha, n - 1) + stats.norm.ppf(0.8))
         return quantiles * math.sqrt(v / (n - 1))
 
-    n = problems_needed(v, alpha=alpha, margin=margin)
+    n = problems_for_margin(v, level=alpha, margin=margin)
     assert reach(n) <= margin * (1 + 1e-9)
     assert n == 2 or reach(n - 1) > margin * (1 - 1e-9)

@@ -1,0 +1,102 @@
+"""Cohorts: the problems that carry one tag. They are described, they warn, and a critical floor gates.
+
+Among many small groups one is always down: with four cohorts of 15 problems "any cohort lost 5 points" alarms on an
+equal model in more than half of the runs. So a drop warns only after Holm's adjustment and never gates; a floor is
+an absolute demand, and gates in the tier ``critical`` when the candidate is below it beyond chance.
+"""
+
+from collections.abc import Mapping
+from statistics import NormalDist
+
+from codegate.gating.exact import holm, wilson
+from codegate.gating.policy import GatePolicy
+from codegate.gating.statistics import Pair, paired
+from codegate.gating.verdict import Cohort
+
+_FEWEST = 5  # problems that a drop in a cohort is judged from
+
+
+def cohorts(
+    pairs: Mapping[str, Pair], tags: Mapping[str, tuple[str, ...]], policy: GatePolicy, level: float
+) -> tuple[Cohort, ...]:
+    """Return every tag that some, but not all, compared problems carry, and every tag with a floor; sorted by tag.
+
+    The rate that is held against a floor is the mean over the cohort's problems, with Wilson's bound for that many
+    problems, so that repeated samples do not narrow it. ``level`` is shared by the critical floors (Bonferroni).
+    """
+    members: dict[str, list[str]] = {}
+    for problem in pairs:
+        for tag in sorted(set(tags.get(problem, ()))):
+            members.setdefault(tag, []).append(problem)
+    shown = {tag: found for tag, found in members.items() if len(found) < len(pairs) or tag in policy.cohorts}
+    drops = {
+        tag: p
+        for tag, found in shown.items()
+        if _FEWEST <= len(found) < len(pairs) and (p := _p_regression([pairs[problem] for problem in found], policy))
+    }
+    adjusted = holm(drops)
+    critical = sum(rule.tier == "critical" for rule in policy.cohorts.values())
+    described = []
+    for tag in sorted(shown):
+        group = [pairs[problem] for problem in shown[tag]]
+        solved = sum(pair.candidate_rate for pair in group)
+        rule = policy.cohorts.get(tag)
+        z = NormalDist().inv_cdf(1.0 - level / max(critical, 1))
+        described.append(
+            Cohort(
+                tag=tag,
+                problems=len(group),
+                baseline_rate=sum(pair.baseline_rate for pair in group) / len(group),
+                candidate_rate=solved / len(group),
+                p_regression=drops.get(tag),
+                p_holm=adjusted.get(tag),
+                floor=rule.floor if rule else None,
+                tier=rule.tier if rule else None,
+                upper=wilson(min(solved, len(group)), len(group), z)[1] if rule else None,
+            )
+        )
+    return tuple(described)
+
+
+def _p_regression(group: list[Pair], policy: GatePolicy) -> float | None:
+    return paired(group, alpha=policy.alpha, margin=policy.margin).p_regression
+
+
+def below_floor(cohort: Cohort) -> bool:
+    """Tell whether the candidate is below the cohort's floor beyond chance."""
+    return cohort.floor is not None and cohort.upper is not None and cohort.upper < cohort.floor
+
+
+def broken_floors(found: tuple[Cohort, ...]) -> tuple[Cohort, ...]:
+    """Return the critical cohorts whose floor the candidate is below beyond chance."""
+    return tuple(cohort for cohort in found if cohort.tier == "critical" and below_floor(cohort))
+
+
+def unseen_floors(found: tuple[Cohort, ...], policy: GatePolicy) -> tuple[str, ...]:
+    """Return the tags with a floor that no compared problem carries."""
+    return tuple(sorted(policy.cohorts.keys() - {cohort.tag for cohort in found}))
+
+
+def cohort_warnings(found: tuple[Cohort, ...], level: float) -> list[str]:
+    """Return a sentence for each cohort that dropped (Holm-adjusted) or is below its floor."""
+    sentences = []
+    for cohort in found:
+        problems = f"the {cohort.problems} problems tagged {cohort.tag!r}"
+        if cohort.p_holm is not None and cohort.p_holm < level:
+            sentences.append(
+                f"On {problems} the pass rate fell from {cohort.baseline_rate:.1%} to {cohort.candidate_rate:.1%} "
+                f"(p={cohort.p_holm:.2g} after Holm's adjustment for the number of cohorts)."
+            )
+        if cohort.floor is None or cohort.candidate_rate >= cohort.floor:
+            continue
+        if below_floor(cohort):
+            sentences.append(
+                f"On {problems} the candidate solves {cohort.candidate_rate:.1%}, below the {cohort.tier} floor of "
+                f"{cohort.floor:.1%} beyond chance."
+            )
+        elif cohort.tier != "advisory":
+            sentences.append(
+                f"On {problems} the candidate solves {cohort.candidate_rate:.1%}, below the {cohort.tier} floor of "
+                f"{cohort.floor:.1%}, though so few problems may show that by chance."
+            )
+    return sentences
