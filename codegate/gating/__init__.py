@@ -16,6 +16,7 @@ from codegate.gating.baseline import (
     write_lock,
 )
 from codegate.gating.compare import compare
+from codegate.gating.confirm import confirm
 from codegate.gating.policy import CohortPolicy, GatePolicy, OnInconclusive, Tier
 from codegate.gating.samples import CandidateSamples, Sample
 from codegate.gating.verdict import EXIT_CODES, Cohort, Drift, Exclusion, Flip, Mismatch, Verdict, VerdictKind
@@ -38,6 +39,7 @@ __all__ = [
     "Verdict",
     "VerdictKind",
     "compare",
+    "confirm",
     "load_baseline",
     "load_lock",
     "load_pinned",

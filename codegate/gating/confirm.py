@@ -1,0 +1,140 @@
+"""Confirm a regression: fresh samples of the pinned model, made now, that it has to stand up to.
+
+Every gate on one stored baseline shares that baseline's luck, and what broke since it was stored (an environment, a
+provider, a time limit) looks like a worse candidate. Fresh samples dilute the one and show the other. They are asked
+for only after a regression, so a candidate that passes costs nothing more.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from codegate.gating.cohorts import broken_floors
+from codegate.gating.comparability import without_quarantined
+from codegate.gating.compare import compare
+from codegate.gating.exact import stratified
+from codegate.gating.matching import match, without_copies
+from codegate.gating.policy import CohortPolicy, GatePolicy
+from codegate.gating.samples import CandidateSamples, Sample
+from codegate.gating.sentence import listed, probability
+from codegate.gating.verdict import Drift, Verdict
+
+_DRIFT_LEVEL: Final = 0.01
+
+
+def confirm(
+    stored: CandidateSamples,
+    fresh: CandidateSamples,
+    candidate: CandidateSamples,
+    policy: GatePolicy,
+    *,
+    looks: int = 1,
+    candidates: int = 1,
+) -> Verdict:
+    """Return the verdict that is left of a regression once the pinned model was asked again.
+
+    Fresh and stored samples of the pinned model are compared by the exact stratified test. Where they differ (two-
+    sided p below 1 %), the stored baseline no longer describes the model here and now, and the candidate is compared
+    with the fresh samples alone; otherwise with both pooled. The regression stands if that comparison finds it
+    again; else the verdict is inconclusive, for only one of two comparisons shows a drop. A floor or a problem that
+    must pass counts only where the pinned model, asked now, meets that demand itself. What was no regression is
+    returned as it is.
+
+    Args:
+        stored: the pinned baseline.
+        fresh: new samples of the pinned model, three per problem by default, made under today's conditions.
+        candidate: the samples that the regression was found in.
+        policy: as for ``compare``.
+        looks: as for ``compare``.
+        candidates: as for ``compare``.
+
+    Raises:
+        UsageError: as ``compare``.
+    """
+    first = compare(stored, candidate, policy, looks=looks, candidates=candidates)
+    if first.kind != "regressed":
+        return first
+    own = compare(stored, fresh, policy)
+    if own.kind in {"incomparable", "infrastructure"}:
+        reason = f"A regression was seen, but the pinned model could not be asked again to confirm it. {own.reason}"
+        return first.model_copy(update={"kind": own.kind, "reason": reason, "confirmed": False})
+    drift = drift_between(stored, fresh)
+    against = fresh if drift.drifted else pooled(stored, fresh)
+    demands, warnings = _still_fair(policy, own)
+    second = compare(against, candidate, demands, looks=looks, candidates=candidates)
+    confirmed = second.kind == "regressed"
+    return second.model_copy(
+        update={
+            "kind": second.kind if second.kind in {"regressed", "infrastructure", "incomparable"} else "inconclusive",
+            "reason": f"{second.reason} {_conclusion(drift, confirmed=confirmed)}",
+            "baseline_label": first.baseline_label,
+            "confirmed": confirmed,
+            "drift": drift,
+            "warnings": (*second.warnings, *warnings),
+        }
+    )
+
+
+def drift_between(stored: CandidateSamples, fresh: CandidateSamples) -> Drift:
+    """Return how the pinned model's fresh samples differ from its stored ones, copies counted once.
+
+    Problems without a graded sample of both are left out. Without any problem p is 1.
+    """
+    left, right, _ = without_quarantined(stored, fresh)
+    pairs = tuple(match(without_copies(left), without_copies(right)).pairs.values())
+    p = stratified([(pair.candidate_passed, pair.candidate_n, pair.baseline_passed, pair.baseline_n) for pair in pairs])
+    n = max(len(pairs), 1)
+    return Drift(
+        problems=len(pairs),
+        fresh_samples=sum(pair.candidate_n for pair in pairs),
+        stored_rate=sum(pair.baseline_rate for pair in pairs) / n,
+        fresh_rate=sum(pair.candidate_rate for pair in pairs) / n,
+        p=p,
+        drifted=p < _DRIFT_LEVEL,
+    )
+
+
+def pooled(stored: CandidateSamples, fresh: CandidateSamples) -> CandidateSamples:
+    """Return the baseline with the fresh samples after its own; what only one side asked stays as it is there."""
+
+    def both(problem: str) -> tuple[Sample, ...]:
+        own = stored.samples.get(problem, ())
+        first = own[-1].index + 1 if own else 0
+        more = fresh.samples.get(problem, ())
+        return (*own, *(sample.model_copy(update={"index": first + i}) for i, sample in enumerate(more)))
+
+    samples: Mapping[str, tuple[Sample, ...]] = {problem: both(problem) for problem in stored.samples}
+    return stored.model_copy(update={"samples": samples, "excluded": {**stored.excluded, **fresh.excluded}})
+
+
+def _still_fair(policy: GatePolicy, own: Verdict) -> tuple[GatePolicy, list[str]]:
+    """Return the policy without the demands that the pinned model itself does not meet now, and what was dropped."""
+    warnings: list[str] = []
+    unsolved = set(own.must_pass_failed)
+    if unsolved:
+        warnings.append(
+            f"The pinned model does not solve what must pass either when asked now: {listed(tuple(sorted(unsolved)))}."
+        )
+    broken = {cohort.tag for cohort in broken_floors(own.cohorts)}
+    if broken:
+        warnings.append(
+            f"The pinned model is below the critical floor itself when asked now: {listed(tuple(sorted(broken)))}."
+        )
+    cohorts = {
+        tag: CohortPolicy(floor=rule.floor, tier="supporting") if tag in broken else rule
+        for tag, rule in policy.cohorts.items()
+    }
+    must_pass = tuple(problem for problem in policy.must_pass if problem not in unsolved)
+    return policy.model_copy(update={"cohorts": cohorts, "must_pass": must_pass}), warnings
+
+
+def _conclusion(drift: Drift, *, confirmed: bool) -> str:
+    now = (
+        f"{drift.fresh_rate:.1%} now vs {drift.stored_rate:.1%} then on {drift.problems} problems, "
+        f"{drift.fresh_samples} fresh samples, {probability(drift.p, _DRIFT_LEVEL)}"
+    )
+    if drift.drifted:
+        left = "against its fresh samples alone the regression " + ("stands" if confirmed else "is not confirmed")
+        return f"The pinned model itself changed ({now}), so the baseline needs a refresh; {left}."
+    if confirmed:
+        return f"Confirmed: the pinned model, asked again, answers as before ({now})."
+    return f"A regression against the stored baseline was not confirmed once the pinned model was asked again ({now})."

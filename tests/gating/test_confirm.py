@@ -1,0 +1,95 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from codegate.gating import CandidateSamples, CohortPolicy, GatePolicy, compare, confirm
+from codegate.gating.confirm import drift_between, pooled
+from tests.gating.sampling import side, uniform
+
+POLICY = GatePolicy()
+
+
+def worse(n: int = 40, lost: int = 12) -> CandidateSamples:
+    return side({problem: [i >= lost] * 3 for i, problem in enumerate(uniform(n, n))}, label="new")
+
+
+def test_a_regression_that_fresh_samples_repeat_is_confirmed() -> None:
+    verdict = confirm(side(uniform(40, 40, 10)), side(uniform(40, 40, 3)), worse(), POLICY)
+    assert (verdict.kind, verdict.confirmed) == ("regressed", True)
+    assert verdict.drift is not None
+    assert (verdict.drift.p, verdict.drift.drifted, verdict.drift.fresh_samples) == (1.0, False, 120)
+    assert "Confirmed: the pinned model, asked again, answers as before (100.0% now vs 100.0% then" in verdict.reason
+
+
+def test_what_broke_for_the_pinned_model_too_is_no_regression() -> None:
+    broken = side({problem: [i >= 12] * 3 for i, problem in enumerate(uniform(40, 40))})
+    assert compare(side(uniform(40, 40, 10)), worse(), POLICY).kind == "regressed"
+    verdict = confirm(side(uniform(40, 40, 10)), broken, worse(), POLICY)
+    assert (verdict.kind, verdict.confirmed) == ("inconclusive", False)
+    assert verdict.drift is not None
+    assert verdict.drift.drifted
+    assert "the baseline needs a refresh" in verdict.reason
+    assert verdict.difference == 0.0, "the candidate is compared with the fresh samples alone"
+
+
+def test_a_baseline_that_was_lucky_once_does_not_convict() -> None:
+    lucky = {f"p{i:03}": [True] for i in range(40)}
+    honest = {f"p{i:03}": [i >= 12, i >= 3, True] for i in range(40)}
+    candidate = side({f"p{i:03}": [i >= 6] for i in range(40)})
+    assert compare(side(lucky), candidate, POLICY).kind == "regressed"
+    verdict = confirm(side(lucky), side(honest), candidate, POLICY)
+    assert (verdict.kind, verdict.confirmed) == ("inconclusive", False)
+    assert verdict.drift is not None
+    assert not verdict.drift.drifted
+    assert "was not confirmed" in verdict.reason
+
+
+@pytest.mark.parametrize("passed", [38, 40])
+def test_what_did_not_regress_is_left_alone(passed: int) -> None:
+    stored, fresh, candidate = side(uniform(40, 40, 10)), side(uniform(40, 0, 3)), side(uniform(40, passed, 3))
+    assert confirm(stored, fresh, candidate, POLICY) == compare(stored, candidate, POLICY)
+
+
+def test_fresh_samples_that_are_lost_confirm_nothing() -> None:
+    stored, lost = side(uniform(40, 40, 10)), side({problem: [None] * 3 for problem in uniform(40, 0)})
+    verdict = confirm(stored, lost, worse(), POLICY)
+    assert (verdict.kind, verdict.confirmed) == ("infrastructure", False)
+    other = side(uniform(40, 40, 3), conditions={"suite": "another"})
+    assert confirm(stored, other, worse(), POLICY).kind == "incomparable"
+
+
+def test_a_demand_counts_only_where_the_pinned_model_meets_it_today() -> None:
+    tagged = {"tags": {f"p{i:03}": ("slow",) for i in range(10)}}
+    policy = GatePolicy(must_pass=("p000",), cohorts={"slow": CohortPolicy(floor=0.9, tier="critical")})
+    stored = side(uniform(40, 40, 10)).model_copy(update=tagged)
+    dead = {f"p{i:03}": [i >= 8] * 3 for i in range(40)}
+    candidate = side(dead).model_copy(update=tagged)
+    assert confirm(stored, side(uniform(40, 40, 3)), candidate, policy).kind == "regressed"
+    verdict = confirm(stored, side(dead), candidate, policy)
+    assert verdict.kind == "inconclusive"
+    assert [warning for warning in verdict.warnings if "p000" in warning and "either" in warning]
+    assert [warning for warning in verdict.warnings if "'slow'" not in warning and "floor itself" in warning]
+
+
+counts = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=12)
+
+
+@given(counts)
+def test_drift_is_the_same_in_both_directions_and_none_without_change(entries: list[tuple[int, int]]) -> None:
+    stored = side({f"p{i}": [j < x for j in range(5)] for i, (x, _) in enumerate(entries)})
+    fresh = side({f"p{i}": [j < y for j in range(3)] for i, (_, y) in enumerate(entries)})
+    here, there = drift_between(stored, fresh), drift_between(fresh, stored)
+    assert here.p == pytest.approx(there.p, abs=1e-12)
+    assert drift_between(stored, stored).p == 1.0
+    assert 0.0 <= here.p <= 1.0
+    both = pooled(stored, fresh)
+    assert all([s.index for s in both.samples[p]] == list(range(8)) for p in both.samples)
+
+
+def test_one_problem_drifts_as_in_fishers_exact_test() -> None:
+    drift = drift_between(side({"p": [True] * 10}), side({"p": [False] * 3}))
+    assert drift.p == pytest.approx(
+        2 * float(stats.fisher_exact([[0, 3], [10, 0]], alternative="less").pvalue), abs=1e-12
+    )
+    assert drift.drifted
