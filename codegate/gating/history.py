@@ -1,0 +1,270 @@
+"""``history.jsonl``: one line for each candidate of each finished run, for trends, drift and the nightly watch.
+
+Append-only, one writer at a time, and idempotent: a run that is there already is not added again. It is read as if
+an attacker had written it. A last line that was cut short is no entry.
+"""
+
+import fcntl
+import json
+import math
+import os
+import stat
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from codegate.durable import append_line, digest
+from codegate.errors import InfrastructureError, UsageError
+from codegate.gating.baseline import Moment, samples_each, utc_time
+from codegate.gating.drift import counts_of
+from codegate.gating.pinning import RunSamples
+from codegate.strict import open_regular, parse_json, read_lines, shown
+
+HISTORY_SCHEMA: Literal["codegate.history/1"] = "codegate.history/1"
+MAX_HISTORY_BYTES: Final = 64 << 20
+MAX_LINE_BYTES: Final = 4 << 20
+_MAX_PROBLEMS: Final = 100_000
+_LOCK_SECONDS: Final = 10.0
+_MEND: Final = "Restore the file from version control, or take the line out."
+
+_Text = Annotated[str, StringConstraints(max_length=2000)]
+_Count = Annotated[int, Field(ge=0, le=1_000_000)]
+
+
+class HistoryEntry(BaseModel):
+    """One candidate in one finished run.
+
+    Attributes:
+        run: the run's id.
+        at: when its last sample was made.
+        candidate: the candidate's key, ``label`` its name for people, ``model`` what responses said answered.
+        suite_digest: digest of the suite.
+        conditions: the comparability key, field by field; ``conditions_digest`` stands for all of it.
+        samples: the most samples that any problem has.
+        counts: passes and counted samples by problem.
+        lost: samples that infrastructure lost.
+        pass_rate: mean over problems of the share that passed, in 0..1; None when nothing counted.
+        cost: US dollars that the model calls cost; None where it is not known.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    history_schema: Literal["codegate.history/1"] = Field(default=HISTORY_SCHEMA, alias="schema")
+    run: Annotated[str, StringConstraints(min_length=1, max_length=100)]
+    at: Moment
+    candidate: Annotated[str, StringConstraints(min_length=1, max_length=100)]
+    label: _Text
+    model: _Text
+    suite_digest: Annotated[str, StringConstraints(max_length=100)]
+    conditions: Annotated[Mapping[_Text, _Text], Field(max_length=100)]
+    conditions_digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    samples: _Count
+    counts: Annotated[Mapping[_Text, tuple[_Count, _Count]], Field(max_length=_MAX_PROBLEMS)]
+    lost: _Count = 0
+    pass_rate: float | None = Field(ge=0, le=1)
+    cost: float | None = Field(default=None, ge=0, le=1e9)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "HistoryEntry":
+        if any(passed > n or n > self.samples for passed, n in self.counts.values()):
+            message = "a problem has more passes than samples, or more samples than the run"
+            raise ValueError(message)
+        rate = mean_rate(self.counts)
+        known = rate is not None and self.pass_rate is not None
+        if (not known and rate is not self.pass_rate) or abs((rate or 0.0) - (self.pass_rate or 0.0)) > 1e-9:
+            message = "pass_rate is not that of counts"
+            raise ValueError(message)
+        if digest(dict(self.conditions)) != self.conditions_digest:
+            message = "conditions_digest is not that of conditions"
+            raise ValueError(message)
+        return self
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Return (run, candidate): at most one entry each."""
+        return (self.run, self.candidate)
+
+    def line(self) -> bytes:
+        """Return the entry as one line of ASCII."""
+        value = self.model_dump(mode="json", by_alias=True)
+        return json.dumps(value, sort_keys=True, ensure_ascii=True, allow_nan=False).encode("ascii")
+
+
+def mean_rate(counts: Mapping[str, tuple[int, int]]) -> float | None:
+    """Return the mean over problems of the share that passed; None where no problem has a counted sample."""
+    rates = [passed / n for passed, n in counts.values() if n]
+    return math.fsum(rates) / len(rates) if rates else None
+
+
+def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
+    """Return the entry of one candidate's samples in one finished run.
+
+    Args:
+        part: the samples.
+        cost: US dollars, if known.
+
+    Raises:
+        UsageError: the run is unfinished, has no time, or holds text that no file can hold.
+    """
+    samples = part.samples
+    entries = [sample for many in samples.samples.values() for sample in many]
+    if not entries or any(sample.failure == "not run" for sample in entries):
+        raise UsageError(f"run {part.run} is unfinished.", "Finish it with `codegate run --resume`.")
+    counts = counts_of(samples)
+    try:
+        return HistoryEntry(
+            run=part.run,
+            at=utc_time(part.finished),
+            candidate=samples.candidate,
+            label=samples.label,
+            model=samples.model,
+            suite_digest=part.suite_digest,
+            conditions=dict(samples.conditions),
+            conditions_digest=digest(dict(samples.conditions)),
+            samples=samples_each(samples),
+            counts=counts,
+            lost=sum(sample.passed is None for sample in entries),
+            pass_rate=mean_rate(counts),
+            cost=cost,
+        )
+    except ValueError as error:  # pydantic's are ValueErrors too
+        raise UsageError(f"run {part.run} cannot go into a history: {_first(error)}.", "Restore its files.") from None
+
+
+def read_history(path: Path) -> tuple[HistoryEntry, ...]:
+    """Read a history, the oldest run first.
+
+    Raises:
+        UsageError: the file is missing, too large, or a line of it is no entry or contradicts another.
+    """
+    return _ordered(_lines(path))
+
+
+def append_history(path: Path, entries: Sequence[HistoryEntry]) -> tuple[HistoryEntry, ...]:
+    """Add the entries that are not there yet, and return those.
+
+    Raises:
+        UsageError: what is there is broken or says something else about one of the runs, or another process holds it.
+        InfrastructureError: the disk refused.
+    """
+    with _locked(path):
+        _mend(path)
+        known = {entry.key: entry for entry in _lines(path)}
+        added: list[HistoryEntry] = []
+        for entry in entries:
+            before = known.get(entry.key)
+            if before is not None and before != entry:
+                raise _contradiction(path, entry)
+            if before is None:
+                known[entry.key] = entry
+                added.append(entry)
+        size = path.stat().st_size
+        lines = [entry.line() for entry in added]
+        if any(len(line) >= MAX_LINE_BYTES for line in lines) or size + sum(map(len, lines)) >= MAX_HISTORY_BYTES:
+            raise UsageError(f"{path} would be larger than {MAX_HISTORY_BYTES} bytes.", "Begin a new history.")
+        for line in lines:
+            append_line(path, line)
+    return tuple(added)
+
+
+def _ordered(entries: Iterator[HistoryEntry]) -> tuple[HistoryEntry, ...]:
+    return tuple(sorted(entries, key=lambda entry: (entry.at, entry.run, entry.candidate)))
+
+
+def _lines(path: Path) -> Iterator[HistoryEntry]:
+    """Yield each entry once; where two branches were merged a run may be there twice."""
+    known: dict[tuple[str, str], HistoryEntry] = {}
+    for number, line in enumerate(read_lines(path, MAX_HISTORY_BYTES, MAX_LINE_BYTES), start=1):
+        try:
+            entry = _entry(line, f"{path} line {number}")
+        except UsageError:
+            if not line.endswith(b"\n"):
+                return  # cut short
+            raise
+        before = known.setdefault(entry.key, entry)
+        if before is entry:
+            yield entry
+        elif before != entry:
+            raise _contradiction(path, entry)
+
+
+def _contradiction(path: Path, entry: HistoryEntry) -> UsageError:
+    return UsageError(
+        f"{path} already says something else about candidate {entry.label} of run {entry.run}.",
+        "Take that line out if the run was carried on since.",
+    )
+
+
+def _entry(line: bytes, place: str) -> HistoryEntry:
+    try:
+        parse_json(line.decode("utf-8"), place)  # keys given twice, NaN: more than the model refuses
+        return HistoryEntry.model_validate_json(line, strict=True)
+    except UnicodeDecodeError:
+        raise UsageError(f"{place} is not UTF-8 text.", _MEND) from None
+    except ValidationError as error:
+        raise UsageError(f"{place} is not an entry: {_first(error)}.", _MEND) from None
+    except UsageError as error:
+        raise UsageError(error.cause, _MEND) from None
+
+
+def _first(error: ValueError) -> str:
+    if not isinstance(error, ValidationError):
+        return shown(error)
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return shown(f"{place}: {first['msg']}" if place else first["msg"])
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Make the file if need be, and keep every other process from appending."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(path, flags, 0o644)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}.") from error
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise UsageError(f"{path} is not a regular file.")
+        end = time.monotonic() + _LOCK_SECONDS
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as error:
+                if time.monotonic() > end:
+                    raise UsageError(f"{path} is being written by another process.", "Wait for it.") from error
+                time.sleep(0.05)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _mend(path: Path) -> None:
+    """End the last line, or cut it off where it is no entry."""
+    with open_regular(path, MAX_HISTORY_BYTES) as file:
+        data = file.read()
+    if not data or data.endswith(b"\n"):
+        return
+    whole = data.rfind(b"\n") + 1
+    try:
+        _entry(data[whole:], str(path))
+        entire = True
+    except UsageError:
+        entire = False
+    try:
+        with path.open("rb+") as file:
+            file.seek(0, os.SEEK_END)
+            if entire:
+                file.write(b"\n")
+            else:
+                file.truncate(whole)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise InfrastructureError(f"cannot mend {path}: {error.strerror or error}.", "Check the disk.") from error
