@@ -1,59 +1,254 @@
-"""``codegate baseline``: pin a run, show what is pinned."""
+"""``codegate baseline``: the life of the pinned baseline, from the pinning to the reset."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Final
 
 import click
 
-from codegate.cli.options import FILE, FOLDER, json_option
+from codegate.cli.baseline_words import difference_document, difference_words, summary, summary_words
+from codegate.cli.given_runs import check_new, origin, read_runs
+from codegate.cli.options import FILE, FOLDER, Decorated, json_option
 from codegate.cli.output import emit, say
-from codegate.errors import UsageError
-from codegate.gating import load_pinned, pin, write_baseline, write_lock
-from codegate.running import candidate_samples, choose_candidate, load_run
+from codegate.errors import ExitCode, UsageError
+from codegate.gating import (
+    MIN_SAMPLES,
+    Baseline,
+    CandidateSamples,
+    Change,
+    Lock,
+    age_of,
+    difference_of,
+    load_baseline,
+    load_lock,
+    load_pinned,
+    mismatches,
+    pin,
+    refresh,
+    reset,
+    without_quarantined,
+    write_baseline,
+    write_lock,
+)
+from codegate.running import candidate_conditions, plan_run
+from codegate.suite import load_suite
+
+_LOCK: Final = Path("codegate.lock")
+_SHOWN: Final = 20  # how many findings or problems people are shown
 
 
 @click.group()
 def command() -> None:
-    """Pin a run as the baseline, or show the pinned one."""
+    """Pin runs as the baseline; show, compare, check, refresh or reset it."""
+
+
+def _runs_argument(function: Decorated) -> Decorated:
+    return click.argument("runs", metavar="RUN [RUN ...]", nargs=-1, required=True, type=FOLDER)(function)
+
+
+def _lock_option(function: Decorated) -> Decorated:
+    return click.option(
+        "--lock", type=FILE, default=_LOCK, show_default=True, help="The file that says which baseline is pinned."
+    )(function)
+
+
+def _candidate_option(function: Decorated) -> Decorated:
+    return click.option("--candidate", "name", help="Which candidate, when the runs have several.")(function)
+
+
+def _samples_option(function: Decorated) -> Decorated:
+    return click.option(
+        "--min-samples",
+        type=click.IntRange(min=1),
+        default=MIN_SAMPLES,
+        show_default=True,
+        help="Least samples per problem; 10 are better.",
+    )(function)
+
+
+def _pinning(*, model: str) -> Callable[[Decorated], Decorated]:
+    """Add the arguments of what pins runs; ``model`` says in the help whose runs they are."""
+
+    def add(function: Decorated) -> Decorated:
+        function.__doc__ = f"{function.__doc__}\n\n    RUN: folders of finished runs of {model}; all of them count."
+        for option in (json_option, _lock_option, _samples_option, _candidate_option, _runs_argument):
+            function = option(function)
+        return function
+
+    return add
 
 
 @command.command("pin")
-@click.argument("run", type=FOLDER)
-@click.option("--candidate", "name", help="Which candidate, when the run has several.")
+@_pinning(model="one candidate under the same conditions")
 @click.option("--out", type=FILE, default=Path("baseline.json"), show_default=True, help="The baseline file.")
-@click.option("--lock", type=FILE, default=Path("codegate.lock"), show_default=True, help="The file that pins it.")
-@click.option("--replace", is_flag=True, help="Replace a lock or baseline file that is there.")
-@json_option
-def pin_command(run: Path, name: str | None, out: Path, lock: Path, replace: bool, as_json: bool) -> None:
-    """Pin RUN (a run's folder): writes the baseline file and the lock that holds its digest."""
-    if os.path.lexists(lock) and not replace:
-        raise UsageError(f"{lock} pins a baseline already.", "Give --replace to accept a new one.")
-    if os.path.lexists(out) and not replace:  # another lock may pin what is there
-        raise UsageError(f"{out} exists already.", "Give another --out, or --replace to write over it.")
-    loaded = load_run(run)
-    candidate = choose_candidate(loaded, name)
-    samples = candidate_samples(loaded, candidate)
-    baseline = pin(samples, run=loaded.manifest.id, suite_digest=loaded.manifest.suite_digest)
+@click.option("--replace", is_flag=True, help="Replace a lock or baseline file of the same model that is there.")
+def pin_command(
+    runs: tuple[Path, ...], name: str | None, out: Path, lock: Path, replace: bool, min_samples: int, as_json: bool
+) -> None:
+    """Pin all samples of all runs: writes the baseline file and the lock that holds its digest."""
+    pinned = None
+    if os.path.lexists(lock):
+        if not replace:
+            raise UsageError(f"{lock} pins a baseline already.", "Give --replace to accept a new one.")
+        pinned = load_lock(lock)
+    if not replace:
+        check_new(out, "--out")  # another lock may pin what is there
+    baseline = pin(read_runs(runs, name), origin=origin(), min_samples=min_samples, replaced=pinned)
+    _write(baseline, out, lock, "pinned", as_json=as_json)
+
+
+@command.command("refresh")
+@_pinning(model="the pinned model, made since")
+@click.option("--replace", is_flag=True, help="Keep none of the stored samples, instead of adding to them.")
+@click.option("--accept-drift", is_flag=True, help="Go on although the new samples differ from the stored ones.")
+@click.option("--reason", default="", help="Why, for the record.")
+def refresh_command(
+    runs: tuple[Path, ...],
+    name: str | None,
+    lock: Path,
+    replace: bool,
+    accept_drift: bool,
+    reason: str,
+    min_samples: int,
+    as_json: bool,
+) -> None:
+    """Add new samples of the pinned model to the baseline.
+
+    Refused, with exit code 3, when they differ from the stored ones by more than chance (exact test, p < 0.01).
+    """
+    baseline = load_pinned(lock)
+    made, change = refresh(
+        baseline, read_runs(runs, name), replace=replace, accept_drift=accept_drift, reason=reason, origin=origin(),
+        min_samples=min_samples,
+    )  # fmt: skip
+    say(f"stored against new samples: {change.words()}", as_json=as_json)
+    _write(made, lock.parent / load_lock(lock).baseline, lock, "refreshed", change, as_json=as_json)
+
+
+@command.command("reset")
+@_pinning(model="the new model")
+@click.option("--from", "old", required=True, help="The model that is pinned now, or its baseline's digest.")
+@click.option("--reason", required=True, help="Why, for the record.")
+@click.option("--out", type=FILE, help="The baseline file; default: the one that the lock names.")
+def reset_command(
+    runs: tuple[Path, ...],
+    name: str | None,
+    old: str,
+    reason: str,
+    out: Path | None,
+    lock: Path,
+    min_samples: int,
+    as_json: bool,
+) -> None:
+    """Pin another model instead of the pinned one: the only way that a new snapshot is accepted."""
+    pinned = load_lock(lock)
+    if out is not None:
+        check_new(out, "--out")
+    made = reset(pinned, old, read_runs(runs, name), reason=reason, origin=origin(), min_samples=min_samples)
+    _write(made, out or lock.parent / pinned.baseline, lock, f"{pinned.model} is replaced by", as_json=as_json)
+
+
+def _write(
+    baseline: Baseline, out: Path, lock: Path, done: str, change: Change | None = None, *, as_json: bool
+) -> None:
     write_baseline(out, baseline)
     written = write_lock(lock, out)
-    counts = [len(s) for s in samples.samples.values()]
-    say(f"pinned {samples.label} ({samples.model}): {len(counts)} problems, {sum(counts)} samples", as_json=as_json)
+    counts = [len(entries) for entries in baseline.samples.samples.values()]
+    what = f"{baseline.samples.label} ({baseline.samples.model})"
+    say(f"{done} {what}: {len(counts)} problems, {sum(counts)} samples", as_json=as_json)
     say(f"baseline  {out}\nlock      {lock}", as_json=as_json)
     if as_json:
-        emit(written.model_dump(mode="json", by_alias=True))
+        emit(_pinned_document(written, baseline, change))
+
+
+def _pinned_document(lock: Lock, baseline: Baseline, change: Change | None) -> dict[str, Any]:
+    return {
+        "schema": "codegate.pinned/1",
+        "lock": lock.model_dump(mode="json", by_alias=True),
+        "drift": None if change is None else vars(change),
+        "baseline": summary(baseline),
+    }
 
 
 @command.command("show")
-@click.option("--lock", type=FILE, default=Path("codegate.lock"), show_default=True, help="The file that pins it.")
+@_lock_option
 @json_option
 def show_command(lock: Path, as_json: bool) -> None:
-    """Show the pinned baseline, after checking its digests."""
+    """Show the pinned baseline, after checking its digests: samples, pass rate, age, provenance, conditions."""
     baseline = load_pinned(lock)
-    samples = [sample for many in baseline.samples.samples.values() for sample in many]
-    passed = sum(1 for sample in samples if sample.passed)
-    say(f"{baseline.samples.label} ({baseline.samples.model}), pinned {baseline.created}", as_json=as_json)
-    say(f"{len(baseline.samples.samples)} problems, {passed} of {len(samples)} samples passed", as_json=as_json)
-    for field, value in baseline.samples.conditions.items():
-        say(f"  {field:11} {value}", as_json=as_json)
+    for line in summary_words(baseline):
+        say(line, as_json=as_json)
     if as_json:
-        emit(baseline.model_dump(mode="json", by_alias=True))
+        emit(summary(baseline))
+
+
+@command.command("diff")
+@click.argument("old", type=FILE)
+@click.argument("new", type=FILE)
+@json_option
+def diff_command(old: Path, new: Path, as_json: bool) -> None:
+    """Show what changed from one baseline file to another: OLD and NEW."""
+    found = difference_of(load_baseline(old), load_baseline(new))
+    for line in difference_words(found):
+        say(line, as_json=as_json)
+    if as_json:
+        emit(difference_document(found))
+
+
+@command.command("verify")
+@_lock_option
+@click.option("--suite", type=FOLDER, help="Also check that a run of this suite would be comparable today.")
+@json_option
+def verify_command(lock: Path, suite: Path | None, as_json: bool) -> ExitCode:
+    """Check the baseline against its lock, its age, and a suite.
+
+    Exits 0 when all is well, 3 when a run could not be compared with it or it has expired, and 2 when lock or
+    baseline is broken.
+    """
+    baseline = load_pinned(lock)
+    age = age_of(baseline)
+    findings = [age.words()] if age.state in {"expired", "future"} else []
+    warnings = [age.words()] if age.state == "old" else []
+    if suite is not None:
+        found, noted = _against(baseline, suite)
+        findings += found
+        warnings += noted
+    say(f"{baseline.samples.label} ({baseline.samples.model}): file, lock and digests agree", as_json=as_json)
+    for kind, lines in (("note", warnings), ("fault", findings)):
+        for line in lines[:_SHOWN]:
+            say(f"{kind}: {line}", as_json=as_json)
+        if len(lines) > _SHOWN:
+            say(f"{kind}: and {len(lines) - _SHOWN} more", as_json=as_json)
+    if as_json:
+        emit(
+            {
+                "schema": "codegate.verification/1",
+                "digest": baseline.digest,
+                "usable": not findings,
+                "faults": findings,
+                "notes": warnings,
+            }
+        )
+    return ExitCode.INCONCLUSIVE if findings else ExitCode.PASS
+
+
+def _against(baseline: Baseline, folder: Path) -> tuple[list[str], list[str]]:
+    """Return why a run of the suite in ``folder`` would not be comparable today, and what else to know."""
+    suite = load_suite(folder)
+    sandbox = baseline.samples.conditions.get("sandbox", "")
+    manifest = plan_run(suite, [baseline.spec], 1, sandbox, "verify")
+    today = CandidateSamples(
+        candidate=baseline.samples.candidate,
+        label=baseline.samples.label,
+        model=baseline.samples.model,
+        conditions=candidate_conditions(manifest, baseline.spec),
+        problem_digests=manifest.problems,
+        excluded=manifest.excluded,
+        samples={},
+    )
+    stored, now, quarantined = without_quarantined(baseline.samples, today)
+    faults = [
+        f"{one.field}: {one.baseline} in the baseline, {one.candidate} in {folder}" for one in mismatches(stored, now)
+    ]
+    return faults, [f"{one.problem} would be left out: {one.reason}" for one in quarantined]

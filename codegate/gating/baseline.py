@@ -1,62 +1,180 @@
-"""The pinned baseline: ``baseline.json`` holds a blessed run, ``codegate.lock`` says which one it is.
+"""The pinned baseline: ``baseline.json`` holds the samples of blessed runs, ``codegate.lock`` says which file it is.
 
 Both are read as if an attacker had written them: capped in size, strictly typed, and worth nothing unless their
 digests agree. A missing or broken baseline is an error with a remedy, never "nothing to compare, so pass".
 """
 
 import json
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Final, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from codegate import __version__
+from codegate.candidates import CandidateSpec
 from codegate.durable import digest, sha256, write_atomic
 from codegate.errors import UsageError
 from codegate.gating.comparability import check_samples
 from codegate.gating.samples import CandidateSamples
 from codegate.suite import is_plain_path, parse_json, read_bytes
 
-BASELINE_SCHEMA: Literal["codegate.baseline/1"] = "codegate.baseline/1"
+BASELINE_SCHEMA: Literal["codegate.baseline/2"] = "codegate.baseline/2"
 LOCK_SCHEMA: Literal["codegate.lock/1"] = "codegate.lock/1"
+
+WARN_DAYS: Final = 60
+"""From this age on ``show`` and ``verify`` ask for fresh samples."""
+EXPIRE_DAYS: Final = 90
+"""From this age on ``verify`` refuses: GitHub too keeps an artifact for 90 days, unless told otherwise."""
 
 _MAX_BASELINE_BYTES = 16 * 1024 * 1024
 _MAX_LOCK_BYTES = 64 * 1024
-_LISTED = 10  # how many missing samples a message names
+_MAX_EVENTS = 1000
 
 _Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+_RunId = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 _REPIN = "Pin it again with `codegate baseline pin RUN`, or restore the file from version control."
+
+Freshness = Literal["fresh", "old", "expired", "future"]
+
+
+def utc_time(text: str) -> str:
+    """Return an ISO 8601 time that says its zone as UTC to the second.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            message = "it does not say its time zone"
+            raise ValueError(message)
+        return moment.astimezone(UTC).isoformat(timespec="seconds")
+    except OverflowError:
+        message = "the year is out of range"
+        raise ValueError(message) from None
+
+
+Moment = Annotated[str, AfterValidator(utc_time)]
+"""A UTC time, ISO 8601."""
 
 
 class _File(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
+class PooledRun(_File):
+    """A run whose samples are in the baseline.
+
+    Attributes:
+        id: the run's id.
+        finished: when its last sample was made.
+        samples: how many of its samples each problem has.
+    """
+
+    id: _RunId
+    finished: Moment
+    samples: int = Field(ge=1, le=1_000_000)
+
+
+class Pinning(_File):
+    """What somebody did to the baseline on purpose.
+
+    Attributes:
+        action: ``pin``, ``refresh`` (samples pooled), ``replace`` (samples replaced) or ``reset`` (another model).
+        at: when.
+        who: the git user, or the GitHub account that started the workflow; None when neither is known.
+        commit: of the repository at hand; None when there is none.
+        runs: ids of the runs that it brought in.
+        predecessor: digest of the baseline that was pinned before, if one was.
+        predecessor_model: the model that was pinned before.
+        drift: p of the test whether the new samples differ from the stored ones, where it was made.
+        reason: why, in the words of who did it.
+    """
+
+    action: Literal["pin", "refresh", "replace", "reset"]
+    at: Moment
+    who: Annotated[str, StringConstraints(max_length=200)] | None
+    commit: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40,64}$")] | None
+    runs: tuple[_RunId, ...]
+    predecessor: _Sha256 | None = None
+    predecessor_model: Annotated[str, StringConstraints(max_length=2000)] | None = None
+    drift: float | None = Field(default=None, ge=0, le=1)
+    reason: str = Field(default="", max_length=1000)
+
+
 class Baseline(_File):
     """``baseline.json``: the samples of the pinned model, frozen.
 
     Attributes:
-        created: UTC time of the pinning, ISO 8601.
-        codegate: version that pinned it.
-        run: id of the run that was pinned.
+        created: UTC time of the last pinning or refresh.
+        codegate: version that wrote it.
+        spec: the candidate as configured, so that fresh samples of it can be made.
+        runs: where the samples come from; all samples of all of these runs are in.
         suite_digest: digest of the suite that was run.
         complete: every problem has every sample and none was lost to infrastructure.
+        provenance: who did what to it, the last entry last; a reset begins it anew.
         digest: SHA-256 of the canonical JSON of everything else in the file.
     """
 
-    baseline_schema: Literal["codegate.baseline/1"] = Field(default=BASELINE_SCHEMA, alias="schema")
-    created: str
+    baseline_schema: Literal["codegate.baseline/2"] = Field(default=BASELINE_SCHEMA, alias="schema")
+    created: Moment
     codegate: str
-    run: str
+    spec: CandidateSpec
+    runs: tuple[PooledRun, ...] = Field(min_length=1, max_length=_MAX_EVENTS)
     suite_digest: str
     complete: bool
     samples: CandidateSamples
+    provenance: tuple[Pinning, ...] = Field(min_length=1, max_length=_MAX_EVENTS)
     digest: _Sha256
 
     def computed_digest(self) -> str:
         """Return the digest that the content has, whatever ``digest`` says."""
         return digest(self.model_dump(mode="json", by_alias=True, exclude={"digest"}))
+
+    def sealed(self) -> "Baseline":
+        """Return the same baseline with the digest that its content has."""
+        return self.model_copy(update={"digest": self.computed_digest()})
+
+
+@dataclass(frozen=True)
+class Age:
+    """How old a baseline's newest samples are.
+
+    Attributes:
+        days: whole days; None when they are dated in the future.
+        state: ``fresh``, ``old`` (from ``WARN_DAYS`` on), ``expired`` (from ``EXPIRE_DAYS`` on) or ``future``.
+    """
+
+    days: int | None
+    state: Freshness
+
+    def words(self) -> str:
+        """Return what to tell people about it, empty when it is fresh."""
+        match self.state:
+            case "old":
+                return f"its newest samples are {self.days} days old; refresh it with fresh runs of the same model"
+            case "expired":
+                return f"its newest samples are {self.days} days old, past the limit of {EXPIRE_DAYS}: refresh it"
+            case "future":
+                return "its newest samples are dated in the future: check the clock of the machine that made them"
+            case _:
+                return ""
+
+
+def age_of(baseline: Baseline, now: datetime | None = None) -> Age:
+    """Return the age of the newest samples: a refresh has shown that the older ones still agree with them.
+
+    Args:
+        baseline: what was pinned.
+        now: the present; the clock's if None.
+    """
+    newest = max(datetime.fromisoformat(run.finished) for run in baseline.runs)
+    days = ((now or datetime.now(UTC)) - newest).days
+    if days < -1:  # clocks of two machines may differ by a little
+        return Age(None, "future")
+    state: Freshness = "expired" if days >= EXPIRE_DAYS else "old" if days >= WARN_DAYS else "fresh"
+    return Age(max(days, 0), state)
 
 
 class Lock(_File):
@@ -81,13 +199,18 @@ class Lock(_File):
 _FileT = TypeVar("_FileT", bound=_File)
 
 
+def samples_each(samples: CandidateSamples) -> int:
+    """Return k, the most samples that any problem has; in a complete baseline every problem has as many."""
+    return max((len(entries) for entries in samples.samples.values()), default=0)
+
+
 def missing_samples(samples: CandidateSamples) -> tuple[str, ...]:
     """Return what a complete run would have and ``samples`` has not, one line for each problem and sample.
 
     A run is complete when every problem has the sample indices 0..k-1, k being the most that any has, and each
     of them counts.
     """
-    width = max((len(entries) for entries in samples.samples.values()), default=0)
+    width = samples_each(samples)
     lines: list[str] = []
     for problem in sorted(samples.problem_digests):
         entries = {sample.index: sample for sample in samples.samples.get(problem, ())}
@@ -102,55 +225,13 @@ def missing_samples(samples: CandidateSamples) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def pin(samples: CandidateSamples, *, run: str, suite_digest: str, created: datetime | None = None) -> Baseline:
-    """Freeze the samples of one candidate as a baseline.
-
-    Args:
-        samples: the samples of the candidate to pin.
-        run: id of the run they come from.
-        suite_digest: digest of the suite that was run.
-        created: time of the pinning; now if None.
-
-    Raises:
-        UsageError: the run is incomplete, empty or not Unicode, or the samples contradict themselves.
-    """
-    check_samples(samples, "baseline")
-    missing = missing_samples(samples)
-    if missing or not samples.problem_digests:
-        listed = "; ".join(missing[:_LISTED]) or "it has no problems"
-        more = f"; and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
-        raise UsageError(
-            f"run {run} is incomplete and cannot be pinned: {listed}{more}.",
-            "Finish it with `codegate run --resume` and pin it then.",
-        )
-    moment = (created or datetime.now(UTC)).astimezone(UTC)
-    unsigned = Baseline(
-        created=moment.isoformat(timespec="seconds"),
-        codegate=__version__,
-        run=run,
-        suite_digest=suite_digest,
-        complete=True,
-        samples=samples,
-        digest="0" * 64,
-    )
-    baseline = unsigned.model_copy(update={"digest": unsigned.computed_digest()})
-    try:
-        _encode(baseline)
-    except UnicodeEncodeError:
-        raise UsageError(
-            f"run {run!r} holds text that is not Unicode (half a surrogate pair), so it cannot be pinned.",
-            "Look for it in the candidate's name and the problems' ids.",
-        ) from None
-    return baseline
-
-
 def write_baseline(path: Path, baseline: Baseline) -> None:
     """Write ``baseline`` to ``path`` atomically; equal baselines give equal bytes.
 
     Raises:
         InfrastructureError: the disk refused.
     """
-    write_atomic(path, _encode(baseline))
+    write_atomic(path, encoded(baseline))
 
 
 def load_baseline(path: Path) -> Baseline:
@@ -185,7 +266,7 @@ def write_lock(lock_path: Path, baseline_path: Path) -> Lock:
         suite_digest=baseline.suite_digest,
         model=baseline.samples.model,
     )
-    write_atomic(lock_path, _encode(lock))
+    write_atomic(lock_path, encoded(lock))
     return lock
 
 
@@ -232,10 +313,16 @@ def _verified(path: Path, data: bytes) -> Baseline:
     check_samples(baseline.samples, f"baseline {path}:")
     if not baseline.complete or missing_samples(baseline.samples) or not baseline.samples.problem_digests:
         raise UsageError(f"baseline {path} is incomplete, so nothing can be compared with it.", _REPIN)
+    runs = [run.id for run in baseline.runs]
+    if len(set(runs)) != len(runs) or sum(run.samples for run in baseline.runs) != samples_each(baseline.samples):
+        raise UsageError(f"baseline {path} contradicts itself: its samples are not those of its runs.", _REPIN)
+    if baseline.spec.key() != baseline.samples.candidate:
+        raise UsageError(f"baseline {path} contradicts itself: its samples are not of its candidate.", _REPIN)
     return baseline
 
 
-def _encode(file: _File) -> bytes:
+def encoded(file: Baseline | Lock) -> bytes:
+    """Return the bytes of the file; raises UnicodeEncodeError where it holds half a surrogate pair."""
     value = file.model_dump(mode="json", by_alias=True)
     return (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
 

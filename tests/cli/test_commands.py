@@ -14,6 +14,8 @@ from codegate.suite import Suite, git
 from tests.running.world import NAMES, ModelServer, Said, codegate, lines, results, start
 
 COMMANDS = ("demo", "init", "doctor", "mine", "validate", "run", "grade", "gate", "baseline", "report", "action")
+LIFE = ("pin", "show", "diff", "verify", "refresh", "reset")
+ONE = ("--min-samples", "1")  # reference and empty are the same every time
 HEAVY = {"openai", "anthropic", "docker", "scipy", "pydantic", "rich", "yaml", "jinja2", "requests", "uv"}
 
 
@@ -30,7 +32,7 @@ def finished(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def home(finished: Path, tmp_path: Path) -> Path:
     """A folder with that run in it, and its reference pinned."""
     shutil.copytree(finished, tmp_path / "run")
-    assert codegate("baseline", "pin", "run", "--candidate", "reference", cwd=tmp_path).code == 0
+    assert codegate("baseline", "pin", "run", *ONE, "--candidate", "reference", cwd=tmp_path).code == 0
     return tmp_path
 
 
@@ -51,7 +53,7 @@ def test_help_of_every_command(tmp_path: Path) -> None:
     overview = codegate("--help", cwd=tmp_path)
     assert overview.code == 0
     assert all(name in overview.stdout for name in COMMANDS)
-    for name in (*((each,) for each in COMMANDS), ("baseline", "pin"), ("baseline", "show")):
+    for name in (*((each,) for each in COMMANDS), *(("baseline", each) for each in LIFE)):
         done = codegate(*name, "-h", cwd=tmp_path)
         assert (done.code, done.stderr) == (0, ""), name
         assert f"Usage: codegate {' '.join(name)}" in done.stdout
@@ -174,21 +176,23 @@ def test_gate_baseline_and_report(home: Path, tmp_path: Path) -> None:
     kinds = [verdict["kind"] for verdict in gate.document["verdicts"]]
     assert kinds == ["inconclusive", "inconclusive"], "three problems are too few to be sure of anything"
     shown = codegate("baseline", "show", "--json", cwd=home)
-    assert (shown.code, shown.document["schema"]) == (0, "codegate.baseline/1")
+    assert (shown.code, shown.document["schema"]) == (0, "codegate.baseline-summary/1")
     report = codegate("report", "run", "--baseline", "codegate.lock", "--out", "reports", "--json", cwd=home)
     assert report.code == 0
     assert all((home / path).exists() for path in report.document["reports"].values())
     assert codegate("report", "run", "run", "--out", "two", cwd=home).code == 0
-    pin = ("baseline", "pin", "run", "--candidate", "empty")
+    pin = ("baseline", "pin", "run", *ONE, "--candidate", "empty")
     refused(2, "codegate.lock pins a baseline already. Give --replace", *pin, cwd=home)
     before = (home / "baseline.json").read_bytes()
     refused(2, "baseline.json exists already. Give another --out", *pin, "--lock", "other.lock", cwd=home)
     assert (home / "baseline.json").read_bytes() == before, "codegate.lock still pins it"
     assert not (home / "other.lock").exists()
     assert codegate(*pin, "--lock", "other.lock", "--out", "other.json", cwd=home).code == 0
-    replaced = codegate(*pin, "--replace", "--json", cwd=home)
-    assert (replaced.code, replaced.document["baseline"]) == (0, "baseline.json")
-    refused(2, "the run has 2 candidates", "baseline", "pin", "run", "--replace", cwd=home)
+    refused(2, "the lock pins model 'reference', and the runs are of 'empty'", *pin, "--replace", cwd=home)
+    again = ("baseline", "pin", "run", *ONE, "--candidate", "reference", "--replace", "--json")
+    replaced = codegate(*again, cwd=home)
+    assert (replaced.code, replaced.document["lock"]["baseline"]) == (0, "baseline.json")
+    refused(2, "the run has 2 candidates", "baseline", "pin", "run", *ONE, "--replace", cwd=home)
 
 
 @pytest.mark.bwrap

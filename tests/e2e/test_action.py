@@ -97,7 +97,7 @@ def test_a_model_upgrade_from_baseline_to_verdict(job: Job) -> None:
         owners = {path.lstat().st_uid for path in (job.workspace / "first", *(job.workspace / "first").rglob("*"))}
         assert owners == {OWNER}
 
-    pinned = codegate("baseline", "pin", first.outputs["run-path"], cwd=job.workspace)
+    pinned = codegate("baseline", "pin", first.outputs["run-path"], "--min-samples", "1", cwd=job.workspace)
     assert pinned.returncode == 0, pinned.stderr
 
     same = job.step({"report-path": "same"})

@@ -1,7 +1,12 @@
 """Builders of samples for the gating tests."""
 
-from codegate.gating import CandidateSamples, Sample
+from datetime import UTC, datetime
 
+from codegate.candidates import CandidateSpec
+from codegate.gating import CandidateSamples, RunSamples, Sample
+
+SPEC = CandidateSpec(provider="replay", model="x.jsonl", name="x")
+NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 CONDITIONS = {"suite": "s" * 64, "prompt": "1", "solver": "single_shot"}
 
 
@@ -33,3 +38,17 @@ def side(
 def uniform(n: int, passed: int, k: int = 1) -> dict[str, list[bool | None]]:
     """Return ``n`` problems with ``k`` samples each, of which the first ``passed`` problems pass throughout."""
     return {f"p{i:03}": [i < passed] * k for i in range(n)}
+
+
+def part(
+    results: dict[str, list[bool | None]],
+    run: str = "run-1",
+    *,
+    spec: CandidateSpec = SPEC,
+    conditions: dict[str, str] | None = None,
+    finished: datetime = NOON,
+) -> RunSamples:
+    """Return what a run has of a candidate, from passed / failed / infrastructure per problem."""
+    samples = side(results, label=spec.label, conditions=conditions)
+    samples = samples.model_copy(update={"candidate": spec.key()})
+    return RunSamples(run, finished.isoformat(), "d" * 64, spec, samples)

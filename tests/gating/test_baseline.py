@@ -1,6 +1,6 @@
 import json
 import os
-from datetime import UTC, datetime
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,10 @@ from codegate.errors import ExitCode, UsageError
 from codegate.gating import (
     Baseline,
     CandidateSamples,
+    Origin,
+    PooledRun,
     Sample,
+    age_of,
     load_baseline,
     load_lock,
     load_pinned,
@@ -21,13 +24,12 @@ from codegate.gating import (
     write_baseline,
     write_lock,
 )
-from tests.gating.sampling import side, uniform
-
-NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
+from tests.gating.sampling import NOON, SPEC, part, side, uniform
 
 
 def pinned(n: int = 20, k: int = 2) -> Baseline:
-    return pin(side(uniform(n, n // 2, k)), run="run-1", suite_digest="d" * 64, created=NOON)
+    origin = Origin("somebody", "c" * 40, NOON)
+    return pin([part(uniform(n, n // 2, k))], origin=origin, min_samples=1)
 
 
 @pytest.fixture
@@ -54,12 +56,14 @@ def test_equal_baselines_are_equal_bytes(tmp_path: Path) -> None:
 def test_the_digest_covers_every_field() -> None:
     baseline = pinned()
     changes: dict[str, Any] = {
-        "created": "2030",
+        "created": "2030-01-01T00:00:00+00:00",
         "codegate": "9",
-        "run": "other",
+        "spec": SPEC.model_copy(update={"name": "other"}),
+        "runs": (PooledRun(id="other", finished="2025-06-01T00:00:00+00:00", samples=2),),
         "suite_digest": "e",
         "complete": False,
         "samples": side(uniform(20, 11, 2)),
+        "provenance": (baseline.provenance[0].model_copy(update={"who": "else"}),),
     }
     assert changes.keys() == Baseline.model_fields.keys() - {"digest", "baseline_schema"}
     for name, value in changes.items():
@@ -71,28 +75,16 @@ def test_the_time_is_kept_in_utc() -> None:
 
 
 @pytest.mark.parametrize(
-    ("results", "told"),
-    [
-        ({"a": [True, None], "b": [True, True]}, "a: sample 1 was lost to provider.timeout"),
-        ({"a": [True, True], "b": []}, "b: no sample"),
-        ({"a": [True, True], "b": [True]}, "b: sample 1 is missing"),
-        ({}, "it has no problems"),
-    ],
+    ("days", "state"),
+    [(-10, "future"), (-1, "fresh"), (0, "fresh"), (59, "fresh"), (60, "old"), (89, "old"), (90, "expired")],
 )
-def test_an_incomplete_run_is_not_pinned(results: dict[str, list[bool | None]], told: str) -> None:
-    with pytest.raises(UsageError, match="incomplete") as caught:
-        pin(side(results), run="run-1", suite_digest="d")
-    assert told in str(caught.value)
-
-
-def test_the_list_of_what_is_missing_is_bounded() -> None:
-    with pytest.raises(UsageError, match="and 90 more"):
-        pin(side({f"p{i}": [None] for i in range(100)}), run="run-1", suite_digest="d")
-
-
-def test_text_that_no_file_can_hold_is_not_pinned() -> None:
-    with pytest.raises(UsageError, match="not Unicode"):
-        pin(side(uniform(3, 3), label="\ud800"), run="run-1", suite_digest="d")
+def test_the_age_is_that_of_the_newest_samples(days: int, state: str) -> None:
+    baseline = pinned()
+    older = PooledRun(id="r-0", finished="2020-01-01T00:00:00+00:00", samples=1)
+    age = age_of(baseline.model_copy(update={"runs": (older, *baseline.runs)}), NOON + timedelta(days=days))
+    assert age.state == state
+    assert age.days == (None if state == "future" else max(days, 0))
+    assert bool(age.words()) == (state != "fresh")
 
 
 def test_a_huge_index_costs_nothing() -> None:
@@ -152,6 +144,22 @@ def test_an_incomplete_baseline_is_refused_whatever_it_says(tmp_path: Path, chan
         load_baseline(tmp_path / "b.json")
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"runs": (PooledRun(id="r", finished="2025-06-01T00:00:00+00:00", samples=3),)},
+        {"runs": (PooledRun(id="r", finished="2025-06-01T00:00:00+00:00", samples=1),) * 2},
+        {"spec": SPEC.model_copy(update={"model": "other.jsonl"})},
+    ],
+)
+def test_a_baseline_whose_samples_are_not_its_runs_or_its_candidates_is_refused(
+    tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    write_baseline(tmp_path / "b.json", _resigned(**changes))
+    with pytest.raises(UsageError, match="contradicts itself"):
+        load_baseline(tmp_path / "b.json")
+
+
 def test_contradicting_samples_in_a_baseline_are_refused(tmp_path: Path) -> None:
     twice = CandidateSamples.model_validate(
         {**side(uniform(1, 1)).model_dump(), "samples": {"p000": [Sample(index=0, passed=True)] * 2}}
@@ -198,11 +206,15 @@ BROKEN: dict[str, str | bytes] = {
     "list": "[]",
     "null": "null",
     "cut off": _baseline_text()[:-20],
-    "other schema": _baseline_text().replace("codegate.baseline/1", "codegate.baseline/2"),
-    "unknown key": _baseline_text().replace('"run"', '"trust_me": true, "run"'),
+    "other schema": _baseline_text().replace("codegate.baseline/2", "codegate.baseline/1"),
+    "unknown key": _baseline_text().replace('"runs"', '"trust_me": true, "runs"', 1),
     "key twice": _baseline_text().replace('"complete": true', '"complete": false, "complete": true'),
     "wrong type": _baseline_text().replace('"complete": true', '"complete": "yes"'),
     "passed as text": _baseline_text().replace('"passed": true', '"passed": "true"', 1),
+    "no zone": _baseline_text().replace("+00:00", ""),
+    "no time": _baseline_text().replace("2025-06-01T", "2025-13-01T"),
+    "no year": _baseline_text().replace("2025-06-01T12:00:00+00:00", "0001-01-01T00:00:00+23:00"),
+    "a base URL of its own": _baseline_text().replace('"base_url": null', '"base_url": "http://u:p@h/"'),
     "negative index": _baseline_text().replace('"index": 0', '"index": -1', 1),
     "not a number": _baseline_text().replace('"score": 100.0', '"score": NaN', 1),
     "infinity": _baseline_text().replace('"score": 100.0', '"score": 1e999', 1),

@@ -227,7 +227,7 @@ _FILES |= {
     "lock-of-another": _lock("is not the one that", sha256="0" * 64),
     "lock-address": _lock("which is not below its folder", baseline="https://evil.example/../b.json"),
     "baseline-changed": _baseline(lambda t: t.replace('"passed": true', '"passed": false'), "was changed after"),
-    "baseline-key-twice": _baseline(lambda t: t.replace("{", '{"run": "x", ', 1), "is given twice"),
+    "baseline-key-twice": _baseline(lambda t: t.replace("{", '{"created": "x", ', 1), "is given twice"),
     "baseline-depth": _baseline(lambda t: "[" * 100_000, "it is nested deeper than 64 levels"),
     "baseline-many-values": _baseline(lambda t: "[" + "1," * 3_000_000 + "1]", "more than 2000000 values"),
     "baseline-nan": _baseline(lambda t: t.replace('"score": 100.0', '"score": NaN', 1), "NaN is not JSON"),

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from codegate.candidates import CandidateSpec
 from codegate.durable import sha256
-from codegate.gating import pin, write_baseline, write_lock
+from codegate.gating import RunSamples, pin, write_baseline, write_lock
 from codegate.grading import Grade
 from codegate.running import AttemptSummary, Journal, Outcome, candidate_samples, load_run, plan_run
 from codegate.suite import load_suite
@@ -131,8 +131,10 @@ def build(folder: Path) -> None:
                     )
                 )
     run = load_run(folder / "run")
-    samples = candidate_samples(run, specs[0])
-    write_baseline(folder / "baseline.json", pin(samples, run=run.manifest.id, suite_digest=run.manifest.suite_digest))
+    part = RunSamples(
+        run.manifest.id, run.manifest.created, run.manifest.suite_digest, specs[0], candidate_samples(run, specs[0])
+    )
+    write_baseline(folder / "baseline.json", pin([part], min_samples=1))
     write_lock(folder / "codegate.lock", folder / "baseline.json")
 
 

@@ -1,0 +1,121 @@
+"""What the baseline's commands say about a baseline, in words and as a document."""
+
+from dataclasses import asdict
+from typing import Any, Final
+
+from codegate.gating import (
+    Baseline,
+    BaselineDifference,
+    Pinning,
+    age_of,
+    counts_of,
+    pass_rate,
+    samples_each,
+)
+
+_SHOWN: Final = 20  # how many problems people are shown
+_PREFIX: Final = 12  # digits of a digest
+
+
+def summary(baseline: Baseline) -> dict[str, Any]:
+    """Return everything about a baseline but its single samples, as one document."""
+    counts = counts_of(baseline.samples)
+    age = age_of(baseline)
+    whole = baseline.model_dump(mode="json", by_alias=True, exclude={"samples", "baseline_schema"})
+    return {
+        "schema": "codegate.baseline-summary/1",
+        **whole,
+        "label": baseline.samples.label,
+        "model": baseline.samples.model,
+        "conditions": dict(baseline.samples.conditions),
+        "excluded": dict(baseline.samples.excluded),
+        "age": {"days": age.days, "state": age.state},
+        "problems": len(counts),
+        "samples": samples_each(baseline.samples),
+        "pass_rate": asdict(pass_rate(counts)),
+        "rates": {problem: {"passed": passed, "n": n} for problem, (passed, n) in counts.items()},
+    }
+
+
+def summary_words(baseline: Baseline) -> list[str]:
+    """Return the same for people."""
+    counts = counts_of(baseline.samples)
+    age = age_of(baseline)
+    passed = sum(passed for passed, _ in counts.values())
+    total = sum(n for _, n in counts.values())
+    each = samples_each(baseline.samples)
+    lines = [
+        f"{baseline.samples.label} ({baseline.samples.model}), baseline {baseline.digest[:_PREFIX]}",
+        f"{len(counts)} problems x {each} samples, {passed} of {total} passed; "
+        f"pass rate {pass_rate(counts).words()} problems",
+        f"made of {_many(len(baseline.runs), 'run')}, all of their samples:",
+        *(f"  {run.id}  finished {run.finished}, {run.samples} samples per problem" for run in baseline.runs),
+        "done to it:",
+        *(f"  {_event_words(event)}" for event in baseline.provenance),
+        "conditions:",
+        *(f"  {field:11} {value}" for field, value in sorted(baseline.samples.conditions.items())),
+    ]
+    if each < 10:
+        lines.append(f"note: {each} samples per problem; 10 make every later verdict depend less on this one's luck")
+    if age.words():
+        lines.append(f"warning: {age.words()}")
+    else:
+        lines.append(f"age: {age.days} days")
+    return lines
+
+
+def _event_words(event: Pinning) -> str:
+    text = f"{event.at}  {event.action} by {event.who or 'unknown'}"
+    if event.commit:
+        text += f" at {event.commit[:_PREFIX]}"
+    text += f", {_many(len(event.runs), 'run')}"
+    if event.predecessor:
+        text += f", before it {event.predecessor_model} ({event.predecessor[:_PREFIX]})"
+    if event.drift is not None:
+        text += f", drift test p={event.drift:.3f}"
+    return f"{text}: {event.reason}" if event.reason else text
+
+
+def difference_document(found: BaselineDifference) -> dict[str, Any]:
+    """Return what changed between two baselines as one document."""
+    return {
+        "schema": "codegate.baseline-diff/1",
+        "models": list(found.models),
+        "conditions": [one.model_dump(mode="json") for one in found.conditions],
+        "added": list(found.added),
+        "removed": list(found.removed),
+        "altered": list(found.altered),
+        "problems": [
+            {
+                "problem": one.problem,
+                "before": {"passed": one.before[0], "n": one.before[1]},
+                "after": {"passed": one.after[0], "n": one.after[1]},
+                "difference": one.difference,
+            }
+            for one in found.problems
+        ],
+        "change": None if found.change is None else asdict(found.change),
+    }
+
+
+def difference_words(found: BaselineDifference) -> list[str]:
+    """Return the same for people."""
+    same = found.models[0] == found.models[1]
+    lines = [f"model {found.models[0]} in both" if same else f"model {found.models[0]} -> {found.models[1]}"]
+    lines += [f"condition {one.field}: {one.baseline} -> {one.candidate}" for one in found.conditions]
+    for word, names in (("added", found.added), ("removed", found.removed), ("altered", found.altered)):
+        if names:
+            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+            lines.append(f"{word} {_many(len(names), 'problem')}: {', '.join(names[:_SHOWN])}{more}")
+    moved = [one for one in found.problems if one.difference]
+    lines += [
+        f"  {one.problem}: {one.before[0]}/{one.before[1]} -> {one.after[0]}/{one.after[1]}" for one in moved[:_SHOWN]
+    ]
+    if len(moved) > _SHOWN:
+        lines.append(f"  and {len(moved) - _SHOWN} more problems with another rate")
+    lines.append(f"pass rate {found.change.words()}" if found.change else "no problem is the same in both")
+    return lines
+
+
+def _many(n: int, what: str) -> str:
+    return f"{n} {what}" + ("" if n == 1 else "s")

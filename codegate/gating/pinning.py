@@ -1,0 +1,398 @@
+"""How a baseline comes to be and changes: pin, refresh, reset. Every way pools all of the runs it is given.
+
+Nothing here chooses: of several runs the best one would make every later candidate look worse than it is (pinning
+the best of five single-sample runs turns 5 % of false alarms into 20 %).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, Literal
+
+from codegate import __version__
+from codegate.candidates import CandidateSpec
+from codegate.errors import CodegateError, ExitCode, UsageError
+from codegate.gating.baseline import (
+    Baseline,
+    Lock,
+    Pinning,
+    PooledRun,
+    encoded,
+    missing_samples,
+    samples_each,
+    utc_time,
+)
+from codegate.gating.comparability import ABSENT, check_samples, mismatches, without_quarantined
+from codegate.gating.drift import Change, change_between, counts_of, p_words
+from codegate.gating.samples import CandidateSamples
+
+MIN_SAMPLES: Final = 5
+"""Samples per problem that a baseline has to have; 10 is what the guide asks for."""
+DRIFT_LEVEL: Final = 0.01
+"""Two-sided p below which new samples of the pinned model count as drifted from the stored ones."""
+
+_LISTED: Final = 10  # how many differences or missing samples a message names
+_PREFIX: Final = 12  # digits of a digest that name it
+
+
+class DriftShown(CodegateError):
+    """New samples of the pinned model differ from the stored ones by more than chance."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+
+
+@dataclass(frozen=True)
+class RunSamples:
+    """What one finished run has of one candidate.
+
+    Attributes:
+        run: the run's id.
+        finished: when its last sample was made, ISO 8601.
+        suite_digest: digest of the suite that was run.
+        spec: the candidate as configured.
+        samples: its samples.
+        looks: how often the gate looked at the run while it went on.
+    """
+
+    run: str
+    finished: str
+    suite_digest: str
+    spec: CandidateSpec
+    samples: CandidateSamples
+    looks: int = 1
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Who acts, on which commit, and when (now if None); None where it is not known."""
+
+    who: str | None = None
+    commit: str | None = None
+    at: datetime | None = None
+
+
+def pool(parts: Sequence[RunSamples]) -> CandidateSamples:
+    """Return the samples of all ``parts`` as those of one run, renumbered from 0 for every problem.
+
+    A problem that some run has in quarantine leaves all of them.
+
+    Raises:
+        UsageError: no run, one given twice, an incomplete or sequential one, or runs of other candidates, models or
+            conditions.
+    """
+    if not parts:
+        raise UsageError("no run was given.", "Name the folder of one run or more.")
+    first = parts[0]
+    seen: set[str] = set()
+    for part in parts:
+        if part.run in seen:
+            raise UsageError(f"run {part.run} is given twice: its samples would count double.", "Name each run once.")
+        seen.add(part.run)
+        _check_unpeeked(part)
+        _check_complete(part)
+        if part.spec.key() != first.spec.key():
+            raise UsageError(
+                f"run {part.run} is of candidate {part.samples.label} and run {first.run} of {first.samples.label}.",
+                "Pool runs of one candidate only.",
+            )
+        _check_model(part.samples.model, first.samples.model, f"run {part.run}", f"run {first.run}")
+    pooled = first.samples
+    for part in parts[1:]:
+        pooled = _joined(pooled, part.samples, f"run {first.run}", f"run {part.run}")
+    return _renumbered(pooled)
+
+
+def pin(
+    parts: Sequence[RunSamples],
+    *,
+    origin: Origin | None = None,
+    min_samples: int = MIN_SAMPLES,
+    replaced: Lock | None = None,
+) -> Baseline:
+    """Freeze the samples of all ``parts`` together as a baseline.
+
+    Args:
+        parts: the runs, all of which count.
+        origin: who pins.
+        min_samples: least samples per problem.
+        replaced: the lock that the new one takes the place of.
+
+    Raises:
+        UsageError: as ``pool``; too few samples; another model is pinned; or text that no file can hold.
+    """
+    samples = pool(parts)
+    if replaced is not None:
+        _check_pinned(replaced, samples)
+    return _new("pin", parts, samples, origin or Origin(), min_samples, replaced)
+
+
+def reset(
+    lock: Lock,
+    old: str,
+    parts: Sequence[RunSamples],
+    *,
+    reason: str,
+    origin: Origin | None = None,
+    min_samples: int = MIN_SAMPLES,
+) -> Baseline:
+    """Pin another model than the lock does, on purpose.
+
+    Args:
+        lock: what is pinned now.
+        old: what the caller takes to be pinned: the model, or the baseline's digest or its first 12 digits at least.
+        parts: runs of the new model, all of which count.
+        reason: why.
+        origin: who does it.
+        min_samples: least samples per problem.
+
+    Raises:
+        UsageError: ``old`` is not what is pinned; no reason; the model is the same; or as ``pin``.
+    """
+    by_digest = len(old) >= _PREFIX and lock.digest.startswith(old)
+    if old != lock.model and not by_digest:
+        raise UsageError(
+            f"{old!r} is not what is pinned: that is model {lock.model!r}, baseline {lock.digest[:_PREFIX]}.",
+            "Name with --from what you mean to replace; somebody else may have reset it meanwhile.",
+        )
+    if not reason.strip() or len(reason) > 1000:
+        raise UsageError("a reset needs a reason of 1 to 1000 characters.", "Say with --reason why.")
+    samples = pool(parts)
+    if samples.model == lock.model:
+        raise UsageError(
+            f"the runs are of {lock.model!r}, which is the pinned model.",
+            "Add them with `codegate baseline refresh`, or pin them with `codegate baseline pin --replace`.",
+        )
+    return _new("reset", parts, samples, origin or Origin(), min_samples, lock, reason=reason.strip())
+
+
+def refresh(
+    baseline: Baseline,
+    parts: Sequence[RunSamples],
+    *,
+    replace: bool = False,
+    accept_drift: bool = False,
+    reason: str = "",
+    origin: Origin | None = None,
+    min_samples: int = MIN_SAMPLES,
+) -> tuple[Baseline, Change]:
+    """Add new samples of the pinned model under the same conditions to the baseline, or replace the stored ones.
+
+    Args:
+        baseline: what is pinned.
+        parts: new runs, all of which count.
+        replace: keep none of the stored samples.
+        accept_drift: go on although the new samples differ from the stored ones by more than chance.
+        reason: why, for the record.
+        origin: who does it.
+        min_samples: least samples per problem afterwards.
+
+    Returns:
+        The new baseline, and how the new samples differ from the stored ones.
+
+    Raises:
+        DriftShown: the samples differ (exact test, two-sided p < 0.01) and ``accept_drift`` is not set.
+        UsageError: another candidate, model or condition; a run that is in the baseline; or as ``pin``.
+    """
+    fresh = pool(parts)
+    stored = baseline.samples
+    known = {run.id for run in baseline.runs}
+    if again := [part.run for part in parts if part.run in known]:
+        raise UsageError(f"run {again[0]} is in the baseline already.", "Give runs that were made since.")
+    _check_model(fresh.model, stored.model, "the new runs", "the baseline")
+    if fresh.candidate != stored.candidate:
+        raise UsageError(
+            f"the new runs are of candidate {fresh.label}, configured differently from the pinned {stored.label}.",
+            "Run the pinned candidate as it was, or pin the new one with `codegate baseline pin --replace`.",
+        )
+    joined = _joined(stored, fresh, "the baseline", "the new runs")
+    change = change_between(counts_of(stored), counts_of(fresh))
+    if change is None:
+        raise UsageError("the new runs and the baseline have no problem in common.", "Run the same suite.")
+    if change.p < DRIFT_LEVEL and not accept_drift:
+        raise DriftShown(
+            f"the pinned model has drifted: {change.words()}.",
+            "Check environment and provider first. If the change is to stay, say --accept-drift, and --replace to "
+            "forget the old samples.",
+        )
+    when = _now(origin or Origin())
+    samples = fresh if replace else _renumbered(joined)
+    _check_enough(samples, min_samples)
+    event = _event(
+        "replace" if replace else "refresh", parts, origin or Origin(), when, predecessor=baseline.digest,
+        predecessor_model=stored.model, drift=change.p, reason=_drift_reason(change, reason),
+    )  # fmt: skip
+    made = baseline.model_copy(
+        update={
+            "created": when,
+            "codegate": __version__,
+            "runs": (() if replace else baseline.runs) + _runs(parts),
+            "samples": samples,
+            "provenance": (*baseline.provenance, event),
+        }
+    ).sealed()
+    return _checked_text(made), change
+
+
+def _drift_reason(change: Change, reason: str) -> str:
+    accepted = f"drift accepted ({p_words(change.p)})" if change.p < DRIFT_LEVEL else ""
+    return "; ".join(text for text in (accepted, reason.strip()) if text)[:1000]
+
+
+def _new(
+    action: Literal["pin", "reset"],
+    parts: Sequence[RunSamples],
+    samples: CandidateSamples,
+    origin: Origin,
+    min_samples: int,
+    replaced: Lock | None,
+    reason: str = "",
+) -> Baseline:
+    _check_enough(samples, min_samples)
+    when = _now(origin)
+    event = _event(
+        action, parts, origin, when, reason=reason,
+        predecessor=replaced.digest if replaced else None, predecessor_model=replaced.model if replaced else None,
+    )  # fmt: skip
+    made = Baseline(
+        created=when,
+        codegate=__version__,
+        spec=parts[0].spec,
+        runs=_runs(parts),
+        suite_digest=parts[0].suite_digest,
+        complete=True,
+        samples=samples,
+        provenance=(event,),
+        digest="0" * 64,
+    ).sealed()
+    return _checked_text(made)
+
+
+def _event(
+    action: Literal["pin", "refresh", "replace", "reset"],
+    parts: Sequence[RunSamples],
+    origin: Origin,
+    when: str,
+    *,
+    predecessor: str | None,
+    predecessor_model: str | None,
+    drift: float | None = None,
+    reason: str = "",
+) -> Pinning:
+    return Pinning(
+        action=action,
+        at=when,
+        who=origin.who,
+        commit=origin.commit,
+        runs=tuple(part.run for part in parts),
+        predecessor=predecessor,
+        predecessor_model=predecessor_model,
+        drift=drift,
+        reason=reason,
+    )
+
+
+def _now(origin: Origin) -> str:
+    return (origin.at or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds")
+
+
+def _runs(parts: Sequence[RunSamples]) -> tuple[PooledRun, ...]:
+    found = []
+    for part in parts:
+        try:
+            finished = utc_time(part.finished)
+        except ValueError as error:
+            raise UsageError(f"run {part.run} has no usable time: {error}.", "Restore the run's files.") from error
+        found.append(PooledRun(id=part.run, finished=finished, samples=samples_each(part.samples)))
+    return tuple(found)
+
+
+def _renumbered(samples: CandidateSamples) -> CandidateSamples:
+    return samples.model_copy(
+        update={
+            "samples": {
+                problem: tuple(sample.model_copy(update={"index": index}) for index, sample in enumerate(entries))
+                for problem, entries in samples.samples.items()
+            }
+        }
+    )
+
+
+def _joined(left: CandidateSamples, right: CandidateSamples, left_name: str, right_name: str) -> CandidateSamples:
+    """Return both sides' samples, left before right, on the problems that neither has in quarantine."""
+    left, right, _ = without_quarantined(left, right)
+    if differing := mismatches(left, right):
+        named = [
+            f"{one.field} (only in {right_name})" if one.baseline == ABSENT
+            else f"{one.field} (only in {left_name})" if one.candidate == ABSENT
+            else f"{one.field} ({one.baseline[:_PREFIX]} in {left_name}, {one.candidate[:_PREFIX]} in {right_name})"
+            for one in differing[:_LISTED]
+        ]  # fmt: skip
+        more = f"; and {len(differing) - _LISTED} more" if len(differing) > _LISTED else ""
+        raise UsageError(
+            f"{left_name} and {right_name} were made under different conditions: {'; '.join(named)}{more}.",
+            "Only samples made under the same conditions can be pooled; to go on under new ones, pin runs made under "
+            "them with `codegate baseline pin --replace`.",
+        )
+    samples = {problem: left.samples[problem] + right.samples[problem] for problem in left.samples}
+    return left.model_copy(update={"samples": samples, "excluded": {**left.excluded, **right.excluded}})
+
+
+def _check_unpeeked(part: RunSamples) -> None:
+    if part.looks > 1:  # it ended when it looked good enough, so it looks better than the model is
+        raise UsageError(
+            f"run {part.run} was gated while it went on and ended where its verdict was settled, so its samples are "
+            "no fair picture of the model.",
+            "Pin runs of a fixed number of samples: `codegate run SUITE --samples 10`.",
+        )
+
+
+def _check_complete(part: RunSamples) -> None:
+    check_samples(part.samples, f"run {part.run}:")
+    missing = missing_samples(part.samples)
+    if not missing and part.samples.problem_digests:
+        return
+    listed = "; ".join(missing[:_LISTED]) or "it has no problems"
+    more = f"; and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
+    raise UsageError(
+        f"run {part.run} is incomplete and cannot be pinned: {listed}{more}.",
+        "Finish it with `codegate run --resume` and pin it then.",
+    )
+
+
+def _check_enough(samples: CandidateSamples, least: int) -> None:
+    each = samples_each(samples)
+    if each < least:
+        raise UsageError(
+            f"the baseline would have {each} sample{'s' if each != 1 else ''} per problem, and {least} are needed: "
+            "its luck is in every later verdict.",
+            f"Run it with `codegate run SUITE --samples 10`, give more runs of it, or say --min-samples {each}.",
+        )
+
+
+def _check_model(found: str, wanted: str, where: str, other: str) -> None:
+    if found != wanted:
+        raise UsageError(
+            f"in {where} the model {found!r} answered, in {other} it was {wanted!r}.",
+            "A baseline is of one snapshot; accept another one with `codegate baseline reset`.",
+        )
+
+
+def _check_pinned(lock: Lock, samples: CandidateSamples) -> None:
+    if lock.model != samples.model:
+        raise UsageError(
+            f"the lock pins model {lock.model!r}, and the runs are of {samples.model!r}.",
+            f"A new snapshot is accepted by `codegate baseline reset RUN --from {lock.digest[:_PREFIX]} --reason WHY` "
+            "only.",
+        )
+
+
+def _checked_text(baseline: Baseline) -> Baseline:
+    try:
+        encoded(baseline)
+    except UnicodeEncodeError:
+        raise UsageError(
+            f"run {baseline.runs[-1].id!r} holds text that is not Unicode (half a surrogate pair), so it cannot be "
+            "pinned.",
+            "Look for it in the candidate's name and the problems' ids.",
+        ) from None
+    return baseline

@@ -1,0 +1,79 @@
+"""Run folders written by hand: what a command that only reads runs needs, without any execution."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from codegate.candidates import CandidateSpec
+from codegate.grading import Grade
+from codegate.running import AttemptSummary, Fault, Journal, Outcome, RunManifest
+
+SPEC = CandidateSpec(provider="openai", model="m-2025-06-01")
+CONDITIONS = {"suite": "d" * 64, "grader": "1", "sandbox": "bwrap"}
+
+
+def write_run(
+    folder: Path,
+    results: Mapping[str, Sequence[bool | None]],
+    *,
+    run: str | None = None,
+    at: str = "2026-01-01T03:00:00+00:00",
+    spec: CandidateSpec = SPEC,
+    model: str | None = None,
+    conditions: Mapping[str, str] = CONDITIONS,
+) -> Path:
+    """Write a finished run of one candidate; None in ``results`` is a fault.
+
+    Args:
+        folder: where to.
+        results: passed, failed or faulted samples by problem; as many for each problem.
+        run: its id; the folder's name if None.
+        at: when it finished.
+        spec: the candidate.
+        model: what the provider said answered; the candidate's own if None.
+        conditions: what was the same for the whole run.
+    """
+    samples = max(len(entries) for entries in results.values())
+    manifest = RunManifest(
+        id=run or folder.name, created=at, codegate="0", suite="hand", suite_digest=conditions["suite"],
+        sandbox="bwrap", samples=samples, candidates=(spec,), problems={name: f"digest-{name}" for name in results},
+        conditions=dict(conditions), prompts={spec.key(): "1"},
+    )  # fmt: skip
+    journal = Journal.create(folder, manifest)
+    with journal.writing():
+        for problem, entries in results.items():
+            for index, passed in enumerate(entries):
+                journal.append(_outcome(manifest, problem, index, passed, spec, model or spec.model, at))
+    return folder
+
+
+def _outcome(
+    manifest: RunManifest, problem: str, index: int, passed: bool | None, spec: CandidateSpec, model: str, at: str
+) -> Outcome:
+    grade = None
+    if passed is not None:
+        grade = Grade(resolved=passed, score=100 * passed, tests_total=1, failure=None if passed else "logic_error")
+    return Outcome(
+        problem=problem,
+        problem_digest=manifest.problems[problem],
+        candidate=spec.key(),
+        sample=index,
+        attempt=AttemptSummary(solver="single_shot", prompt_version="1", models=(model,)),
+        grade=grade,
+        fault=Fault(cause="provider.timeout", message="late.", retries=3) if grade is None else None,
+        finished=at,
+    )
+
+
+def pattern(problems: int, samples: int, shift: int = 0) -> dict[str, list[bool]]:
+    """Return results of which about two thirds passed, spread over problems and samples."""
+    return {
+        f"p-{i:02}": [i % 5 < 2 or (i % 5 < 4 and (i + j + shift) % 3 > 0) for j in range(samples)]
+        for i in range(problems)
+    }
+
+
+def edit_json(path: Path, **changes: Any) -> None:
+    """Change top-level keys of a JSON file."""
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))

@@ -1,0 +1,138 @@
+"""The life of a baseline, through the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from codegate.candidates import CandidateSpec
+from codegate.suite import Suite, git
+from tests.cli.run_folders import CONDITIONS, SPEC, pattern, write_run
+from tests.cli.test_commands import refused
+from tests.running.world import codegate
+
+NEWER = CandidateSpec(provider="openai", model="m-2025-12-01")
+NIGHT = {"GITHUB_ACTIONS": "true", "GITHUB_ACTOR": "octocat", "GITHUB_SHA": "a" * 40}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A folder with two runs of five samples that are pinned."""
+    write_run(tmp_path / "r-1", pattern(20, 5))
+    write_run(tmp_path / "r-2", pattern(20, 5, shift=1), at="2026-02-01T03:00:00+00:00")
+    done = codegate("baseline", "pin", "r-1", "r-2", cwd=tmp_path, environment=NIGHT)
+    assert done.code == 0, done.stderr
+    return tmp_path
+
+
+def test_all_samples_of_all_runs_are_pinned_and_shown(home: Path) -> None:
+    shown = codegate("baseline", "show", "--json", cwd=home)
+    document = shown.document
+    assert (shown.code, document["schema"]) == (0, "codegate.baseline-summary/1")
+    assert (document["problems"], document["samples"], document["model"]) == (20, 10, SPEC.model)
+    assert [run["id"] for run in document["runs"]] == ["r-1", "r-2"]
+    assert document["pass_rate"]["n"] == 20
+    assert document["pass_rate"]["low"] < document["pass_rate"]["value"] < document["pass_rate"]["high"]
+    assert document["rates"]["p-00"] == {"passed": 10, "n": 10}
+    assert document["spec"]["model"] == SPEC.model
+    assert document["provenance"][0]["who"] == "octocat"
+    assert document["provenance"][0]["commit"] == "a" * 40
+    assert document["age"]["state"] in {"old", "expired"}, "the runs are of early 2026"
+    for words in ("20 problems x 10 samples", "made of 2 runs", "n=20 problems", "warning: its newest samples are"):
+        assert words in shown.stderr, shown.stderr
+
+
+def test_git_says_who_and_on_what(tmp_path: Path) -> None:
+    write_run(tmp_path / "r-1", pattern(4, 5))
+    git(tmp_path, "init", "--quiet", ".")
+    git(tmp_path, "config", "user.name", "Ada\tL.")
+    git(tmp_path, "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "-m", "x")
+    head = git(tmp_path, "rev-parse", "HEAD").decode().strip()
+    done = codegate("baseline", "pin", "r-1", "--json", cwd=tmp_path, environment={"GITHUB_ACTIONS": ""})
+    event = done.document["baseline"]["provenance"][0]
+    assert (event["who"], event["commit"]) == ("Ada L.", head)
+
+
+def test_pin_refuses(tmp_path: Path) -> None:
+    write_run(tmp_path / "few", pattern(4, 4))
+    write_run(tmp_path / "lost", {**pattern(3, 5), "p-99": [True, True, None, True, True]})
+    write_run(tmp_path / "r-1", pattern(4, 5))
+    write_run(tmp_path / "copy", pattern(4, 5), run="r-1")
+    write_run(tmp_path / "other", pattern(4, 5), conditions={**CONDITIONS, "grader": "2"})
+    for words, *runs in (
+        ("say --min-samples 4", "few"),
+        ("p-99: sample 2 was lost to provider.timeout", "lost"),
+        ("run r-1 is given twice", "r-1", "copy"),
+        ("grader (1 in run r-1, 2 in run other)", "r-1", "other"),
+    ):
+        refused(2, words, "baseline", "pin", *runs, "--json", cwd=tmp_path)
+    assert not (tmp_path / "codegate.lock").exists()
+    assert not (tmp_path / "baseline.json").exists()
+
+
+def test_a_new_snapshot_is_accepted_by_a_reset_only(home: Path) -> None:
+    write_run(home / "r-3", pattern(20, 5), spec=NEWER)
+    refused(2, "accepted by `codegate baseline reset", "baseline", "pin", "r-3", "--replace", cwd=home)
+    refused(2, "'m-other' is not what is pinned",
+            "baseline", "reset", "r-3", "--from", "m-other", "--reason", "x", cwd=home)  # fmt: skip
+    refused(2, "needs a reason", "baseline", "reset", "r-3", "--from", SPEC.model, "--reason", " ", cwd=home)
+    old = json.loads((home / "codegate.lock").read_text())["digest"]
+    done = codegate("baseline", "reset", "r-3", "--from", SPEC.model, "--reason", "half the price", "--json", cwd=home)
+    assert done.code == 0, done.stderr
+    assert done.document["lock"]["model"] == NEWER.model
+    [event] = done.document["baseline"]["provenance"]
+    assert (event["action"], event["reason"], event["predecessor"], event["predecessor_model"]) == (
+        "reset", "half the price", old, SPEC.model,
+    )  # fmt: skip
+
+
+def test_refresh_adds_what_is_the_same_and_stops_at_drift(home: Path) -> None:
+    write_run(home / "same", pattern(20, 2, shift=2))
+    write_run(home / "worse", {name: [False] * 5 for name in pattern(20, 5)})
+    before = (home / "baseline.json").read_bytes()
+    refused(3, "the pinned model has drifted", "baseline", "refresh", "same", "worse", "--json", cwd=home)
+    assert (home / "baseline.json").read_bytes() == before
+    done = codegate("baseline", "refresh", "same", "--json", cwd=home)
+    assert done.code == 0, done.stderr
+    assert done.document["baseline"]["samples"] == 12
+    assert done.document["drift"]["n"] == 20
+    refused(2, "run same is in the baseline already", "baseline", "refresh", "same", cwd=home)
+    accepted = codegate("baseline", "refresh", "worse", "--replace", "--accept-drift", "--json", cwd=home)
+    assert accepted.document["baseline"]["samples"] == 5
+    assert [event["action"] for event in accepted.document["baseline"]["provenance"]] == ["pin", "refresh", "replace"]
+    assert codegate("baseline", "show", cwd=home).code == 0
+
+
+def test_diff_says_what_changed(home: Path) -> None:
+    results = pattern(20, 5)
+    write_run(home / "new", {**{name: results[name] for name in list(results)[1:]}, "p-01": [False] * 5}, spec=NEWER)
+    made = codegate("baseline", "pin", "new", "--out", "b.json", "--lock", "b.lock", cwd=home)
+    assert made.code == 0, made.stderr
+    done = codegate("baseline", "diff", "baseline.json", "b.json", "--json", cwd=home)
+    assert done.document["removed"] == ["p-00"]
+    assert done.document["models"] == [SPEC.model, NEWER.model]
+    assert done.document["problems"][0]["problem"] == "p-01"
+    assert done.document["change"]["n"] == 19
+    for words in ("removed 1 problem: p-00", "p-01: 10/10 -> 0/5", "95% interval", "on 19 problems"):
+        assert words in done.stderr, done.stderr
+
+
+def test_verify_checks_age_and_suite(home: Path, suite: Suite) -> None:
+    done = codegate("baseline", "verify", "--json", cwd=home)
+    assert done.document["schema"] == "codegate.verification/1"
+    assert done.code == (0 if done.document["usable"] else 3)
+    strange = codegate("baseline", "verify", "--suite", suite.folder, "--json", cwd=home)
+    assert strange.code == 3
+    assert any(line.startswith("suite: ") for line in strange.document["faults"])
+    assert any(line.startswith("problem calc-half: (absent) in the baseline") for line in strange.document["faults"])
+    (home / "baseline.json").write_bytes((home / "baseline.json").read_bytes() + b" ")
+    refused(2, "is not the one that codegate.lock pins", "baseline", "verify", cwd=home)
+
+
+@pytest.mark.bwrap
+def test_a_real_run_is_pinned_and_verified(suite: Suite, tmp_path: Path) -> None:
+    run = ("run", suite.folder, "--candidate", "reference", "--samples", "5", "--sandbox", "bwrap", "--out", "run")
+    assert codegate(*run, cwd=tmp_path).code == 0
+    assert codegate("baseline", "pin", "run", cwd=tmp_path).code == 0
+    done = codegate("baseline", "verify", "--suite", suite.folder, "--json", cwd=tmp_path)
+    assert (done.code, done.document["faults"]) == (0, []), done.stderr
