@@ -1,10 +1,7 @@
 """Whole runs in this process: real sandboxes, a real server, and whatever a provider or a model may do."""
 
-import contextlib
 import json
 import os
-import signal
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +11,8 @@ import pytest
 from codegate.candidates import CandidateSpec
 from codegate.errors import InfrastructureError, UsageError
 from codegate.running import CallLimitReached, Run, run_exit_code
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.sandbox.session import SandboxSession
 from codegate.suite import Suite, load_suite
 from tests.running.world import NAMES, ModelServer, Said, answer, lines, results, run_here
 
@@ -86,36 +85,29 @@ def test_model_calls_keep_their_limit(suite: Suite, server: ModelServer, tmp_pat
     assert server.most_at_once == 2
 
 
-def sandboxes_now() -> int:
-    """Count the sandboxes that this process started and that are not being removed, as the kernel sees them.
+def test_sandboxes_keep_their_limit(suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    open_now: set[object] = set()
+    most: list[int] = []
+    opening, closing = BubblewrapBackend.open, SandboxSession.close
 
-    One that was killed may wait for a busy processor to die on: the signal is seen before that.
-    """
-    count = 0
-    for task in Path("/proc/self/task").glob("*/children"):
-        with contextlib.suppress(OSError):  # threads and processes come and go
-            for pid in task.read_text().split():
-                with contextlib.suppress(OSError):
-                    status = dict(line.split(":", 1) for line in Path("/proc", pid, "status").read_text().splitlines())
-                    killed = int(status["ShdPnd"], 16) & 1 << signal.SIGKILL - 1
-                    count += status["Name"].strip() == "bwrap" and "VmSize" in status and not killed
-    return count
+    def opened(backend: BubblewrapBackend, *arguments: Any) -> Any:
+        place = object()
+        open_now.add(place)
+        most.append(len(open_now))
+        sandbox = opening(backend, *arguments)
+        open_now.remove(place)
+        open_now.add(sandbox)
+        return sandbox
 
+    def closed(sandbox: SandboxSession) -> None:
+        open_now.discard(sandbox)
+        closing(sandbox)
 
-def test_sandboxes_keep_their_limit(suite: Suite, tmp_path: Path) -> None:
-    seen: list[int] = []
-    ended = threading.Event()
-
-    def watch() -> None:
-        while not ended.wait(0.01):
-            seen.append(sandboxes_now())
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
+    monkeypatch.setattr(BubblewrapBackend, "open", opened)
+    monkeypatch.setattr(SandboxSession, "close", closed)
     run_here(suite, tmp_path / "r", REFERENCE, samples=3, models=8, sandboxes=1)
-    ended.set()
-    watcher.join()
-    assert 1 <= max(seen) <= 2, "one at work, and one that waits, started ahead of need"
+    assert max(most) == 2, "one at work, and one that waits, started ahead of need"
+    assert not open_now
 
 
 def test_the_call_limit_stops_resumably_and_counts_over_resumes(
