@@ -1,6 +1,7 @@
 """Options that several commands share."""
 
 from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +17,19 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 
 def _choice(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
     return check_choice(value)
+
+
+def dollars(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Decimal | None:
+    """Return the exact sum of US dollars that an option names, or None where it is not given."""
+    if value is None:
+        return None
+    try:
+        sum_ = Decimal(value)
+    except InvalidOperation:
+        raise click.BadParameter(f"{value!r} is no sum of dollars.") from None
+    if not sum_.is_finite() or not 0 <= sum_ <= 1_000_000:
+        raise click.BadParameter(f"{value} is no sum between 0 and 1,000,000.")
+    return sum_
 
 
 def json_option(function: Decorated) -> Decorated:

@@ -1,13 +1,14 @@
 """``codegate run``: candidates on a suite; with a baseline, the gate right after it."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 
 import click
 
 from codegate.candidates import CandidateSpec, check_base_url
 from codegate.cli.conclude import conclude
-from codegate.cli.options import FILE, FOLDER, json_option, repository_option, sandbox_option
+from codegate.cli.options import FILE, FOLDER, dollars, json_option, repository_option, sandbox_option
 from codegate.cli.output import note
 from codegate.cli.progress import run_progress
 from codegate.errors import ExitCode, UsageError
@@ -15,6 +16,7 @@ from codegate.gating import load_pinned
 from codegate.running import (
     CONFIG_NAME,
     Config,
+    Gate,
     Journal,
     RunOptions,
     RunRequest,
@@ -30,14 +32,23 @@ from codegate.sandbox import Choice
 @click.argument("suite", type=FOLDER, required=False)
 @click.option("--candidate", "names", multiple=True, help="provider:model[@base_url]; may be given several times.")
 @click.option("--config", type=FILE, help=f"Configuration file; default {CONFIG_NAME} where there is one.")
-@click.option("--samples", type=click.IntRange(1, 100), help="Samples per problem; default 1.")
+@click.option(
+    "--samples",
+    type=click.IntRange(1, 100),
+    help="Samples per problem, all of them made; default: as many of the gate's looks as it takes, or 1 ungated.",
+)
 @click.option("--out", type=FOLDER, help="Folder of the run; default runs/<id>.")
 @click.option("--resume", type=FOLDER, help="Continue the run in this folder, with its own candidates and samples.")
 @click.option("--baseline", type=FILE, help="Lock file of the baseline to gate with; default codegate.lock if it is.")
+@click.option("--no-precheck", is_flag=True, help="Ask models without a look whether the problems are sound here.")
+@click.option("--no-gate", is_flag=True, help="Compare with no baseline, for example to make a new one.")
 @click.option("--reports", type=FOLDER, help="Where the reports go; default <run>/reports.")
 @click.option("--models", type=click.IntRange(1, 256), help="Model calls under way at once; default 4.")
 @click.option("--jobs", type=click.IntRange(1, 256), help="Sandboxes at work at once; default 2.")
 @click.option("--max-model-calls", type=click.IntRange(min=1), help="Stop, resumable, before more calls than this.")
+@click.option(
+    "--budget-usd", callback=dollars, metavar="USD", help="Stop, resumable, before a call that might cost more in all."
+)
 @repository_option
 @sandbox_option
 @json_option
@@ -49,10 +60,13 @@ def command(
     out: Path | None,
     resume: Path | None,
     baseline: Path | None,
+    no_precheck: bool,
+    no_gate: bool,
     reports: Path | None,
     models: int | None,
     jobs: int | None,
     max_model_calls: int | None,
+    budget_usd: Decimal | None,
     repository: Path | None,
     sandbox: Choice,
     as_json: bool,
@@ -60,9 +74,13 @@ def command(
     """Run candidates on SUITE, and compare them with the pinned baseline where there is one.
 
     The baseline is what --baseline names, else what `baseline` in codegate.yml names, else codegate.lock; only
-    codegate.lock may be missing. Without one the exit code is 0 when every outcome has a grade, and 4 when
-    infrastructure faults left some without. A run that --max-model-calls stopped exits 2 and can be resumed.
+    codegate.lock may be missing. A gated run looks at its verdicts after each sample of every problem, and asks
+    candidates no more whose verdict is settled. Without a baseline the exit code is 0 when every outcome has a
+    grade, and 4 when infrastructure faults left some without. A run that --max-model-calls stopped exits 2 and can
+    be resumed.
     """
+    if no_gate and baseline is not None:
+        raise UsageError("--no-gate compares with no baseline.", "Leave out --baseline.")
     if resume is not None and (samples or out):
         raise UsageError("--resume continues a run as it was planned.", "Leave out --samples and --out.")
     settings, home, keyless = _settings(config, names, resume)
@@ -73,21 +91,30 @@ def command(
         models=models or settings.concurrency.models,
         sandboxes=jobs or settings.concurrency.sandboxes,
         max_model_calls=max_model_calls or settings.max_model_calls,
+        budget_usd=settings.budget_usd if budget_usd is None else budget_usd,
         repository=repository or (home / settings.repository if settings.repository else None),
         transcripts=Path() if names else home,
+        precheck=not no_precheck,
     )
     chosen = settings.sandbox if sandbox == "auto" else sandbox
-    request = RunRequest(
-        folder, settings.candidates, samples or settings.samples, chosen, out, resume, options, keyless
-    )
-    lock = baseline or (home / settings.baseline if settings.gates_with(home / settings.baseline) else None)
-    if lock is None:
+    lock = None if no_gate else _lock(baseline, settings, home)
+    if lock is None and not no_gate:
         note(f"not gated: there is no {home / settings.baseline} (codegate baseline pin writes it)")
-    else:
-        load_pinned(lock)  # a broken baseline is better known before money is spent than after
+    # A broken baseline is better known before money is spent than after.
+    gate = Gate(load_pinned(lock), settings.gate) if lock is not None else None
+    request = RunRequest(
+        folder, settings.candidates, samples or settings.samples, chosen, out, resume, options, keyless, gate
+    )
     with run_progress() as progress:
         run, journal = run_suite(request, progress, note)
     return conclude(run, journal, lock, settings.gate, reports, as_json=as_json)
+
+
+def _lock(baseline: Path | None, settings: Config, home: Path) -> Path | None:
+    if baseline is not None:
+        return baseline
+    lock = home / settings.baseline
+    return lock if settings.gates_with(lock) else None
 
 
 def _settings(config: Path | None, names: tuple[str, ...], resume: Path | None) -> tuple[Config, Path, frozenset[str]]:

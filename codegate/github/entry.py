@@ -17,6 +17,7 @@ from codegate.reporting import ReportView, build_view, render_console, render_ma
 from codegate.running import (
     CONFIG_NAME,
     Config,
+    Gate,
     Progress,
     RunOptions,
     RunRequest,
@@ -91,8 +92,8 @@ def _run(inputs: Inputs, step: StepLog) -> _Result:
     if lock is None:
         named = configured(settings.baseline, "baseline")
         lock = named if settings.gates_with(home / settings.baseline) else None
-    if lock is not None:
-        load_pinned(lock)  # a broken one is found before anything is spent
+    # A broken one is found before anything is spent.
+    gate = Gate(load_pinned(lock), settings.gate) if lock is not None else None
     options = RunOptions(
         models=inputs.models or settings.concurrency.models,
         sandboxes=inputs.jobs or settings.concurrency.sandboxes,
@@ -101,7 +102,9 @@ def _run(inputs: Inputs, step: StepLog) -> _Result:
         transcripts=inputs.workspace if inputs.candidates else home,
     )
     samples = inputs.samples or settings.samples
-    request = RunRequest(suite, settings.candidates, samples, "docker", out=_run_folder(inputs), options=options)
+    request = RunRequest(
+        suite, settings.candidates, samples, "docker", out=_run_folder(inputs), options=options, gate=gate
+    )
     run, _ = run_suite(request, lambda progress: step.log(_progress_line(progress)), step.log)
     verdicts = gate_run(run, lock, settings.gate) if lock else ()
     view = build_view([run], verdicts)

@@ -14,14 +14,15 @@ from codegate.running.config import (
     load_config,
     named_candidates,
 )
-from codegate.running.journal import Journal, load_run
+from codegate.running.gate import Gate, gate_run, run_exit_code
+from codegate.running.journal import Journal, Spending, load_run
 from codegate.running.outcome import Fault, Outcome, Run, RunManifest
 from codegate.running.plan import candidate_conditions, new_run_id, plan_run
 from codegate.running.predictions import grade_predictions
 from codegate.running.readiness import check_images
 from codegate.running.samples import candidate_samples, choose_candidate
 from codegate.running.scheduler import Progress, RunOptions, execute
-from codegate.running.session import RunRequest, gate_run, opened_backend, run_exit_code, run_suite
+from codegate.running.session import RunRequest, opened_backend, run_suite
 from codegate.solving import AttemptSummary
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Concurrency",
     "Config",
     "Fault",
+    "Gate",
     "Journal",
     "Outcome",
     "Progress",
@@ -38,6 +40,7 @@ __all__ = [
     "RunManifest",
     "RunOptions",
     "RunRequest",
+    "Spending",
     "candidate_conditions",
     "candidate_samples",
     "check_candidate",

@@ -1,17 +1,27 @@
-"""Model calls of a run: at most so many at once and so many in all, retried as the fault table says."""
+"""Model calls of a run: at most so many at once and in all, for at most so much, retried as the fault table says."""
 
 import threading
 from collections.abc import Callable
+from decimal import Decimal
 from functools import partial
+from typing import Final
 
-from codegate.candidates import CandidateSpec, Completion, ProviderError
+from codegate.candidates import CandidateSpec, Completion, ProviderError, ProviderFault, cost, worst_case_call_cost
 from codegate.errors import UsageError
 from codegate.running.faults import FAULTS, Faulted, cause_of, check_going, fault_of, with_retries
+from codegate.running.journal import Journal, Spending
 from codegate.running.outcome import Fault
+
+_NOT_BILLED: Final[frozenset[ProviderFault]] = frozenset(
+    {"authentication", "not_found", "bad_request", "quota", "rate_limit", "overloaded"}
+)
+"""Faults with which a provider declined a request; of all others nobody knows what they cost."""
+
+_WAIT_SECONDS: Final = 0.1
 
 
 class CallLimitReached(UsageError):
-    """The run's own limit of model calls is used up; it can be resumed with a higher one."""
+    """The run's own limit of model calls or of dollars is used up; it can be resumed with a higher one."""
 
 
 class ModelCalls:
@@ -21,47 +31,95 @@ class ModelCalls:
         at_once: requests under way at the same time. A call that waits for its next try is not under way: it holds
             no slot, so that a rate limit of one provider does not keep the others waiting.
         limit: requests in all, None for no limit. Every request counts, failed tries too: who knows what they cost.
-        made: calls that earlier executions of the run made.
-        record: writes down that a candidate, by its key, is about to be asked; when it fails, nobody is asked.
+        budget: US dollars in all, None for no limit. Before a call is made the most that it can cost is set aside.
+        before: what other executions, and other runs on the same limits, have used of them.
+        journal: told of each call before it is made; when it cannot write that down, nobody is asked.
         stop: set when the run ends early.
     """
 
     def __init__(
-        self, at_once: int, limit: int | None, made: int, record: Callable[[str], None], stop: threading.Event
+        self,
+        at_once: int,
+        limit: int | None,
+        budget: Decimal | None,
+        before: Spending,
+        journal: Journal,
+        stop: threading.Event,
     ) -> None:
         self._slots = threading.Semaphore(at_once)
         self._limit = limit
-        self._made = made
-        self._record = record
+        self._budget = budget
+        self._made = before.calls
+        self._spent = before.usd
+        self._under_way = 0
+        self._journal = journal
         self._stop = stop
         self._fatal: dict[str, Fault] = {}
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
 
-    def make(self, candidate: CandidateSpec, action: Callable[[], Completion]) -> Completion:
+    def make(self, candidate: CandidateSpec, action: Callable[[], Completion], request_bytes: int) -> Completion:
         """Make one call.
+
+        Args:
+            candidate: who is asked.
+            action: asks.
+            request_bytes: size of the request.
 
         Raises:
             Faulted: it failed for good, or an earlier call of ``candidate`` showed that every one of its calls would.
-            CallLimitReached: it would be one too many.
+            CallLimitReached: it would be one too many, or could cost too much.
             Interrupted: the run ends.
         """
-        return with_retries(partial(self._try, candidate.key(), action), self._stop)
+        worst = worst_case_call_cost(request_bytes, candidate.sampling.max_output_tokens, candidate.prices)
+        return with_retries(partial(self._try, candidate, action, worst), self._stop)
 
-    def _try(self, key: str, action: Callable[[], Completion]) -> Completion:
+    def _try(self, candidate: CandidateSpec, action: Callable[[], Completion], worst: Decimal | None) -> Completion:
+        key = candidate.key()
         with self._slots:
             check_going(self._stop)
-            with self._lock:
+            self._reserve(key, worst)
+            paid = worst
+            try:
+                completion = action()
+                known = cost(completion.usage, candidate.prices)
+                paid = worst if known is None else known
+                return completion
+            except ProviderError as error:
+                paid = Decimal(0) if error.fault in _NOT_BILLED else worst
+                cause = cause_of(error)
+                if FAULTS[cause].fatal and not self._stop.is_set():
+                    with self._changed:
+                        self._fatal.setdefault(key, fault_of(cause, error))
+                raise
+            finally:
+                self._settle(key, worst, paid)
+
+    def _reserve(self, key: str, worst: Decimal | None) -> None:
+        """Count a call and set aside what it can cost; wait while calls under way may turn out cheaper than feared."""
+        with self._changed:
+            while True:
                 if key in self._fatal:
                     raise Faulted(self._fatal[key])
                 if self._limit is not None and self._made >= self._limit:
                     raise CallLimitReached(f"the limit of {self._limit} model calls is reached.")
-                self._record(key)  # first, so that not even a crash can make a call that no limit counts
-                self._made += 1
-            try:
-                return action()
-            except ProviderError as error:
-                cause = cause_of(error)
-                if FAULTS[cause].fatal and not self._stop.is_set():
-                    with self._lock:
-                        self._fatal.setdefault(key, fault_of(cause, error))
-                raise
+                if self._budget is None or self._spent + (worst or 0) <= self._budget:
+                    break
+                if not self._under_way:
+                    raise CallLimitReached(
+                        f"the budget of ${self._budget} is reached: ${self._spent:.2f} are spent, and the next call "
+                        f"may cost up to ${worst:.2f}."
+                    )
+                self._changed.wait(_WAIT_SECONDS)
+                check_going(self._stop)
+            self._journal.record_call(key, worst)  # first, so that not even a crash makes a call that no limit counts
+            self._made += 1
+            self._spent += worst or 0
+            self._under_way += 1
+
+    def _settle(self, key: str, worst: Decimal | None, paid: Decimal | None) -> None:
+        with self._changed:
+            self._under_way -= 1
+            if worst is not None and paid is not None and paid != worst:
+                self._journal.record_cost(key, paid - worst)
+                self._spent += paid - worst
+            self._changed.notify_all()

@@ -51,7 +51,14 @@ class Config(BaseModel):
     candidates: tuple[Annotated[CandidateSpec, BeforeValidator(_candidate)], ...] = Field(
         min_length=1, description="Each `provider:model[@base_url]`, or the long form."
     )
-    samples: int = Field(default=1, ge=1, le=100, strict=True, description="Samples per problem and candidate.")
+    samples: int | None = Field(
+        default=None,
+        ge=1,
+        le=100,
+        strict=True,
+        description="Samples per problem and candidate, made whatever they show. Without it a gated run makes one at "
+        "each of the gate's looks until the verdict is settled, and a run without a baseline makes one.",
+    )
     sandbox: Annotated[str, AfterValidator(_choice)] = Field(
         default="auto",
         description="Where untrusted code runs: `auto` (Docker where a daemon answers, else bubblewrap), `docker`, "
@@ -64,6 +71,11 @@ class Config(BaseModel):
         ge=1,
         strict=True,
         description="The run stops, resumable, before it makes more model calls than this; every request counts.",
+    )
+    budget_usd: Price | None = Field(
+        default=None,
+        description="The run stops, resumable, before a model call that might take its costs above so many US dollars; "
+        "every candidate that asks a model then needs prices.",
     )
     prices: Mapping[str, Prices] = Field(
         default={},

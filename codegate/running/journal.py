@@ -1,4 +1,4 @@
-"""A run on disk: ``run.json``, ``sandbox.json``, ``outcomes.jsonl``, ``calls.log`` and ``transcripts/``.
+"""A run on disk: what was planned and found, ``outcomes.jsonl``, ``calls.log`` and ``transcripts/``.
 
 Attempts are written before they are graded, because they were paid for; outcomes are appended one fsynced line
 each. A crash at any line loses at most what was in flight, and a resumed run repeats neither.
@@ -11,12 +11,14 @@ import stat
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from codegate.durable import append_line, write_atomic
 from codegate.errors import InfrastructureError, Interrupted, UsageError
-from codegate.running.outcome import Outcome, Run, RunManifest, SandboxRecord, json_text
+from codegate.running.outcome import Outcome, Run, RunManifest, SandboxRecord, SoundnessRecord, json_text
 from codegate.sandbox import Assurance
 from codegate.solving import Attempt
 from codegate.strict import parse_json, read_lines, read_text
@@ -25,13 +27,33 @@ from codegate.suite import check_model, read_json
 MAX_JOURNAL_BYTES: Final = 2 << 30
 MAX_LINE_BYTES: Final = 256 << 20
 MAX_TRANSCRIPT_BYTES: Final = 256 << 20
+MAX_CALL_LINE_BYTES: Final = 200
+
+CONFIRMATION: Final = "confirmation"
+"""Folder, in a run's own, of the run that asked the pinned model again."""
 
 _MANIFEST: Final = "run.json"
 _OUTCOMES: Final = "outcomes.jsonl"
 _CALLS: Final = "calls.log"
 _TRANSCRIPTS: Final = "transcripts"
 _SANDBOX: Final = "sandbox.json"
+_SOUNDNESS: Final = "soundness.json"
 _BLOCK: Final = 1 << 20
+_CALL: Final = re.compile(
+    rb"(?P<what>call|cost) [0-9a-f]{16} (?P<usd>-|-?[0-9]{1,12}(\.[0-9]{1,30})?(E-[0-9]{1,2})?)\n"
+)
+
+
+@dataclass(frozen=True)
+class Spending:
+    """Model calls made, and US dollars that they cost as far as prices are known."""
+
+    calls: int = 0
+    usd: Decimal = Decimal(0)
+
+    def __add__(self, other: "Spending") -> "Spending":
+        """Return what both are together."""
+        return Spending(self.calls + other.calls, self.usd + other.usd)
 
 
 class Journal:
@@ -51,7 +73,7 @@ class Journal:
             UsageError: there already is a run, or what is left of one.
             InfrastructureError: the disk refused.
         """
-        for name in (_MANIFEST, _OUTCOMES, _CALLS, _TRANSCRIPTS, _SANDBOX):
+        for name in (_MANIFEST, _OUTCOMES, _CALLS, _TRANSCRIPTS, _SANDBOX, _SOUNDNESS, CONFIRMATION):
             if os.path.lexists(folder / name):
                 raise UsageError(
                     f"{folder} already holds a run: there is {folder / name}.",
@@ -147,26 +169,52 @@ class Journal:
                 counted[outcome.key] = outcome
         return tuple(counted.values())
 
-    def record_call(self, candidate: str) -> None:
+    def record_call(self, candidate: str, usd: Decimal | None = None) -> None:
         """Count a model call that is about to be made; the count is on the disk when this returns.
+
+        Args:
+            candidate: the candidate's key.
+            usd: the most that it can cost; None where that is not known.
 
         Raises:
             InfrastructureError: the disk refused.
         """
-        with self._lock:
-            self._check_open()
-            append_line(self.folder / _CALLS, candidate.encode("ascii"))
+        self._append_call(f"call {candidate} {'-' if usd is None else usd}")
 
-    def calls(self) -> int:
-        """Return how many model calls the run has made, by all its executions.
+    def record_cost(self, candidate: str, usd: Decimal) -> None:
+        """Correct what was written down for a call by ``usd``, now that it is known what it cost.
 
         Raises:
-            UsageError: the count cannot be read.
+            InfrastructureError: the disk refused.
+        """
+        self._append_call(f"cost {candidate} {usd}")
+
+    def _append_call(self, line: str) -> None:
+        with self._lock:
+            self._check_open()
+            append_line(self.folder / _CALLS, line.encode("ascii"))
+
+    def spending(self) -> Spending:
+        """Return how many model calls the run has made and what they cost, by all its executions.
+
+        A call that was cut short counts with the most that it can have cost.
+
+        Raises:
+            UsageError: the record cannot be read.
         """
         path = self.folder / _CALLS
+        calls, usd = 0, Decimal(0)
         if not os.path.lexists(path):
-            return 0
-        return sum(line.endswith(b"\n") for line in read_lines(path, MAX_JOURNAL_BYTES, MAX_LINE_BYTES))
+            return Spending(calls, usd)
+        for number, line in enumerate(read_lines(path, MAX_JOURNAL_BYTES, MAX_CALL_LINE_BYTES), start=1):
+            if not line.endswith(b"\n"):
+                break
+            found = _CALL.search(line)  # a line that a crash cut short may stand before it
+            if found is None:
+                raise UsageError(f"{path} line {number} is not of a model call.", "Restore the file.")
+            calls += found["what"] == b"call"
+            usd += Decimal(found["usd"].decode()) if found["usd"] != b"-" else 0
+        return Spending(calls, usd)
 
     def write_attempt(self, attempt: Attempt) -> None:
         """Keep an attempt, before anything else is done with it.
@@ -223,9 +271,39 @@ class Journal:
         path = self.folder / _SANDBOX
         return read_json(path, SandboxRecord).assurances if os.path.lexists(path) else ()
 
+    def record_soundness(self, record: SoundnessRecord) -> None:
+        """Keep which problems are sound here; what is kept counts for the whole run.
+
+        Raises:
+            InfrastructureError: the disk refused.
+        """
+        with self._lock:
+            self._check_open()
+            write_atomic(
+                self.folder / _SOUNDNESS, record.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n"
+            )
+
+    def soundness(self) -> SoundnessRecord | None:
+        """Return which problems were found sound before any model was asked; None when nobody looked.
+
+        Raises:
+            UsageError: it cannot be read.
+        """
+        path = self.folder / _SOUNDNESS
+        return read_json(path, SoundnessRecord) if os.path.lexists(path) else None
+
     def load(self) -> Run:
-        """Return the run as it is now."""
-        return Run(manifest=self.manifest, outcomes=self.outcomes(), assurances=self.assurances())
+        """Return the run as it is now, with the one that confirmed it; unsound problems are left out as quarantined."""
+        folder = self.folder / CONFIRMATION
+        confirmation = Journal.open(folder)._load() if os.path.lexists(folder) else None
+        return self._load().model_copy(update={"confirmation": confirmation})
+
+    def _load(self) -> Run:
+        record = self.soundness()
+        unsound = {name: reason for name, reason in record.problems.items() if reason} if record else {}
+        manifest = self.manifest.without(unsound)
+        outcomes = tuple(outcome for outcome in self.outcomes() if outcome.problem in manifest.problems)
+        return Run(manifest=manifest, outcomes=outcomes, assurances=self.assurances())
 
     @property
     def _outcomes(self) -> Path:

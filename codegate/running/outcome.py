@@ -1,11 +1,14 @@
 """Outcome: attempt and grade, one line of a run's journal; and the run's own description."""
 
 import json
+from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from codegate.candidates import CandidateSpec
+from codegate.durable import digest
+from codegate.gating import QUARANTINED
 from codegate.grading import Grade
 from codegate.sandbox import Assurance
 from codegate.solving import AttemptSummary
@@ -13,7 +16,9 @@ from codegate.solving import AttemptSummary
 RUN_SCHEMA: Literal["codegate.run/1"] = "codegate.run/1"
 OUTCOME_SCHEMA: Literal["codegate.outcome/1"] = "codegate.outcome/1"
 SANDBOX_SCHEMA: Literal["codegate.sandbox/1"] = "codegate.sandbox/1"
+SOUNDNESS_SCHEMA: Literal["codegate.soundness/1"] = "codegate.soundness/1"
 MAX_SAMPLES: Final = 100
+MAX_LOOKS: Final = 5
 MAX_OUTCOMES: Final = 1_000_000
 """Candidates x problems x samples of one run: a plan that no journal could hold is refused when it is read."""
 
@@ -88,6 +93,15 @@ class RunManifest(BaseModel):
     """``run.json``: what the run is made of; two runs with equal ``conditions`` are comparable.
 
     ``problems`` maps problem id to digest, in suite order; ``excluded`` problem id to the reason it does not run.
+
+    Attributes:
+        samples: most samples per problem and candidate.
+        looks: how often the gate looks at the run while it goes on. With several, ``samples`` is the same number:
+            each look adds one sample of every problem, for the candidates whose verdict is not settled yet. With 1
+            the samples are made whatever they show.
+        gated_by: digest of the baseline and the policy that the run is gated with, None for an ungated one.
+        clusters: by problem id the change that it was mined from, where that gave several problems.
+        tags: by problem id its tags as ``name:value``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -100,9 +114,13 @@ class RunManifest(BaseModel):
     suite_digest: str
     sandbox: str
     samples: int = Field(ge=1, le=MAX_SAMPLES)
+    looks: int = Field(default=1, ge=1, le=MAX_LOOKS)
+    gated_by: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
     candidates: tuple[CandidateSpec, ...]
     problems: dict[str, str]
     excluded: dict[str, str] = {}
+    clusters: dict[str, str] = {}
+    tags: dict[str, tuple[str, ...]] = {}
     conditions: dict[str, str]
     prompts: dict[str, str] = Field(default={}, description="Prompt version by candidate key, as of this run.")
 
@@ -111,7 +129,41 @@ class RunManifest(BaseModel):
         if len(self.candidates) * len(self.problems) * self.samples > MAX_OUTCOMES:
             message = f"it plans more than {MAX_OUTCOMES} outcomes"
             raise ValueError(message)
+        if self.looks not in {1, self.samples}:
+            message = (
+                f"it plans {self.looks} looks and {self.samples} samples: each look is one sample of every problem"
+            )
+            raise ValueError(message)
         return self
+
+    def fingerprint(self) -> str:
+        """Return what a run and its repetition have in common: all that was decided before the first look.
+
+        A gate that is run again until it is green is no gate: a run with the same fingerprint is used again.
+        """
+        return digest(self.model_dump(mode="json", by_alias=True, exclude={"id", "created", "codegate"}))
+
+    def without(self, unsound: Mapping[str, str]) -> "RunManifest":
+        """Return the manifest with the problems that are not sound here left out as quarantined."""
+        return self.model_copy(
+            update={
+                "problems": {name: value for name, value in self.problems.items() if name not in unsound},
+                "excluded": self.excluded | {name: f"{QUARANTINED}{reason}" for name, reason in unsound.items()},
+            }
+        )
+
+
+class SoundnessRecord(BaseModel):
+    """``soundness.json``: which problems the reference fix solved and no change did not, before any model was asked.
+
+    ``problems`` maps problem id to what is wrong with it here, None where it is sound.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    soundness_schema: Literal["codegate.soundness/1"] = Field(default=SOUNDNESS_SCHEMA, alias="schema")
+    checked: str = Field(description="UTC time, ISO 8601.")
+    problems: dict[str, Annotated[str, StringConstraints(max_length=2000)] | None]
 
 
 class SandboxRecord(BaseModel):
@@ -130,13 +182,17 @@ def json_text(model: BaseModel) -> str:
 
 
 class Run(BaseModel):
-    """A run as read from its folder: the manifest, the outcome that counts for each key, what holds its sandboxes."""
+    """A run as read from its folder: the manifest, the outcome that counts for each key, what holds its sandboxes.
+
+    ``confirmation`` is the run that asked the pinned model again because of a regression, None where there was none.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     manifest: RunManifest
     outcomes: tuple[Outcome, ...]
     assurances: tuple[Assurance, ...] = ()
+    confirmation: "Run | None" = None
 
     def of(self, candidate: str) -> tuple[Outcome, ...]:
         """Return the outcomes of the candidate with this key."""

@@ -1,6 +1,7 @@
 """What a run will do: candidates x problems x samples, and the conditions that make two runs comparable."""
 
 import secrets
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,10 +10,11 @@ from codegate import __version__
 from codegate.candidates import CandidateSpec
 from codegate.durable import digest
 from codegate.errors import UsageError
+from codegate.gating import QUARANTINED
 from codegate.grading import GRADER_VERSION
 from codegate.running.outcome import RunManifest
 from codegate.solving import prompt_version_of
-from codegate.suite import Problem, Suite
+from codegate.suite import Problem, Provenance, Suite
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,17 @@ def new_run_id() -> str:
     return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
 
 
-def plan_run(suite: Suite, candidates: Sequence[CandidateSpec], samples: int, sandbox: str, run_id: str) -> RunManifest:
-    """Return the manifest of a new run of ``candidates`` on ``suite``.
+def plan_run(
+    suite: Suite,
+    candidates: Sequence[CandidateSpec],
+    samples: int,
+    sandbox: str,
+    run_id: str,
+    *,
+    looks: int = 1,
+    gated_by: str | None = None,
+) -> RunManifest:
+    """Return the manifest of a new run of ``candidates`` on ``suite``; ``RunManifest`` says what the values mean.
 
     Raises:
         UsageError: no active problem, no candidate, or one given twice.
@@ -56,15 +67,36 @@ def plan_run(suite: Suite, candidates: Sequence[CandidateSpec], samples: int, sa
         suite_digest=suite.digest,
         sandbox=sandbox,
         samples=samples,
+        looks=looks,
+        gated_by=gated_by,
         candidates=tuple(candidates),
         problems={problem.id: problem.digest for problem in suite.active},
         excluded={
-            problem.id: f"quarantined: {problem.manifest.quarantine.reason}"
+            problem.id: f"{QUARANTINED}{problem.manifest.quarantine.reason}"
             for problem in suite.problems
             if problem.manifest.quarantine is not None
         },
+        clusters=_clusters(suite.active),
+        tags={
+            problem.id: tuple(f"{name}:{value}" for name, value in sorted(problem.manifest.tags.items()))
+            for problem in suite.active
+            if problem.manifest.tags
+        },
         conditions={"suite": suite.digest, "grader": GRADER_VERSION, "sandbox": sandbox},
     )
+
+
+def _clusters(problems: Sequence[Problem]) -> dict[str, str]:
+    """Return the change that each problem was mined from, where it gave several: what breaks one may break all."""
+    sources = {problem.id: _source(problem.manifest.provenance) for problem in problems}
+    counts = Counter(sources.values())
+    return {problem: source for problem, source in sources.items() if source is not None and counts[source] > 1}
+
+
+def _source(provenance: Provenance) -> str | None:
+    if provenance.pull_request is not None:
+        return f"pull request {provenance.pull_request}"
+    return provenance.commit
 
 
 def candidate_conditions(manifest: RunManifest, candidate: CandidateSpec) -> dict[str, str]:
@@ -103,7 +135,7 @@ def check_resumable(manifest: RunManifest, suite: Suite) -> None:
 
 
 def jobs(manifest: RunManifest, suite: Suite) -> tuple[Job, ...]:
-    """Return every job of a run, problem by problem so that candidates stay abreast."""
+    """Return every job of a run, sample by sample and problem by problem, so that candidates stay abreast."""
     problems = {problem.id: problem for problem in suite.problems}
     return tuple(
         Job(candidate, problems[problem], sample)

@@ -7,9 +7,27 @@ from codegate.running.outcome import Outcome, Run
 from codegate.running.plan import candidate_conditions
 
 
+def complete_samples(run: Run, candidate: str) -> int:
+    """Return how many samples, from the first on, ``run`` has an outcome for on every problem.
+
+    Args:
+        run: the run.
+        candidate: the candidate's key.
+    """
+    made = {(outcome.problem, outcome.sample) for outcome in run.of(candidate)}
+    for sample in range(run.manifest.samples):
+        if any((problem, sample) not in made for problem in run.manifest.problems):
+            return sample
+    return run.manifest.samples
+
+
 def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
-    """Return the samples of ``candidate`` in ``run``: one for each planned sample, None where there is no grade."""
+    """Return the samples of ``candidate`` in ``run``, None where there is no grade.
+
+    There is one for each planned sample; of a run with several looks, for each look that is complete.
+    """
     outcomes = {(o.problem, o.sample): o for o in run.of(candidate.key())}
+    width = run.manifest.samples if run.manifest.looks == 1 else complete_samples(run, candidate.key())
     models = sorted({model for o in outcomes.values() if o.attempt for model in o.attempt.models})
     return CandidateSamples(
         candidate=candidate.key(),
@@ -18,8 +36,10 @@ def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
         conditions=candidate_conditions(run.manifest, candidate),
         problem_digests=run.manifest.problems,
         excluded=run.manifest.excluded,
+        clusters=run.manifest.clusters,
+        tags=run.manifest.tags,
         samples={
-            problem: tuple(_sample(index, outcomes.get((problem, index))) for index in range(run.manifest.samples))
+            problem: tuple(_sample(index, outcomes.get((problem, index))) for index in range(width))
             for problem in run.manifest.problems
         },
     )
@@ -30,28 +50,8 @@ def _sample(index: int, outcome: Outcome | None) -> Sample:
         return Sample(index=index, passed=None, failure="not run")
     if outcome.grade is None:
         return Sample(index=index, passed=None, failure=outcome.fault.cause if outcome.fault else "infrastructure")
-    grade = outcome.grade
-    return Sample(index=index, passed=grade.resolved, score=grade.score, failure=grade.failure)
-
-
-def check_finished(run: Run) -> None:
-    """Refuse a run that has not tried all that it planned: what was never asked is no fault that a gate tolerates.
-
-    Raises:
-        UsageError: some planned outcome is not there; says how many are.
-    """
-    wanted = {
-        (candidate.key(), problem, sample)
-        for candidate in run.manifest.candidates
-        for problem in run.manifest.problems
-        for sample in range(run.manifest.samples)
-    }
-    made = len(wanted.intersection(outcome.key for outcome in run.outcomes))
-    if made < len(wanted):
-        raise UsageError(
-            f"run {run.manifest.id} is unfinished: {made} of {len(wanted)} outcomes.",
-            "Finish it with `codegate run --resume`.",
-        )
+    grade, answer = outcome.grade, outcome.attempt.answer if outcome.attempt else None
+    return Sample(index=index, passed=grade.resolved, score=grade.score, failure=grade.failure, answer=answer)
 
 
 def choose_candidate(run: Run, name: str | None) -> CandidateSpec:

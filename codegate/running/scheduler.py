@@ -7,9 +7,10 @@ an attempt that is there already is graded without asking the model again.
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
@@ -19,13 +20,14 @@ from codegate.errors import Interrupted
 from codegate.grading import Grade, Sandboxes, TestReport, grade, run_tests, test_selection
 from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.faults import Faulted, with_retries
-from codegate.running.journal import Journal
-from codegate.running.outcome import Fault, Outcome, Run
+from codegate.running.journal import Journal, Spending
+from codegate.running.outcome import Fault, Outcome, Run, SoundnessRecord
 from codegate.running.plan import Job, jobs
 from codegate.running.readiness import prepare_environments
 from codegate.running.recall import verbatim_recall
+from codegate.running.soundness import check_soundness, refuse_unsound
 from codegate.sandbox import Backend, FilesRefused
-from codegate.solving import Attempt, AttemptSummary, solve
+from codegate.solving import Attempt, solve
 from codegate.suite import Problem, Suite, Tree, load_base
 
 _POLL_SECONDS: Final = 0.1
@@ -35,21 +37,27 @@ _WARM: Final = 2
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a run is carried out; nothing here but ``transcripts`` changes its results.
+    """How a run is carried out; nothing here but ``transcripts`` and ``precheck`` changes its results.
 
     Attributes:
         models: model calls under way at once.
         sandboxes: sandboxes at work at once; up to two more wait, started ahead of need.
         max_model_calls: the run stops, resumable, before it makes more calls than this.
+        budget_usd: the run stops, resumable, before a call that might take its costs above this; needs prices.
+        spent_before: what another run made of both limits.
         repository: where base commits are looked for, when not where the suite says.
         transcripts: folder that the paths of ``replay`` candidates are relative to.
+        precheck: look whether every problem is sound here before a model is asked.
     """
 
     models: int = 4
     sandboxes: int = 2
     max_model_calls: int | None = None
+    budget_usd: Decimal | None = None
+    spent_before: Spending = field(default_factory=Spending)
     repository: Path | None = None
     transcripts: Path = field(default_factory=Path)
+    precheck: bool = True
 
 
 @dataclass(frozen=True)
@@ -70,10 +78,12 @@ def execute(
     options: RunOptions,
     progress: Callable[[Progress], None],
     interrupt: threading.Event,
+    settled: Callable[[Run], Collection[str]] | None = None,
 ) -> Run:
     """Do what is left of the run in ``journal`` and return the run.
 
-    Outcomes that were graded before are kept; faults are tried again.
+    Outcomes that were graded before are kept; faults are tried again. A run with several looks is done look by look:
+    candidates whose verdict is settled are asked no more.
 
     Args:
         journal: the run, open for writing.
@@ -83,19 +93,30 @@ def execute(
         options: how to go about it.
         progress: called after each outcome, by one thread at a time.
         interrupt: set by the user's wish to stop.
+        settled: called before each look with the run so far; returns the keys of the candidates that are settled;
+            None: none ever is.
 
     Raises:
         Interrupted: ``interrupt`` was set; everything finished by then is in the journal.
         CallLimitReached: ``options.max_model_calls`` was reached; what needed no further call was done.
-        InfrastructureError: the disk refused the journal.
+        InfrastructureError: the disk refused the journal, or too many problems are not sound here.
         UsageError: a base tree, a lock or a kept attempt is not usable.
     """
-    graded = {outcome.key: outcome for outcome in journal.outcomes() if outcome.grade is not None}
+    graded = {outcome.key for outcome in journal.outcomes() if outcome.grade is not None}
     every = jobs(journal.manifest, suite)
-    left = [job for job in every if job.key not in graded]
-    run = _Execution(journal, suite, backend, providers, options, progress, interrupt, len(every), len(graded))
+    run = _Execution(journal, suite, backend, providers, options, progress, interrupt)
     try:
-        run.work(left)
+        run.prepare([job for job in every if job.key not in graded])
+        for look in range(journal.manifest.looks):
+            so_far = journal.load()
+            over = frozenset(settled(so_far)) if settled is not None else frozenset()
+            wanted = [
+                job for job in every if job.problem.id in so_far.manifest.problems and job.candidate.key() not in over
+            ]
+            now = [job for job in wanted if journal.manifest.looks == 1 or job.sample == look]
+            done = sum(outcome.grade is not None for outcome in so_far.outcomes)
+            later = sum(job.sample > look for job in wanted) if journal.manifest.looks > 1 else 0
+            run.work([job for job in now if job.key not in graded], done, later)
     finally:
         run.close()
     return journal.load()
@@ -113,20 +134,24 @@ class _Execution:
         options: RunOptions,
         progress: Callable[[Progress], None],
         interrupt: threading.Event,
-        total: int,
-        done: int,
     ) -> None:
         self._journal = journal
         self._suite = suite
+        self._options = options
         self._providers = providers
         self._progress = progress
         self._interrupt = interrupt
-        self._total = total
-        self._done = done
+        self._total = 0
+        self._done = 0
         self._stop = threading.Event()
         self._width = options.models + options.sandboxes
         self._calls = ModelCalls(
-            options.models, options.max_model_calls, journal.calls(), journal.record_call, self._stop
+            options.models,
+            options.max_model_calls,
+            options.budget_usd,
+            options.spent_before + journal.spending(),
+            journal,
+            self._stop,
         )
         self._sandbox_slots = threading.Semaphore(options.sandboxes)
         self._sandboxes = Sandboxes(backend, suite.locks, min(options.sandboxes, _WARM), suite.packages)
@@ -139,13 +164,28 @@ class _Execution:
         # Jobs come problem by problem: as many trees as there are workers are in use at once, and no others.
         self._base = lru_cache(self._width)(lambda name: load_base(suite, problems[name], options.repository))
 
-    def work(self, left: list[Job]) -> None:
-        """Do every job in ``left``; raises what ended the run early."""
+    def prepare(self, left: list[Job]) -> None:
+        """Build the environments of ``left`` and look whether its problems are sound; raises as ``work``."""
+        self._total = len(left)
         self._finish([partial(self._prepare, left)])
+        self._check_ended()
+
+    def work(self, left: list[Job], done: int, later: int) -> None:
+        """Do every job in ``left``; raises what ended the run early.
+
+        Args:
+            left: what to do now.
+            done: outcomes that are in already.
+            later: jobs that may follow.
+        """
+        self._done, self._total = done, done + len(left) + later
         pending: queue.SimpleQueue[Job] = queue.SimpleQueue()
         for job in left:
             pending.put(job)
         self._finish([partial(self._work, pending)] * min(len(left), self._width))
+        self._check_ended()
+
+    def _check_ended(self) -> None:
         if self._interrupt.is_set():  # whatever failed then, failed because sandboxes and calls were cut
             raise Interrupted(f"interrupted after {self._so_far()}", self._continue()) from self._failure
         if self._failure is not None:
@@ -153,7 +193,7 @@ class _Execution:
         if self._limit is not None:
             raise CallLimitReached(
                 f"{self._limit.cause.rstrip('.')} after {self._so_far()}",
-                f"Raise max_model_calls and continue. {self._continue()}",
+                f"Raise the limit (max_model_calls or budget_usd) and continue. {self._continue()}",
             )
 
     def close(self) -> None:
@@ -201,6 +241,13 @@ class _Execution:
         self._broken = prepare_environments(self._sandboxes, (job.problem for job in left), self._stop)
         if self._sandboxes.assurances:
             self._journal.record_assurances(self._sandboxes.assurances)
+        asked = any(job.candidate.asks_a_model for job in left)
+        if asked and self._options.precheck and self._journal.soundness() is None:
+            problems = {job.problem.id: job.problem for job in left if job.problem.environment.id not in self._broken}
+            found = check_soundness(problems.values(), self._base, self._sandboxes, self._options.sandboxes, self._stop)
+            refuse_unsound(found)
+            checked = datetime.now(UTC).isoformat(timespec="seconds")
+            self._journal.record_soundness(SoundnessRecord(checked=checked, problems=found))
 
     def _work(self, pending: "queue.SimpleQueue[Job]") -> None:
         while not self._stop.is_set():
@@ -238,7 +285,7 @@ class _Execution:
             problem_digest=problem.digest,
             candidate=job.candidate.key(),
             sample=job.sample,
-            attempt=_summary(attempt) if attempt else None,
+            attempt=attempt.summary() if attempt else None,
             grade=result,
             fault=fault if result is None else None,
             sandbox=self._sandboxes.words,
@@ -302,10 +349,6 @@ def describe_public_run(report: TestReport) -> str:
     if report.timed_out:
         head += "; stopped at the time limit"
     return f"{head}\n{report.output[-8000:]}"
-
-
-def _summary(attempt: Attempt) -> AttemptSummary:
-    return AttemptSummary.model_validate(attempt.model_dump(include=set(AttemptSummary.model_fields)))
 
 
 def _explain_no_patch(result: Grade, attempt: Attempt) -> Grade:

@@ -1,27 +1,26 @@
-"""A whole run from its request: suite, backend, journal, execution; and the gate after it."""
+"""A whole run from its request: suite, backend, journal, execution."""
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from codegate.candidates import CandidateSpec, Provider, open_provider
-from codegate.errors import ExitCode, Interrupted, UsageError
-from codegate.gating import GatePolicy, Verdict, VerdictKind, compare, load_pinned
+from codegate.errors import Interrupted, UsageError
+from codegate.running.confirmation import confirm_regressions, why_not
+from codegate.running.gate import Gate, settled_candidates
 from codegate.running.interrupts import interruptible
 from codegate.running.journal import Journal
 from codegate.running.outcome import Run, RunManifest
 from codegate.running.plan import check_resumable, new_run_id, plan_run
 from codegate.running.readiness import check_bases, check_images
-from codegate.running.samples import candidate_samples, check_finished
 from codegate.running.scheduler import Progress, RunOptions, execute
 from codegate.sandbox import Backend, Choice, check_choice, select_backend
-from codegate.suite import load_suite
+from codegate.suite import Suite, load_suite
 
-# The worst of several candidates decides; a fault on our side is never hidden behind a verdict.
-_WORST: Final[tuple[VerdictKind, ...]] = ("infrastructure", "regressed", "incomparable", "inconclusive", "pass")
+_RUNS: Final = Path("runs")
 
 
 @dataclass(frozen=True)
@@ -31,21 +30,24 @@ class RunRequest:
     Attributes:
         suite: folder of the suite.
         candidates: who answers; ignored when an earlier run is resumed.
-        samples: per problem and candidate; likewise.
+        samples: per problem and candidate; likewise. None leaves it to the gate's looks, and is 1 without a gate.
         sandbox: where untrusted code runs; a resumed run stays where it began.
         out: folder of a new run; None makes ``runs/<id>``.
         resume: folder of a run to continue.
         keyless: candidates, by their keys, that no API key is sent for.
+        gate: what the run is compared with; with it and no ``samples``, candidates are asked no more once their
+            verdict is settled.
     """
 
     suite: Path
     candidates: Sequence[CandidateSpec]
-    samples: int = 1
+    samples: int | None = None
     sandbox: Choice = "auto"
     out: Path | None = None
     resume: Path | None = None
     options: RunOptions = field(default_factory=RunOptions)
     keyless: frozenset[str] = frozenset()
+    gate: Gate | None = None
 
 
 @contextmanager
@@ -79,7 +81,7 @@ def opened_backend(sandbox: Choice, run_id: str, stop: threading.Event | None = 
 @contextmanager
 def opened_providers(
     candidates: Sequence[CandidateSpec], folder: Path, keyless: Collection[str] = ()
-) -> Iterator[Mapping[str, Provider | None]]:
+) -> Iterator[dict[str, Provider | None]]:
     """Give each candidate's provider by the candidate's key, and close them at the end.
 
     Args:
@@ -121,17 +123,97 @@ def run_suite(
         sandbox = _same_sandbox(request.sandbox, journal.manifest)
         run_id, candidates = journal.manifest.id, journal.manifest.candidates
     check_bases(suite, suite.active, request.options.repository)
+    _check_prices(request, candidates)
     stop = threading.Event()
     with (
         opened_providers(candidates, request.options.transcripts, request.keyless) as providers,
         opened_backend(sandbox, run_id, stop) as backend,
     ):
         if journal is None:
-            manifest = plan_run(suite, candidates, request.samples, backend.name, run_id)
-            journal = Journal.create(request.out or Path("runs") / run_id, manifest)
-        announce(f"run {run_id} in {journal.folder}, sandbox {backend.name}")
+            manifest = _plan(suite, request, backend.name, run_id)
+            journal = _same_gate(manifest, announce) if request.gate is not None and request.out is None else None
+            journal = journal or Journal.create(request.out or _RUNS / run_id, manifest)
+        announce(f"run {journal.manifest.id} in {journal.folder}, sandbox {backend.name}")
+        settled = _settled(request.gate, journal.manifest)
+        confirmable = request.gate is not None and _open_pinned(request, request.gate, candidates, providers, announce)
         with journal.writing():
-            return execute(journal, suite, backend, providers, request.options, progress, stop), journal
+            run = execute(journal, suite, backend, providers, request.options, progress, stop, settled)
+            if request.gate is not None and confirmable:
+                run = confirm_regressions(
+                    journal, run, suite, backend, providers, request.gate, request.options, progress, stop, announce
+                )
+            return run, journal
+
+
+def _check_prices(request: RunRequest, candidates: Sequence[CandidateSpec]) -> None:
+    if request.options.budget_usd is None:
+        return
+    pinned = [request.gate.baseline.spec] if request.gate is not None and request.gate.policy.confirm_samples else []
+    for candidate in (*candidates, *pinned):
+        if candidate.asks_a_model and candidate.prices is None:
+            raise UsageError(
+                f"a budget in dollars needs to know what {candidate.label} costs.",
+                "Write its `prices` in codegate.yml (docs/configuration.md), or limit the calls: max_model_calls.",
+            )
+
+
+def _open_pinned(
+    request: RunRequest,
+    gate: Gate,
+    candidates: Sequence[CandidateSpec],
+    providers: dict[str, Provider | None],
+    announce: Callable[[str], None],
+) -> bool:
+    """Add the pinned model's provider to ``providers``; tell why and return False where it cannot be asked again."""
+    spec = gate.baseline.spec
+    if not gate.policy.confirm_samples:
+        return False
+    try:
+        reason = why_not(gate.baseline, candidates, request.keyless)
+        if reason is None and spec.key() not in providers:
+            providers[spec.key()] = open_provider(spec, request.options.transcripts)
+    except UsageError as error:
+        reason = error.cause
+    if reason is not None:
+        announce(f"a regression could not be confirmed by fresh samples of the pinned model: {reason}")
+    return reason is None
+
+
+def _plan(suite: Suite, request: RunRequest, sandbox: str, run_id: str) -> RunManifest:
+    gate = request.gate
+    looks = gate.policy.planned_looks if gate is not None and request.samples is None else 1
+    gated_by = gate.digest if gate is not None else None
+    samples = request.samples or looks
+    return plan_run(suite, request.candidates, samples, sandbox, run_id, looks=looks, gated_by=gated_by)
+
+
+def _same_gate(manifest: RunManifest, announce: Callable[[str], None]) -> Journal | None:
+    """Return the newest run that was planned for the same gate: new samples would roll the dice again."""
+    for folder in sorted(_RUNS.iterdir(), reverse=True) if _RUNS.is_dir() else ():
+        try:
+            journal = Journal.open(folder)
+        except UsageError:
+            continue  # somebody else's folder
+        if journal.manifest.fingerprint() == manifest.fingerprint():
+            announce(f"{folder} is this gate's run: its outcomes are used again (--out FOLDER makes new ones)")
+            return journal
+    return None
+
+
+def _settled(gate: Gate | None, manifest: RunManifest) -> Callable[[Run], Collection[str]] | None:
+    """Return what tells the candidates that need no further look.
+
+    Raises:
+        UsageError: the run's looks were planned for another baseline or policy than it is to go on with.
+    """
+    if manifest.looks == 1:
+        return None
+    if gate is None or gate.digest != manifest.gated_by:
+        raise UsageError(
+            f"run {manifest.id} was planned for another baseline or gate policy than is at hand.",
+            "Restore codegate.lock and `gate` in codegate.yml as they were, or start a new run.",
+        )
+    return lambda run: settled_candidates(run, gate)
 
 
 def _same_sandbox(asked: Choice, manifest: RunManifest) -> Choice:
@@ -142,25 +224,3 @@ def _same_sandbox(asked: Choice, manifest: RunManifest) -> Choice:
         f"run {manifest.id} began with {manifest.sandbox} sandboxes and cannot go on with {asked}.",
         f"Leave out --sandbox, or start a new run (codegate.yml: `sandbox: {manifest.sandbox}`).",
     )
-
-
-def gate_run(run: Run, lock: Path, policy: GatePolicy) -> tuple[Verdict, ...]:
-    """Compare every candidate of ``run`` with the baseline that ``lock`` pins.
-
-    Raises:
-        UsageError: the run is unfinished, or the lock or the baseline is missing or broken.
-    """
-    check_finished(run)
-    baseline = load_pinned(lock)
-    return tuple(
-        compare(baseline.samples, candidate_samples(run, candidate), policy) for candidate in run.manifest.candidates
-    )
-
-
-def run_exit_code(run: Run, verdicts: Sequence[Verdict]) -> ExitCode:
-    """Return the exit code of a gated run; without a baseline, 4 when any outcome is missing its grade, else 0."""
-    if verdicts:
-        return min(verdicts, key=lambda verdict: _WORST.index(verdict.kind)).exit_code
-    planned = len(run.manifest.problems) * len(run.manifest.candidates) * run.manifest.samples
-    graded = sum(1 for outcome in run.outcomes if outcome.grade is not None)
-    return ExitCode.PASS if graded == planned else ExitCode.INFRASTRUCTURE

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from codegate.candidates import Message, Usage
+from codegate.durable import digest
 
 AttemptStop = Literal[
     "answered",  # the model ended by itself
@@ -33,6 +34,7 @@ class AttemptSummary(BaseModel):
         usage: tokens over all calls; a field that some call did not report is null.
         models: the distinct snapshots that the provider said answered.
         model_seconds: time in model calls; ``tool_seconds``: time in the model's own test runs.
+        answer: digest of all that the model said, by which a copy of an answer is known; None until ``summary``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -51,6 +53,7 @@ class AttemptSummary(BaseModel):
     models: tuple[str, ...] = ()
     model_seconds: float = 0.0
     tool_seconds: float = 0.0
+    answer: str | None = None
 
 
 class Attempt(AttemptSummary):
@@ -64,3 +67,13 @@ class Attempt(AttemptSummary):
     candidate: str
     sample: int
     messages: tuple[Message, ...] = ()
+
+    def summary(self) -> AttemptSummary:
+        """Return what an outcome keeps of the attempt."""
+        said = [
+            (m.text, [(call.name, call.arguments) for call in m.tool_calls])
+            for m in self.messages
+            if m.role == "assistant"
+        ]
+        kept = AttemptSummary.model_validate(self.model_dump(include=set(AttemptSummary.model_fields)))
+        return kept.model_copy(update={"answer": digest([said, self.patch])})

@@ -1,13 +1,20 @@
 """What both solvers share about a model call: how the caller wraps it, and how an answer can end an attempt."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from codegate.candidates import Completion
+from codegate.candidates import Completion, Message, ToolSpec
 from codegate.solving.attempt import AttemptStop
 
-ModelCall: TypeAlias = Callable[[Callable[[], Completion]], Completion]
-"""Makes one model call: the caller's place for retries, budgets and concurrency limits."""
+ModelCall: TypeAlias = Callable[[Callable[[], Completion], int], Completion]
+"""Makes one model call, whose request has about so many bytes: the caller's place for retries, budgets and limits."""
+
+
+def request_bytes(messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> int:
+    """Return the size of a request as JSON in ASCII, which no provider's own form of the same text exceeds by much."""
+    parts = [part.model_dump(mode="json") for part in (*messages, *tools)]
+    return len(json.dumps(parts))
 
 
 def stop_of(completion: Completion) -> AttemptStop | None:

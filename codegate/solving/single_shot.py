@@ -2,7 +2,7 @@
 
 from codegate.candidates import CandidateSpec, Message, ProblemKey, Provider
 from codegate.solving.attempt import Attempt, AttemptStop
-from codegate.solving.calls import ModelCall, stop_of
+from codegate.solving.calls import ModelCall, request_bytes, stop_of
 from codegate.solving.context import build_context
 from codegate.solving.edits import apply_edits, contains_code, parse_edits
 from codegate.solving.prompts import SINGLE_SHOT_SYSTEM, SINGLE_SHOT_USER, prompt_version
@@ -26,7 +26,7 @@ def single_shot(
         Message(role="user", text=SINGLE_SHOT_USER.format(statement=problem.statement.strip(), context=context)),
     )
     key = ProblemKey(problem=problem.id, sample=sample)
-    completion = call(lambda: provider.complete(key, messages, (), candidate.sampling))
+    completion = call(lambda: provider.complete(key, messages, (), candidate.sampling), request_bytes(messages))
     stop: AttemptStop = stop_of(completion) or "answered"
     workspace = Workspace(base)
     patch_error = apply_edits(workspace, parse_edits(completion.text)) if stop == "answered" else None

@@ -5,7 +5,7 @@ from typing import Final
 
 from codegate.candidates import CandidateSpec, Message, ProblemKey, Provider, ToolCall, Usage
 from codegate.solving.attempt import Attempt, AttemptStop
-from codegate.solving.calls import ModelCall, stop_of
+from codegate.solving.calls import ModelCall, request_bytes, stop_of
 from codegate.solving.context import build_listing
 from codegate.solving.edits import contains_code
 from codegate.solving.prompts import TOOL_LOOP_SYSTEM, TOOL_LOOP_USER, prompt_version
@@ -47,7 +47,8 @@ def tool_loop(
     iterations = calls = 0
     seconds = 0.0
     while stop == "iterations" and iterations < candidate.max_iterations:
-        completion = call(partial(provider.complete, key, messages, tools, candidate.sampling))
+        ask = partial(provider.complete, key, messages, tools, candidate.sampling)
+        completion = call(ask, request_bytes(messages, tools))
         iterations += 1
         usage += completion.usage
         seconds += completion.seconds

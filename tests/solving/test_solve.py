@@ -250,7 +250,8 @@ def test_faults_go_through_and_the_caller_wraps_each_call(tmp_path: Path) -> Non
 
     wrapped: list[Completion] = []
 
-    def keep(work: Any) -> Completion:
+    def keep(work: Any, request_bytes: int) -> Completion:
+        assert request_bytes > len(small_problem().statement)
         wrapped.append(work())
         return wrapped[-1]
 

@@ -80,7 +80,8 @@ def call(name: str, number: int = 0, **arguments: Any) -> dict[str, str]:
     return {"id": f"c{number}", "name": name, "arguments": json.dumps(arguments)}
 
 
-def once(work: Callable[[], Completion]) -> Completion:
+def once(work: Callable[[], Completion], request_bytes: int) -> Completion:
+    assert request_bytes > 0
     return work()
 
 

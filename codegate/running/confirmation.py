@@ -1,0 +1,91 @@
+"""Confirmation: before a regression is reported, the pinned model is asked again, here and now.
+
+A stored baseline can be out of date: the provider serves another model under the name, or the machine grades more
+slowly than it did. Fresh samples of the pinned model tell that from a candidate that is worse. A run in which nobody
+regressed makes none.
+"""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from codegate.candidates import CandidateSpec, Provider
+from codegate.gating import Baseline
+from codegate.running.gate import Gate, gate_candidate
+from codegate.running.journal import CONFIRMATION, Journal
+from codegate.running.outcome import Run
+from codegate.running.plan import check_resumable, plan_run
+from codegate.running.scheduler import Progress, RunOptions, execute
+from codegate.sandbox import Backend
+from codegate.suite import Suite
+
+
+def why_not(baseline: Baseline, candidates: Sequence[CandidateSpec], keyless: frozenset[str]) -> str | None:
+    """Return why the pinned model is not asked again, or None where it may be.
+
+    A baseline file does not decide where a key goes: an address of its own, or a variable that holds the key, counts
+    only where a candidate of the user's has the very same.
+    """
+    spec = baseline.spec
+    if spec.base_url is None and spec.api_key_env is None:
+        return None
+    known = {(c.base_url, c.api_key_env) for c in candidates if c.provider == spec.provider and c.key() not in keyless}
+    if (spec.base_url, spec.api_key_env) in known:
+        return None
+    return f"{spec.label} has an address or a key variable of its own, which only the baseline file names"
+
+
+def confirm_regressions(
+    journal: Journal,
+    run: Run,
+    suite: Suite,
+    backend: Backend,
+    providers: Mapping[str, Provider | None],
+    gate: Gate,
+    options: RunOptions,
+    progress: Callable[[Progress], None],
+    interrupt: threading.Event,
+    announce: Callable[[str], None],
+) -> Run:
+    """Ask the pinned model again where a candidate of ``run`` regressed, and return the run with what it said.
+
+    The samples are a run of their own in the folder ``confirmation`` of the run's; it is continued when it is there.
+
+    Args:
+        journal: the finished run's.
+        run: the finished run.
+        suite: the suite of both.
+        backend: where code runs.
+        providers: by candidate key, the pinned model's among them.
+        gate: what the run was compared with.
+        options: how to go about it; calls of both runs count against one limit.
+        progress: called after each outcome.
+        interrupt: set by the user's wish to stop.
+        announce: told why there is more to do.
+
+    Raises:
+        CodegateError: as ``execute``; what was made stays, and a resumed run goes on with it.
+    """
+    spec, policy = gate.baseline.spec, gate.policy
+    verdicts = [gate_candidate(run, candidate, gate) for candidate in run.manifest.candidates]
+    regressed = [verdict.label for verdict in verdicts if verdict.kind == "regressed"]
+    if not regressed or not policy.confirm_samples:
+        return run
+    announce(f"{', '.join(regressed)} regressed: asking {spec.label} again, {policy.confirm_samples} times per problem")
+    folder = journal.folder / CONFIRMATION
+    if (folder / "run.json").exists():
+        fresh = Journal.open(folder)
+        check_resumable(fresh.manifest, suite)
+    else:
+        manifest = plan_run(
+            suite, (spec,), policy.confirm_samples, backend.name, f"{run.manifest.id[:80]}-confirmation"
+        )
+        fresh = Journal.create(folder, manifest)
+    with fresh.writing():
+        record = journal.soundness()
+        if record is not None:
+            fresh.record_soundness(record)
+        execute(
+            fresh, suite, backend, providers, replace(options, spent_before=journal.spending()), progress, interrupt
+        )
+    return journal.load()

@@ -1,0 +1,104 @@
+"""The gate of a run: which samples each verdict is made from, when a verdict is settled, and the exit code."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from codegate.candidates import CandidateSpec
+from codegate.durable import digest
+from codegate.errors import ExitCode, UsageError
+from codegate.gating import Baseline, GatePolicy, Verdict, VerdictKind, compare, confirm, load_pinned
+from codegate.running.outcome import Run
+from codegate.running.samples import candidate_samples, complete_samples
+
+# The worst of several candidates decides; a fault on our side is never hidden behind a verdict.
+_WORST: Final[tuple[VerdictKind, ...]] = ("infrastructure", "regressed", "incomparable", "inconclusive", "pass")
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What a run is gated with."""
+
+    baseline: Baseline
+    policy: GatePolicy
+
+    @property
+    def digest(self) -> str:
+        """Return the identity of both."""
+        return digest({"baseline": self.baseline.digest, "policy": self.policy.model_dump(mode="json")})
+
+
+def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
+    """Compare one candidate of ``run`` with the baseline, on the samples that every problem has so far.
+
+    Raises:
+        UsageError: one side contradicts itself.
+    """
+    samples = candidate_samples(run, candidate)
+    stored, looks, together = gate.baseline.samples, run.manifest.looks, len(run.manifest.candidates)
+    verdict = compare(stored, samples, gate.policy, looks=looks, candidates=together)
+    if verdict.kind != "regressed" or run.confirmation is None:
+        return verdict
+    fresh = candidate_samples(run.confirmation, gate.baseline.spec)
+    return confirm(stored, fresh, samples, gate.policy, looks=looks, candidates=together)
+
+
+def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
+    """Return the keys of the candidates that need no further look.
+
+    A baseline that was made under other conditions settles it before the first one: nothing is spent on what cannot
+    be compared.
+    """
+    settled = set()
+    for candidate in run.manifest.candidates:
+        verdict = gate_candidate(run, candidate, gate)
+        decided = verdict.kind != "inconclusive" or verdict.futile
+        if verdict.kind == "incomparable" or (decided and complete_samples(run, candidate.key())):
+            settled.add(candidate.key())
+    return frozenset(settled)
+
+
+def check_finished(run: Run, settled: Collection[str] = ()) -> None:
+    """Refuse a run that has not tried all that it planned: what was never asked is no fault that a gate tolerates.
+
+    Args:
+        run: the run.
+        settled: keys of candidates that the looks so far are enough for.
+
+    Raises:
+        UsageError: some planned outcome is not there; says how many are.
+    """
+    wanted = {
+        (candidate.key(), problem, sample)
+        for candidate in run.manifest.candidates
+        if candidate.key() not in settled
+        for problem in run.manifest.problems
+        for sample in range(run.manifest.samples)
+    }
+    made = len(wanted.intersection(outcome.key for outcome in run.outcomes))
+    if made < len(wanted):
+        raise UsageError(
+            f"run {run.manifest.id} is unfinished: {made} of {len(wanted)} outcomes.",
+            "Finish it with `codegate run --resume`.",
+        )
+
+
+def gate_run(run: Run, lock: Path, policy: GatePolicy) -> tuple[Verdict, ...]:
+    """Compare every candidate of ``run`` with the baseline that ``lock`` pins.
+
+    Raises:
+        UsageError: the run is unfinished, or the lock or the baseline is missing or broken.
+    """
+    gate = Gate(load_pinned(lock), policy)
+    check_finished(run, settled_candidates(run, gate) if run.manifest.looks > 1 else ())
+    return tuple(gate_candidate(run, candidate, gate) for candidate in run.manifest.candidates)
+
+
+def run_exit_code(run: Run, verdicts: Sequence[Verdict]) -> ExitCode:
+    """Return the exit code of a gated run; without a baseline, 4 when any outcome is missing its grade, else 0."""
+    if verdicts:
+        return min(verdicts, key=lambda verdict: _WORST.index(verdict.kind)).exit_code
+    planned = len(run.manifest.problems) * len(run.manifest.candidates) * run.manifest.samples
+    graded = sum(1 for outcome in run.outcomes if outcome.grade is not None)
+    return ExitCode.PASS if graded == planned else ExitCode.INFRASTRUCTURE
