@@ -1,0 +1,217 @@
+"""Gated runs: candidates are asked until their verdict is settled; a regression has to stand up to fresh samples."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codegate.candidates import CandidateSpec, open_provider
+from codegate.errors import UsageError
+from codegate.gating import Baseline, GatePolicy, RunSamples, pin, write_baseline, write_lock
+from codegate.running import (
+    Gate,
+    Journal,
+    Outcome,
+    Progress,
+    Run,
+    RunManifest,
+    RunOptions,
+    RunRequest,
+    candidate_samples,
+    execute,
+    gate_run,
+    plan_run,
+    run_suite,
+)
+from codegate.sandbox import select_backend
+from codegate.suite import Suite
+from tests.running.runs import SPECS, outcome
+from tests.running.world import ModelServer, Said, answer, lines, run_here
+
+STRICT = GatePolicy(alpha=0.2, looks=1)
+"""So that three problems are enough: lost all of them by chance (1/8) is below it."""
+
+
+def various(worse: str = "") -> Any:
+    """Return a script that never says the same twice; the model ``worse`` is always wrong."""
+
+    def say(name: str, turn: int, request: dict[str, Any]) -> Said:
+        return Said(f"{answer(name, right=request['model'] != worse)}\nanswer {turn}\n")
+
+    return say
+
+
+def pinned(run: Run, spec: CandidateSpec) -> Baseline:
+    samples = candidate_samples(run, spec)
+    digest = run.manifest.suite_digest
+    return pin([RunSamples(run.manifest.id, run.manifest.created, digest, spec, samples)], min_samples=1)
+
+
+def gated(suite: Suite, out: Path, gate: Gate, *candidates: CandidateSpec, said: list[str] | None = None) -> Run:
+    resume = out if (out / "run.json").exists() else None
+    request = RunRequest(suite.folder, candidates, None, "bwrap", out, resume, RunOptions(precheck=False), gate=gate)
+    return run_suite(request, lambda step: None, (said if said is not None else []).append)[0]
+
+
+@pytest.mark.bwrap
+def test_candidates_that_are_settled_are_asked_no_more(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    settled, open_ = server.spec(), server.spec(max_iterations=7)
+    manifest = plan_run(suite, (settled, open_), 3, "bwrap", "r", looks=3, gated_by="0" * 64)
+    journal = Journal.create(tmp_path / "r", manifest)
+    providers = {spec.key(): open_provider(spec) for spec in (settled, open_)}
+    steps: list[Progress] = []
+    seen: list[int] = []
+
+    def after_two(run: Run) -> tuple[str, ...]:
+        seen.append(len(run.outcomes))
+        return (settled.key(),) if len(run.outcomes) >= 12 else ()
+
+    backend = select_backend("bwrap", "r")
+    try:
+        with journal.writing():
+            run = execute(
+                journal,
+                suite,
+                backend,
+                providers,
+                RunOptions(precheck=False),
+                steps.append,
+                threading.Event(),
+                after_two,
+            )
+    finally:
+        backend.close()
+    assert seen == [0, 6, 12], "asked before each look, when all of the look before is in"
+    assert sorted(o.sample for o in run.of(settled.key())) == [0] * 3 + [1] * 3
+    assert len(run.of(open_.key())) == 9
+    assert [(step.done, step.total) for step in steps][-1] == (15, 15)
+    assert len(server.asked) == 15
+
+
+@pytest.mark.bwrap
+def test_a_regression_that_is_confirmed(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    server.script = various(worse="model-y")
+    old, new = server.spec(), server.spec().model_copy(update={"model": "model-y"})
+    gate = Gate(pinned(run_here(suite, tmp_path / "b", old, samples=5), old), STRICT)
+    asked = len(server.asked)
+    said: list[str] = []
+    run = gated(suite, tmp_path / "r", gate, new, said=said)
+    assert len(server.asked) == asked + 3 + 9
+    assert any("model-y" in text and "asking" in text and "3 times per problem" in text for text in said)
+    (verdict,) = _verdicts(run, gate, tmp_path)
+    assert (verdict.kind, verdict.confirmed) == ("regressed", True), verdict.reason
+    # What was paid for is used again: nobody is asked when the run is carried on.
+    gated(suite, tmp_path / "r", gate)
+    assert len(server.asked) == asked + 12
+    assert len(lines(tmp_path / "r")) == 3
+
+
+@pytest.mark.bwrap
+def test_a_regression_that_the_pinned_model_shows_too(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    server.script = various()
+    old, new = server.spec(), server.spec().model_copy(update={"model": "model-y"})
+    gate = Gate(pinned(run_here(suite, tmp_path / "b", old, samples=5), old), STRICT)
+    server.script = lambda name, turn, request: Said(f"{answer(name, right=False)}\nanswer {turn}\n")
+    (verdict,) = _verdicts(gated(suite, tmp_path / "r", gate, new), gate, tmp_path)
+    assert (verdict.kind, verdict.confirmed) == ("inconclusive", False), verdict.reason
+    assert verdict.drift is not None
+    assert verdict.drift.drifted
+
+
+@pytest.mark.bwrap
+def test_an_address_that_only_the_baseline_names_is_not_asked(
+    suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    old = server.spec()
+    baseline = pinned(
+        run_here(suite, tmp_path / "b", CandidateSpec(provider="reference"), samples=1),
+        CandidateSpec(provider="reference"),
+    )
+    baseline = baseline.model_copy(update={"spec": old}).sealed()
+    said: list[str] = []
+    gated(suite, tmp_path / "r", Gate(baseline, STRICT), CandidateSpec(provider="empty"), said=said)
+    assert not server.asked
+    assert any("could not be confirmed" in text and "which only the baseline file names" in text for text in said)
+
+
+@pytest.mark.bwrap
+def test_nothing_is_spent_on_what_cannot_be_compared(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    reference = CandidateSpec(provider="reference")
+    baseline = pinned(run_here(suite, tmp_path / "b", reference), reference)
+    gate = Gate(baseline, GatePolicy())
+    run = gated(suite, tmp_path / "r", gate, server.spec())
+    assert not server.asked
+    (verdict,) = _verdicts(run, gate, tmp_path)
+    assert verdict.kind == "incomparable"
+
+
+@pytest.mark.bwrap
+def test_a_gate_that_is_run_again_uses_the_samples_that_it_has(
+    suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.script = various()
+    monkeypatch.chdir(tmp_path)
+    old = server.spec()
+    gate = Gate(pinned(run_here(suite, tmp_path / "b", old, samples=2), old), GatePolicy(looks=1))
+    options = RunOptions(precheck=False)
+    asked = len(server.asked)
+    folders = set()
+    for candidate, policy in (
+        (old, gate.policy),
+        (old, gate.policy),
+        (old, GatePolicy(looks=1, margin=0.2)),
+        (server.spec(max_iterations=7), gate.policy),
+    ):
+        request = RunRequest(
+            suite.folder, (candidate,), None, "bwrap", options=options, gate=Gate(gate.baseline, policy)
+        )
+        folders.add(run_suite(request, lambda step: None, lambda text: None)[1].folder)
+    assert len(server.asked) == asked + 3 * 3, "another policy and another candidate are other gates"
+    assert len(folders) == 3
+
+
+@pytest.mark.bwrap
+def test_looks_are_carried_on_under_the_same_gate_only(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    server.script = various()
+    old = server.spec()
+    gate = Gate(pinned(run_here(suite, tmp_path / "b", old, samples=2), old), GatePolicy(looks=2))
+    gated(suite, tmp_path / "r", gate, old)
+    with pytest.raises(UsageError, match="was planned for another baseline or gate policy"):
+        gated(suite, tmp_path / "r", Gate(gate.baseline, GatePolicy(looks=2, margin=0.2)))
+
+
+PROBLEMS = {f"p-{number}": f"{number:064d}" for number in range(30)}
+
+
+def planned(looks: int) -> RunManifest:
+    return RunManifest(
+        id="r", created="2025-01-01T00:00:00+00:00", codegate="1", suite="s", suite_digest="d" * 64, sandbox="bwrap",
+        samples=looks, looks=looks, gated_by="0" * 64, candidates=SPECS, problems=PROBLEMS, conditions={},
+    )  # fmt: skip
+
+
+def graded(spec: CandidateSpec, problem: str, sample: int, *, resolved: bool) -> Outcome:
+    one = outcome(resolved, "p-1", sample, spec)
+    return one.model_copy(update={"problem": problem, "problem_digest": PROBLEMS[problem]})
+
+
+def test_a_verdict_is_of_the_looks_that_are_complete(tmp_path: Path) -> None:
+    old, _ = SPECS
+    fixed = planned(5).model_copy(update={"looks": 1, "candidates": (old,)})
+    base = tuple(graded(old, problem, sample, resolved=True) for problem in PROBLEMS for sample in range(5))
+    gate = Gate(pinned(Run(manifest=fixed, outcomes=base), old), GatePolicy())
+    first = [graded(spec, problem, 0, resolved=spec is old) for problem in PROBLEMS for spec in SPECS]
+    begun = [graded(old, problem, 1, resolved=False) for problem in list(PROBLEMS)[:20]]
+    run = Run(manifest=planned(3), outcomes=(*first, *begun))
+    assert len(candidate_samples(run, old).samples["p-0"]) == 1, "the second look is not complete"
+    good, bad = _verdicts(run, gate, tmp_path)
+    assert (good.kind, bad.kind) == ("pass", "regressed")
+    with pytest.raises(UsageError, match="is unfinished"):
+        _verdicts(run.model_copy(update={"outcomes": tuple(first[2:])}), gate, tmp_path)
+
+
+def _verdicts(run: Run, gate: Gate, folder: Path) -> Any:
+    write_baseline(folder / "baseline.json", gate.baseline)
+    write_lock(folder / "codegate.lock", folder / "baseline.json")
+    return gate_run(run, folder / "codegate.lock", gate.policy)
