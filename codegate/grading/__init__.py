@@ -7,11 +7,11 @@ A problem, its base tree and a patch go in; a ``Grade`` comes out, from executio
 from codegate.grading.behaviour import Behaviour
 from codegate.grading.controls.audit import audit_controls
 from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult, TestStatus
-from codegate.grading.grader import GRADER_VERSION, grade, run_hidden_tests, test_selection
+from codegate.grading.grader import GRADER_VERSION, grade
 from codegate.grading.predictions import Prediction, read_predictions
 from codegate.grading.sandboxes import Sandboxes
-from codegate.grading.testreport import CollectionError, TestReport, TestSelection
-from codegate.grading.testrun import run_tests
+from codegate.grading.testreport import CollectionError, TestReport, TestSelection, test_selection
+from codegate.grading.testrun import run_hidden_tests, run_tests
 
 __all__ = [
     "GRADER_VERSION",

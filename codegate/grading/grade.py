@@ -44,6 +44,11 @@ class TestResult(_Frozen):
     markers: tuple[str, ...] = ()
 
 
+def file_of(test: str) -> str:
+    """Return the path of the file that the test id ``test`` begins with."""
+    return test.partition("::")[0]
+
+
 class LintResult(_Frozen):
     """Ruff's findings in the changed files: how many there are that the base did not have."""
 

@@ -4,18 +4,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from codegate.grading.classify import broken_collection, classify_failure
-from codegate.grading.controls.control import Subject, examine, explain, is_tampering, refute, run_subject
+from codegate.grading.controls.control import Subject, examine, explain, is_tampering, refute, run_instrumented
 from codegate.grading.controls.instruments import instrument
 from codegate.grading.controls.scan import suspicious_signs
-from codegate.grading.controls.sites import Sites, find_sites
+from codegate.grading.controls.search import search_once
 from codegate.grading.controls.verdict import Contradiction
 from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult
 from codegate.grading.inspection import Inspection, inspect
 from codegate.grading.policy import sort_patch
 from codegate.grading.sandboxes import Sandboxes
-from codegate.grading.testreport import TestReport, TestSelection
-from codegate.grading.testrun import run_tests
-from codegate.sandbox import FilesRefused, Sandbox
+from codegate.grading.testreport import TestReport
+from codegate.sandbox import FilesRefused
 from codegate.suite import PatchError, Problem, Tree, apply_patch
 
 GRADER_VERSION = "2"
@@ -29,7 +28,7 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
         problem: what was asked.
         base: its base tree.
         patch: unified diff, as written by a suspect.
-        sandboxes: where the code runs; a fresh one is used, and hidden tests enter only there.
+        sandboxes: where the code runs: the look at the patch and each run of the hidden tests have a fresh one.
 
     Raises:
         SandboxError: ours or the daemon's fault; there is no grade then.
@@ -53,13 +52,14 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
         # Looking at texts has a sandbox of its own: nothing tells the real run from a control.
         with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
             inspection = inspect(sandbox, base, sorted_patch.applied, sorted_patch.new_modules)
-            refused = _refused(total, inspection, dropped)
-            if refused is not None:
-                return refused
-            sites = _find_sites(problem, base, sandbox)
-        subject = Subject(problem, tree, base.overlay(problem.fix), sites, test_selection(problem))
-        used = instrument(sites)
-        report = run_subject(subject, tree, used, sandboxes)
+        refused = _refused(total, inspection, dropped)
+        if refused is not None:
+            return refused
+        audit = problem.manifest.controls
+        files = tuple(file for file in problem.manifest.test_files if audit is None or file not in audit.unfit)
+        subject = Subject(problem, tree, base.overlay(problem.fix), search_once(problem, base, files, sandboxes))
+        used = instrument(subject.sites)
+        report = run_instrumented(problem, tree, used, sandboxes)
     except FilesRefused as error:
         # The reference fix passed these doors, so it is the patch that cannot.
         return _failed(total, "patch_does_not_apply", str(error), applied=False, dropped=dropped)
@@ -73,33 +73,6 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
     result = _grade_report(problem, _doubted(report, doubts), inspection.lint, dropped)
     controlled = subject.controllable if result.resolved else None
     return result.model_copy(update={"suspicious": suspicious, "controlled": controlled})
-
-
-def run_hidden_tests(problem: Problem, tree: Tree, sandboxes: Sandboxes, selection: TestSelection) -> TestReport:
-    """Run the hidden tests on ``tree`` (sources as given) in a fresh sandbox; raises as ``run_tests``."""
-    with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
-        return run_tests(sandbox, tree.overlay(problem.hidden), selection)
-
-
-def test_selection(problem: Problem) -> TestSelection:
-    """Return the selection that grading uses: the hidden test files under the problem's limits."""
-    limits = problem.manifest.limits
-    return TestSelection(
-        files=problem.manifest.test_files,
-        python_path=problem.manifest.python_path,
-        runner=problem.manifest.runner,
-        command=problem.manifest.command,
-        reports=problem.manifest.reports,
-        timeout_seconds=limits.seconds,
-        output_bytes=limits.output_kb << 10,
-    )
-
-
-def _find_sites(problem: Problem, base: Tree, sandbox: Sandbox) -> Sites:
-    """Find where the hidden tests can be instrumented, in a ``sandbox`` in which no code of the patch has run."""
-    selection, audit = test_selection(problem), problem.manifest.controls
-    files = tuple(file for file in selection.files if audit is None or file not in audit.unfit)
-    return find_sites(sandbox, base.overlay(problem.hidden), files, selection.runner)
 
 
 def _refused(total: int, inspection: Inspection, dropped: tuple[str, ...]) -> Grade | None:

@@ -8,7 +8,7 @@ from codegate.grading.behaviour import Behaviour
 from codegate.grading.controls.instruments import Instruments
 from codegate.grading.grade import TestResult
 from codegate.grading.records import Crash
-from codegate.suite import RunnerName
+from codegate.suite import Problem, RunnerName
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class TestSelection:
         busy: processes that compete with the tests for one processor, where the runner can start them.
         timeout_seconds: for all files together.
         output_bytes: cap of the output that is kept of each file.
-        instruments: of the files, which are in the tree with it; None: they are as they are.
+        instruments: what takes the place of the files' texts; None: they are run as they are.
     """
 
     __test__ = False  # not a test class, whatever its name begins with
@@ -48,6 +48,20 @@ class TestSelection:
     timeout_seconds: float = 120.0
     output_bytes: int = 1 << 20
     instruments: Instruments | None = None
+
+
+def test_selection(problem: Problem) -> TestSelection:
+    """Return the selection that grading uses: the hidden test files under the problem's limits."""
+    limits = problem.manifest.limits
+    return TestSelection(
+        files=problem.manifest.test_files,
+        python_path=problem.manifest.python_path,
+        runner=problem.manifest.runner,
+        command=problem.manifest.command,
+        reports=problem.manifest.reports,
+        timeout_seconds=limits.seconds,
+        output_bytes=limits.output_kb << 10,
+    )
 
 
 @dataclass(frozen=True)

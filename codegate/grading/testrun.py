@@ -13,13 +13,14 @@ from typing import Final
 
 from codegate.grading.behaviour import merge_behaviour, observed
 from codegate.grading.controls.instruments import Instruments
-from codegate.grading.drivers import driver_source
+from codegate.grading.drivers import driver_command
 from codegate.grading.grade import TestResult
 from codegate.grading.installed import installed_files
 from codegate.grading.runners import Runner, find_runner
+from codegate.grading.sandboxes import Sandboxes
 from codegate.grading.testreport import TestReport, TestSelection
-from codegate.sandbox import Command, Sandbox, SandboxFile
-from codegate.suite import Tree
+from codegate.sandbox import Sandbox, SandboxFile
+from codegate.suite import Problem, Tree
 
 _OUTPUT_KEPT: Final = 64 << 10
 _CUT: Final = "[output truncated]"
@@ -38,6 +39,8 @@ def run_tests(sandbox: Sandbox, tree: Tree, selection: TestSelection) -> TestRep
     """
     runner = find_runner(selection.runner)
     tree = tree.overlay(installed_files(tree))
+    if selection.instruments is not None:
+        tree = selection.instruments.place(tree)
     watched = _watched(tree, selection.files)
     left = selection.timeout_seconds
     reports: list[TestReport] = []
@@ -53,6 +56,12 @@ def run_tests(sandbox: Sandbox, tree: Tree, selection: TestSelection) -> TestRep
         if report.complete and not reports[-1].complete:
             break  # what it left cannot be cleared
     return _merge(reports, len(batches))
+
+
+def run_hidden_tests(problem: Problem, tree: Tree, sandboxes: Sandboxes, selection: TestSelection) -> TestReport:
+    """Run the hidden tests on ``tree`` (sources as given) in a fresh sandbox; raises as ``run_tests``."""
+    with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
+        return run_tests(sandbox, tree.overlay(problem.hidden), selection)
 
 
 def put_tree(sandbox: Sandbox, tree: Tree) -> None:
@@ -128,12 +137,7 @@ def _after(sandbox: Sandbox, report: TestReport, watched: Mapping[str, str], *, 
 def _tidy(sandbox: Sandbox, watched: Mapping[str, str], *, wipe: bool) -> list[str] | None:
     """Return which of the ``watched`` files are changed; None when that cannot be seen or cleared."""
     done = sandbox.run(
-        Command(
-            argv=("{python}", "-I", "-S", "-B", "-c", driver_source("tidy_driver"), "{records}"),
-            stdin=json.dumps({"watched": dict(watched), "wipe": wipe}).encode("ascii"),
-            timeout_seconds=_TIDY_SECONDS,
-            records=True,
-        )
+        driver_command("tidy_driver", {"watched": dict(watched), "wipe": wipe}, timeout_seconds=_TIDY_SECONDS)
     )
     return [str(path) for path in json.loads(done.records)] if done.ok else None
 

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from codegate.grading import Sandboxes, TestReport, TestResult, audit_controls, run_tests
 from codegate.grading.controls.control import explain, is_tampering
-from codegate.grading.controls.instruments import Instruments, choose_mutants, instrument, mutant_name
+from codegate.grading.controls.instruments import Instruments, instrument
+from codegate.grading.controls.plan import choose_mutants
 from codegate.grading.controls.scan import suspicious_signs
-from codegate.grading.controls.sites import FileSites, Sites, find_sites
+from codegate.grading.controls.search import find_sites
+from codegate.grading.controls.sites import FileSites, Sites
 from codegate.grading.controls.verdict import Contradiction, contradictions, ids_by_function, unreceipted
 from codegate.grading.grader import _doubted
-from codegate.grading.grader import test_selection as selection_of
+from codegate.grading.testreport import test_selection as selection_of
 from codegate.sandbox import SandboxError
 from tests.grading.conftest import MakeWorld
 from tests.grading.worlds import BUG, FIX, SOURCE, TESTS, World, files, tree
@@ -133,7 +135,7 @@ def sites(everything: World, sandboxes: Sandboxes) -> Sites:
 def run(world: World, sandboxes: Sandboxes, used: Instruments) -> TestReport:
     problem = world.problem
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
-        whole = used.place(world.base.overlay(problem.fix).overlay(problem.hidden))
+        whole = world.base.overlay(problem.fix).overlay(problem.hidden)
         return run_tests(sandbox, whole, replace(selection_of(problem), instruments=used))
 
 
@@ -290,7 +292,7 @@ def test_chosen_mutants_are_never_the_spared_ones_and_leave_a_test_as_it_is(site
     (found,) = sites.values()
     tests = [f"{TESTS}::{test}" for test in EVERY_TEST]
     order = ids_by_function(_report(**dict.fromkeys(tests, "passed")), sites)
-    spared = frozenset(mutant_name(found, mutant) for mutant in found.mutants if mutant.test != "test_words")
+    spared = frozenset(mutant.name for mutant in found.mutants if mutant.test != "test_words")
     rows = set()
     for _ in range(60):
         assert {mutant.test for mutant in choose_mutants(sites, tests, [], order, spared).mutants} == {"test_words"}

@@ -8,8 +8,9 @@ import pytest
 
 from codegate.durable import sha256
 from codegate.grading import Grade, Sandboxes, TestReport, grade, run_tests
-from codegate.grading.controls.instruments import Instruments, instrument, mutants_of
-from codegate.grading.controls.sites import Mutant, Sites, find_sites
+from codegate.grading.controls.instruments import Instruments, instrument
+from codegate.grading.controls.search import find_sites
+from codegate.grading.controls.sites import Mutant, Sites, mutants_of
 from codegate.grading.controls.verdict import contradictions, unreceipted
 from codegate.grading.testreport import TestSelection
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -116,7 +117,7 @@ class Workshop:
     def run(self, content: Files, *test_files: str, used: Instruments | None = None) -> TestReport:
         selection = TestSelection(test_files, runner="go", instruments=used)
         with self.sandboxes.open(self.manifest, LIMITS) as sandbox:
-            return run_tests(sandbox, used.place(tree(content)) if used else tree(content), selection)
+            return run_tests(sandbox, tree(content), selection)
 
     def grade(self, change: Files) -> Grade:
         base = tree(BASE)
@@ -195,7 +196,7 @@ def test_instrumented_tests_come_out_as_before(workshop: Workshop) -> None:
 def test_right_code_fails_every_mutant(workshop: Workshop) -> None:
     content = {**BARE, INSIDE: FORMS}
     sites = workshop.sites(content, INSIDE)
-    functions = {mutant.test: mutants_of(sites[INSIDE], mutant.test) for mutant in sites[INSIDE].mutants}
+    functions = {mutant.test: mutants_of(sites, (INSIDE, mutant.test)) for mutant in sites[INSIDE].mutants}
     assert set(functions) == {"TestForms", "TestPanics", "FuzzUpper", "ExampleOutside"}
     survivors: list[Mutant] = []
     for number in range(max(map(len, functions.values())) if ASKED else 2):
@@ -210,7 +211,7 @@ def test_right_code_fails_every_mutant(workshop: Workshop) -> None:
 def test_a_mutant_of_one_case_is_no_word_about_the_others(workshop: Workshop) -> None:
     content = {**HIDDEN, "go.mod": MODULE, SOURCE: IMPORTED + FIX}
     sites = workshop.sites(content, INSIDE)
-    of_the_table = mutants_of(sites[INSIDE], "TestName")[0]
+    of_the_table = mutants_of(sites, (INSIDE, "TestName"))[0]
     used = instrument(sites, [of_the_table])
     report = workshop.run(content, INSIDE, used=used)
     graded = [test for test in TARGETS if test.startswith(INSIDE)]

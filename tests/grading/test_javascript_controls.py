@@ -10,8 +10,9 @@ import pytest
 
 from codegate.durable import sha256
 from codegate.grading import Grade, Sandboxes, TestReport, TestSelection, grade, run_tests
-from codegate.grading.controls.instruments import Instruments, instrument, mutants_of
-from codegate.grading.controls.sites import find_sites
+from codegate.grading.controls.instruments import Instruments, instrument
+from codegate.grading.controls.search import find_sites
+from codegate.grading.controls.sites import mutants_of
 from codegate.grading.controls.verdict import unreceipted
 from codegate.mining.languages.javascript import TOOLCHAINS
 from codegate.sandbox import EnvironmentRecipe, resolve_npm
@@ -235,7 +236,7 @@ def test_every_shape_of_a_test_is_run_as_it_was_and_fails_its_mutants(
 
     def run(used: Instruments) -> TestReport:
         with sandboxes.open(problem.environment, LIMITS) as sandbox:
-            return run_tests(sandbox, used.place(content), replace(selection, instruments=used))
+            return run_tests(sandbox, content, replace(selection, instruments=used))
 
     with sandboxes.open(problem.environment, LIMITS) as sandbox:
         sites = find_sites(sandbox, content, (path,), "vitest")
@@ -251,7 +252,7 @@ def test_every_shape_of_a_test_is_run_as_it_was_and_fails_its_mutants(
     assert len(report.results) == 8
     assert not unreceipted(report, sites, plain)
     assert {found.function(test) for test in report.results} == {*TYPED_TESTS, "typed > is the other way round"}
-    last = [mutants_of(found, test)[-1] for test in sorted(TYPED_TESTS)]
+    last = [mutants_of(sites, (path, test))[-1] for test in sorted(TYPED_TESTS)]
     changed = run(instrument(sites, last))
     passed = [test for test, result in changed.results.items() if result.status == "passed"]
     assert passed == [f"{path}::typed > is the other way round"]

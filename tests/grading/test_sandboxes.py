@@ -14,6 +14,8 @@ import pytest
 
 from codegate.grading import Sandboxes, TestSelection, run_hidden_tests
 from codegate.grading import test_selection as selection_of
+from codegate.grading.controls.search import SitesUnknown, search_once
+from codegate.grading.controls.sites import Sites
 from codegate.sandbox import (
     Command,
     Completed,
@@ -27,7 +29,7 @@ from codegate.sandbox import (
 )
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import ProblemLimits
-from tests.grading.worlds import FIX, SOURCE, TESTS, World, manifest_of
+from tests.grading.worlds import FIX, SOURCE, TEST, TESTS, World, manifest_of
 
 pytestmark = pytest.mark.bwrap
 
@@ -139,11 +141,13 @@ def test_hidden_tests_come_after_everything_trusted_and_nothing_runs_before(
         world = World(sandboxes, recipe)
         assert world.grade({SOURCE: FIX + "\n", TESTS: "def test_total(): pass\n"}).resolved
     names = [name for name, _ in backend.calls]
-    texts, run = ["open", "put", "run", "run", "close"], ["open", "put", "run", "run", "close"]
-    assert names == [*texts, *run, *run]  # the real run and its control begin alike
-    (inspected, compiler, finder), (placed, driver, tidy) = (
-        [what for _, what in backend.calls[first : first + 3]] for first in (1, 6)
+    texts, search, run = (
+        ["open", "put", "run", "close"],
+        ["open", "run", "close"],
+        ["open", "put", "run", "run", "close"],
     )
+    assert names == [*texts, *search, *run, *run]  # the real run and its control begin alike
+    _, inspected, compiler, _, _, finder, _, _, placed, driver, tidy, *_ = [what for _, what in backend.calls]
     assert inspected == (f"after/{SOURCE}", f"before/{SOURCE}")
     assert "Compiles and lints" in str(compiler)
     assert "Finds where a Python test file can be instrumented" in str(finder)
@@ -161,8 +165,28 @@ def test_every_grade_has_a_sandbox_of_its_own(bwrap_backend: BubblewrapBackend, 
         world = World(sandboxes, recipe)
         leave = FIX + "import os\nassert not os.path.exists('/tmp/left')\nopen('/tmp/left', 'w').close()\n"
         assert all(pool.map(lambda _: world.grade({SOURCE: leave}).resolved, range(2)))
-    # The preflight, and of each grade the look at the texts, the real run and its control.
-    assert [name for name, _ in backend.calls].count("open") == 1 + 2 * 3
+    # The preflight, the one search of the hidden tests, and of each grade the compiler, the real run and its control.
+    assert [name for name, _ in backend.calls].count("open") == 1 + 1 + 2 * 3
+
+
+def test_hidden_tests_are_searched_once_for_all_patches_and_a_failed_search_is_none(
+    bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe
+) -> None:
+    with _sandboxes(bwrap_backend, recipe) as sandboxes:
+        large = {TESTS: TEST + "LONG = (" + "0,\n" * 150_000 + ")\n"}
+        small = World(sandboxes, recipe, hidden=large, limits=ProblemLimits(seconds=30, memory_mb=64))
+        roomy = World(sandboxes, recipe, hidden=large, limits=ProblemLimits(seconds=30, memory_mb=512))
+        other = World(sandboxes, recipe)
+
+        def search(world: World) -> Sites:
+            return search_once(world.problem, world.base, (TESTS,), sandboxes)
+
+        for _ in range(2):
+            with pytest.raises(SitesUnknown):
+                search(small)
+        assert search(roomy)[TESTS].receipts
+        assert search(roomy) is search(roomy)
+        assert search(other) != search(roomy)
 
 
 def _supervisors() -> set[int]:
@@ -170,7 +194,13 @@ def _supervisors() -> set[int]:
     for task in Path("/proc/self/task").iterdir():
         with contextlib.suppress(OSError):
             found |= {int(child) for child in (task / "children").read_text().split()}
-    return {pid for pid in found if Path(f"/proc/{pid}/comm").read_text().strip() == "bwrap"}
+    return {pid for pid in found if _name_of(pid) == "bwrap"}
+
+
+def _name_of(pid: int) -> str:
+    with contextlib.suppress(OSError):  # it has ended since
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    return ""
 
 
 def test_a_sandbox_that_dies_gives_an_error_and_never_a_grade(recipe: EnvironmentRecipe) -> None:

@@ -9,12 +9,13 @@ import secrets
 from dataclasses import dataclass, replace
 from typing import Final
 
-from codegate.grading.controls.instruments import Instruments, choose_mutants, instrument, mutant_name, mutants_of
-from codegate.grading.controls.sites import Mutant, Sites
+from codegate.grading.controls.instruments import Instruments, instrument
+from codegate.grading.controls.plan import choose_mutants
+from codegate.grading.controls.sites import Mutant, Sites, function_of, mutants_of
 from codegate.grading.controls.verdict import Contradiction, contradictions, ids_by_function, unreceipted
 from codegate.grading.sandboxes import Sandboxes
-from codegate.grading.testreport import TestReport, TestSelection
-from codegate.grading.testrun import run_tests
+from codegate.grading.testreport import TestReport, test_selection
+from codegate.grading.testrun import run_hidden_tests
 from codegate.suite import Problem, Tree
 
 _dice: Final = secrets.SystemRandom()
@@ -34,14 +35,12 @@ class Subject:
         candidate: the sources to be graded; no hidden tests.
         reference: the sources with the reference fix.
         sites: what was found in the hidden tests.
-        selection: how they are run.
     """
 
     problem: Problem
     candidate: Tree
     reference: Tree
     sites: Sites
-    selection: TestSelection
 
     @property
     def spared(self) -> frozenset[str]:
@@ -51,13 +50,10 @@ class Subject:
 
     @property
     def controllable(self) -> bool:
-        """Return whether every fail-to-pass test has a mutant."""
-        for test in self.problem.tests.FAIL_TO_PASS:
-            found = self.sites.get(test.partition("::")[0])
-            mutants = mutants_of(found, found.function(test)) if found else []
-            if not found or all(mutant_name(found, mutant) in self.spared for mutant in mutants):
-                return False
-        return True
+        """Return whether every fail-to-pass test has a mutant that the reference fix fails."""
+        spared = self.spared
+        functions = {function_of(test, self.sites) for test in self.problem.tests.FAIL_TO_PASS}
+        return all(any(one.name not in spared for one in mutants_of(self.sites, function)) for function in functions)
 
 
 def refute(subject: Subject, report: TestReport, used: Instruments, sandboxes: Sandboxes) -> frozenset[Contradiction]:
@@ -67,7 +63,8 @@ def refute(subject: Subject, report: TestReport, used: Instruments, sandboxes: S
     if not found:
         return found
     plain = instrument(subject.sites)
-    return found - unreceipted(run_subject(subject, subject.reference, plain, sandboxes), subject.sites, plain)
+    right = run_instrumented(subject.problem, subject.reference, plain, sandboxes)
+    return found - unreceipted(right, subject.sites, plain)
 
 
 def examine(subject: Subject, real: TestReport, rounds: int, sandboxes: Sandboxes) -> frozenset[Contradiction]:
@@ -129,13 +126,10 @@ def _control(
     subject: Subject, real: TestReport, sources: Tree, mutants: tuple[Mutant, ...], sandboxes: Sandboxes
 ) -> frozenset[Contradiction]:
     used = instrument(subject.sites, mutants)
-    report = run_subject(subject, sources, used, sandboxes)
+    report = run_instrumented(subject.problem, sources, used, sandboxes)
     return contradictions(report, real, subject.sites, used, subject.problem.tests.expected)
 
 
-def run_subject(subject: Subject, sources: Tree, used: Instruments, sandboxes: Sandboxes) -> TestReport:
-    """Run a subject's hidden tests, as ``used`` has them, on ``sources`` in a fresh sandbox."""
-    problem = subject.problem
-    with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
-        tree = used.place(sources.overlay(problem.hidden))
-        return run_tests(sandbox, tree, replace(subject.selection, instruments=used))
+def run_instrumented(problem: Problem, sources: Tree, used: Instruments, sandboxes: Sandboxes) -> TestReport:
+    """Run the hidden tests, as ``used`` has them, on ``sources`` in a fresh sandbox."""
+    return run_hidden_tests(problem, sources, sandboxes, replace(test_selection(problem), instruments=used))

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from codegate.grading.controls.sites import Edit, FileSites, Mutant, Receipt, Sites
+from codegate.grading.controls.sites import Edit, Function, Mutant, Receipt, Sites
 from codegate.suite import Tree
 
 _NAMES = ("receipt", "guard", "value", "change")
-_MOST_OTHERS = 5
 _dice = secrets.SystemRandom()
 
 
@@ -23,7 +22,7 @@ class Instruments:
         names: by role (``receipt``, ``guard``, ``value``, ``change``), what the texts call the driver's functions.
         table: by token, a value as the language writes it.
         receipts: by token, the receipt that it stands for.
-        mutants: by file and function, the mutants that the text has; empty: the tests say what they always said.
+        mutants: by function, the mutants that the text has; empty: the tests say what they always said.
         originals: text of each instrumented file as it was.
     """
 
@@ -31,20 +30,20 @@ class Instruments:
     names: Mapping[str, str] = field(default_factory=dict)
     table: Mapping[str, str] = field(default_factory=dict)
     receipts: Mapping[str, Receipt] = field(default_factory=dict)
-    mutants: Mapping[tuple[str, str], tuple[Mutant, ...]] = field(default_factory=dict)
+    mutants: Mapping[Function, tuple[Mutant, ...]] = field(default_factory=dict)
     originals: Mapping[str, bytes] = field(default_factory=dict)
 
     def place(self, tree: Tree) -> Tree:
         """Return ``tree`` with the instrumented texts in place of those that it has."""
         return tree.overlay({path: replace(tree[path], data=data) for path, data in self.files.items()})
 
-    def receipts_of(self, path: str, function: str) -> Mapping[str, Receipt]:
+    def receipts_of(self, function: Function) -> Mapping[str, Receipt]:
         """Return the receipts of one function, by token."""
-        return self._by_function.get((path, function), {})
+        return self._by_function.get(function, {})
 
     @cached_property
-    def _by_function(self) -> dict[tuple[str, str], dict[str, Receipt]]:
-        found: dict[tuple[str, str], dict[str, Receipt]] = {}
+    def _by_function(self) -> dict[Function, dict[str, Receipt]]:
+        found: dict[Function, dict[str, Receipt]] = {}
         for token, receipt in self.receipts.items():
             found.setdefault((receipt.file, receipt.test), {})[token] = receipt
         return found
@@ -92,93 +91,11 @@ def instrument(sites: Sites, mutants: Sequence[Mutant] = ()) -> Instruments:
             edits += [(start, end, text.replace("$choice$", choice)) for start, end, text in mutant.edits]
         files[path] = _edited(found.data, edits)
     originals = {path: found.data for path, found in sites.items()}
-    by_function: dict[tuple[str, str], tuple[Mutant, ...]] = {}
+    by_function: dict[Function, tuple[Mutant, ...]] = {}
     for mutant in mutants:
         key = (mutant.file, mutant.test)
         by_function[key] = (*by_function.get(key, ()), mutant)
     return Instruments(files, names, table, receipts, by_function, originals)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A control that was chosen: which mutants, each with one choice, and what is left.
-
-    Attributes:
-        mutants: what is changed.
-        partners: some fail-to-pass test is left as it is, and has to pass beside the others.
-    """
-
-    mutants: tuple[Mutant, ...]
-    partners: bool
-
-
-def choose_mutants(
-    sites: Sites,
-    tests: Iterable[str],
-    others: Iterable[str],
-    order: Mapping[tuple[str, str], Sequence[str]],
-    spared: frozenset[str],
-) -> Plan:
-    """Choose at random which ``tests`` are changed, and how.
-
-    Of fail-to-pass tests at least one in each file, and not all; of the others a few, for what a patch breaks may be
-    hidden as well. A function's last assertion is the likeliest: everything before it has to come out as it did.
-
-    Args:
-        sites: what was found in the test files.
-        tests: ids of fail-to-pass tests.
-        others: ids of pass-to-pass tests.
-        order: by file and function, all ids of the function in the order of its rows.
-        spared: names of mutants (see ``mutant_name``) that are not to be chosen.
-    """
-    chosen: list[Mutant] = []
-    partners = False
-    for path, found in sites.items():
-        usable = [mutant for mutant in found.mutants if mutant_name(found, mutant) not in spared]
-        own = {(path, function): ids for (file, function), ids in order.items() if file == path}
-        parts, left = _parts(usable, set(tests), own)
-        _dice.shuffle(parts)
-        most = len(parts) if partners or left or len(parts) < 2 else len(parts) - 1
-        count = min(max(sum(_dice.random() < 0.5 for _ in parts), 1), most)
-        partners = partners or left or count < len(parts)
-        further, _ = _parts(usable, set(others), own)
-        _dice.shuffle(further)
-        taken = {mutant.test for part in parts for mutant in part}
-        further = [part for part in further if part[0].test not in taken]
-        for possible in [*parts[:count], *further[: max(1, min(len(further) // 2, _MOST_OTHERS))]]:
-            last = [mutant for mutant in possible if mutant.order == possible[-1].order]
-            mutant = _dice.choice(last if _dice.random() < 0.5 else possible)
-            chosen.append(mutant.model_copy(update={"choices": (_dice.choice(mutant.choices),)}))
-    return Plan(tuple(chosen), partners)
-
-
-def _parts(
-    usable: Sequence[Mutant], wanted: set[str], order: Mapping[tuple[str, str], Sequence[str]]
-) -> tuple[list[list[Mutant]], bool]:
-    """Return the mutants of each part of ``wanted`` that can be changed by itself, and whether something cannot."""
-    parts: list[list[Mutant]] = []
-    left = False
-    for (_, function), ids in sorted(order.items()):
-        asked = [row for row, test in enumerate(ids) if test in wanted]
-        mutants = sorted((mutant for mutant in usable if mutant.test == function), key=lambda mutant: mutant.order)
-        rows = [part for row in asked if (part := [mutant for mutant in mutants if mutant.row == row])]
-        whole = [mutant for mutant in mutants if mutant.row is None]
-        if rows and not (whole and _dice.random() < 0.25):
-            parts += rows
-        elif whole and asked:
-            parts.append(whole)
-        left = left or (bool(asked) and not mutants)
-    return parts, left
-
-
-def mutants_of(found: FileSites, function: str) -> list[Mutant]:
-    """Return the mutants of one function, in the order of its text."""
-    return sorted((mutant for mutant in found.mutants if mutant.test == function), key=lambda mutant: mutant.order)
-
-
-def mutant_name(found: FileSites, mutant: Mutant) -> str:
-    """Return the name of a mutant, the same whenever the same file is searched by the same interpreter."""
-    return f"{mutant.file}#{next(number for number, known in enumerate(found.mutants) if known is mutant)}"
 
 
 def _filled(edits: Iterable[Edit], names: Mapping[str, str], token: str) -> list[Edit]:

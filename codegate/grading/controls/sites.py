@@ -1,4 +1,4 @@
-"""Where hidden tests can be instrumented: found by a program per language, in a fresh sandbox, before any code runs.
+"""What is found in hidden tests: where they can be instrumented.
 
 A *receipt* is a call behind an assertion: a test that reports success without it did not pass the assertion. A
 *value* is a literal that the test reads from a table, so that its text does not give the answer away. A *mutant* makes
@@ -9,35 +9,13 @@ All offsets are in bytes of the file's UTF-8 text. In an edit's text ``$receipt$
 ``$choice$`` for one of a mutant's choices.
 """
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from codegate.grading.drivers import driver_source
-from codegate.sandbox import Command, Sandbox, SandboxError
-from codegate.suite import RunnerName, Tree
-
-_SECONDS: Final = 60.0
-_DRIVERS: Final[dict[RunnerName, str]] = {
-    "pytest": "python_sites_driver",
-    "unittest": "python_sites_driver",
-    "django": "python_sites_driver",
-    "node": "javascript_sites_driver",
-    "vitest": "javascript_sites_driver",
-    "jest": "javascript_sites_driver",
-    "mocha": "javascript_sites_driver",
-    "go": "go_sites_driver",
-}
-"""Programs by runner; a runner without one has no controls."""
-_PROGRAMS: Final = {
-    "python_sites_driver": ("python_mutants_driver",),
-    "javascript_sites_driver": ("javascript_syntax.cjs", "javascript_sites.cjs"),
-    "go_sites_driver": ("go_sites.go", "go_statements.go", "go_literals.go"),
-}
-"""What a program starts in its turn; several files of it are sent with the character 0 between them."""
+from codegate.grading.grade import file_of
 
 Edit = tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)], str]
 """Start, end, and the text that takes the place of what is between them."""
@@ -81,6 +59,7 @@ class Mutant(_Site):
         order: the first place that the change can be felt at; receipts before it are left all the same.
         assertion: where the assertion ends that has to fail; null where that cannot be said.
         row: the change is for the test's row of parameters with this number; null: for all of its ids.
+        number: which of its file's mutants it is; the search gives it.
     """
 
     kind: Literal["mutant"]
@@ -91,6 +70,12 @@ class Mutant(_Site):
     edits: tuple[Edit, ...] = ()
     choices: tuple[str, ...] = Field(min_length=1)
     value: int | None = None
+    number: int = 0
+
+    @property
+    def name(self) -> str:
+        """Return its name, the same whenever the same file is searched by the same interpreter."""
+        return f"{self.file}#{self.number}"
 
 
 class Alias(_Site):
@@ -99,15 +84,6 @@ class Alias(_Site):
     kind: Literal["alias"]
     test: str
     of: str
-
-
-_SITE: Final[TypeAdapter[Receipt | Value | Mutant | Alias]] = TypeAdapter(
-    Annotated[Receipt | Value | Mutant | Alias, Field(discriminator="kind")]
-)
-
-
-class SitesUnknown(SandboxError):
-    """Nobody can say where the hidden tests can be instrumented."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +105,19 @@ class FileSites:
             name = name.partition("/")[0]
         elif name not in self._names:
             name = max((known for known in self._names if _may_be(known, name)), key=len, default=name)
-        return next((alias.of for alias in self.aliases if alias.test == name), name)
+        return self._written.get(name, name)
+
+    @cached_property
+    def mutants_by_function(self) -> dict[str, tuple[Mutant, ...]]:
+        """The mutants of each function, in the order of its text."""
+        found: dict[str, list[Mutant]] = {}
+        for mutant in sorted(self.mutants, key=lambda mutant: mutant.order):
+            found.setdefault(mutant.test, []).append(mutant)
+        return {function: tuple(mutants) for function, mutants in found.items()}
+
+    @cached_property
+    def _written(self) -> dict[str, str]:
+        return {alias.test: alias.of for alias in reversed(self.aliases)}
 
     @cached_property
     def _names(self) -> frozenset[str]:
@@ -139,50 +127,20 @@ class FileSites:
 Sites = dict[str, FileSites]
 """By path of the test file; a file in which nothing can be found is not there."""
 
+Function = tuple[str, str]
+"""The path of a test's file, and the name in it of the function that the test is written as."""
 
-def find_sites(sandbox: Sandbox, tree: Tree, files: tuple[str, ...], runner: RunnerName) -> Sites:
-    """Find the sites of test ``files`` in the fresh ``sandbox``: nothing of the tree has run in it.
 
-    A file that cannot be read as the language's has none.
+def function_of(test: str, sites: Sites) -> Function:
+    """Return the function of the test id ``test``; it has no name in a file without sites."""
+    path = file_of(test)
+    return path, sites[path].function(test) if path in sites else ""
 
-    Raises:
-        SitesUnknown: the search failed; without it forged passes would be believed.
-        SandboxError: the sandbox failed.
-    """
-    driver = _DRIVERS.get(runner)
-    texts = {path: text for path in files if (text := _text(tree, path)) is not None}
-    if driver is None or not texts:
-        return {}
-    program = "\0".join(driver_source(name) for name in _PROGRAMS.get(driver, ()))
-    done = sandbox.run(
-        Command(
-            argv=("{python}", "-I", "-S", "-B", "-c", driver_source(driver), "{records}", "{site}", "{packages}"),
-            stdin=json.dumps({"files": texts, "runner": runner, "program": program}).encode("ascii"),
-            timeout_seconds=_SECONDS,
-            records=True,
-        )
-    )
-    if not done.ok or done.records_truncated:
-        words = done.stderr.decode("utf-8", "replace").strip()[-300:]
-        raise SitesUnknown(f"the hidden tests could not be instrumented: {words or 'the search did not end'}.")
-    found: dict[str, list[Receipt | Value | Mutant | Alias]] = {path: [] for path in texts}
-    for line in done.records.split(b"\n")[:-1]:
-        try:
-            site = _SITE.validate_json(line)
-        except ValidationError as error:
-            raise SitesUnknown(f"the hidden tests could not be instrumented: {error}") from error
-        found[site.file].append(site)
-    return {
-        path: FileSites(
-            data=texts[path].encode("utf-8"),
-            receipts=tuple(site for site in sites if isinstance(site, Receipt)),
-            values=tuple(site for site in sites if isinstance(site, Value)),
-            mutants=tuple(site for site in sites if isinstance(site, Mutant)),
-            aliases=tuple(site for site in sites if isinstance(site, Alias)),
-        )
-        for path, sites in found.items()
-        if sites
-    }
+
+def mutants_of(sites: Sites, function: Function) -> tuple[Mutant, ...]:
+    """Return the mutants of one function, in the order of its text."""
+    path, name = function
+    return sites[path].mutants_by_function.get(name, ()) if path in sites else ()
 
 
 def _may_be(known: str, name: str) -> bool:
@@ -197,13 +155,3 @@ def _may_be(known: str, name: str) -> bool:
             return False
         at = found + len(part)
     return at <= end
-
-
-def _text(tree: Tree, path: str) -> str | None:
-    file = tree.get(path)
-    if file is None or file.is_link:
-        return None
-    try:
-        return file.data.decode("utf-8")
-    except UnicodeDecodeError:
-        return None

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from codegate.grading.controls.instruments import Instruments
-from codegate.grading.controls.sites import FileSites, Mutant, Sites
+from codegate.grading.controls.sites import Function, Mutant, Sites, function_of
 from codegate.grading.testreport import TestReport
 
 
@@ -55,15 +55,13 @@ def contradictions(
     found = set()
     order, now = ids_by_function(real, sites), ids_by_function(report, sites)
     for test in graded:
-        path = test.partition("::")[0]
-        file = sites.get(path)
-        key = (path, file.function(test) if file else "")
-        mutant = mutant_of(test, key, order, used)
-        if mutant is not None and file is not None and is_part(test, file, graded):
+        function = function_of(test, sites)
+        mutant = mutant_of(test, function, order, used)
+        if mutant is not None and _is_part(test, function, graded):
             continue  # a mutant need not concern it
-        ids, same = order.get(key, []), now.get(key, [])
+        ids, same = order.get(function, []), now.get(function, [])
         # The mutant of one row may change what that row is called, and so its neighbours.
-        moved = any(mutant.row is not None for mutant in used.mutants.get(key, ()))
+        moved = any(mutant.row is not None for mutant in used.mutants.get(function, ()))
         name = same[ids.index(test)] if moved and test in ids and len(ids) == len(same) else test
         result = report.results.get(name)
         passed = result is not None and result.status == "passed" and report.proven
@@ -78,21 +76,21 @@ def contradictions(
 
 
 def mutant_of(
-    test: str, key: tuple[str, str], order: Mapping[tuple[str, str], Sequence[str]], used: Instruments
+    test: str, function: Function, order: Mapping[Function, Sequence[str]], used: Instruments
 ) -> Mutant | None:
-    """Return the mutant that ``test`` was run with, by its file and function and the order of their ids."""
-    ids = order.get(key, ())
+    """Return the mutant that ``test`` was run with, by its ``function`` and the ``order`` of that one's ids."""
+    ids = order.get(function, ())
     row = ids.index(test) if test in ids else None
-    return next((mutant for mutant in used.mutants.get(key, ()) if mutant.row is None or mutant.row == row), None)
+    return next((mutant for mutant in used.mutants.get(function, ()) if mutant.row is None or mutant.row == row), None)
 
 
-def ids_by_function(report: TestReport, sites: Sites) -> dict[tuple[str, str], list[str]]:
-    """Return the ids of each function, by file and name, in the order that they ran in."""
-    found: dict[tuple[str, str], list[str]] = {}
+def ids_by_function(report: TestReport, sites: Sites) -> dict[Function, list[str]]:
+    """Return the ids of each function of instrumented files, in the order that they ran in."""
+    found: dict[Function, list[str]] = {}
     for test in report.results:
-        path = test.partition("::")[0]
-        if path in sites:
-            found.setdefault((path, sites[path].function(test)), []).append(test)
+        function = function_of(test, sites)
+        if function[0] in sites:
+            found.setdefault(function, []).append(test)
     return found
 
 
@@ -101,14 +99,14 @@ def _receipt_left(test: str, mutant: Mutant, report: TestReport, used: Instrumen
     left = report.receipts.get(test, frozenset())
     return any(
         token in left
-        for token, receipt in used.receipts_of(mutant.file, mutant.test).items()
+        for token, receipt in used.receipts_of((mutant.file, mutant.test)).items()
         if receipt.order == mutant.assertion
     )
 
 
-def is_part(test: str, file: FileSites, graded: Collection[str]) -> bool:
+def _is_part(test: str, function: Function, graded: Collection[str]) -> bool:
     """Return whether a test is a subtest of one that is graded too: a mutant of that one need not concern it."""
-    whole = f"{test.partition('::')[0]}::{file.function(test)}"
+    whole = "::".join(function)
     return test.startswith(f"{whole}/") and whole in graded
 
 
@@ -116,13 +114,9 @@ def _receipts_complete(
     test: str, report: TestReport, sites: Sites, used: Instruments, before: int | None = None
 ) -> bool:
     """Return whether a test left every receipt that it had to, of those whose place is ``before`` an offset."""
-    path = test.partition("::")[0]
-    file: FileSites | None = sites.get(path)
-    if file is None:
-        return True
     left = report.receipts.get(test, frozenset())
     return all(
         token in left
-        for token, receipt in used.receipts_of(path, file.function(test)).items()
+        for token, receipt in used.receipts_of(function_of(test, sites)).items()
         if receipt.required and (before is None or receipt.order < before)
     )

@@ -15,11 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-# As in go_driver.py: the cache then has what every test program is linked with, and this one is made of the same.
-ENVIRONMENT = {
-    "GOENV": "off", "GOTOOLCHAIN": "local", "GOWORK": "off", "GOPROXY": "off", "GOSUMDB": "off", "GOVCS": "*:off",
-    "GOFLAGS": "-buildvcs=false", "CGO_ENABLED": "0", "GOTELEMETRY": "off", "GOMAXPROCS": "2", "GODEBUG": "goindex=0",
-}  # fmt: skip
+from codegate.grading.drivers.go_settings_driver import BUILDING, GO_SETTINGS
 
 
 def main() -> None:
@@ -35,7 +31,7 @@ def main() -> None:
                 file.write(text)
         cache = os.path.join(packages, "gocache")
         variables = {
-            **os.environ, **ENVIRONMENT, "GOPATH": os.path.join(scratch, "path"), "GOTMPDIR": scratch,
+            **os.environ, **GO_SETTINGS, **BUILDING, "GOPATH": os.path.join(scratch, "path"), "GOTMPDIR": scratch,
             "GOCACHE": cache if os.path.isdir(cache) else os.path.join(scratch, "cache"),
         }  # fmt: skip
         go = os.path.join(site, "go", "bin", "go")

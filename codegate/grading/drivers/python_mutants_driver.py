@@ -1,6 +1,6 @@
 """Finds how an assertion of a Python test can be made to expect something else.
 
-This text is sent along with ``python_sites_driver.py`` and run in the same interpreter. A mutant must not look like
+``python_sites_driver.py`` brings this text along. A mutant must not look like
 one: it changes data, or says the opposite in words that an author could have chosen. So where an expected value is
 written out decides what is changed: in the assertion, where its name was bound, or in the row of a parametrized test.
 """
@@ -13,6 +13,7 @@ import random
 import re
 from typing import Any
 
+#: Context managers that are passed by an exception or a warning inside of them.
 EXPECTING = re.compile(r"^(raises|warns|assertRaises|assertRaisesRegex|assertWarns|assertWarnsRegex)$")
 #: Methods of unittest and of mocks with the one that holds exactly when it does not.
 OPPOSITE = {

@@ -2,8 +2,8 @@
 
 This file is never imported by codegate: its text is sent into a fresh sandbox and run there by the environment's own
 interpreter (``-I -S -B``), whose syntax the tests are written in, before any other code has run. Standard input is a
-JSON object ``{"files": {path: text}, "program": text}``, the program being ``python_mutants_driver.py``; argument 1 is
-the pipe's descriptor. ``controls/sites.py`` is the other end and says what the records mean.
+JSON object ``{"files": {path: text}}``; argument 1 is the pipe's descriptor.
+``controls/search.py`` is the other end, and ``controls/sites.py`` says what the records mean.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import sys
 import warnings
 from typing import Any, Iterator
 
+from codegate.grading.drivers.python_mutants_driver import EXPECTING, Mutants, name_of
+
 TESTS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-#: Context managers that are passed by an exception or a warning inside of them.
-EXPECTING = re.compile(r"^(raises|warns|assertRaises|assertRaisesRegex|assertWarns|assertWarnsRegex)$")
 MOST_SITES = 20000
 
 
@@ -60,13 +60,6 @@ class File:
     def add(self, **record: Any) -> None:
         """Add a record."""
         self.found.append({"file": self.path, **record})
-
-
-def name_of(function: Any) -> str:
-    """Return the last part of what is called."""
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
 
 
 def is_expecting(item: Any) -> bool:
@@ -203,7 +196,7 @@ def is_text(node: Any) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def search(file: File, make_mutants: Any) -> None:
+def search(file: File) -> None:
     """Find everything in one file."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -215,7 +208,7 @@ def search(file: File, make_mutants: Any) -> None:
     for name, node in tests.items():
         file.test = name
         certain = not returns(node)
-        mutants = make_mutants(file, tree, node)
+        mutants = Mutants(file, tree, node)
         statements(file, node.body, certain, mutants)
         last_statement(file, node, certain)
         mutants.of_body()
@@ -227,12 +220,10 @@ def main() -> None:
     """Search the files that standard input brings."""
     out = os.fdopen(int(sys.argv[1]), "w", encoding="ascii")
     settings = json.load(sys.stdin)
-    room: dict[str, Any] = {}
-    exec(compile(settings["program"], "<mutants>", "exec"), room)
     for path, text in settings["files"].items():
         file = File(path, text)
         try:
-            search(file, room["Mutants"])
+            search(file)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue  # the runner will say what is wrong with it
         for record in file.found[:MOST_SITES]:
