@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from codegate.grading.drivers import driver_source
+from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.grade import LintResult
 from codegate.grading.testrun import clear_workspace
-from codegate.sandbox import Command, Sandbox, SandboxError, SandboxFile
+from codegate.sandbox import Sandbox, SandboxError, SandboxFile
 from codegate.suite import Changes, Tree
 
-_SECONDS = 60.0
 _PYTHON = (".py", ".pyi")
 #: What Node's own compilers read; JSX and single-file components are the test framework's to judge.
 _JAVASCRIPT = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
@@ -63,17 +62,8 @@ def inspect(sandbox: Sandbox, base: Tree, changes: Changes, new_modules: frozens
     if not files:
         return Inspection(lint=_lint({}, {}))
     sandbox.put(tuple(placed))
-    source = driver_source("inspect_driver")
-    done = sandbox.run(
-        Command(
-            argv=("{python}", "-I", "-S", "-B", "-c", source, "{records}", "{tools}", "{site}"),
-            stdin=json.dumps(
-                {"files": files, "modules": sorted(new_modules), "compiler": driver_source("compile_check.cjs")}
-            ).encode("ascii"),
-            timeout_seconds=_SECONDS,
-            records=True,
-        )
-    )
+    settings = {"files": files, "modules": sorted(new_modules), "compiler": driver_source("compile_check.cjs")}
+    done = sandbox.run(driver_command("inspect_driver", settings, "{tools}", "{site}"))
     records: list[dict[str, Any]] = [json.loads(line) for line in done.records.split(b"\n")[:-1]]
     compiled = {record["path"]: record["error"] for record in records if record["kind"] == "compiled"}
     shadowed = tuple(name for record in records if record["kind"] == "installed" for name in record["modules"])

@@ -4,9 +4,9 @@ The driver shares its process with the code under test, so a record is that proc
 that only the driver was given the token of. What is not such a record is somebody else's, and said so.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -14,12 +14,16 @@ AttemptKind = Literal["network", "local", "files", "writes", "signals", "process
 """What code may try to do: connections and look-ups that leave the sandbox, and such that stay in it; forbidden files;
 changes of files outside the workspace; signals to processes of the harness; new processes."""
 
+_Read = TypeVar("_Read")
 
-class _Record(BaseModel):
+
+class Record(BaseModel):
+    """What comes over the pipe, read strictly."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Crash(_Record):
+class Crash(Record):
     """An exception that ended a test or the import of a file.
 
     Attributes:
@@ -39,7 +43,7 @@ class Crash(_Record):
     dependency: str | None = None
 
 
-class Phase(_Record):
+class Phase(Record):
     """One phase of one test; ``receipts`` are the tokens of assertions that it passed (see ``controls``)."""
 
     kind: Literal["phase"]
@@ -52,7 +56,7 @@ class Phase(_Record):
     receipts: tuple[str, ...] = ()
 
 
-class CollectionFailure(_Record):
+class CollectionFailure(Record):
     """A file, or part of one, that could not be collected."""
 
     kind: Literal["collection_error"]
@@ -61,7 +65,7 @@ class CollectionFailure(_Record):
     crash: Crash | None
 
 
-class Attempted(_Record):
+class Attempted(Record):
     """Some of what the process tried to do, not said before; see ``behaviour_driver.py``.
 
     Attributes:
@@ -74,13 +78,15 @@ class Attempted(_Record):
     details: dict[AttemptKind, Annotated[tuple[Annotated[str, Field(max_length=1000)], ...], Field(max_length=10)]]
 
 
-class _End(_Record):
+class End(Record):
+    """The last record: the exit status that the driver is going to have."""
+
     kind: Literal["end"]
     status: int
 
 
-_RECORD: Final[TypeAdapter[Phase | CollectionFailure | Attempted | _End]] = TypeAdapter(
-    Annotated[Phase | CollectionFailure | Attempted | _End, Field(discriminator="kind")]
+_RECORD: Final[TypeAdapter[Phase | CollectionFailure | Attempted | End]] = TypeAdapter(
+    Annotated[Phase | CollectionFailure | Attempted | End, Field(discriminator="kind")]
 )
 
 
@@ -108,37 +114,51 @@ def receipts_of(phases: Mapping[str, tuple[Phase, ...]]) -> dict[str, frozenset[
     return {test: frozenset(token for phase in found for token in phase.receipts) for test, found in phases.items()}
 
 
-def first_failure(phases: tuple[Phase, ...]) -> Phase | None:
-    """Return the first phase of a test that failed, or None."""
-    return next((phase for phase in phases if phase.outcome == "failed"), None)
-
-
 def read_records(data: bytes, token: str) -> Records:
-    """Read what came over the pipe; a last line that was cut short is no record, and no forgery."""
-    opening = f"{token} ".encode("ascii")
+    """Read what a driver wrote to the pipe."""
+    found, status, forged = read_frames(data, token, _parse)
     phases: dict[str, list[Phase]] = {}
-    failures: list[CollectionFailure] = []
-    attempted: list[Attempted] = []
-    status: int | None = None
+    for phase in found:
+        if isinstance(phase, Phase):
+            phases.setdefault(phase.id, []).append(phase)
+    return Records(
+        phases={test: tuple(reported) for test, reported in phases.items()},
+        failures=tuple(record for record in found if isinstance(record, CollectionFailure)),
+        status=status,
+        forged=forged,
+        attempted=tuple(record for record in found if isinstance(record, Attempted)),
+    )
+
+
+def read_frames(
+    data: bytes, token: str, parse: Callable[[bytes, bytes], _Read | End | None]
+) -> tuple[list[_Read], int | None, bool]:
+    """Return the records before the end, the status that the end announces, and whether something else was written.
+
+    A last line that was cut short is no record, and no forgery.
+
+    Args:
+        data: what came over the pipe.
+        token: what opens each record.
+        parse: gives the record of a line that has to begin with the opening; None when it is none.
+    """
+    opening = f"{token} ".encode("ascii")
     *lines, rest = data.split(b"\n")
     forged = not opening.startswith(rest[: len(opening)])
+    found: list[_Read] = []
+    status: int | None = None
     for line in lines:
-        record = _parse(line, opening)
+        record = parse(line, opening)
         if record is None or status is not None:
             forged = True
-        elif isinstance(record, Phase):
-            phases.setdefault(record.id, []).append(record)
-        elif isinstance(record, CollectionFailure):
-            failures.append(record)
-        elif isinstance(record, Attempted):
-            attempted.append(record)
-        else:
+        elif isinstance(record, End):
             status = record.status
-    found = {test: tuple(reported) for test, reported in phases.items()}
-    return Records(found, tuple(failures), status, forged, tuple(attempted))
+        else:
+            found.append(record)
+    return found, status, forged
 
 
-def _parse(line: bytes, opening: bytes) -> Phase | CollectionFailure | Attempted | _End | None:
+def _parse(line: bytes, opening: bytes) -> Phase | CollectionFailure | Attempted | End | None:
     if not line.startswith(opening):
         return None
     try:

@@ -23,6 +23,9 @@ import tempfile
 import time
 from typing import Any
 
+from codegate.grading.drivers.channel_driver import Channel, plain
+from codegate.grading.drivers.go_settings_driver import BUILDING, GO_SETTINGS
+
 SCRATCH = ".codegate-go"  # below the workspace, where programs may be run; Go's patterns skip such a name
 MARKER = b"\x16"
 MAX_RUNS = 25
@@ -44,24 +47,6 @@ ENDINGS = {
     "cannot allocate memory": "MemoryError",
     "test timed out after": "TimeoutError",
 }
-
-
-def plain(text: str, limit: int) -> str:
-    """Return ``text``, cut, without characters that UTF-8 cannot carry."""
-    return text[:limit].encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-class Channel:
-    """Writes records to the pipe, one JSON line each, opened by a token that only the settings held."""
-
-    def __init__(self, descriptor: int, token: str) -> None:
-        os.set_inheritable(descriptor, False)
-        self.descriptor, self.token = descriptor, token
-
-    def send(self, **record: Any) -> None:
-        data = ("%s %s\n" % (self.token, json.dumps(record, ensure_ascii=False))).encode("utf-8")
-        while data:
-            data = data[os.write(self.descriptor, data) :]
 
 
 class Listener:
@@ -280,8 +265,7 @@ def go_environment(site: str, packages: str, scratch: str) -> dict[str, str]:
     return {
         **os.environ,
         "PATH": os.path.join(site, "go", "bin") + os.pathsep + os.environ.get("PATH", os.defpath),
-        "GOENV": "off", "GOTOOLCHAIN": "local", "GOWORK": "off", "GOPROXY": "off", "GOSUMDB": "off", "GOVCS": "*:off",
-        "GOFLAGS": "-buildvcs=false", "CGO_ENABLED": "0", "GOTELEMETRY": "off", "GOMAXPROCS": "2",
+        **GO_SETTINGS,
         "GOMODCACHE": os.path.join(packages, "mod"), "GOCACHE": os.path.join(packages, "gocache"),
         "GOPATH": os.path.join(scratch, "path"), "GOTMPDIR": scratch,
     }  # fmt: skip
@@ -289,11 +273,10 @@ def go_environment(site: str, packages: str, scratch: str) -> dict[str, str]:
 
 def build(argv: list[str], folder: str, variables: dict[str, str], printer: Printer) -> tuple[bool, str]:
     """Compile; return whether that worked, and the last of what the compiler said."""
-    # A read-only cache has no index of the standard library's folders, and gets none.
     if not os.path.isdir(variables["GOCACHE"]):
         variables = {**variables, "GOCACHE": os.path.join(variables["GOTMPDIR"], "cache")}
     done = subprocess.run(
-        argv, cwd=folder, env={**variables, "GODEBUG": "goindex=0"}, stdin=subprocess.DEVNULL,
+        argv, cwd=folder, env={**variables, **BUILDING}, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     printer.print(done.stdout)

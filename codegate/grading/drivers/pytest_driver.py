@@ -19,6 +19,9 @@ import sys
 from importlib.machinery import PathFinder
 from typing import Any, Generator
 
+from codegate.grading.drivers.channel_driver import Channel, plain
+from codegate.grading.drivers.python_driver import chain, end, explain, take_receipts, watch
+
 #: Entry points of plugins that would run tests elsewhere, again, in another order, or that only watch.
 LEFT_OUT = {
     "xdist", "xdist.looponfail", "pytest_forked", "parallel", "rerunfailures", "flaky", "randomly", "random_order",
@@ -27,35 +30,6 @@ LEFT_OUT = {
 }  # fmt: skip
 #: Markers that a failing test is classified by; known to pytest whether or not the repository registers them.
 MARKERS = ("edge_case", "temporal", "performance")
-LONGEST_CHAIN = 20
-
-
-def plain(value: Any, limit: int) -> str:
-    """Return the text of ``value``, cut, without characters that UTF-8 cannot carry."""
-    try:
-        text = str(value)
-    except Exception:
-        text = "<no text>"
-    return text[:limit].encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-class Channel:
-    """Writes records to the pipe, one JSON line each, opened by a token that only the settings held.
-
-    What it needs is looked up once: tests replace functions of ``os`` and ``json`` while they run.
-    """
-
-    def __init__(self, descriptor: int, token: str) -> None:
-        os.set_inheritable(descriptor, False)
-        self.descriptor, self.token, self.process = descriptor, token, os.getpid()
-        self.write, self.encode, self.getpid = os.write, json.JSONEncoder(ensure_ascii=False).encode, os.getpid
-
-    def send(self, **record: Any) -> None:
-        if self.getpid() != self.process:
-            return  # a fork that did not end runs the rest of the tests a second time
-        data = ("%s %s\n" % (self.token, self.encode(record))).encode("utf-8")
-        while data:
-            data = data[self.write(self.descriptor, data) :]
 
 
 class SearchPath(list):  # type: ignore[type-arg]  # Python 3.8 cannot subscript it
@@ -79,57 +53,6 @@ class OwnTests:
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002
         return PathFinder.find_spec(name, self.roots) if name == "test" and path is None else None
-
-
-def qualified(kind: Any) -> str:
-    """Return the name of a class, with its module unless it is a builtin."""
-    module = getattr(kind, "__module__", "")
-    return plain(kind.__name__ if module == "builtins" else "%s.%s" % (module, kind.__qualname__), 300)
-
-
-def chain(error: Any) -> list[Any]:
-    """Return an exception and what it was raised from or while handling, nearest first."""
-    found: list[Any] = []
-    while error is not None and len(found) < LONGEST_CHAIN and not any(error is known for known in found):
-        found.append(error)
-        error = error.__cause__ or error.__context__
-    return found
-
-
-def number_of(error: Any) -> int | None:
-    """Return the errno of an OSError."""
-    try:
-        number = error.errno if isinstance(error, OSError) else None
-    except Exception:
-        number = None
-    return number if type(number) is int and abs(number) < 1 << 31 else None
-
-
-def absent_module(error: Any, roots: list[str]) -> str | None:
-    """Return the top-level module that an ImportError is about, unless the repository has it."""
-    try:
-        name = error.name if isinstance(error, ImportError) else None
-    except Exception:
-        name = None
-    if not isinstance(name, str) or not name:
-        return None
-    top = name.partition(".")[0]
-    own = any(os.path.exists(os.path.join(root, top + ending)) for root in roots for ending in ("", ".py"))
-    return None if own else plain(top, 300)
-
-
-def explain(error: Any, roots: list[str], message: Any = None) -> dict[str, Any]:
-    """Return the facts about an exception that its failure class follows from."""
-    errors = chain(error)
-    numbers = [number for number in map(number_of, errors) if number is not None]
-    return {
-        "exception": qualified(type(error)),
-        "message": plain(error if message is None else message, 1000),
-        "parents": [kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"],
-        "causes": [qualified(type(cause)) for cause in errors],
-        "errno": numbers[0] if numbers else None,
-        "dependency": absent_module(error, roots),
-    }
 
 
 def original(pytest: Any, error: Any) -> Any:
@@ -255,15 +178,6 @@ def make_recorder(
     return Recorder()
 
 
-def take_receipts(settings: dict[str, Any]) -> Any:
-    """Make known what instrumented tests call; return what gives the receipts since it was last called."""
-    if "instruments" not in settings:
-        return list
-    room: dict[str, Any] = {}
-    exec(compile(settings.pop("instruments_source"), "<instruments>", "exec"), room)
-    return room["install"](settings.pop("instruments"))
-
-
 def plugins_in(folder: str) -> dict[str, str]:
     """Return, by name, the modules of the pytest plugins of the distributions in ``folder``."""
     from importlib import metadata
@@ -334,20 +248,12 @@ def main() -> None:
     os.chdir(workspace)
     roots = [os.path.normpath(os.path.join(workspace, root)) for root in settings["python_path"]]
     os.environ["PYTHONPATH"] = os.pathsep.join([*roots, packages])  # for interpreters that the tests start
-    watch: dict[str, Any] = {}
-    exec(compile(settings["behaviour"], "<behaviour>", "exec"), watch)
-    finish_watch = watch["begin"](channel.send, workspace, packages)
+    finish_watch = watch(settings, channel, workspace, packages)
     own = sorted(plugins_in(workspace).values())
     recorder = make_recorder(pytest, channel, settings, roots, packages, vary, own, take_receipts(settings))
     forgive_plugins()
     status = int(pytest.main(options(pytest, settings["file"], workspace, packages), plugins=[recorder]))
-    with contextlib.suppress(Exception):  # closed by a test: what it printed is lost, not what was reported
-        sys.stdout.flush()
-        sys.stderr.flush()
-    finish_watch()
-    channel.send(kind="end", status=status)
-    # What the repository registered to run at exit, or left running in threads, has no say any more.
-    leave(status)
+    end(channel, finish_watch, status, leave)
 
 
 main()

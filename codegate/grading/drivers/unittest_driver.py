@@ -22,69 +22,10 @@ import time
 import unittest
 from typing import Any
 
-LONGEST_CHAIN = 20
+from codegate.grading.drivers.channel_driver import Channel, plain
+from codegate.grading.drivers.python_driver import end, explain, take_receipts, watch
+
 SETTINGS = re.compile(r"""DJANGO_SETTINGS_MODULE["']\s*(?:,|\]\s*=)\s*["']([\w.]+)["']""")
-
-
-def plain(value: Any, limit: int) -> str:
-    """Return the text of ``value``, cut, without characters that UTF-8 cannot carry."""
-    try:
-        text = str(value)
-    except Exception:
-        text = "<no text>"
-    return text[:limit].encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-class Channel:
-    """Writes records to the pipe, one JSON line each, opened by a token that only the settings held."""
-
-    def __init__(self, descriptor: int, token: str) -> None:
-        os.set_inheritable(descriptor, False)
-        self.descriptor, self.token, self.process = descriptor, token, os.getpid()
-        self.write, self.encode, self.getpid = os.write, json.JSONEncoder(ensure_ascii=False).encode, os.getpid
-
-    def send(self, **record: Any) -> None:
-        if self.getpid() != self.process:
-            return  # a fork that did not end runs the rest of the tests a second time
-        data = ("%s %s\n" % (self.token, self.encode(record))).encode("utf-8")
-        while data:
-            data = data[self.write(self.descriptor, data) :]
-
-
-def qualified(kind: Any) -> str:
-    """Return the name of a class, with its module unless it is a builtin."""
-    module = getattr(kind, "__module__", "")
-    return plain(kind.__name__ if module == "builtins" else "%s.%s" % (module, kind.__qualname__), 300)
-
-
-def explain(error: Any, roots: list[str]) -> dict[str, Any]:
-    """Return the facts about an exception that its failure class follows from."""
-    errors: list[Any] = []
-    cause = error
-    while cause is not None and len(errors) < LONGEST_CHAIN and not any(cause is known for known in errors):
-        errors.append(cause)
-        cause = cause.__cause__ or cause.__context__
-    numbers = [found.errno for found in errors if isinstance(found, OSError) and type(found.errno) is int]
-    absent = error.name if isinstance(error, ImportError) and isinstance(error.name, str) else None
-    top = (absent or "").partition(".")[0]
-    own = any(os.path.exists(os.path.join(root, top + ending)) for root in roots for ending in ("", ".py"))
-    return {
-        "exception": qualified(type(error)),
-        "message": plain(error, 1000),
-        "parents": [kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"],
-        "causes": [qualified(type(found)) for found in errors],
-        "errno": numbers[0] if numbers and abs(numbers[0]) < 1 << 31 else None,
-        "dependency": plain(top, 300) if top and not own else None,
-    }
-
-
-def take_receipts(settings: dict[str, Any]) -> Any:
-    """Make known what instrumented tests call; return what gives the receipts since it was last called."""
-    if "instruments" not in settings:
-        return list
-    room: dict[str, Any] = {}
-    exec(compile(settings.pop("instruments_source"), "<instruments>", "exec"), room)
-    return room["install"](settings.pop("instruments"))
 
 
 def make_result_class(channel: Channel, file: str, roots: list[str], receipts: Any) -> Any:
@@ -262,21 +203,14 @@ def main() -> None:
     roots = [os.path.normpath(os.path.join(workspace, root)) for root in settings["python_path"]]
     sys.path += [*roots, packages]
     os.environ["PYTHONPATH"] = os.pathsep.join([*roots, packages])  # for interpreters that the tests start
-    watch: dict[str, Any] = {}
-    exec(compile(settings["behaviour"], "<behaviour>", "exec"), watch)
-    finish_watch = watch["begin"](channel.send, workspace, packages)
+    finish_watch = watch(settings, channel, workspace, packages)
     result = make_result_class(channel, settings["file"], roots, take_receipts(settings))
     try:
         passed = (run_django if settings["django"] else run_unittest)(settings, workspace, result)
     except BaseException as error:  # a module may end the process while it is imported
         fail_to_load(channel, settings["file"], error, roots)
         passed = False
-    with contextlib.suppress(Exception):  # closed by a test: what it printed is lost, not what was reported
-        sys.stdout.flush()
-        sys.stderr.flush()
-    finish_watch()
-    channel.send(kind="end", status=int(not passed))
-    leave(int(not passed))
+    end(channel, finish_watch, int(not passed), leave)
 
 
 main()

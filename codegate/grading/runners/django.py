@@ -1,7 +1,6 @@
 """Django's test runner: projects with a ``manage.py``, and Django itself with its ``tests/runtests.py``."""
 
-from codegate.grading.runners.pytest import Pytest
-from codegate.grading.runners.unittest import unittest_command
+from codegate.grading.runners.pytest import Pytest, python_command, shared_settings
 from codegate.grading.testreport import TestSelection
 from codegate.sandbox import Command
 
@@ -16,4 +15,5 @@ class Django(Pytest):
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
         project = selection.python_path[0] if selection.python_path else ""
-        return unittest_command(selection, files[0], token, django=True, project=project)
+        settings = {**shared_settings(selection, files[0], token), "django": True, "project": project}
+        return python_command("unittest_driver", settings, selection)

@@ -1,16 +1,16 @@
 """Go's own test framework: one compiled program for each package."""
 
-import json
 import re
 import secrets
 from collections.abc import Mapping
 from typing import Final
 
 from codegate.grading.controls.instruments import Instruments
-from codegate.grading.drivers import driver_source
-from codegate.grading.grade import TestResult, TestStatus
-from codegate.grading.records import Phase, first_failure, read_records
+from codegate.grading.drivers import driver_command, driver_source
+from codegate.grading.grade import file_of
+from codegate.grading.records import read_records
 from codegate.grading.runners.contract import Said
+from codegate.grading.runners.results import Phases, crashes_of, result_of, status_of
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
 
@@ -49,27 +49,22 @@ class Go:
             "isolated": [test.partition("::")[2].partition("/")[0] for test in selection.isolated],
             "output_bytes": selection.output_bytes,
         }
-        source = driver_source("go_driver")
-        return Command(
-            argv=("{python}", "-I", "-S", "-B", "-c", source, "{records}", "{site}", "{packages}", "{workspace}"),
-            stdin=json.dumps(settings).encode("utf-8"),
-            environment={"TZ": selection.timezone},
-        )
+        places = ("{site}", "{packages}", "{workspace}")
+        return driver_command("go_driver", settings, *places, environment={"TZ": selection.timezone})
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:
         """See ``Runner.read``."""
         records = read_records(completed.records, token)
-        phases = {test: found for test, found in records.phases.items() if test.partition("::")[0] in files}
-        failing = {test: first_failure(found) for test, found in phases.items()}
+        phases = {test: found for test, found in records.phases.items() if file_of(test) in files}
         return Said(
-            results={test: _result(test, found) for test, found in phases.items()},
+            results={test: result_of(test, status_of(found), found) for test, found in phases.items()},
             status=records.status,
             collection_errors=tuple(
                 CollectionError(failure.id, failure.text, failure.crash)
                 for failure in records.failures
                 if failure.id in files
             ),
-            crashes={test: phase.crash for test, phase in failing.items() if phase and phase.crash},
+            crashes=crashes_of(phases),
             forged=records.forged,
             receipts=_receipts(selection.instruments, phases),
         )
@@ -95,7 +90,7 @@ def _companions(used: Instruments, files: tuple[str, ...], pipe: int) -> dict[st
     return companions
 
 
-def _receipts(used: Instruments | None, phases: Mapping[str, tuple[Phase, ...]]) -> dict[str, frozenset[str]]:
+def _receipts(used: Instruments | None, phases: Mapping[str, Phases]) -> dict[str, frozenset[str]]:
     """Return each test's receipts; a subtest has those of the function that it is in, whenever they were left."""
     functions: dict[str, set[str]] = {}
     for token in {token for found in phases.values() for phase in found for token in phase.receipts}:
@@ -107,20 +102,3 @@ def _receipts(used: Instruments | None, phases: Mapping[str, tuple[Phase, ...]])
         path, _, name = test.partition("::")
         found[test] = frozenset(functions.get(f"{path}::{name.partition('/')[0]}", ()))
     return found
-
-
-def _result(test: str, phases: tuple[Phase, ...]) -> TestResult:
-    failing = first_failure(phases)
-    status: TestStatus
-    if failing is not None:
-        status = "failed"
-    else:  # a package and its external tests may declare a test of the same name each
-        status = "passed" if all(phase.outcome == "passed" for phase in phases) else "skipped"
-    crash = failing.crash if failing else None
-    return TestResult(
-        id=test,
-        status=status,
-        seconds=sum(phase.seconds for phase in phases),
-        exception=crash.exception if crash else None,
-        message=crash.message[:4000] if crash else "",
-    )

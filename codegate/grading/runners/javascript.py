@@ -1,12 +1,11 @@
 """What the runners of JavaScript and TypeScript share: Node starts a framework with a reporter of ours."""
 
-import json
 from typing import ClassVar
 
-from codegate.grading.drivers import driver_source
-from codegate.grading.grade import TestResult, TestStatus
-from codegate.grading.records import Phase, first_failure, read_records, receipts_of
+from codegate.grading.drivers import driver_command, driver_source
+from codegate.grading.records import read_records, receipts_of
 from codegate.grading.runners.contract import Said
+from codegate.grading.runners.results import crashes_of, result_of, status_of
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
 
@@ -42,11 +41,7 @@ class JavaScript:
                 "clock.cjs": driver_source("clock.cjs"),
             },
         }
-        source = driver_source("node_driver")
-        return Command(
-            argv=("{python}", "-I", "-S", "-B", "-c", source, "{records}", "{site}", "{packages}", "{workspace}"),
-            stdin=json.dumps(settings).encode("utf-8"),
-        )
+        return driver_command("node_driver", settings, "{site}", "{packages}", "{workspace}")
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:  # noqa: ARG002
         """See ``Runner.read``."""
@@ -55,35 +50,15 @@ class JavaScript:
         phases = {test: found for test, found in records.phases.items() if test.startswith(f"{file}::")}
         # Which test left a receipt is known by its token; some come only with the report of the next test.
         receipts = frozenset().union(*receipts_of(phases).values())
-        crashes = ((test, first_failure(found)) for test, found in phases.items())
         return Said(
-            results={test: result_of(test, found) for test, found in phases.items()},
+            results={test: result_of(test, status_of(found), found) for test, found in phases.items()},
             status=records.status,
             collection_errors=tuple(
                 CollectionError(failure.id, failure.text, failure.crash)
                 for failure in records.failures
                 if failure.id == file
             ),
-            crashes={test: phase.crash for test, phase in crashes if phase and phase.crash},
+            crashes=crashes_of(phases),
             receipts=dict.fromkeys(phases, receipts),
             forged=records.forged,
         )
-
-
-def result_of(test: str, phases: tuple[Phase, ...]) -> TestResult:
-    """Return the result of a test that was reported once, or more often when others have its titles too."""
-    failed = first_failure(phases)
-    status: TestStatus
-    if failed is not None:
-        status = "failed" if failed.when == "call" else "error"
-    else:
-        status = "passed" if all(phase.outcome == "passed" for phase in phases) else "skipped"
-    crash = failed.crash if failed else None
-    return TestResult(
-        id=test,
-        status=status,
-        seconds=sum(phase.seconds for phase in phases),
-        exception=crash.exception if crash else None,
-        message=crash.message[:4000] if crash else "",
-        markers=phases[0].markers,
-    )

@@ -2,16 +2,16 @@
 
 import base64
 import binascii
-import json
 import math
 from collections.abc import Iterator
 from typing import Annotated, Final, Literal
 from xml.parsers import expat
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
-from codegate.grading.drivers import driver_source
+from codegate.grading.drivers import driver_command
 from codegate.grading.grade import TestResult, TestStatus
+from codegate.grading.records import End, Record, read_frames
 from codegate.grading.runners.contract import Said
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
@@ -39,34 +39,22 @@ class JUnit:
         """See ``Runner.command``."""
         words = [part for word in selection.command for part in (files if word == _FILES else (word,))]
         settings = {"token": token, "command": words, "reports": selection.reports}
-        return Command(
-            argv=("{python}", "-I", "-S", "-B", "-c", driver_source("junit_driver"), "{records}"),
-            stdin=json.dumps(settings).encode("utf-8"),
-            environment={"PYTHONHASHSEED": str(selection.hash_seed)},
-        )
+        environment = {"PYTHONHASHSEED": str(selection.hash_seed)}
+        return driver_command("junit_driver", settings, environment=environment)
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:  # noqa: ARG002
         """See ``Runner.read``."""
-        opening = f"{token} ".encode("ascii")
-        *lines, rest = completed.records.split(b"\n")
-        forged = not opening.startswith(rest[: len(opening)])
-        status: int | None = None
+        reports, status, forged = read_frames(completed.records, token, _parse)
         results: dict[str, TestResult] = {}
         broken: list[CollectionError] = []
-        for line in lines:
-            record = _parse(line, opening)
-            if record is None or status is not None:
-                forged = True
-            elif isinstance(record, _End):
-                status = record.status
-            else:
-                try:
-                    found = list(read_report(base64.b64decode(record.data, validate=True)))
-                except (ValueError, binascii.Error) as error:
-                    broken.append(CollectionError(record.path, f"the report cannot be read: {error}"))
-                    continue
-                for result in found:
-                    results[result.id] = _both(results.get(result.id), result)
+        for report in reports:
+            try:
+                found = list(read_report(base64.b64decode(report.data, validate=True)))
+            except (ValueError, binascii.Error) as error:
+                broken.append(CollectionError(report.path, f"the report cannot be read: {error}"))
+                continue
+            for result in found:
+                results[result.id] = _both(results.get(result.id), result)
         if len(results) > _MOST_TESTS:
             return Said(results={}, status=None)
         return Said(results=results, status=status, collection_errors=tuple(broken), forged=forged)
@@ -164,25 +152,16 @@ def _both(first: TestResult | None, second: TestResult) -> TestResult:
     return second if first is None else min(first, second, key=lambda result: order.index(result.status))
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class _Report(_Record):
+class _Report(Record):
     kind: Literal["report"]
     path: str
     data: str
 
 
-class _End(_Record):
-    kind: Literal["end"]
-    status: int
+_RECORD: Final[TypeAdapter[_Report | End]] = TypeAdapter(Annotated[_Report | End, Field(discriminator="kind")])
 
 
-_RECORD: Final[TypeAdapter[_Report | _End]] = TypeAdapter(Annotated[_Report | _End, Field(discriminator="kind")])
-
-
-def _parse(line: bytes, opening: bytes) -> _Report | _End | None:
+def _parse(line: bytes, opening: bytes) -> _Report | End | None:
     try:
         return _RECORD.validate_json(line[len(opening) :]) if line.startswith(opening) else None
     except ValidationError:

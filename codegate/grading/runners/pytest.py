@@ -1,11 +1,12 @@
 """pytest, which runs unittest's test cases too."""
 
-import json
+from collections.abc import Mapping
 
-from codegate.grading.drivers import driver_source
-from codegate.grading.grade import TestResult, TestStatus
-from codegate.grading.records import Phase, first_failure, read_records, receipts_of
+from codegate.grading.drivers import driver_command, driver_source
+from codegate.grading.grade import TestStatus
+from codegate.grading.records import read_records, receipts_of
 from codegate.grading.runners.contract import Said
+from codegate.grading.runners.results import Phases, crashes_of, first_failure, result_of
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
 
@@ -20,71 +21,63 @@ class Pytest:
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
         settings = {
-            "token": token,
-            "file": files[0],
-            "python_path": selection.python_path,
-            "order": selection.order,
+            **shared_settings(selection, files[0], token),
             "clock_days": selection.clock_days,
             "isolated": [test for test in selection.isolated if test.startswith(f"{files[0]}::")],
             "busy": selection.busy,
-            "behaviour": driver_source("behaviour_driver"),
-            **instruments_of(selection),
         }
         if settings["clock_days"] or settings["isolated"] or settings["busy"]:
             settings["variations"] = driver_source("variations_driver")
-        source = driver_source("pytest_driver")
-        return Command(
-            argv=("{python}", "-I", "-S", "-B", "-c", source, "{records}", "{site}", "{workspace}"),
-            stdin=json.dumps(settings).encode("utf-8"),
-            environment={"PYTHONHASHSEED": str(selection.hash_seed), "TZ": selection.timezone},
-        )
+        return python_command("pytest_driver", settings, selection)
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:  # noqa: ARG002
         """See ``Runner.read``."""
         (file,) = files
         records = read_records(completed.records, token)
         phases = {test: found for test, found in records.phases.items() if test.startswith(f"{file}::")}
-        failing = {test: first_failure(found) for test, found in phases.items()}
         return Said(
-            results={test: _result(test, found) for test, found in phases.items()},
+            results={test: result_of(test, _status(found), found) for test, found in phases.items()},
             status=records.status,
             collection_errors=tuple(
                 CollectionError(failure.id if failure.id.startswith(file) else file, failure.text, failure.crash)
                 for failure in records.failures
             ),
-            crashes={test: phase.crash for test, phase in failing.items() if phase and phase.crash},
+            crashes=crashes_of(phases),
             forged=records.forged,
             receipts=receipts_of(phases),
             attempted=records.attempted,
         )
 
 
-def instruments_of(selection: TestSelection) -> dict[str, object]:
-    """Return the part of a Python driver's settings that instrumented tests need."""
-    if selection.instruments is None:
-        return {}
-    return {"instruments": selection.instruments.settings(), "instruments_source": driver_source("instruments_driver")}
+def shared_settings(selection: TestSelection, file: str, token: str) -> dict[str, object]:
+    """Return what every driver of Python tests is told."""
+    settings: dict[str, object] = {
+        "token": token,
+        "file": file,
+        "python_path": selection.python_path,
+        "order": selection.order,
+        "behaviour": driver_source("behaviour_driver"),
+    }
+    if selection.instruments is not None:
+        settings["instruments"] = selection.instruments.settings()
+        settings["instruments_source"] = driver_source("instruments_driver")
+    return settings
 
 
-def _result(test: str, phases: tuple[Phase, ...]) -> TestResult:
+def python_command(driver: str, settings: Mapping[str, object], selection: TestSelection) -> Command:
+    """Return the command that runs a driver of Python tests."""
+    environment = {"PYTHONHASHSEED": str(selection.hash_seed), "TZ": selection.timezone}
+    return driver_command(driver, settings, "{site}", "{workspace}", environment=environment)
+
+
+def _status(phases: Phases) -> TestStatus:
     failing = first_failure(phases)
     outcomes = {phase.outcome for phase in phases}
     when = [phase.when for phase in phases]
-    status: TestStatus
     if failing is not None:
-        status = "failed" if failing.when == "call" else "error"
-    elif outcomes != {"passed"}:
-        status = "skipped"
-    elif when[0] == "setup" and when[-1] == "teardown" and set(when[1:-1]) == {"call"}:
-        status = "passed"  # each subtest is reported as a call of its own
-    else:
-        status = "missing"
-    crash = failing.crash if failing else None
-    return TestResult(
-        id=test,
-        status=status,
-        seconds=sum(phase.seconds for phase in phases),
-        exception=crash.exception if crash else None,
-        message=crash.message[:4000] if crash else "",
-        markers=phases[0].markers,
-    )
+        return "failed" if failing.when == "call" else "error"
+    if outcomes != {"passed"}:
+        return "skipped"
+    # Each subtest is reported as a call of its own.
+    whole = when[0] == "setup" and when[-1] == "teardown" and set(when[1:-1]) == {"call"}
+    return "passed" if whole else "missing"

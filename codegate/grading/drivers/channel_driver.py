@@ -1,0 +1,38 @@
+"""The pipe that a test driver reports over, which brings this text along; ``records.py`` is its other end.
+
+Standard library only, in syntax of Python 3.8.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+
+def plain(value: Any, limit: int) -> str:
+    """Return the text of ``value``, cut, without characters that UTF-8 cannot carry."""
+    try:
+        text = str(value)
+    except Exception:
+        text = "<no text>"
+    return text[:limit].encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+class Channel:
+    """Writes records to the pipe, one JSON line each, opened by a token that only the settings held.
+
+    What it needs is looked up once: tests replace functions of ``os`` and ``json`` while they run.
+    """
+
+    def __init__(self, descriptor: int, token: str) -> None:
+        os.set_inheritable(descriptor, False)
+        self.descriptor, self.token, self.process = descriptor, token, os.getpid()
+        self.write, self.encode, self.getpid = os.write, json.JSONEncoder(ensure_ascii=False).encode, os.getpid
+
+    def send(self, **record: Any) -> None:
+        if self.getpid() != self.process:
+            return  # a fork that did not end runs the rest of the tests a second time
+        data = ("%s %s\n" % (self.token, self.encode(record))).encode("utf-8")
+        while data:
+            data = data[self.write(self.descriptor, data) :]

@@ -1,0 +1,94 @@
+"""What the drivers of pytest and unittest share: the facts about an exception, receipts, and how a run is watched.
+
+They bring this text along. Standard library only, in syntax of Python 3.8.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from typing import Any, Callable
+
+from codegate.grading.drivers.channel_driver import Channel, plain
+
+LONGEST_CHAIN = 20
+
+
+def qualified(kind: Any) -> str:
+    """Return the name of a class, with its module unless it is a builtin."""
+    module = getattr(kind, "__module__", "")
+    return plain(kind.__name__ if module == "builtins" else "%s.%s" % (module, kind.__qualname__), 300)
+
+
+def chain(error: Any) -> list[Any]:
+    """Return an exception and what it was raised from or while handling, nearest first."""
+    found: list[Any] = []
+    while error is not None and len(found) < LONGEST_CHAIN and not any(error is known for known in found):
+        found.append(error)
+        error = error.__cause__ or error.__context__
+    return found
+
+
+def number_of(error: Any) -> int | None:
+    """Return the errno of an OSError."""
+    try:
+        number = error.errno if isinstance(error, OSError) else None
+    except Exception:
+        number = None
+    return number if type(number) is int and abs(number) < 1 << 31 else None
+
+
+def absent_module(error: Any, roots: list[str]) -> str | None:
+    """Return the top-level module that an ImportError is about, unless the repository has it."""
+    try:
+        name = error.name if isinstance(error, ImportError) else None
+    except Exception:
+        name = None
+    if not isinstance(name, str) or not name:
+        return None
+    top = name.partition(".")[0]
+    own = any(os.path.exists(os.path.join(root, top + ending)) for root in roots for ending in ("", ".py"))
+    return None if own else plain(top, 300)
+
+
+def explain(error: Any, roots: list[str], message: Any = None) -> dict[str, Any]:
+    """Return the facts about an exception that its failure class follows from."""
+    errors = chain(error)
+    numbers = [number for number in map(number_of, errors) if number is not None]
+    return {
+        "exception": qualified(type(error)),
+        "message": plain(error if message is None else message, 1000),
+        "parents": [kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"],
+        "causes": [qualified(type(cause)) for cause in errors],
+        "errno": numbers[0] if numbers else None,
+        "dependency": absent_module(error, roots),
+    }
+
+
+def take_receipts(settings: dict[str, Any]) -> Any:
+    """Make known what instrumented tests call; return what gives the receipts since it was last called."""
+    if "instruments" not in settings:
+        return list
+    room: dict[str, Any] = {}
+    exec(compile(settings.pop("instruments_source"), "<instruments>", "exec"), room)
+    return room["install"](settings.pop("instruments"))
+
+
+def watch(settings: dict[str, Any], channel: Channel, workspace: str, packages: str) -> Callable[[], None]:
+    """Report what the process tries to do from now on; return what reports the rest."""
+    room: dict[str, Any] = {}
+    exec(compile(settings["behaviour"], "<behaviour>", "exec"), room)
+    finish: Callable[[], None] = room["begin"](channel.send, workspace, packages)
+    return finish
+
+
+def end(channel: Channel, finish_watch: Callable[[], None], status: int, leave: Callable[[int], Any]) -> None:
+    """Report the end and ``leave``: ``os._exit`` as it was before any test could replace it."""
+    with contextlib.suppress(Exception):  # closed by a test: what it printed is lost, not what was reported
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finish_watch()
+    channel.send(kind="end", status=status)
+    # What the repository registered to run at exit, or left running in threads, has no say any more.
+    leave(status)

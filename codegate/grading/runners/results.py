@@ -1,0 +1,42 @@
+"""From the phases that a driver reported of a test to its result: what the runners share."""
+
+from collections.abc import Mapping
+
+from codegate.grading.grade import TestResult, TestStatus
+from codegate.grading.records import Crash, Phase
+
+Phases = tuple[Phase, ...]
+"""What was reported of one test: more than once when others have its id, or parts of its own."""
+
+
+def first_failure(phases: Phases) -> Phase | None:
+    """Return the first phase of a test that failed, or None."""
+    return next((phase for phase in phases if phase.outcome == "failed"), None)
+
+
+def status_of(phases: Phases) -> TestStatus:
+    """Return the status of a test that is reported when it has ended: the worst of those of its id."""
+    failing = first_failure(phases)
+    if failing is not None:
+        return "failed" if failing.when == "call" else "error"
+    return "passed" if all(phase.outcome == "passed" for phase in phases) else "skipped"
+
+
+def result_of(test: str, status: TestStatus, phases: Phases) -> TestResult:
+    """Return the result of a test of this ``status``."""
+    failing = first_failure(phases)
+    crash = failing.crash if failing else None
+    return TestResult(
+        id=test,
+        status=status,
+        seconds=sum(phase.seconds for phase in phases),
+        exception=crash.exception if crash else None,
+        message=crash.message[:4000] if crash else "",
+        markers=phases[0].markers,
+    )
+
+
+def crashes_of(phases: Mapping[str, Phases]) -> dict[str, Crash]:
+    """Return, by test id, the exceptions that failed tests."""
+    failing = ((test, first_failure(found)) for test, found in phases.items())
+    return {test: phase.crash for test, phase in failing if phase and phase.crash}
