@@ -1,0 +1,143 @@
+"""Limits of model calls and of dollars: what a call may cost is set aside before it is made."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from codegate.candidates import CandidateSpec, Completion, Prices, ProviderError, ProviderFault, Sampling, Usage
+from codegate.errors import UsageError
+from codegate.running import CallLimitReached, Journal, RunOptions, RunRequest, Spending, run_suite
+from codegate.running.calls import ModelCalls
+from codegate.running.faults import Faulted
+from codegate.suite import Suite
+from tests.running.runs import manifest
+from tests.running.world import ModelServer, run_here
+
+PRICES = Prices(input=Decimal(1), output=Decimal(10))
+SPEC = CandidateSpec(provider="openai", model="m-2025-01-01", prices=PRICES)
+WORST = Decimal("0.08392")
+"""Of a call of no bytes: 2,000 unseen input tokens at $1 and 8,192 output tokens at $10 a million."""
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    return Journal.create(tmp_path / "r", manifest())
+
+
+def calls(journal: Journal, budget: str | None, before: Spending | None = None) -> ModelCalls:
+    limit = None if budget is None else Decimal(budget)
+    return ModelCalls(4, None, limit, before or Spending(), journal, threading.Event())
+
+
+def said(tokens: int | None = 100) -> Completion:
+    return Completion(text="", usage=Usage(input_tokens=tokens, output_tokens=tokens))
+
+
+def test_what_a_call_cost_takes_the_place_of_what_it_might_have(journal: Journal) -> None:
+    with journal.writing():
+        made = calls(journal, "0.0851")
+        made.make(SPEC, said, 0)
+        assert journal.spending() == Spending(1, Decimal("0.0011"))
+        made.make(SPEC, said, 0)
+        with pytest.raises(CallLimitReached, match=r"budget of \$0\.0851 is reached: \$0\.00 are spent.*up to \$0\.08"):
+            made.make(SPEC, said, 0)
+    assert journal.spending() == Spending(2, Decimal("0.0022"))
+
+
+def test_what_is_not_known_to_be_cheaper_is_counted_in_full(journal: Journal) -> None:
+    with journal.writing():
+        calls(journal, "1").make(SPEC, lambda: said(None), 0)
+    assert journal.spending() == Spending(1, WORST)
+
+
+@pytest.mark.parametrize(
+    ("fault", "tries", "usd"), [("quota", 1, Decimal(0)), ("bad_request", 1, Decimal(0)), ("timeout", 2, 2 * WORST)]
+)
+def test_what_was_declined_costs_nothing_and_what_was_cut_off_may_have(
+    journal: Journal, fault: ProviderFault, tries: int, usd: Decimal
+) -> None:
+    def fail() -> Completion:
+        raise ProviderError(fault, "no.", retry_after=0.0)
+
+    with journal.writing(), pytest.raises(Faulted):
+        calls(journal, "1").make(SPEC, fail, 0)
+    assert journal.spending() == Spending(tries, usd)
+
+
+def test_a_call_that_never_came_back_counts_in_the_next_execution(journal: Journal) -> None:
+    with journal.writing():
+        journal.record_call(SPEC.key(), WORST)  # and then the process was killed
+        before = Journal.open(journal.folder).spending()
+        with pytest.raises(CallLimitReached):
+            calls(journal, "0.16", before).make(SPEC, said, 0)
+    assert journal.spending() == Spending(1, WORST)
+
+
+def test_a_call_waits_for_what_those_under_way_turn_out_to_cost(journal: Journal) -> None:
+    first, second = threading.Event(), threading.Event()
+
+    def slow() -> Completion:
+        first.set()
+        assert second.wait(20)
+        return said()
+
+    with journal.writing(), ThreadPoolExecutor(2) as pool:
+        made = calls(journal, "0.09")
+        one = pool.submit(made.make, SPEC, slow, 0)
+        assert first.wait(20)
+        two = pool.submit(made.make, SPEC, said, 0)
+        with pytest.raises(TimeoutError):
+            two.result(0.3)
+        second.set()
+        assert one.result(20) == two.result(20) == said()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 8192)), max_size=12), st.integers(0, 300))
+def test_no_budget_is_ever_exceeded(
+    tmp_path_factory: pytest.TempPathFactory, asked: list[tuple[int, int]], cents: int
+) -> None:
+    journal = Journal.create(tmp_path_factory.mktemp("budget") / "r", manifest())
+    budget = Decimal(cents) / 1000
+    with journal.writing(), ThreadPoolExecutor(4) as pool:
+        made = calls(journal, str(budget))
+
+        def one(size: int, output: int) -> Decimal:
+            usage = Usage(input_tokens=size + 2000, output_tokens=output)
+            try:
+                made.make(SPEC, lambda: Completion(text="", usage=usage), size)
+            except CallLimitReached:
+                return Decimal(0)
+            return (size + 2000) * PRICES.input / 1_000_000 + output * PRICES.output / 1_000_000
+
+        bill = sum((future.result() for future in [pool.submit(one, *call) for call in asked]), Decimal(0))
+    assert bill <= budget
+    assert journal.spending().usd == bill
+
+
+def test_a_budget_without_prices_is_refused_before_anything_is_spent(
+    suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    options = RunOptions(budget_usd=Decimal(1))
+    request = RunRequest(suite.folder, (server.spec(),), 1, "bwrap", tmp_path / "r", options=options)
+    with pytest.raises(UsageError, match=r"a budget in dollars needs to know what openai:model-x@.* costs"):
+        run_suite(request, lambda step: None, lambda text: None)
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.bwrap
+def test_a_run_stops_at_its_budget_and_goes_on_with_a_higher_one(
+    suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    dollar_a_token = Prices(input=Decimal(0), output=Decimal(1_000_000))
+    spec = server.spec(prices=dollar_a_token, sampling=Sampling(max_output_tokens=6))  # an answer has 5
+    with pytest.raises(CallLimitReached, match=r"after 2 of 3 outcomes.*Raise the limit"):
+        run_here(suite, tmp_path / "r", spec, models=1, budget_usd=Decimal(11))
+    assert len(server.asked) == 2
+    run_here(suite, tmp_path / "r", models=1, budget_usd=Decimal(16))
+    assert len(server.asked) == 3
