@@ -1,0 +1,212 @@
+"""``codegate history``: a line for each finished run, the trend, and the nightly watch."""
+
+from dataclasses import asdict
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from codegate.candidates import CandidateSpec, cost
+from codegate.cli.given_runs import run_samples
+from codegate.cli.options import FILE, FOLDER, Decorated, json_option
+from codegate.cli.output import emit, say
+from codegate.errors import ExitCode
+from codegate.gating import (
+    STALE_DAYS,
+    Alarm,
+    HistoryEntry,
+    MatrixCell,
+    Series,
+    Watch,
+    append_history,
+    days_since,
+    history_alarms,
+    history_entry,
+    load_pinned,
+    matrix_of,
+    pass_rate,
+    read_history,
+    series_of,
+    watch,
+)
+from codegate.running import Run, load_run
+
+_SHOWN: Final = 10  # runs of a series that people are shown
+_PREFIX: Final = 8  # digits of a digest
+
+
+def _history_option(function: Decorated) -> Decorated:
+    return click.option(
+        "--history", "path", type=FILE, default=Path("history.jsonl"), show_default=True, help="The history's file."
+    )(function)
+
+
+@click.group()
+def command() -> None:
+    """Keep a line of each finished run; show the trend; watch the pinned model night by night."""
+
+
+@command.command("append")
+@click.argument("runs", metavar="RUN [RUN ...]", nargs=-1, required=True, type=FOLDER)
+@click.option("--candidate", "name", help="Only this candidate.")
+@_history_option
+@json_option
+def append_command(runs: tuple[Path, ...], name: str | None, path: Path, as_json: bool) -> None:
+    """Append RUN (folders of finished runs) to the history: one line for each candidate.
+
+    A run that is there already is not added again.
+    """
+    loaded = [load_run(folder) for folder in runs]
+    entries = [entry for run in loaded for entry in _entries(run, name)]
+    added = append_history(path, entries)
+    for entry in added:
+        say(f"{entry.run}  {entry.label} ({entry.model}): {pass_rate(entry.counts).words()} problems", as_json=as_json)
+    say(f"{len(added)} of {len(entries)} appended to {path}, the others were there", as_json=as_json)
+    if as_json:
+        emit({"schema": "codegate.history-append/1", "appended": [_point(entry) for entry in added]})
+
+
+def _entries(run: Run, name: str | None) -> list[HistoryEntry]:
+    names = [name] if name is not None else [candidate.key() for candidate in run.manifest.candidates]
+    parts = [run_samples(run, each) for each in names]
+    return [history_entry(part, _dollars(run, part.spec)) for part in parts]
+
+
+def _dollars(run: Run, spec: CandidateSpec) -> float | None:
+    """Return what the model calls of a candidate cost; None where that of any of them is not known."""
+    total = Decimal(0)
+    for outcome in run.of(spec.key()):
+        paid = cost(outcome.attempt.usage, spec.prices) if outcome.attempt else None
+        if paid is None:
+            return None
+        total += paid
+    return float(total)
+
+
+@command.command("show")
+@_history_option
+@click.option("--baseline", type=FILE, help="A lock: also compare with the baseline that it pins.")
+@click.option("--stale-days", type=click.IntRange(min=1), default=STALE_DAYS, show_default=True)
+@json_option
+def show_command(path: Path, baseline: Path | None, stale_days: int, as_json: bool) -> None:
+    """Show the trend of every candidate, which model did what on which suite, and what is alarming.
+
+    With --json: the data of a dashboard's charts.
+    """
+    entries = read_history(path)
+    found = watch(load_pinned(baseline), entries) if baseline is not None else None
+    alarms = (found.alarms if found else ()) + history_alarms(entries, stale_days=stale_days)
+    series, age = series_of(entries), days_since(entries)
+    lines = [line for one in series for line in _series_words(one)]
+    lines += ["models and suites:", *(f"  {_cell_words(cell)}" for cell in matrix_of(entries))]
+    lines.append("no run yet" if age is None else f"the last run is {age} day{'' if age == 1 else 's'} old")
+    for line in (*lines, *_alarm_words(alarms)):
+        say(line, as_json=as_json)
+    if as_json:
+        emit(
+            {
+                "schema": "codegate.history-view/1",
+                "runs": len({entry.run for entry in entries}),
+                "age_days": age,
+                "series": [_series(one) for one in series],
+                "matrix": [asdict(cell) for cell in matrix_of(entries)],
+                "watch": None if found is None else _watch(found),
+                "alarms": [asdict(alarm) for alarm in alarms],
+            }
+        )
+
+
+@command.command("watch")
+@_history_option
+@click.option("--baseline", type=FILE, default=Path("codegate.lock"), show_default=True, help="The baseline's lock.")
+@click.option("--stale-days", type=click.IntRange(min=1), default=STALE_DAYS, show_default=True)
+@json_option
+def watch_command(path: Path, baseline: Path, stale_days: int, as_json: bool) -> ExitCode:
+    """Compare the runs of the pinned model since the pinning with the baseline, night by night.
+
+    Exits 1 when somebody is to be paged: the last seven nights together are worse (exact test, one-sided p < 0.002),
+    or another snapshot answered. Two bad nights in a row (p < 0.05 each) only warn.
+    """
+    pinned, entries = load_pinned(baseline), read_history(path)
+    found = watch(pinned, entries)
+    stale = [alarm for alarm in history_alarms(entries, stale_days=stale_days) if alarm.kind == "stale"]
+    for night in found.nights:
+        say(f"{night.date}  {night.alone.words()}", as_json=as_json)
+    if found.nights:
+        last = found.nights[-1]
+        say(f"last {last.nights} together: {last.window.words()}", as_json=as_json)
+    else:
+        say("no night to compare: nothing was run since the pinning under its conditions", as_json=as_json)
+    for run, reason in found.left_out:
+        say(f"left out: {run}: {reason}", as_json=as_json)
+    for line in _alarm_words((*found.alarms, *stale)):
+        say(line, as_json=as_json)
+    if as_json:
+        emit(
+            {
+                "schema": "codegate.watch/1",
+                "baseline": pinned.digest,
+                "model": pinned.samples.model,
+                "page": found.pages,
+                **_watch(found),
+                "alarms": [asdict(alarm) for alarm in (*found.alarms, *stale)],
+            }
+        )
+    return ExitCode.REGRESSED if found.pages else ExitCode.PASS
+
+
+def _alarm_words(alarms: tuple[Alarm, ...]) -> list[str]:
+    return [f"{alarm.level.upper()}: {alarm.text}" for alarm in alarms] or ["no alarm"]
+
+
+def _series_words(series: Series) -> list[str]:
+    trend = series.slope.words() if series.slope else f"no trend yet (n={len(series.entries)} runs)"
+    lines = [f"{series.label}, conditions {series.conditions_digest[:_PREFIX]}: {trend}"]
+    if len(series.entries) > _SHOWN:
+        lines.append(f"  {len(series.entries) - _SHOWN} earlier runs")
+    for entry in series.entries[-_SHOWN:]:
+        dollars = "" if entry.cost is None else f", ${entry.cost:,.2f}"
+        rate = pass_rate(entry.counts).words()
+        lines.append(f"  {entry.at[:10]}  {entry.run}  {rate} problems x {entry.samples}, {entry.model}{dollars}")
+    return lines
+
+
+def _cell_words(cell: MatrixCell) -> str:
+    runs = f"{cell.runs} run{'' if cell.runs == 1 else 's'}, {cell.first[:10]} to {cell.last[:10]}"
+    return f"{cell.model} on {cell.suite_digest[:_PREFIX]}: {cell.rate.words()} problems ({runs})"
+
+
+def _point(entry: HistoryEntry) -> dict[str, Any]:
+    rate = pass_rate(entry.counts)
+    return {
+        "run": entry.run,
+        "at": entry.at,
+        "model": entry.model,
+        "pass_rate": rate.value,
+        "low": rate.low,
+        "high": rate.high,
+        "problems": rate.n,
+        "samples": entry.samples,
+        "lost": entry.lost,
+        "cost": entry.cost,
+    }
+
+
+def _series(series: Series) -> dict[str, Any]:
+    return {
+        "candidate": series.candidate,
+        "label": series.label,
+        "conditions": dict(series.entries[-1].conditions),
+        "conditions_digest": series.conditions_digest,
+        "models": list(series.models),
+        "slope_per_30_days": None if series.slope is None else asdict(series.slope),
+        "points": [_point(entry) for entry in series.entries],
+    }
+
+
+def _watch(found: Watch) -> dict[str, Any]:
+    return {
+        "nights": [asdict(night) for night in found.nights],
+        "left_out": [{"run": run, "reason": reason} for run, reason in found.left_out],
+    }
