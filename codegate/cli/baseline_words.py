@@ -32,6 +32,7 @@ def summary(baseline: Baseline) -> dict[str, Any]:
         "age": {"days": age.days, "state": age.state},
         "problems": len(counts),
         "samples": samples_each(baseline.samples),
+        "independent_samples": sum(n for _, n in counts.values()),
         "pass_rate": asdict(pass_rate(counts)),
         "rates": {problem: {"passed": passed, "n": n} for problem, (passed, n) in counts.items()},
     }
@@ -44,6 +45,7 @@ def summary_words(baseline: Baseline) -> list[str]:
     passed = sum(passed for passed, _ in counts.values())
     total = sum(n for _, n in counts.values())
     each = samples_each(baseline.samples)
+    made = sum(len(entries) for entries in baseline.samples.samples.values())
     lines = [
         f"{baseline.samples.label} ({baseline.samples.model}), baseline {baseline.digest[:_PREFIX]}",
         f"{len(counts)} problems x {each} samples, {passed} of {total} passed; "
@@ -55,6 +57,8 @@ def summary_words(baseline: Baseline) -> list[str]:
         "conditions:",
         *(f"  {field:11} {value}" for field, value in sorted(baseline.samples.conditions.items())),
     ]
+    if total < made:
+        lines.append(f"note: {made - total} of {made} samples repeat an answer word for word, and count once")
     if each < 10:
         lines.append(f"note: {each} samples per problem; 10 make every later verdict depend less on this one's luck")
     if age.words():

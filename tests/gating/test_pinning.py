@@ -249,6 +249,17 @@ def test_the_difference_of_two_baselines() -> None:
     assert (same.change.difference, same.change.p, same.conditions, same.altered) == (0.0, 1.0, (), ())
 
 
+def test_copies_of_an_answer_count_once_in_a_drift_test() -> None:
+    same = part({f"p{i}": [True] * 5 for i in range(4)})
+    answers = {
+        name: tuple(sample.model_copy(update={"answer": name}) for sample in entries)
+        for name, entries in same.samples.samples.items()
+    }
+    copied = replace(same, samples=same.samples.model_copy(update={"samples": answers}))
+    assert set(counts_of(pin([copied]).samples).values()) == {(1, 1)}
+    assert set(counts_of(pin([same]).samples).values()) == {(5, 5)}
+
+
 def test_an_unknown_rate_is_none() -> None:
     assert pass_rate({}).value is None
     assert pass_rate({"a": (0, 0)}).words() == "unknown"
