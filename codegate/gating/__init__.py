@@ -32,12 +32,22 @@ from codegate.gating.drift import (
     counts_of,
     pass_rate,
 )
+from codegate.gating.forecast import (
+    PowerStatement,
+    certified_margin,
+    detectable_drop,
+    power_statement,
+    problems_needed,
+    problems_to_pass,
+    samples_needed,
+)
 from codegate.gating.history import (
     HistoryEntry,
     append_history,
     history_entry,
     read_history,
 )
+from codegate.gating.looks import asked
 from codegate.gating.nightly import (
     STALE_DAYS,
     Alarm,
@@ -58,6 +68,17 @@ from codegate.gating.pinning import (
     reset,
 )
 from codegate.gating.policy import CohortPolicy, GatePolicy, OnInconclusive, Tier
+from codegate.gating.power import (
+    CHURN,
+    BaselineFacts,
+    Design,
+    Outlook,
+    Relation,
+    baseline_facts,
+    design,
+    outlook,
+    typical_facts,
+)
 from codegate.gating.samples import CandidateSamples, Sample
 from codegate.gating.trend import (
     MatrixCell,
@@ -72,6 +93,7 @@ from codegate.gating.trend import (
 from codegate.gating.verdict import EXIT_CODES, Cohort, Drift, Exclusion, Flip, Mismatch, Verdict, VerdictKind
 
 __all__ = [
+    "CHURN",
     "DRIFT_LEVEL",
     "EXIT_CODES",
     "EXPIRE_DAYS",
@@ -83,10 +105,12 @@ __all__ = [
     "Alarm",
     "Baseline",
     "BaselineDifference",
+    "BaselineFacts",
     "CandidateSamples",
     "Change",
     "Cohort",
     "CohortPolicy",
+    "Design",
     "Drift",
     "DriftShown",
     "Exclusion",
@@ -99,10 +123,13 @@ __all__ = [
     "Night",
     "OnInconclusive",
     "Origin",
+    "Outlook",
     "Pinning",
     "PooledRun",
+    "PowerStatement",
     "ProblemRates",
     "Rate",
+    "Relation",
     "RunSamples",
     "Sample",
     "Series",
@@ -113,11 +140,16 @@ __all__ = [
     "Watch",
     "age_of",
     "append_history",
+    "asked",
+    "baseline_facts",
+    "certified_margin",
     "change_between",
     "compare",
     "confirm",
     "counts_of",
     "days_since",
+    "design",
+    "detectable_drop",
     "difference_of",
     "history_alarms",
     "history_entry",
@@ -127,16 +159,22 @@ __all__ = [
     "matrix_of",
     "mismatches",
     "missing_samples",
+    "outlook",
     "pass_rate",
     "pin",
     "pool",
     "pooled_counts",
+    "power_statement",
+    "problems_needed",
+    "problems_to_pass",
     "read_history",
     "refresh",
     "reset",
     "samples_each",
+    "samples_needed",
     "series_of",
     "slope_of",
+    "typical_facts",
     "watch",
     "without_quarantined",
     "write_baseline",

@@ -6,7 +6,7 @@ from codegate.errors import UsageError
 from codegate.gating.cohorts import broken_floors, cohort_warnings, cohorts, unseen_floors
 from codegate.gating.comparability import check_samples, mismatches, without_quarantined
 from codegate.gating.exact import beta_binomial_cdf
-from codegate.gating.looks import level, looks_taken
+from codegate.gating.looks import level, levels, looks_taken, samples_by, settled
 from codegate.gating.matching import MIN_CLUSTERS, Matched, clusters_of, copied, match, too_few_graded, without_copies
 from codegate.gating.policy import GatePolicy
 from codegate.gating.power import CHURN, clustered_churn, drop_found, one_sample_variance, problems_for_margin
@@ -20,19 +20,20 @@ _BEYOND_CHANCE = 0.01
 
 @dataclass(frozen=True)
 class _Terms:
-    """What was fixed before the first look: the policy, the looks, how many candidates share the error."""
+    """What was fixed before the first look: the policy, the looks, how many share the error; and which look it is."""
 
     policy: GatePolicy
     looks: int
     candidates: int
+    look: int
 
     @property
     def level(self) -> float:
-        return level(self.looks, self.policy.alpha)
+        return levels(self.looks, self.look, self.policy.alpha).passed
 
     @property
     def level_regressed(self) -> float:
-        return self.level / self.candidates
+        return levels(self.looks, self.look, self.policy.alpha).regressed / self.candidates
 
 
 @dataclass(frozen=True)
@@ -84,16 +85,15 @@ def compare(
     if candidates < 1:
         message = f"at least one candidate is gated, not {candidates}"
         raise ValueError(message)
-    terms = _Terms(policy, looks, candidates)
     check_samples(baseline, "baseline")
     check_samples(candidate, "candidate")
     _check_must_pass(baseline, candidate, policy)
-    taken = looks_taken(candidate)
+    terms = _Terms(policy, looks, candidates, looks_taken(candidate))
     baseline, candidate, quarantined = without_quarantined(baseline, candidate)
     differing = mismatches(baseline, candidate)
     sides = (baseline, candidate)
     if differing:
-        return _verdict("incomparable", mismatch_reason(differing), sides, terms, taken, differing=differing)
+        return _verdict("incomparable", mismatch_reason(differing), sides, terms, differing=differing)
 
     matched = match(baseline, candidate)
     total, missing = len(baseline.problem_digests), len(matched.excluded)
@@ -105,17 +105,17 @@ def compare(
             f"{policy.max_missing:.0%} that is tolerated: nothing was decided."
         )
     if thinned:
-        return _verdict("infrastructure", thinned, sides, terms, taken, evidence)
+        return _verdict("infrastructure", thinned, sides, terms, evidence)
     if not matched.pairs:
-        return _verdict("inconclusive", "There are no problems to compare.", sides, terms, taken, evidence)
+        return _verdict("inconclusive", "There are no problems to compare.", sides, terms, evidence)
 
     evidence = _examine(baseline, candidate, terms, evidence.matched.excluded)
-    kind, reason = _conclude(evidence, terms, taken)
+    kind, reason = _conclude(evidence, terms)
     if missing:
         reason += f" Left out for infrastructure faults: {missing} of {total} problems."
     if quarantined:
         reason += f" Left out as quarantined: {len(quarantined)}."
-    return _verdict(kind, reason, sides, terms, taken, evidence)
+    return _verdict(kind, reason, sides, terms, evidence)
 
 
 def _check_must_pass(baseline: CandidateSamples, candidate: CandidateSamples, policy: GatePolicy) -> None:
@@ -183,17 +183,24 @@ def _detectable(result: PairedResult, pairs: tuple[Pair, ...], terms: _Terms) ->
     size = len(pairs) / result.n
     within = one_sample_variance(cells) / size
     now = within * sum(1 / pair.baseline_n + 1 / pair.candidate_n for pair in pairs) / len(pairs)
-    then = within * sum(1 / pair.baseline_n + 1 / max(pair.candidate_n, terms.looks) for pair in pairs) / len(pairs)
+    then = within * sum(1 / pair.baseline_n + 1 / _planned(pair, terms) for pair in pairs) / len(pairs)
     churn = max(result.variance - now, clustered_churn(CHURN["same family"], size))
-    return drop_found(result.n, churn + then, terms.level_regressed)
+    last = level(terms.looks, terms.policy.alpha) / terms.candidates
+    return drop_found(result.n, churn + then, last)
 
 
-def _conclude(evidence: _Evidence, terms: _Terms, taken: int) -> tuple[VerdictKind, str]:
+def _planned(pair: Pair, terms: _Terms) -> int:
+    """Return how many samples of the candidate a problem has once all looks are taken."""
+    always = settled(pair.baseline_passed, pair.baseline_n)
+    return max(pair.candidate_n, samples_by(terms.looks, settled_problem=always))
+
+
+def _conclude(evidence: _Evidence, terms: _Terms) -> tuple[VerdictKind, str]:
     """Return the verdict and its reason."""
     result, policy = evidence.result, terms.policy
     assert result is not None  # noqa: S101 - for the type checker; there are pairs
     kind, conclusion = _decide(result, terms)
-    pending = taken < terms.looks and not evidence.futile
+    pending = terms.look < terms.looks and not evidence.futile
     broken = broken_floors(evidence.cohorts)
     if broken:
         worst = broken[0]
@@ -234,7 +241,7 @@ def _conclude(evidence: _Evidence, terms: _Terms, taken: int) -> tuple[VerdictKi
     if evidence.detectable is not None:
         reason += f" A drop of {evidence.detectable * 100:.0f} pp or more would be found in 4 of 5 runs like this one."
     if terms.looks > 1:
-        reason += f" Look {taken} of at most {terms.looks}."
+        reason += f" Look {terms.look} of at most {terms.looks}."
     return kind, reason
 
 
@@ -318,7 +325,6 @@ def _verdict(
     reason: str,
     sides: tuple[CandidateSamples, CandidateSamples],
     terms: _Terms,
-    taken: int,
     evidence: _Evidence | None = None,
     *,
     differing: tuple[Mismatch, ...] = (),
@@ -343,7 +349,7 @@ def _verdict(
         margin=terms.policy.margin,
         alpha=terms.policy.alpha,
         looks=terms.looks,
-        look=taken,
+        look=terms.look,
         candidates=terms.candidates,
         level=terms.level,
         level_regressed=terms.level_regressed,

@@ -29,11 +29,11 @@ policies = st.builds(
 )
 
 
-@given(sides(), policies)
+@given(sides(), policies, st.integers(1, 5), st.integers(1, 5))
 def test_a_verdict_never_contradicts_its_evidence(
-    both: tuple[CandidateSamples, CandidateSamples], policy: GatePolicy
+    both: tuple[CandidateSamples, CandidateSamples], policy: GatePolicy, looks: int, candidates: int
 ) -> None:
-    verdict = compare(*both, policy)
+    verdict = compare(*both, policy, looks=looks, candidates=candidates)
     assert verdict.reason.endswith(".")
     assert "\n" not in verdict.reason
     assert verdict.problems + len(verdict.excluded) == len(both[0].problem_digests)
@@ -49,14 +49,14 @@ def test_a_verdict_never_contradicts_its_evidence(
     low, high = verdict.interval
     if verdict.kind == "pass":
         assert low > -policy.margin
-        assert verdict.p_noninferior < policy.alpha
+        assert verdict.p_noninferior < verdict.level <= policy.alpha
         assert verdict.problems >= policy.min_problems
         assert not verdict.advisory
         assert verdict.baseline_rate is not None
         assert verdict.baseline_rate >= 2 * policy.margin
     if verdict.kind == "regressed":
         assert high < 0
-        assert verdict.p_regression < policy.alpha
+        assert verdict.p_regression < verdict.level_regressed <= policy.alpha / candidates
     if verdict.kind == "inconclusive":
         assert high >= 0
 
@@ -94,7 +94,7 @@ def test_agreement_passes_with_the_numbers_in_the_reason() -> None:
     assert verdict.kind == "pass"
     assert verdict.exit_code == ExitCode.PASS
     assert verdict.reason == (
-        "Candidate 83.3% vs baseline 83.3% on 24 problems: +0.0 pp (90% interval -7.1..+7.1): a drop of 10 pp or "
+        "Candidate 83.3% vs baseline 83.3% on 24 problems: +0.0 pp (91% interval -7.6..+7.6): a drop of 10 pp or "
         "more is ruled out (p=.012). A drop of 18 pp or more would be found in 4 of 5 runs like this one."
     )
     assert (verdict.label, verdict.baseline_label, verdict.candidate) == ("new", "old", "key-new")

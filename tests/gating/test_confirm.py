@@ -10,8 +10,12 @@ from tests.gating.sampling import side, uniform
 POLICY = GatePolicy()
 
 
+def results(n: int, k: int, first: int) -> dict[str, list[bool | None]]:
+    return {f"p{i:03}": [i >= first] * k for i in range(n)}
+
+
 def worse(n: int = 40, lost: int = 12) -> CandidateSamples:
-    return side({problem: [i >= lost] * 3 for i, problem in enumerate(uniform(n, n))}, label="new")
+    return side(results(n, 3, lost), label="new")
 
 
 def test_a_regression_that_fresh_samples_repeat_is_confirmed() -> None:
@@ -23,7 +27,7 @@ def test_a_regression_that_fresh_samples_repeat_is_confirmed() -> None:
 
 
 def test_what_broke_for_the_pinned_model_too_is_no_regression() -> None:
-    broken = side({problem: [i >= 12] * 3 for i, problem in enumerate(uniform(40, 40))})
+    broken = side(results(40, 3, 12))
     assert compare(side(uniform(40, 40, 10)), worse(), POLICY).kind == "regressed"
     verdict = confirm(side(uniform(40, 40, 10)), broken, worse(), POLICY)
     assert (verdict.kind, verdict.confirmed) == ("inconclusive", False)
@@ -34,9 +38,9 @@ def test_what_broke_for_the_pinned_model_too_is_no_regression() -> None:
 
 
 def test_a_baseline_that_was_lucky_once_does_not_convict() -> None:
-    lucky = {f"p{i:03}": [True] for i in range(40)}
-    honest = {f"p{i:03}": [i >= 12, i >= 3, True] for i in range(40)}
-    candidate = side({f"p{i:03}": [i >= 6] for i in range(40)})
+    lucky = results(40, 1, 0)
+    honest: dict[str, list[bool | None]] = {f"p{i:03}": [i >= 12, i >= 3, True] for i in range(40)}
+    candidate = side(results(40, 1, 6))
     assert compare(side(lucky), candidate, POLICY).kind == "regressed"
     verdict = confirm(side(lucky), side(honest), candidate, POLICY)
     assert (verdict.kind, verdict.confirmed) == ("inconclusive", False)
@@ -63,7 +67,7 @@ def test_a_demand_counts_only_where_the_pinned_model_meets_it_today() -> None:
     tagged = {"tags": {f"p{i:03}": ("slow",) for i in range(10)}}
     policy = GatePolicy(must_pass=("p000",), cohorts={"slow": CohortPolicy(floor=0.9, tier="critical")})
     stored = side(uniform(40, 40, 10)).model_copy(update=tagged)
-    dead = {f"p{i:03}": [i >= 8] * 3 for i in range(40)}
+    dead = results(40, 3, 8)
     candidate = side(dead).model_copy(update=tagged)
     assert confirm(stored, side(uniform(40, 40, 3)), candidate, policy).kind == "regressed"
     verdict = confirm(stored, side(dead), candidate, policy)

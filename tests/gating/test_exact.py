@@ -1,0 +1,155 @@
+"""Every exact test and interval against scipy, to 1e-9."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from codegate.gating.exact import (
+    beta_binomial_cdf,
+    holm,
+    mcnemar,
+    mcnemar_midp,
+    newcombe,
+    sign_flip,
+    stratified,
+    wilson,
+)
+
+Z = 1.959963984540054
+
+
+@given(st.integers(0, 200), st.integers(0, 200))
+def test_mcnemar_is_the_binomial_test(lost: int, gained: int) -> None:
+    n = lost + gained
+    exact = stats.binomtest(lost, n, 0.5, alternative="greater").pvalue if n else 1.0
+    assert mcnemar(lost, gained) == pytest.approx(float(exact), abs=1e-9)
+    half = float(stats.binom.pmf(lost, n, 0.5)) / 2
+    assert mcnemar_midp(lost, gained) == pytest.approx(float(exact) - half, abs=1e-9)
+
+
+@given(st.integers(1, 500), st.data())
+def test_wilson_is_scipys(n: int, data: st.DataObject) -> None:
+    passed = data.draw(st.integers(0, n))
+    low, high = wilson(passed, n, Z)
+    oracle = stats.binomtest(passed, n).proportion_ci(method="wilson")
+    assert (low, high) == pytest.approx((oracle.low, oracle.high), abs=1e-9)
+    assert low <= passed / n <= high
+
+
+@pytest.mark.parametrize(("passed", "n"), [(1, 0), (-1, 3), (4, 3)])
+def test_a_rate_needs_counts(passed: int, n: int) -> None:
+    with pytest.raises(ValueError, match="0 <= passed <= n"):
+        wilson(passed, n, Z)
+
+
+@pytest.mark.parametrize(
+    ("counts", "interval"),
+    [  # Newcombe 1998, table II, method 10
+        ((56, 70, 48, 80), (0.0524, 0.3339)),
+        ((9, 10, 3, 10), (0.1705, 0.8090)),
+        ((6, 7, 2, 7), (0.0582, 0.8062)),
+        ((5, 56, 0, 29), (-0.0381, 0.1926)),
+        ((0, 10, 0, 20), (-0.1611, 0.2775)),
+        ((10, 10, 0, 20), (0.6791, 1.0)),
+        ((10, 10, 0, 10), (0.6075, 1.0)),
+    ],
+)
+def test_newcombe_is_the_published_table(counts: tuple[int, int, int, int], interval: tuple[float, float]) -> None:
+    assert newcombe(*counts, Z) == pytest.approx(interval, abs=5e-5)
+
+
+@given(st.integers(1, 60), st.integers(1, 60), st.data())
+def test_newcombe_is_made_of_wilson_intervals(n: int, m: int, data: st.DataObject) -> None:
+    x, y = data.draw(st.integers(0, n)), data.draw(st.integers(0, m))
+    one, other = (stats.binomtest(*c).proportion_ci(method="wilson") for c in ((x, n), (y, m)))
+    d = x / n - y / m
+    low = d - math.sqrt((x / n - one.low) ** 2 + (other.high - y / m) ** 2)
+    high = d + math.sqrt((one.high - x / n) ** 2 + (y / m - other.low) ** 2)
+    assert newcombe(x, n, y, m, Z) == pytest.approx((low, high), abs=1e-9)
+    there = newcombe(y, m, x, n, Z)
+    assert (there[0], there[1]) == pytest.approx((-high, -low), abs=1e-9)
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(st.integers(0, 10), st.integers(0, 3)), min_size=2, max_size=10))
+def test_sign_flip_is_scipys_permutation_test(counts: list[tuple[int, int]]) -> None:
+    d = [Fraction(y, 3) - Fraction(x, 10) for x, y in counts]
+    scale = [int(value * 30) for value in d]  # integers: equal sums stay equal
+    oracle = stats.permutation_test(
+        (np.array(scale),), np.sum, permutation_type="samples", alternative="less", n_resamples=np.inf
+    )
+    assert sign_flip(d) == pytest.approx(float(oracle.pvalue), abs=1e-9)
+
+
+def test_sign_flip_of_one_sample_each_is_mcnemar() -> None:
+    for lost, gained in itertools.product(range(12), range(12)):
+        d = [Fraction(-1)] * lost + [Fraction(1)] * gained + [Fraction(0)] * 5
+        assert sign_flip(d) == pytest.approx(mcnemar(lost, gained), abs=1e-12)
+
+
+def test_sign_flip_of_hundreds_is_quick() -> None:
+    d = [Fraction(i % 4, 3) - Fraction(i % 11, 10) for i in range(300)]
+    values = [float(x) for x in d]
+    z = sum(values) / math.sqrt(sum(x * x for x in values))
+    assert sign_flip(d) == pytest.approx(float(stats.norm.cdf(z)), abs=0.01)
+
+
+def test_one_stratum_is_fishers_exact_test() -> None:
+    for x, y in itertools.product(range(6), range(4)):
+        less, greater = (
+            float(stats.fisher_exact([[x, 5 - x], [y, 3 - y]], alternative=side).pvalue) for side in ("less", "greater")
+        )
+        assert stratified([(x, 5, y, 3)]) == pytest.approx(min(2 * min(less, greater), 1.0), abs=1e-9)
+
+
+def test_single_samples_are_mcnemar_in_both_directions() -> None:
+    for lost, gained in itertools.product(range(9), range(9)):
+        tables = [(1, 1, 0, 1)] * lost + [(0, 1, 1, 1)] * gained + [(1, 1, 1, 1)] * 4
+        both = min(2 * min(mcnemar(lost, gained), mcnemar(gained, lost)), 1.0)
+        assert stratified(tables) == pytest.approx(both, abs=1e-9)
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=4))
+def test_strata_are_enumerated(counts: list[tuple[int, int]]) -> None:
+    tables = [(x, 3, y, 2) for x, y in counts]
+    options = []
+    for x, _, y, _ in tables:
+        law = stats.hypergeom(5, x + y, 3)
+        options.append([(value, float(law.pmf(value))) for value in range(4)])
+    observed = sum(x for x, *_ in tables)
+    below = above = 0.0
+    for choice in itertools.product(*options):
+        p = math.prod(weight for _, weight in choice)
+        total = sum(value for value, _ in choice)
+        below += p * (total <= observed)
+        above += p * (total >= observed)
+    assert stratified(tables) == pytest.approx(min(2 * min(below, above), 1.0), abs=1e-9)
+
+
+@given(st.integers(1, 12), st.floats(0.5, 20), st.floats(0.5, 20), st.data())
+def test_the_predictive_distribution_is_scipys(n: int, a: float, b: float, data: st.DataObject) -> None:
+    x = data.draw(st.integers(0, n))
+    assert beta_binomial_cdf(x, n, a, b) == pytest.approx(float(stats.betabinom.cdf(x, n, a, b)), abs=1e-9)
+
+
+def test_holm_by_hand() -> None:
+    assert holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005}) == pytest.approx(
+        {"d": 0.02, "a": 0.03, "c": 0.06, "b": 0.06}
+    )
+    assert holm({}) == {}
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_is_between_no_adjustment_and_bonferroni(values: list[float]) -> None:
+    p = {str(i): value for i, value in enumerate(values)}
+    adjusted = holm(p)
+    assert all(p[name] <= adjusted[name] <= min(1.0, len(p) * p[name]) for name in p)
+    order = sorted(p, key=lambda name: p[name])
+    assert [adjusted[name] for name in order] == sorted(adjusted.values())
