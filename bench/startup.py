@@ -10,7 +10,10 @@ import sys
 
 RUNS = 5
 WANTED = 0.15
-COMMANDS = ("", "demo", "init", "doctor", "mine", "validate", "run", "grade", "gate", "baseline", "report", "action")
+COMMANDS = (
+    "", "demo", "init", "doctor", "mine", "validate", "run", "grade", "gate", "baseline", "calibrate", "history",
+    "report", "action",
+)  # fmt: skip
 
 
 def cpu_seconds(command: str) -> float:

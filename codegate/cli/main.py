@@ -25,7 +25,9 @@ _COMMANDS: Final = {
     "run": "Run candidates on a suite, and gate them when a baseline is pinned.",
     "grade": "Grade patches from a predictions file.",
     "gate": "Compare a run with the pinned baseline.",
-    "baseline": "Pin a run as the baseline, or show the pinned one.",
+    "baseline": "Pin runs as the baseline; show, compare, check, refresh or reset it.",
+    "calibrate": "Gate the pinned model against itself: false alarms and noise, without a model call.",
+    "history": "Keep a line of each run; show the trend; watch the pinned model night by night.",
     "report": "Write a run's reports again.",
     "action": "Entry point of the GitHub Action.",
 }

@@ -21,6 +21,7 @@ from codegate.gating.baseline import (
     write_baseline,
     write_lock,
 )
+from codegate.gating.calibration import Calibration, Suggestion, calibrate
 from codegate.gating.comparability import QUARANTINED, mismatches, without_quarantined
 from codegate.gating.compare import compare
 from codegate.gating.confirm import confirm
@@ -106,6 +107,7 @@ __all__ = [
     "Baseline",
     "BaselineDifference",
     "BaselineFacts",
+    "Calibration",
     "CandidateSamples",
     "Change",
     "Cohort",
@@ -134,6 +136,7 @@ __all__ = [
     "Sample",
     "Series",
     "Slope",
+    "Suggestion",
     "Tier",
     "Verdict",
     "VerdictKind",
@@ -142,6 +145,7 @@ __all__ = [
     "append_history",
     "asked",
     "baseline_facts",
+    "calibrate",
     "certified_margin",
     "change_between",
     "compare",

@@ -1,11 +1,9 @@
 """Run folders written by hand: what a command that only reads runs needs, without any execution."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from codegate.candidates import CandidateSpec
+from codegate.candidates import CandidateSpec, Usage
 from codegate.grading import Grade
 from codegate.running import AttemptSummary, Fault, Journal, Outcome, RunManifest
 
@@ -22,6 +20,7 @@ def write_run(
     spec: CandidateSpec = SPEC,
     model: str | None = None,
     conditions: Mapping[str, str] = CONDITIONS,
+    tokens: tuple[int, int] | None = None,
 ) -> Path:
     """Write a finished run of one candidate; None in ``results`` is a fault.
 
@@ -33,6 +32,7 @@ def write_run(
         spec: the candidate.
         model: what the provider said answered; the candidate's own if None.
         conditions: what was the same for the whole run.
+        tokens: of each attempt, input and output.
     """
     samples = max(len(entries) for entries in results.values())
     manifest = RunManifest(
@@ -41,15 +41,17 @@ def write_run(
         conditions=dict(conditions), prompts={spec.key(): "1"},
     )  # fmt: skip
     journal = Journal.create(folder, manifest)
+    usage = Usage() if tokens is None else Usage(input_tokens=tokens[0], output_tokens=tokens[1])
+    attempt = AttemptSummary(solver="single_shot", prompt_version="1", models=(model or spec.model,), usage=usage)
     with journal.writing():
         for problem, entries in results.items():
             for index, passed in enumerate(entries):
-                journal.append(_outcome(manifest, problem, index, passed, spec, model or spec.model, at))
+                journal.append(_outcome(manifest, problem, index, passed, attempt, at))
     return folder
 
 
 def _outcome(
-    manifest: RunManifest, problem: str, index: int, passed: bool | None, spec: CandidateSpec, model: str, at: str
+    manifest: RunManifest, problem: str, index: int, passed: bool | None, attempt: AttemptSummary, at: str
 ) -> Outcome:
     grade = None
     if passed is not None:
@@ -57,9 +59,9 @@ def _outcome(
     return Outcome(
         problem=problem,
         problem_digest=manifest.problems[problem],
-        candidate=spec.key(),
+        candidate=manifest.candidates[0].key(),
         sample=index,
-        attempt=AttemptSummary(solver="single_shot", prompt_version="1", models=(model,)),
+        attempt=attempt,
         grade=grade,
         fault=Fault(cause="provider.timeout", message="late.", retries=3) if grade is None else None,
         finished=at,
@@ -72,8 +74,3 @@ def pattern(problems: int, samples: int, shift: int = 0) -> dict[str, list[bool]
         f"p-{i:02}": [i % 5 < 2 or (i % 5 < 4 and (i + j + shift) % 3 > 0) for j in range(samples)]
         for i in range(problems)
     }
-
-
-def edit_json(path: Path, **changes: Any) -> None:
-    """Change top-level keys of a JSON file."""
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))

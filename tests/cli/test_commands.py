@@ -13,8 +13,12 @@ import pytest
 from codegate.suite import Suite, git
 from tests.running.world import NAMES, ModelServer, Said, codegate, lines, results, start
 
-COMMANDS = ("demo", "init", "doctor", "mine", "validate", "run", "grade", "gate", "baseline", "report", "action")
+COMMANDS = (
+    "demo", "init", "doctor", "mine", "validate", "run", "grade", "gate", "baseline", "calibrate", "history", "report",
+    "action",
+)  # fmt: skip
 LIFE = ("pin", "show", "diff", "verify", "refresh", "reset")
+TOLD = ("append", "show", "watch")
 ONE = ("--min-samples", "1")  # reference and empty are the same every time
 HEAVY = {"openai", "anthropic", "docker", "scipy", "pydantic", "rich", "yaml", "jinja2", "requests", "uv"}
 
@@ -53,7 +57,11 @@ def test_help_of_every_command(tmp_path: Path) -> None:
     overview = codegate("--help", cwd=tmp_path)
     assert overview.code == 0
     assert all(name in overview.stdout for name in COMMANDS)
-    for name in (*((each,) for each in COMMANDS), *(("baseline", each) for each in LIFE)):
+    for name in (
+        *((each,) for each in COMMANDS),
+        *(("baseline", each) for each in LIFE),
+        *(("history", each) for each in TOLD),
+    ):
         done = codegate(*name, "-h", cwd=tmp_path)
         assert (done.code, done.stderr) == (0, ""), name
         assert f"Usage: codegate {' '.join(name)}" in done.stdout

@@ -1,0 +1,76 @@
+"""``codegate calibrate``: the pinned model against itself, without a model call."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from codegate.cli.given_runs import read_runs
+from codegate.cli.options import FILE, FOLDER, config_option, json_option
+from codegate.cli.output import emit, say
+from codegate.cli.policy import gate_settings
+from codegate.errors import ExitCode, UsageError
+from codegate.gating import Calibration, Suggestion, calibrate, load_pinned, pool
+
+
+@click.command()
+@click.argument("runs", metavar="[RUN ...]", nargs=-1, type=FOLDER)
+@click.option("--candidate", "name", help="Which candidate, when the runs have several.")
+@click.option(
+    "--baseline", type=FILE, help="Without RUN: the baseline's lock; default as in the configuration, or codegate.lock."
+)
+@click.option("--splits", type=click.IntRange(1, 20_000), default=400, show_default=True, help="How many halvings.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of their choice.")
+@config_option
+@json_option
+def command(
+    runs: tuple[Path, ...],
+    name: str | None,
+    baseline: Path | None,
+    splits: int,
+    seed: int,
+    config: Path | None,
+    as_json: bool,
+) -> ExitCode:
+    """Split the samples of one model into halves, gate one half against the other, and count the false alarms.
+
+    RUN: folders of finished runs of one candidate, four samples per problem together at least; without any, the
+    pinned baseline. Exits 3 when the gate alarms more often than the policy's alpha promises.
+    """
+    policy, lock = gate_settings(config)
+    if runs and baseline is not None:
+        raise UsageError("runs and --baseline exclude each other.", "Give one of the two.")
+    samples = pool(read_runs(runs, name)) if runs else load_pinned(baseline or lock).samples
+    found = calibrate(samples, policy, splits=splits, seed=seed)
+    say(f"{samples.label} ({samples.model}) against itself", as_json=as_json)
+    for line in _words(found, policy.margin):
+        say(line, as_json=as_json)
+    if as_json:
+        emit({"schema": "codegate.calibration/1", "model": samples.model, "kept": found.kept, **asdict(found)})
+    return ExitCode.PASS if found.kept else ExitCode.INCONCLUSIVE
+
+
+def _words(found: Calibration, margin: float) -> list[str]:
+    half = str(found.half[0]) if found.half[0] == found.half[1] else f"{found.half[0]} to {found.half[1]}"
+    lines = [
+        f"false alarms: {found.alarms} of {found.splits} random splits of {found.problems} problems x {half} against "
+        f"{half} samples: {found.share:.1%} [{found.low:.1%}–{found.high:.1%}]; at most {found.alpha:.3g} is promised",
+        f"passed: {found.passes} of {found.splits}; the rest was inconclusive",
+        f"noise: one sample has a variance of {found.noise:.3f}, a run with one sample per problem a standard "
+        f"deviation of {found.run_noise * 100:.1f} pp (n={found.problems} problems)",
+        *(_suggestion_words(one, found.problems, margin) for one in found.suggestions),
+    ]
+    if found.left_out:
+        lines.append(f"left out: {found.left_out} problems with fewer than four independent samples")
+    if not found.kept:
+        lines.append("warning: that is more than promised; samples of a problem may not be independent of each other")
+    return lines
+
+
+def _suggestion_words(one: Suggestion, problems: int, margin: float) -> str:
+    drop = "no drop at all" if one.drop is None else f"a drop of {one.drop * 100:.1f} pp"
+    text = f"{one.relation}: {problems} problems find {drop} with 80 % power; for {margin * 100:g} pp it takes "
+    wanted = [f"{one.problems} problems" if one.problems < 10_000 else "more than 10,000 problems"]
+    if one.looks is not None:
+        wanted.append(f"{one.looks} look{'s' if one.looks > 1 else ''} at these")
+    return text + " or ".join(wanted)

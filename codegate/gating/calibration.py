@@ -1,0 +1,167 @@
+"""The pinned model against itself: how often does the gate, on the user's own samples, alarm about nothing?
+
+The samples of every problem are split at random into two halves, one plays the baseline and one the candidate, and
+the gate compares them. Both halves are of one model, so every ``regressed`` is a false alarm.
+"""
+
+import random
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final
+
+from codegate.errors import UsageError
+from codegate.gating.compare import compare
+from codegate.gating.drift import counts_of
+from codegate.gating.exact import wilson
+from codegate.gating.forecast import detectable_drop, problems_needed, samples_needed
+from codegate.gating.matching import counted, without_copies
+from codegate.gating.policy import GatePolicy
+from codegate.gating.power import CHURN, Relation, baseline_facts, design, one_sample_variance
+from codegate.gating.samples import CandidateSamples, Sample
+
+LEAST_SAMPLES: Final = 4
+"""Samples per problem that can be halved and still vary on both sides."""
+_Z: Final = 1.959963984540054  # standard normal quantile of 0.975
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """What it takes to find a drop of the margin in 4 of 5 cases, against a candidate that is so related.
+
+    Attributes:
+        relation: how the candidate is related to the pinned model.
+        drop: smallest drop that is found so with the problems and looks that there are; None where none is.
+        problems: problems like these that it takes, with the policy's looks; 10,000 where that is not enough.
+        looks: looks that it takes with the problems that there are; None where five do not suffice.
+    """
+
+    relation: Relation
+    drop: float | None
+    problems: int
+    looks: int | None
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What the splits showed.
+
+    Attributes:
+        problems: how many were split; those with fewer than four independent samples are left out.
+        left_out: how many those are.
+        half: samples per problem on each side, the least and the most of any problem.
+        splits: how many were made.
+        seed: of their choice.
+        alarms: splits in which one half was called regressed.
+        passes: splits that passed; the others were inconclusive.
+        share: alarms / splits, and its 95 % interval ``low`` to ``high`` as a statement about all splits of these
+            samples.
+        alpha: the share that the policy promises at most.
+        noise: mean over problems of p(1-p): the variance of one sample.
+        run_noise: standard deviation of a run's pass rate with one sample per problem, from sampling alone.
+        suggestions: for each relation.
+    """
+
+    problems: int
+    left_out: int
+    half: tuple[int, int]
+    splits: int
+    seed: int
+    alarms: int
+    passes: int
+    share: float
+    low: float
+    high: float
+    alpha: float
+    noise: float
+    run_noise: float
+    suggestions: tuple[Suggestion, ...]
+
+    @property
+    def kept(self) -> bool:
+        """Return whether the alarms can be as rare as promised."""
+        return self.low <= self.alpha
+
+
+def calibrate(samples: CandidateSamples, policy: GatePolicy, *, splits: int = 400, seed: int = 0) -> Calibration:
+    """Compare random halves of one model's samples with each other.
+
+    Floors and problems that must pass are left out of the policy: they are outside of what alpha promises.
+
+    Args:
+        samples: of one model, four per problem at least.
+        policy: the gate's.
+        splits: how many to make, 1 at least.
+        seed: of their choice; the same seed gives the same splits.
+
+    Raises:
+        UsageError: fewer than two problems have four independent samples.
+    """
+    usable = {
+        problem: counted(entries)
+        for problem, entries in sorted(without_copies(samples).samples.items())
+        if len(counted(entries)) >= LEAST_SAMPLES
+    }
+    if len(usable) < 2:
+        raise UsageError(
+            f"{len(usable)} of {len(samples.problem_digests)} problems have {LEAST_SAMPLES} independent samples, and "
+            "at least 2 are needed.",
+            "Run the pinned model with `codegate run SUITE --samples 10`; equal answers count once.",
+        )
+    plain = policy.model_copy(update={"cohorts": {}, "must_pass": ()})
+    kept = samples.model_copy(
+        update={
+            "problem_digests": {name: samples.problem_digests[name] for name in usable},
+            "samples": {name: tuple(entries) for name, entries in usable.items()},
+        }
+    )
+    draw = random.Random(seed)  # noqa: S311  no secret, and the same again for the same seed
+    kinds = Counter(_one_split(kept, usable, plain, draw) for _ in range(splits))
+    alarms = kinds["regressed"]
+    low, high = wilson(alarms, splits, _Z)
+    noise = one_sample_variance(list(counts_of(kept).values()))
+    halves = [len(entries) // 2 for entries in usable.values()]
+    return Calibration(
+        problems=len(usable),
+        left_out=len(samples.problem_digests) - len(usable),
+        half=(min(halves), max(halves)),
+        splits=splits,
+        seed=seed,
+        alarms=alarms,
+        passes=kinds["pass"],
+        share=alarms / splits,
+        low=low,
+        high=high,
+        alpha=policy.alpha,
+        noise=noise,
+        run_noise=(noise / len(usable)) ** 0.5,
+        suggestions=_suggestions(kept, plain),
+    )
+
+
+def _one_split(
+    samples: CandidateSamples, usable: dict[str, list[Sample]], policy: GatePolicy, draw: random.Random
+) -> str:
+    sides: tuple[dict[str, tuple[Sample, ...]], dict[str, tuple[Sample, ...]]] = ({}, {})
+    for problem, entries in usable.items():
+        half = len(entries) // 2
+        chosen = draw.sample(entries, 2 * half)
+        for side, part in zip(sides, (chosen[:half], chosen[half:]), strict=True):
+            # Copies are out already: what is left over of their answers says nothing about the halves.
+            side[problem] = tuple(
+                sample.model_copy(update={"index": index, "answer": None}) for index, sample in enumerate(part)
+            )
+    left, right = (samples.model_copy(update={"samples": side}) for side in sides)
+    return compare(left, right, policy).kind
+
+
+def _suggestions(samples: CandidateSamples, policy: GatePolicy) -> tuple[Suggestion, ...]:
+    facts, plan = baseline_facts(samples), design(policy)
+    return tuple(
+        Suggestion(
+            relation=relation,
+            drop=detectable_drop(facts, plan, relation),
+            problems=problems_needed(facts, plan, relation, policy.margin),
+            looks=samples_needed(facts, plan, relation, policy.margin),
+        )
+        for relation in CHURN
+    )

@@ -1,0 +1,108 @@
+"""History, nightly watch and calibration through the command line."""
+
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from codegate.candidates import CandidateSpec, Prices
+from tests.cli.run_folders import CONDITIONS, SPEC, pattern, write_run
+from tests.cli.test_commands import refused
+from tests.running.world import codegate
+
+
+def nightly(home: Path, day: int, results: dict[str, list[bool]], **changes: object) -> str:
+    name = f"night-{day:02}"
+    write_run(home / name, results, at=f"2026-01-{day:02}T03:00:00+00:00", **changes)  # type: ignore[arg-type]
+    return name
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A folder with a baseline of ten samples, made before the nights."""
+    write_run(tmp_path / "pinned", pattern(20, 10), at="2025-12-31T03:00:00+00:00")
+    done = codegate("baseline", "pin", "pinned", cwd=tmp_path)
+    assert done.code == 0, done.stderr
+    return tmp_path
+
+
+def test_a_history_is_appended_once_and_shown(home: Path) -> None:
+    runs = ["pinned", *(nightly(home, day, pattern(20, 1, shift=day)) for day in range(1, 5))]
+    first = codegate("history", "append", *runs[:3], "--json", cwd=home)
+    assert (first.code, len(first.document["appended"])) == (0, 3), first.stderr
+    again = codegate("history", "append", *runs, "--json", cwd=home)
+    assert [one["run"] for one in again.document["appended"]] == runs[3:]
+    with (home / "history.jsonl").open("a") as file:
+        file.write('{"schema": "codegate.hist')  # a crash
+    shown = codegate("history", "show", "--baseline", "codegate.lock", "--json", cwd=home)
+    assert shown.code == 0, shown.stderr
+    view = shown.document
+    [series] = view["series"]
+    assert [point["run"] for point in series["points"]] == runs
+    assert all(point["low"] < point["pass_rate"] < point["high"] for point in series["points"])
+    assert series["points"][0]["cost"] is None, "no price is known"
+    slope = series["slope_per_30_days"]
+    assert slope["n"] == 5
+    assert slope["low"] < slope["value"] < slope["high"]
+    assert view["matrix"][0]["runs"] == 5
+    assert len(view["watch"]["nights"]) == 4, "the baseline's own run is no night"
+    assert {alarm["kind"] for alarm in view["alarms"]} <= {"stale"}
+    for words in ("pp per 30 days (95% interval", "n=20 problems x 10", "days old"):
+        assert words in shown.stderr, shown.stderr
+
+
+def test_costs_are_known_where_prices_are(tmp_path: Path) -> None:
+    priced = CandidateSpec(provider="openai", model="m-2025-06-01", prices=Prices(input=Decimal(1), output=Decimal(2)))
+    write_run(tmp_path / "r", pattern(4, 2), spec=priced, tokens=(1000, 500))
+    done = codegate("history", "append", "r", "--json", cwd=tmp_path)
+    assert done.document["appended"][0]["cost"] == pytest.approx(8 * (1000 * 1 + 500 * 2) / 1e6)
+
+
+def test_the_watch_pages_about_a_drop_and_not_before(home: Path) -> None:
+    good = [nightly(home, day, pattern(20, 1, shift=day)) for day in (1, 2)]
+    assert codegate("history", "append", *good, cwd=home).code == 0
+    calm = codegate("history", "watch", "--json", cwd=home)
+    assert (calm.code, calm.document["page"]) == (0, False), calm.stderr
+    bad = [nightly(home, day, {f"p-{i:02}": [False] for i in range(20)}) for day in (3, 4)]
+    assert codegate("history", "append", *bad, cwd=home).code == 0
+    paged = codegate("history", "watch", "--json", cwd=home)
+    assert (paged.code, paged.document["page"]) == (1, True)
+    assert {alarm["kind"] for alarm in paged.document["alarms"]} >= {"drop", "two_nights"}
+    assert "PAGE: m-2025-06-01 has become worse in the last 4 nights" in paged.stderr
+
+
+def test_the_watch_pages_about_another_snapshot(home: Path) -> None:
+    name = nightly(home, 1, pattern(20, 1), model="m-2025-09-09")
+    other = nightly(home, 2, pattern(20, 1), conditions={**CONDITIONS, "grader": "2"})
+    assert codegate("history", "append", name, cwd=home).code == 0
+    done = codegate("history", "watch", cwd=home)
+    assert done.code == 1
+    assert "m-2025-06-01 is pinned, and in run night-01 m-2025-09-09 answered" in done.stdout
+    assert codegate("history", "append", other, cwd=home).code == 0
+    done = codegate("history", "watch", cwd=home)
+    assert done.code == 0
+    assert "left out: night-02: made under other conditions: grader 2, pinned 1" in done.stdout
+
+
+def test_a_broken_history_is_one_line(home: Path) -> None:
+    refused(2, "history.jsonl does not exist", "history", "show", "--json", cwd=home)
+    (home / "history.jsonl").write_text("[]\n")
+    for command in (("show",), ("watch",), ("append", "pinned")):
+        refused(2, "history.jsonl line 1 is not an entry", "history", *command, cwd=home)
+
+
+def test_calibration_splits_the_pinned_samples(home: Path) -> None:
+    done = codegate("calibrate", "--splits", "100", "--json", cwd=home)
+    assert done.code == 0, done.stderr
+    found = done.document
+    assert (found["problems"], found["half"], found["splits"]) == (20, [5, 5], 100)
+    assert found["low"] <= found["share"] <= found["high"]
+    assert found["share"] == found["alarms"] / 100
+    assert "of 100 random splits of 20 problems x 5 against 5 samples" in done.stderr
+    same = codegate("calibrate", "pinned", "--splits", "100", "--json", cwd=home)
+    assert json.loads(same.stdout) == found, "the same seed, the same samples, the same answer"
+    write_run(home / "few", pattern(20, 3))
+    refused(2, "0 of 20 problems have 4 independent samples", "calibrate", "few", "--json", cwd=home)
+    refused(2, "exclude each other", "calibrate", "few", "--baseline", "codegate.lock", cwd=home)
+    assert SPEC.model in done.stderr
