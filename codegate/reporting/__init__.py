@@ -1,26 +1,34 @@
 """Says it: one function per format over the same view model.
 
-``build_view`` turns runs, verdicts and transcripts into a ``ReportView``, cleaned of everything that could act on a
-terminal; each ``render_*`` turns that view into one format and escapes it by that format's rules. Only
-``write_reports`` touches the disk. The libraries behind a format are imported when it is rendered.
+``build_view`` turns runs, verdicts and the ``Evidence`` that ``gather`` finds into a ``ReportView``: every measure with
+its n and its interval, every text cleaned of what could act on a terminal. Each ``render_*`` turns that view into one
+format and escapes it by that format's rules. Only ``write_reports`` touches the disk. The libraries behind a format are
+imported when it is rendered.
 """
 
-from codegate.reporting.build import Transcripts, build_view
+from codegate.reporting.build import build_view
 from codegate.reporting.console import render_console
 from codegate.reporting.csv_report import render_csv
+from codegate.reporting.evidence import Evidence, Transcripts, gather, terms_of
 from codegate.reporting.html import render_html
 from codegate.reporting.json_report import render_json
 from codegate.reporting.junit import render_junit
 from codegate.reporting.markdown import render_markdown
+from codegate.reporting.measures import Measures, Terms, measure
 from codegate.reporting.plain import one_line, plain, untrusted
 from codegate.reporting.view import ReportView
 from codegate.reporting.write import REPORTS, write_reports
 
 __all__ = [
     "REPORTS",
+    "Evidence",
+    "Measures",
     "ReportView",
+    "Terms",
     "Transcripts",
     "build_view",
+    "gather",
+    "measure",
     "one_line",
     "plain",
     "render_console",
@@ -29,6 +37,7 @@ __all__ = [
     "render_json",
     "render_junit",
     "render_markdown",
+    "terms_of",
     "untrusted",
     "write_reports",
 ]

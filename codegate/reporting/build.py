@@ -3,16 +3,21 @@
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from codegate.candidates import CandidateSpec, Message
-from codegate.gating import Verdict
+from codegate.gating import CandidateSamples, Verdict
 from codegate.grading import Behaviour
+from codegate.reporting.correctness import Samples, baseline_samples, common_k, correctness
+from codegate.reporting.evidence import NO_EVIDENCE, Evidence, Transcripts
+from codegate.reporting.measures import Measures, graded_samples, measure
 from codegate.reporting.plain import one_line, plain
 from codegate.reporting.view import (
     AttemptView,
+    BaselineView,
     BehaviourView,
     CandidateView,
     Cell,
@@ -23,13 +28,9 @@ from codegate.reporting.view import (
     ProblemView,
     ReportView,
     RunView,
-    Share,
     TranscriptMessage,
 )
 from codegate.running import Outcome, Run
-
-Transcripts = Mapping[tuple[str, str, int], Sequence[Message]]
-"""Conversations by ``Outcome.key``: (candidate key, problem, sample)."""
 
 _PATCH_LIMIT = 40_000
 _OUTPUT_LIMIT = 12_000
@@ -39,23 +40,7 @@ _FAILING_LIMIT = 50
 _FEW = 5
 _REPORT_LIMIT = 24_000_000
 _VERBATIM = 0.8  # of the fix's distinctive lines; see codegate.running.recall
-_Z95 = 1.959963984540054
-
-
-def wilson(passed: float, n: int) -> Share:
-    """Return passed / n with its 95 % interval by Wilson's score method (Wilson 1927, JASA 22:209).
-
-    Args:
-        passed: successes; a fraction when the n units have rates instead of single results.
-        n: units; 0 gives unknown.
-    """
-    if n <= 0:
-        return Share(0)
-    rate = passed / n
-    square = _Z95 * _Z95
-    centre = (rate + square / (2 * n)) / (1 + square / n)
-    half = _Z95 / (1 + square / n) * math.sqrt(rate * (1 - rate) / n + square / (4 * n * n))
-    return Share(n, rate, max(0.0, min(centre - half, rate)), min(1.0, max(centre + half, rate)))
+_TRANSCRIPT_ROOM = 8_000_000  # characters of its own: what was said must not crowd out what was shown
 
 
 @dataclass
@@ -77,36 +62,60 @@ class _Room:
         return f"{short}\n{note}" if keep == "head" else f"{note}\n{short}"
 
 
-def build_view(
-    runs: Sequence[Run],
-    verdicts: Sequence[Verdict] = (),
-    transcripts: Transcripts | None = None,
-    costs: Mapping[str, float] | None = None,
-) -> ReportView:
+def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: Evidence = NO_EVIDENCE) -> ReportView:
     """Compute everything that a report says.
 
     Args:
         runs: the runs to show; each of their candidates becomes a column.
         verdicts: what the gate said, in the order to show it.
-        transcripts: conversations by outcome key; None or a missing key shows none.
-        costs: US dollars by candidate key; a missing key is unknown.
+        evidence: what else is known; ``gather`` finds it.
     """
-    room = _Room(_REPORT_LIMIT)
+    room, talk = _Room(_REPORT_LIMIT), _Room(_TRANSCRIPT_ROOM)
     columns = [(run, spec) for run in runs for spec in run.manifest.candidates]
     outcomes = [_by_problem(run, spec.key()) for run, spec in columns]
     several = {label for label, n in Counter(spec.label for _, spec in columns).items() if n > 1}
     names = list(dict.fromkeys(name for run in runs for name in (*run.manifest.problems, *run.manifest.excluded)))
+    pinned = baseline_samples(evidence.baseline) if evidence.baseline is not None else {}
+    incomparable = {verdict.candidate for verdict in verdicts if verdict.kind == "incomparable"}
+    k = common_k([*(graded_samples(found) for found in outcomes), pinned])
     return ReportView(
         runs=tuple(_run(run) for run in runs),
         candidates=tuple(
-            _candidate(run, spec, found, label_run=spec.label in several, cost=(costs or {}).get(spec.key()))
+            _candidate(
+                run,
+                spec,
+                found,
+                measure(
+                    spec,
+                    found,
+                    evidence.terms,
+                    k=k,
+                    baseline={} if spec.key() in incomparable else _same(pinned, evidence.baseline, run),
+                    tags={name: tuple(map(one_line, tags)) for name, tags in run.manifest.tags.items()},
+                    calls=evidence.calls.get((run.manifest.id, spec.key())),
+                ),
+                label_run=spec.label in several,
+            )
             for (run, spec), found in zip(columns, outcomes, strict=True)
         ),
-        problems=tuple(
-            _problem(name, columns, outcomes, transcripts if transcripts is not None else {}, room) for name in names
-        ),
+        problems=tuple(_problem(name, columns, outcomes, evidence.transcripts, room, talk) for name in names),
         verdicts=tuple(Verdict.model_validate(_plain_tree(verdict.model_dump())) for verdict in verdicts),
+        baseline=BaselineView(
+            one_line(evidence.baseline.label), one_line(evidence.baseline.model), correctness(pinned, k)
+        )
+        if evidence.baseline is not None
+        else None,
     )
+
+
+def _same(pinned: Samples, baseline: CandidateSamples | None, run: Run) -> Samples:
+    """Return the baseline's samples of the problems that are the run's to the byte."""
+    digests = baseline.problem_digests if baseline is not None else {}
+    return {
+        problem: samples
+        for problem, samples in pinned.items()
+        if digests.get(problem) == run.manifest.problems.get(problem, "")
+    }
 
 
 def _plain_tree(value: Any) -> Any:
@@ -153,55 +162,31 @@ def _run(run: Run) -> RunView:
     )
 
 
-def _total(values: Iterable[int | None]) -> int | None:
-    found = list(values)
-    known = [value for value in found if value is not None]
-    return sum(known) if found and len(known) == len(found) else None
-
-
 def _candidate(
-    run: Run, spec: CandidateSpec, found: Mapping[str, list[Outcome]], *, label_run: bool, cost: float | None
+    run: Run, spec: CandidateSpec, found: Mapping[str, list[Outcome]], measures: Measures, *, label_run: bool
 ) -> CandidateView:
     everything = [outcome for entries in found.values() for outcome in entries]
-    grades = [outcome.grade for outcome in everything if outcome.grade is not None]
-    rates = [
-        statistics.fmean(grade.resolved for grade in graded)
-        for entries in found.values()
-        if (graded := [outcome.grade for outcome in entries if outcome.grade is not None])
-    ]
-    linted = [grade.lint for grade in grades if grade.lint is not None]
-    answered = [outcome.attempt for outcome in everything if outcome.attempt is not None]
-    times = sorted(
-        attempt.model_seconds
-        for attempt in answered
-        if attempt.model_seconds > 0 and math.isfinite(attempt.model_seconds)
-    )
     label = one_line(spec.label)
     return CandidateView(
         key=spec.key(),
         label=f"{label} ({one_line(run.manifest.id)})" if label_run else label,
         model=one_line(spec.model or spec.provider),
         run=one_line(run.manifest.id),
-        pass_rate=wilson(math.fsum(rates), len(rates)),
-        planned=len(run.manifest.problems) * run.manifest.samples,
-        graded=len(grades),
-        score=statistics.fmean(grade.score for grade in grades) if grades else None,
-        tests_passed=_total(grade.tests_passed for grade in grades),
-        tests_total=_total(grade.tests_total for grade in grades),
-        lint_clean=wilson(sum(lint.new_findings == 0 for lint in linted), len(linted)),
-        latency_median=statistics.median(times) if times else None,
-        latency_p95=times[math.ceil(0.95 * len(times)) - 1] if times else None,  # nearest rank
-        latency_n=len(times),
-        input_tokens=_total(attempt.usage.input_tokens for attempt in answered),
-        output_tokens=_total(attempt.usage.output_tokens for attempt in answered),
-        cost_usd=_finite(cost),
-        failures=tuple(
-            Count(name, count) for name, count in _counted(grade.failure for grade in grades if grade.failure)
-        ),
+        pass_rate=measures.correctness.pass_at_1,
+        planned=len(run.manifest.problems) * _planned_samples(run, everything),
+        graded=sum(outcome.grade is not None for outcome in everything),
+        measures=measures,
         faults=_faults(everything),
         contamination=_contamination(spec, everything),
         doubts=_doubts(everything),
     )
+
+
+def _planned_samples(run: Run, made: Sequence[Outcome]) -> int:
+    """Return how many samples were to be made: of several looks, those that were begun before the verdict settled."""
+    if run.manifest.looks == 1:
+        return run.manifest.samples
+    return 1 + max((outcome.sample for outcome in made), default=0)
 
 
 def _doubts(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
@@ -262,6 +247,7 @@ def _problem(
     outcomes: Sequence[Mapping[str, list[Outcome]]],
     transcripts: Transcripts,
     room: _Room,
+    talk: _Room,
 ) -> ProblemView:
     reasons = [
         run.manifest.excluded[name]
@@ -269,7 +255,7 @@ def _problem(
         if name in run.manifest.excluded and name not in run.manifest.problems
     ]
     cells = tuple(
-        _cell(found.get(name, []), name not in run.manifest.problems, transcripts, room)
+        _cell(found.get(name, []), name not in run.manifest.problems, partial(_said, transcripts, run, talk), room)
         for (run, _), found in zip(columns, outcomes, strict=True)
     )
     return ProblemView(
@@ -279,7 +265,22 @@ def _problem(
     )
 
 
-def _cell(entries: Sequence[Outcome], not_planned: bool, transcripts: Transcripts, room: _Room) -> Cell:
+def _said(transcripts: Transcripts, run: Run, talk: _Room, outcome: Outcome) -> tuple[TranscriptMessage, ...]:
+    """Return what was said in an attempt; nothing is even read when there is no room for it."""
+    if talk.characters <= 0:
+        return ()
+    return tuple(
+        TranscriptMessage(message.role, talk.take(_message_text(message), _MESSAGE_LIMIT))
+        for message in transcripts(run.manifest.id, outcome)[:200]
+    )
+
+
+def _cell(
+    entries: Sequence[Outcome],
+    not_planned: bool,
+    said: Callable[[Outcome], tuple[TranscriptMessage, ...]],
+    room: _Room,
+) -> Cell:
     grades = [outcome.grade for outcome in entries if outcome.grade is not None]
     passed = sum(grade.resolved for grade in grades)
     status: CellStatus
@@ -298,11 +299,11 @@ def _cell(entries: Sequence[Outcome], not_planned: bool, transcripts: Transcript
         score=statistics.fmean(grade.score for grade in grades) if grades else None,
         failure=failures[0][0] if failures else None,
         seconds=statistics.fmean(value for value in seconds if value is not None) if seconds else None,
-        attempts=tuple(_attempt(outcome, transcripts.get(outcome.key, ()), room) for outcome in entries),
+        attempts=tuple(_attempt(outcome, said(outcome), room) for outcome in entries),
     )
 
 
-def _attempt(outcome: Outcome, messages: Sequence[Message], room: _Room) -> AttemptView:
+def _attempt(outcome: Outcome, said: tuple[TranscriptMessage, ...], room: _Room) -> AttemptView:
     attempt, grade, fault = outcome.attempt, outcome.grade, outcome.fault
     failing = [test for test in grade.tests if test.status != "passed"] if grade else []
     dropped = [f"{path.path} ({path.reason})" for path in attempt.dropped] if attempt else []
@@ -345,10 +346,7 @@ def _attempt(outcome: Outcome, messages: Sequence[Message], room: _Room) -> Atte
         behaviour=_behaviour(grade.behaviour) if grade and grade.behaviour else None,
         controlled=grade.controlled if grade else None,
         suspicious=tuple(one_line(sign, 300) for sign in grade.suspicious[:_FAILING_LIMIT]) if grade else (),
-        transcript=tuple(
-            TranscriptMessage(message.role, room.take(_message_text(message), _MESSAGE_LIMIT))
-            for message in messages[:200]
-        ),
+        transcript=said,
     )
 
 

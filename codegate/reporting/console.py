@@ -2,17 +2,26 @@
 
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from codegate.gating import Verdict
 from codegate.reporting import figures
+from codegate.reporting.table import (
+    cohort_rows,
+    columns,
+    failure_rows,
+    floor_rows,
+    measure_rows,
+    turn_rows,
+    unknown_measures,
+)
 from codegate.reporting.view import ReportView
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
-_ROWS = 40  # problems and faults listed before the rest is only counted
+_ROWS = 40  # rows and items listed before the rest is only counted
 _STYLES = {
     "pass": "bold green",
     "regressed": "bold red",
@@ -60,63 +69,67 @@ def render_console(view: ReportView, *, width: int = 100, color: bool = False) -
         for clause in run.weaknesses:
             console.print(inert(f"    but {clause}"))
     for verdict in view.verdicts:
-        advisory = " (advisory)" if verdict.advisory else ""
-        console.print(
-            inert(f"{figures.VERDICT_GLYPHS[verdict.kind]} {verdict.kind.upper()}{advisory}  {verdict.label}"),
-            style=_STYLES[verdict.kind],
-        )
-        console.print(inert(f"  {verdict.reason}"))
-        _list(console, "lost", [flip.problem for flip in verdict.regressions])
-        _list(console, "gained", [flip.problem for flip in verdict.improvements])
-        _list(console, "left out", [f"{item.problem} ({item.reason})" for item in verdict.excluded])
-        console.print()
+        _verdict(console, verdict)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
-def _table(title: str, columns: Iterable[tuple[str, bool]]) -> "Table":
+def _verdict(console: "Console", verdict: Verdict) -> None:
+    advisory = " (advisory)" if verdict.advisory else ""
+    console.print(
+        inert(f"{figures.VERDICT_GLYPHS[verdict.kind]} {verdict.kind.upper()}{advisory}  {verdict.label}"),
+        style=_STYLES[verdict.kind],
+    )
+    console.print(inert(f"  {verdict.reason}"))
+    if verdict.looks > 1 or verdict.candidates > 1:
+        console.print(inert(f"  looks: {figures.looks(verdict)}"))
+    for note in figures.notes(verdict):
+        console.print(inert(f"  {note}"))
+    for name, flips in (("lost", verdict.regressions), ("gained", verdict.improvements)):
+        _list(console, f"{name} beyond chance", [figures.flip(flip) for flip in flips if flip.beyond_chance])
+        _list(console, name, [flip.problem for flip in flips if not flip.beyond_chance])
+    _list(console, "left out", [f"{item.problem} ({item.reason})" for item in verdict.excluded])
+    floors = [f"{tag} {rate} n={n}, asked {asked}" for tag, n, rate, asked in floor_rows(verdict)]
+    _list(console, "floors", floors)
+    console.print()
+
+
+def _table(console: "Console", title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table; nothing when it has no rows. ``Text``, so that no markup is ever read from a label."""
     from rich import box  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
 
+    if not rows:
+        return
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, title_style="bold")
-    for name, numeric in columns:
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
-    return table
+    for name in header:
+        table.add_column(Text(inert(name)), overflow="fold")
+    for cells in rows[:_ROWS]:
+        table.add_row(*(Text(inert(cell)) for cell in cells))
+    console.print(table)
+    if len(rows) > _ROWS:
+        console.print(f"  +{len(rows) - _ROWS} more")
 
 
 def _candidates(console: "Console", view: ReportView) -> None:
-    from rich.text import Text  # noqa: PLC0415 - Text, so that no markup is ever read from a label
-
-    table = _table(
-        "Candidates",
-        [
-            ("candidate", False),
-            ("pass@1 [95%]", False),
-            ("score", True),
-            ("tests", True),
-            ("lint clean", True),
-            ("median", True),
-            ("p95", True),
-            ("tokens in/out", True),
-            ("cost", True),
-        ],
-    )
+    measures = [(row.name if not row.group else f"{row.group}: {row.name}", *row.cells) for row in measure_rows(view)]
+    _table(console, "Measures [95% interval]", ("measure", *columns(view)), measures)
+    _list(console, "unknown", list(unknown_measures(view)))
+    failures = [
+        (row.candidate, row.failure, row.count, row.share, row.baseline, row.difference, row.p)
+        for row in failure_rows(view)
+    ]
+    header = ("candidate", "failure", "n", "share of samples", "baseline", "change", "p")
+    _table(console, "Failure classes", header, failures)
+    rounds = [(row.candidate, row.number, row.reached, row.solved, row.rate, row.by_then) for row in turn_rows(view)]
+    _table(console, "Turns", ("candidate", "turn", "reached", "solved", "of those", "solved by then"), rounds)
+    groups = [
+        (row.candidate, row.tag, row.pass_rate, row.baseline, row.difference, row.p, row.failure)
+        for row in cohort_rows(view)
+    ]
+    _table(console, "Cohorts", ("candidate", "tag", "pass@1", "baseline", "change", "p", "most failures"), groups)
     for entry in view.candidates:
-        cells = (
-            entry.label,
-            figures.share(entry.pass_rate),
-            figures.number(entry.score),
-            figures.ratio(entry.tests_passed, entry.tests_total),
-            figures.percent(entry.lint_clean.value),
-            figures.seconds(entry.latency_median),
-            figures.seconds(entry.latency_p95),
-            f"{figures.count(entry.input_tokens)}/{figures.count(entry.output_tokens)}",
-            figures.dollars(entry.cost_usd),
-        )
-        table.add_row(*(Text(inert(cell)) for cell in cells))
-    console.print(table)
-    for entry in view.candidates:
-        counts = [f"{figures.words(item.name)} {item.count}" for item in entry.failures]
-        _list(console, f"failures of {entry.label}", counts)
+        _list(console, f"limits exceeded by {entry.label}", list(entry.measures.warnings))
         faults = [f"{item.cause} x{item.count}: {item.message}" for item in entry.faults]
         _list(console, f"infrastructure faults of {entry.label}", faults)
         _list(console, f"doubts about {entry.label}", list(entry.doubts))
@@ -129,28 +142,13 @@ def _candidates(console: "Console", view: ReportView) -> None:
 
 
 def _problems(console: "Console", view: ReportView) -> None:
-    from rich.text import Text  # noqa: PLC0415
-
     shown = [row for row in view.problems if any(cell.status != "passed" for cell in row.cells)]
-    if not shown:
-        return
-    table = _table(
-        "Problems not passed by every candidate",
-        [("problem", False), *((entry.label, False) for entry in view.candidates)],
-    )
-    for column in table.columns[1:]:
-        column.header = Text(inert(str(column.header)))
-    for row in shown[:_ROWS]:
-        cells = [f"{figures.CELL_GLYPHS[cell.status]} {figures.cell(cell)}" for cell in row.cells]
-        table.add_row(*(Text(inert(cell)) for cell in [row.id, *cells]))
-    console.print(table)
-    if len(shown) > _ROWS:
-        console.print(f"  +{len(shown) - _ROWS} more")
-    _list(
-        console,
-        "not run",
-        [f"{row.id} ({row.excluded})" for row in view.problems if row.excluded is not None],
-    )
+    rows = [
+        (row.id, *(f"{figures.CELL_GLYPHS[cell.status]} {figures.cell(cell)}" for cell in row.cells)) for row in shown
+    ]
+    header = ("problem", *(entry.label for entry in view.candidates))
+    _table(console, "Problems not passed by every candidate", header, rows)
+    _list(console, "not run", [f"{row.id} ({row.excluded})" for row in view.problems if row.excluded is not None])
 
 
 def _list(console: "Console", name: str, items: list[str]) -> None:

@@ -33,7 +33,7 @@ COLUMNS = (
 _FORMULA_STARTS = tuple("=+-@|%\t\r\uff1d\uff0b\uff0d\uff20")
 
 
-def _text(value: str | None) -> str:
+def text(value: str | None) -> str:
     """Return text that no spreadsheet takes for a formula: a leading apostrophe makes it text (OWASP).
 
     The view's short texts already are single lines without control characters.
@@ -42,7 +42,8 @@ def _text(value: str | None) -> str:
     return f"'{line}" if line.startswith(_FORMULA_STARTS) else line
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
+    """Return a number in full, and nothing for the unknown."""
     return "" if value is None else repr(value)
 
 
@@ -55,8 +56,8 @@ def render_csv(view: ReportView) -> str:
     for row in view.problems:
         for entry, cell in zip(view.candidates, row.cells, strict=True):
             for attempt in cell.attempts:
-                sandbox = _text(sandboxes.get(entry.run))
-                start = (_text(entry.run), sandbox, _text(entry.label), _text(entry.model), _text(row.id))
+                sandbox = text(sandboxes.get(entry.run))
+                start = (text(entry.run), sandbox, text(entry.label), text(entry.model), text(row.id))
                 writer.writerow([*start, *_fields(attempt)])
     return out.getvalue()
 
@@ -65,19 +66,19 @@ def _fields(attempt: AttemptView) -> list[str]:
     return [
         str(attempt.sample),
         attempt.status,
-        _number(attempt.score),
-        _number(attempt.tests_passed),
-        _number(attempt.tests_total),
-        _text(attempt.failure),
-        _text(attempt.detail),
-        _number(attempt.seconds),
-        _number(attempt.model_seconds),
-        _number(attempt.peak_memory_bytes),
-        _number(attempt.lint_findings),
+        number(attempt.score),
+        number(attempt.tests_passed),
+        number(attempt.tests_total),
+        text(attempt.failure),
+        text(attempt.detail),
+        number(attempt.seconds),
+        number(attempt.model_seconds),
+        number(attempt.peak_memory_bytes),
+        number(attempt.lint_findings),
         "" if attempt.controlled is None else str(attempt.controlled).lower(),
-        _text("; ".join(attempt.suspicious)),
-        _number(attempt.input_tokens),
-        _number(attempt.output_tokens),
-        _text(attempt.fault),
-        _text(attempt.fault_message),
+        text("; ".join(attempt.suspicious)),
+        number(attempt.input_tokens),
+        number(attempt.output_tokens),
+        text(attempt.fault),
+        text(attempt.fault_message),
     ]

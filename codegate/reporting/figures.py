@@ -1,9 +1,13 @@
 """Figures as people read them: one way to write a rate, a time and the unknown, for every format."""
 
-from codegate.gating import Verdict
-from codegate.reporting.view import BehaviourView, CandidateView, Cell, ReportView, Share
+from collections.abc import Callable
+
+from codegate.gating import Drift, Flip, Verdict
+from codegate.reporting.estimates import Difference, Estimate
+from codegate.reporting.view import BehaviourView, CandidateView, Cell, ReportView
 
 UNKNOWN = "—"
+_FEW = 20
 
 CELL_GLYPHS = {
     "passed": "✓",
@@ -33,16 +37,43 @@ def points(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value * 100:+.1f} pp"
 
 
-def share(value: Share) -> str:
+def share(value: Estimate) -> str:
     """Return a share with its n, and its interval if known: ``83.3% [64–93%] n=24``."""
     if value.value is None or value.low is None or value.high is None:
         return UNKNOWN
-    return f"{value.value:.1%} [{value.low * 100:.0f}–{value.high * 100:.0f}%] n={value.n}"
+    return f"{value.value:.1%} [{value.low * 100:.0f}–{value.high * 100:.0f}%] n={value.n:,}"
+
+
+def estimate(value: Estimate, say: Callable[[float | None], str]) -> str:
+    """Return an estimate with its n and, if known, its interval: ``1.52 s [1.20 s–4.00 s] n=24``.
+
+    An end that the data do not bound is a question mark.
+    """
+    if value.value is None:
+        return UNKNOWN
+    ends = "" if value.low is None and value.high is None else f" [{_end(value.low, say)}–{_end(value.high, say)}]"
+    return f"{say(value.value)}{ends} n={value.n:,}"
+
+
+def _end(value: float | None, say: Callable[[float | None], str]) -> str:
+    return "?" if value is None else say(value)
+
+
+def difference(value: Difference) -> str:
+    """Return a difference of shares with its interval and n: ``-3.3 pp [-9.1 to +2.0 pp] n=30``."""
+    if value.value is None or value.low is None or value.high is None:
+        return UNKNOWN
+    return f"{points(value.value)} [{value.low * 100:+.1f} to {value.high * 100:+.1f} pp] n={value.n:,}"
 
 
 def number(value: float | None, digits: int = 1) -> str:
     """Return a number with ``digits`` decimals."""
     return UNKNOWN if value is None else f"{value:.{digits}f}"
+
+
+def rounded(value: float | None) -> str:
+    """Return a number to the nearest whole one, thousands separated."""
+    return UNKNOWN if value is None else f"{value:,.0f}"
 
 
 def count(value: int | None) -> str:
@@ -121,4 +152,52 @@ def interval(verdict: Verdict) -> str:
 
 def level(verdict: Verdict) -> str:
     """Return the level of a verdict's interval."""
-    return f"{100 * (1 - 2 * verdict.alpha):.4g}%"
+    return f"{100 * verdict.confidence:.4g}%"
+
+
+def looks(verdict: Verdict) -> str:
+    """Return how many looks were taken of those that were planned, and for how many candidates the error is shared."""
+    several = f", {verdict.candidates} candidates share the error" if verdict.candidates > 1 else ""
+    return f"{verdict.look} of {verdict.looks}{several}"
+
+
+def detectable(verdict: Verdict) -> str:
+    """Return the smallest drop that the comparison finds in four of five cases."""
+    return UNKNOWN if verdict.detectable_drop is None else f"{verdict.detectable_drop * 100:.1f} pp"
+
+
+def drift(found: Drift) -> str:
+    """Return what fresh samples of the baseline showed, in one sentence."""
+    moved = "the pinned model has drifted here" if found.drifted else "no drift beyond chance"
+    return (
+        f"fresh baseline samples: {percent(found.fresh_rate)} against {percent(found.stored_rate)} stored on "
+        f"{found.problems} problems (n={found.fresh_samples} fresh, p {probability(found.p)}): {moved}"
+    )
+
+
+def notes(verdict: Verdict) -> tuple[str, ...]:
+    """Return what else is to be known about a verdict, a sentence each."""
+    found = [f"warning: {warning}" for warning in verdict.warnings]
+    if verdict.confirmed is not None:
+        found.append(
+            "the regression stood up to fresh baseline samples"
+            if verdict.confirmed
+            else "the regression did not stand up to fresh baseline samples"
+        )
+    if verdict.drift is not None:
+        found.append(drift(verdict.drift))
+    if verdict.clusters is not None:
+        found.append(f"compared by the means of {verdict.clusters} pull requests, because some give several problems")
+    if verdict.must_pass_failed:
+        failed = verdict.must_pass_failed
+        more = f" and {len(failed) - _FEW} more" if len(failed) > _FEW else ""
+        found.append(f"never solved, although the policy says they must be: {', '.join(failed[:_FEW])}{more}")
+    return tuple(found)
+
+
+def flip(found: Flip) -> str:
+    """Return what became of one problem."""
+    return (
+        f"{found.problem} ({found.baseline_rate:.0%} n={found.baseline_n} to "
+        f"{found.candidate_rate:.0%} n={found.candidate_n})"
+    )

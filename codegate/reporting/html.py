@@ -6,18 +6,32 @@ that even text which got past the escaping could neither run nor load anything.
 """
 
 import base64
+import dataclasses
 import functools
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Literal
 
 from codegate.gating import Verdict
 from codegate.reporting import figures
+from codegate.reporting.estimates import Estimate
+from codegate.reporting.table import (
+    cohort_rows,
+    columns,
+    failure_rows,
+    floor_rows,
+    measure_rows,
+    score_rows,
+    turn_rows,
+    unknown_measures,
+)
 from codegate.reporting.view import Cell, ReportView
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
     from jinja2 import Template
 
 DiffLineKind = Literal["add", "del", "hunk", "file", "same"]
@@ -82,6 +96,15 @@ def row_tags(cells: tuple[Cell, ...], excluded: str | None) -> str:
     return " ".join(name for name, holds in tags.items() if holds)
 
 
+def _cells(rows: Sequence["DataclassInstance"]) -> list[tuple[str, ...]]:
+    return [dataclasses.astuple(row) for row in rows]
+
+
+def _pass_rates(view: ReportView) -> list[Estimate]:
+    rates = [entry.pass_rate for entry in view.candidates]
+    return [*rates, view.baseline.correctness.pass_at_1] if view.baseline else rates
+
+
 def _asset(name: str) -> str:
     return resources.files("codegate.reporting").joinpath("templates", name).read_text(encoding="utf-8")
 
@@ -116,6 +139,16 @@ def _template() -> "Template":
         diff_lines=diff_lines,
         interval_plot=interval_plot,
         row_tags=row_tags,
+        columns=columns,
+        measure_rows=measure_rows,
+        unknown_measures=unknown_measures,
+        failure_rows=failure_rows,
+        turn_rows=turn_rows,
+        cohort_rows=cohort_rows,
+        score_rows=score_rows,
+        cells=_cells,
+        floor_rows=floor_rows,
+        pass_rates=_pass_rates,
         plot_width=PLOT_WIDTH,
         style=Markup(style),  # noqa: S704 - our own file, checked above
         script=Markup(script),  # noqa: S704 - our own file, checked above

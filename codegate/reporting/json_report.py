@@ -20,6 +20,7 @@ def render_json(view: ReportView) -> str:
         "runs": [dataclasses.asdict(run) for run in view.runs],
         "verdicts": [verdict.model_dump(mode="json") for verdict in view.verdicts],
         "candidates": [dataclasses.asdict(entry) for entry in view.candidates],
+        "baseline": dataclasses.asdict(view.baseline) if view.baseline else None,
         "problems": [dataclasses.asdict(row) for row in view.problems],
     }
     text = json.dumps(document, indent=1, ensure_ascii=True, allow_nan=False)

@@ -8,8 +8,19 @@ that they mention and close nothing. Tables are cut between rows when the size l
 import re
 from collections.abc import Iterable, Sequence
 
+from codegate.gating import Verdict
 from codegate.reporting import figures
 from codegate.reporting.plain import one_line
+from codegate.reporting.table import (
+    cohort_rows,
+    columns,
+    failure_rows,
+    floor_rows,
+    measure_rows,
+    score_rows,
+    turn_rows,
+    unknown_measures,
+)
 from codegate.reporting.view import ReportView
 
 SUMMARY_LIMIT = 1024 * 1024
@@ -151,42 +162,92 @@ def _verdicts(page: _Page, view: ReportView) -> None:
             f"{code(verdict.label)} against {code(verdict.baseline_label)}: {escape(verdict.reason)}",
             "",
         )
+        for note in figures.notes(verdict):
+            page.add(f"- {escape(note)}")
+        page.add("")
         page.table(
             "**Conditions that differ**",
             ("Field", "Baseline", "Candidate"),
             ((code(item.field), code(item.baseline), code(item.candidate)) for item in verdict.mismatches),
         )
+        _evidence(page, verdict)
+
+
+def _evidence(page: _Page, verdict: Verdict) -> None:
+    if verdict.difference is not None:
+        header = ("Baseline", "Candidate", "Difference", f"{figures.level(verdict)} interval", "p of no drop",
+                  "p of a drop past the limit", "Looks", "Detectable drop", "Problems")  # fmt: skip
+        page.table(
+            "**Evidence**",
+            header,
+            [
+                (
+                    figures.percent(verdict.baseline_rate),
+                    figures.percent(verdict.candidate_rate),
+                    figures.points(verdict.difference),
+                    figures.interval(verdict),
+                    figures.probability(verdict.p_regression),
+                    figures.probability(verdict.p_noninferior),
+                    figures.looks(verdict),
+                    figures.detectable(verdict),
+                    str(verdict.problems),
+                )
+            ],
+        )
+    page.table(
+        "**Floors**",
+        ("Tag", "Problems", "pass@1", "Asked"),
+        ((code(tag), n, rate, asked) for tag, n, rate, asked in floor_rows(verdict)),
+    )
 
 
 def _candidates(page: _Page, view: ReportView) -> None:
     page.table(
-        "### Candidates",
+        "### Measures",
+        ("Measure (95% interval)", *(code(title) for title in columns(view))),
+        ((f"{row.group}: {row.name}" if row.group else row.name, *row.cells) for row in measure_rows(view)),
+    )
+    if unknown := unknown_measures(view):
+        page.add(f"Unknown: {', '.join(unknown)}.", "")
+    page.table(
+        "### Limits exceeded",
+        ("Candidate", "Limit"),
+        ((code(entry.label), escape(text)) for entry in view.candidates for text in entry.measures.warnings),
+    )
+    page.table(
+        "### Failure classes",
+        ("Candidate", "Failure", "n", "Share of samples", "Baseline", "Change", "p (Holm)"),
         (
-            "Candidate",
-            "pass@1 (95% interval)",
-            "Score",
-            "Tests",
-            "Lint clean",
-            "Median / P95",
-            "Tokens in / out",
-            "Cost",
-            "Failures",
+            (code(row.candidate), escape(row.failure), row.count, row.share, row.baseline, row.difference, row.p)
+            for row in failure_rows(view)
         ),
+    )
+    page.table(
+        "### Turns of the tool loop",
+        ("Candidate", "Turn", "Attempts that reached it", "Solved at it", "Share of those", "Solved by then"),
+        ((code(row.candidate), row.number, row.reached, row.solved, row.rate, row.by_then) for row in turn_rows(view)),
+    )
+    page.table(
+        "### Cohorts",
+        ("Candidate", "Tag", "pass@1", "Score", "Baseline", "Change", "p of no drop (Holm)", "Most failures"),
         (
             (
-                code(entry.label),
-                figures.share(entry.pass_rate),
-                figures.number(entry.score),
-                figures.ratio(entry.tests_passed, entry.tests_total),
-                figures.share(entry.lint_clean),
-                f"{figures.seconds(entry.latency_median)} / {figures.seconds(entry.latency_p95)}",
-                f"{figures.count(entry.input_tokens)} / {figures.count(entry.output_tokens)}",
-                figures.dollars(entry.cost_usd),
-                ", ".join(f"{figures.words(item.name)} {item.count}" for item in entry.failures)
-                or ("none" if entry.graded else figures.UNKNOWN),
+                code(row.candidate),
+                code(row.tag),
+                row.pass_rate,
+                row.score,
+                row.baseline,
+                row.difference,
+                row.p,
+                escape(row.failure),
             )
-            for entry in view.candidates
+            for row in cohort_rows(view)
         ),
+    )
+    page.table(
+        "### Parts of the weighted score",
+        ("Candidate", "Part", "Weight", "Points", "How"),
+        ((code(label), part, weight, points, escape(how)) for label, part, weight, points, how in score_rows(view)),
     )
 
 
@@ -195,12 +256,13 @@ def _flips(page: _Page, view: ReportView) -> None:
         for title, flips in (("Lost", verdict.regressions), ("Gained", verdict.improvements)):
             page.table(
                 f"### {title} by {code(verdict.label)}",
-                ("Problem", "Baseline", "Candidate", "Failure"),
+                ("Problem", "Baseline", "Candidate", "Beyond chance", "Failure"),
                 (
                     (
                         code(flip.problem),
                         f"{flip.baseline_rate:.0%} (n={flip.baseline_n})",
                         f"{flip.candidate_rate:.0%} (n={flip.candidate_n})",
+                        "yes" if flip.beyond_chance else "no",
                         code(flip.candidate_failure) if flip.candidate_failure else figures.UNKNOWN,
                     )
                     for flip in flips

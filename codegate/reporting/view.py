@@ -7,19 +7,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from codegate.gating import Verdict
+from codegate.reporting.correctness import Correctness
+from codegate.reporting.estimates import Estimate
+from codegate.reporting.measures import Measures
 
 AttemptStatus = Literal["passed", "failed", "infrastructure"]
 CellStatus = Literal["passed", "failed", "mixed", "infrastructure", "excluded", "missing"]
-
-
-@dataclass(frozen=True)
-class Share:
-    """A share with its n and its 95 % Wilson interval; all None when n is 0."""
-
-    n: int
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -145,9 +138,7 @@ class CandidateView:
         pass_rate: pass@1, the mean over problems of the share of graded samples that passed; n is the number of
             problems with a graded sample, so that repeated samples do not narrow the interval.
         planned: attempts that the run plans; ``graded`` of them have a grade.
-        lint_clean: attempts without new lint findings among those that were linted.
-        latency_n: attempts whose time in model calls is known.
-        cost_usd: None when unknown.
+        measures: all that is counted about it.
         doubts: why some of its passes can be believed less than others, a sentence each.
         contamination: signs that the model has read the answers before, a sentence each; empty where there are none.
     """
@@ -156,23 +147,22 @@ class CandidateView:
     label: str
     model: str
     run: str
-    pass_rate: Share
+    pass_rate: Estimate
     planned: int
     graded: int
-    score: float | None
-    tests_passed: int | None
-    tests_total: int | None
-    lint_clean: Share
-    latency_median: float | None
-    latency_p95: float | None
-    latency_n: int
-    input_tokens: int | None
-    output_tokens: int | None
-    cost_usd: float | None
-    failures: tuple[Count, ...]
+    measures: Measures
     faults: tuple[FaultCount, ...]
     contamination: tuple[str, ...]
     doubts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class BaselineView:
+    """The pinned baseline, as far as its file says: it keeps results, neither times nor tokens."""
+
+    label: str
+    model: str
+    correctness: Correctness
 
 
 @dataclass(frozen=True)
@@ -203,3 +193,4 @@ class ReportView:
     candidates: tuple[CandidateView, ...]
     problems: tuple[ProblemView, ...]
     verdicts: tuple[Verdict, ...]
+    baseline: BaselineView | None = None

@@ -10,6 +10,7 @@ from codegate.reporting.html import render_html
 from codegate.reporting.json_report import render_json
 from codegate.reporting.junit import render_junit
 from codegate.reporting.markdown import render_markdown
+from codegate.reporting.measures_csv import render_measures_csv
 from codegate.reporting.view import ReportView
 
 REPORTS: dict[str, tuple[str, Callable[[ReportView], str]]] = {
@@ -18,6 +19,7 @@ REPORTS: dict[str, tuple[str, Callable[[ReportView], str]]] = {
     "junit": ("junit.xml", render_junit),
     "markdown": ("report.md", render_markdown),
     "csv": ("report.csv", render_csv),
+    "measures": ("measures.csv", render_measures_csv),
 }
 """Formats by name: file name and renderer."""
 

@@ -1,9 +1,12 @@
 """A run with every kind of outcome, built by hand, for the reporting tests; ``text`` is what the attacker controls."""
 
-from codegate.candidates import CandidateSpec, Message, Usage
+from collections.abc import Sequence
+from decimal import Decimal
+
+from codegate.candidates import CandidateSpec, Message, Prices, Usage
 from codegate.gating import CandidateSamples, GatePolicy, Sample, Verdict, compare
 from codegate.grading import Behaviour, Grade, LintResult, TestResult
-from codegate.reporting import ReportView, build_view
+from codegate.reporting import Evidence, ReportView, Terms, build_view
 from codegate.running import AttemptSummary, Fault, Outcome, Run, RunManifest
 from codegate.solving import DroppedPath
 
@@ -174,14 +177,28 @@ def example(text: str = "", n: int = 30) -> tuple[Run, tuple[Verdict, ...]]:
     return run, tuple(verdicts)
 
 
+def pinned_samples(text: str = "", n: int = 30) -> CandidateSamples:
+    """Return the samples of the baseline that ``example`` compares with; one of its failures is hostile."""
+    names = [f"{kind}-{i:02}{text}" for i, kind in zip(range(n), ["money", "dates", "cache"] * n, strict=False)]
+    base = run_of({"pinned": {name: [i % 6 != 4] for i, name in enumerate(names)}}, text=text)
+    samples = samples_of(base, base.manifest.candidates[0])
+    odd = (Sample(index=0, passed=False, score=50, failure=f"odd{text}"),)
+    return samples.model_copy(update={"samples": {**samples.samples, names[0]: odd}})
+
+
 def example_view(text: str = "", n: int = 30) -> ReportView:
-    """Return the view of ``example`` with a transcript of every attempt."""
+    """Return the view of ``example`` with all there can be beside it: transcripts, prices, tags, a baseline."""
     run, verdicts = example(text, n)
-    transcripts = {
-        item.key: (
+    names = list(run.manifest.problems)
+    tags = {name: (f"kind:{name.partition('-')[0]}{text}", f"date:202{i % 4}-01-01") for i, name in enumerate(names)}
+    run = run.model_copy(update={"manifest": run.manifest.model_copy(update={"tags": tags})})
+
+    def transcripts(_run: str, _outcome: Outcome) -> Sequence[Message]:
+        return (
             Message(role="user", text=f"Splitting money loses a cent.{text}"),
             Message(role="assistant", text=f"Here is the fix.{text}"),
         )
-        for item in run.outcomes
-    }
-    return build_view([run], verdicts, transcripts)
+
+    prices = {spec.model: Prices(input=Decimal(2), output=Decimal(10)) for spec in run.manifest.candidates}
+    terms = Terms(prices, Decimal("0.12"), max_cost_per_resolved=0.001, max_p95_latency=0.5)
+    return build_view([run], verdicts, Evidence(terms, pinned_samples(text, n), transcripts))

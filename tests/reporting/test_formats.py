@@ -38,7 +38,7 @@ def test_json_is_inert_ascii_and_reads_back(payload: str) -> None:
 
 def test_json_says_everything_and_null_for_the_unknown() -> None:
     document = json.loads(render_json(example_view()))
-    assert list(document) == ["schema", "runs", "verdicts", "candidates", "problems"]
+    assert list(document) == ["schema", "runs", "verdicts", "candidates", "baseline", "problems"]
     assert [verdict["kind"] for verdict in document["verdicts"]] == [
         "inconclusive",
         "regressed",
@@ -46,7 +46,13 @@ def test_json_says_everything_and_null_for_the_unknown() -> None:
     ]
     good = document["candidates"][0]
     assert good["pass_rate"]["n"] == 30
-    assert good["cost_usd"] is None
+    assert good["measures"]["tool_calls_valid"] == {
+        "n": 0,
+        "value": None,
+        "low": None,
+        "high": None,
+        "of": "tool calls",
+    }
     assert document["candidates"][1]["faults"][0]["count"] == 1
     lost = document["problems"][2]["cells"][1]["attempts"][0]
     assert (lost["score"], lost["fault"]) == (None, "provider.rate_limit")
@@ -155,7 +161,7 @@ def test_console_says_the_verdicts_and_the_numbers() -> None:
     assert "infrastructure faults of worse: provider.rate_limit x1" in text
     assert "worse: 1 of 30 attempts have no grade" in text
     assert "not run: flaky-01 (quarantined: flaky)" in text
-    assert text.index("Candidates") < text.index("REGRESSED")
+    assert text.index("Measures") < text.index("REGRESSED")
     assert "\x1b" not in text
 
 
@@ -181,7 +187,7 @@ def test_all_reports_are_written_and_are_the_same_the_next_time(tmp_path: Path) 
     view = build_view([run], verdicts)
     first = write_reports(view, tmp_path / "a" / "b")
     second = write_reports(build_view([run], verdicts), tmp_path / "c")
-    assert list(first) == list(REPORTS) == ["html", "json", "junit", "markdown", "csv"]
+    assert list(first) == list(REPORTS) == ["html", "json", "junit", "markdown", "csv", "measures"]
     for name, path in first.items():
         assert path.read_bytes() == second[name].read_bytes()
         assert path.stat().st_size > 500

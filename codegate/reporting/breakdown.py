@@ -1,0 +1,202 @@
+"""Where a candidate's results come from: turns of the tool loop, failure classes and their drift, cohorts."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from codegate.gating.exact import holm, mcnemar
+from codegate.reporting.correctness import Graded, Samples
+from codegate.reporting.estimates import Difference, Estimate, mean_share, share, share_difference
+from codegate.running import Outcome
+
+DATE_TAG: Final = "date"
+"""The tag with the day of a problem's change, ``date:2024-05-01``: it makes the cohorts before and after a cut-off."""
+
+_CLASSES: Final = 40  # there are 14; a baseline's file could name any number
+_MANY: Final = 24  # values of a tag: with more of them it is a name, not a kind
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn of the tool loop: how much of what is still unsolved the next answer solves (debugging decay).
+
+    Attributes:
+        number: from 1.
+        reached: graded attempts that took at least so many turns.
+        solved: those of them that ended with it, and solved their problem.
+        rate: solved / reached.
+        by_then: the share of all graded attempts that solved their problem in at most so many turns.
+    """
+
+    number: int
+    reached: int
+    solved: int
+    rate: Estimate
+    by_then: Estimate
+
+
+@dataclass(frozen=True)
+class FailureShare:
+    """One failure class: how often it came, and how its share moved against the baseline.
+
+    Attributes:
+        count: graded attempts that failed so.
+        share: the mean over problems of the share of their graded samples that failed so.
+        baseline: the same of the baseline, on the problems that both have.
+        difference: candidate minus baseline on those problems.
+        p: two-sided exact sign test over the problems whose share differs, adjusted for the number of classes (Holm).
+    """
+
+    name: str
+    count: int
+    share: Estimate
+    baseline: Estimate
+    difference: Difference
+    p: float | None
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """The problems that carry one tag.
+
+    Attributes:
+        tag: ``name:value``.
+        pass_rate: pass@1 on them.
+        score: mean score on them, 0..100.
+        baseline: the baseline's pass@1 on those of them that both have.
+        difference: candidate minus baseline on those.
+        failure: the most frequent failure class, None where nothing failed.
+    """
+
+    tag: str
+    pass_rate: Estimate
+    score: Estimate
+    baseline: Estimate
+    difference: Difference
+    failure: str | None
+
+
+def turns(found: Mapping[str, Sequence[Outcome]], limit: int) -> tuple[Turn, ...]:
+    """Return the turns that any graded attempt reached, at most ``limit``; none where there is a single one."""
+    solved_at = {
+        problem: [
+            (outcome.attempt.iterations, outcome.grade.resolved)
+            for outcome in outcomes
+            if outcome.attempt is not None and outcome.grade is not None
+        ]
+        for problem, outcomes in found.items()
+    }
+    last = min(max((taken for entries in solved_at.values() for taken, _ in entries), default=0), limit)
+    return tuple(_turn(number, solved_at.values()) for number in range(1, last + 1)) if last > 1 else ()
+
+
+def _turn(number: int, problems: Iterable[Sequence[tuple[int, bool]]]) -> Turn:
+    reached, solved = 0, 0
+    rates: list[tuple[int, int]] = []
+    ever: list[tuple[int, int]] = []
+    for entries in problems:
+        here = [resolved for taken, resolved in entries if taken == number]
+        alive = sum(taken >= number for taken, _ in entries)
+        reached += alive
+        solved += sum(here)
+        rates.append((sum(here), alive))
+        ever.append((sum(resolved and taken <= number for taken, resolved in entries), len(entries)))
+    return Turn(number, reached, solved, share(rates, of="attempts"), share(ever, of="attempts"))
+
+
+def failure_shares(side: Samples, baseline: Samples) -> tuple[FailureShare, ...]:
+    """Return every failure class of the candidate or the baseline, the candidate's most frequent first.
+
+    Args:
+        side: the candidate's graded samples.
+        baseline: the baseline's on problems that are the same; empty where there is none to compare with.
+    """
+    both = sorted(side.keys() & baseline.keys())
+    counts = Counter(sample.failure for samples in side.values() for sample in samples if sample.failure)
+    theirs = {sample.failure for problem in both for sample in baseline[problem] if sample.failure}
+    names = sorted(counts.keys() | theirs, key=lambda name: (-counts[name], name))[:_CLASSES]
+    rates = {name: ([_rate(side[p], name) for p in both], [_rate(baseline[p], name) for p in both]) for name in names}
+    p_values = holm({name: _sign_test(*rates[name]) for name in names}) if both else {}
+    return tuple(
+        FailureShare(
+            name=name,
+            count=counts[name],
+            share=mean_share(_rate(samples, name) for samples in side.values()),
+            baseline=mean_share(rates[name][1]),
+            difference=share_difference(*rates[name]),
+            p=p_values.get(name),
+        )
+        for name in names
+    )
+
+
+def _rate(samples: Sequence[Graded], name: str) -> float:
+    return sum(sample.failure == name for sample in samples) / len(samples)
+
+
+def _sign_test(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """Return the two-sided exact p of "as often more as less" over the problems that differ (Dixon and Mood 1946)."""
+    more = sum(a > b for a, b in zip(ours, theirs, strict=True))
+    less = sum(a < b for a, b in zip(ours, theirs, strict=True))
+    return min(2 * min(mcnemar(more, less), mcnemar(less, more)), 1.0)
+
+
+def cohorts(
+    side: Samples, baseline: Samples, tags: Mapping[str, Sequence[str]], cutoff: date | None
+) -> tuple[Cohort, ...]:
+    """Return the cohorts of the problems in ``side``, by tag.
+
+    A tag that all of them carry tells nothing apart, and one with more than 24 values names problems instead of
+    sorting them: neither makes a cohort.
+
+    Args:
+        side: the candidate's graded samples.
+        baseline: the baseline's on problems that are the same.
+        tags: ``name:value`` by problem; of ``date`` only the side of ``cutoff`` is used.
+        cutoff: the day that the model's training data ends.
+    """
+    members: dict[str, list[str]] = {}
+    for problem in side:
+        for tag in dict.fromkeys(_told(tags.get(problem, ()), cutoff)):
+            members.setdefault(tag, []).append(problem)
+    values = Counter(tag.partition(":")[0] for tag in members)
+    return tuple(
+        _cohort(tag, problems, side, baseline)
+        for tag, problems in sorted(members.items())
+        if len(problems) < len(side) and values[tag.partition(":")[0]] <= _MANY
+    )
+
+
+def _told(tags: Iterable[str], cutoff: date | None) -> Iterable[str]:
+    for tag in tags:
+        name, _, value = tag.partition(":")
+        if name != DATE_TAG:
+            yield tag
+        elif cutoff is not None:
+            try:
+                day = date.fromisoformat(value[:10])
+            except ValueError:
+                continue
+            yield f"training cut-off:{'before' if day <= cutoff else 'after'}"
+
+
+def _cohort(tag: str, problems: Sequence[str], side: Samples, baseline: Samples) -> Cohort:
+    both = [problem for problem in problems if problem in baseline]
+    failures = Counter(sample.failure for problem in problems for sample in side[problem] if sample.failure)
+    scores = [[sample.score for sample in side[problem] if sample.score is not None] for problem in problems]
+    theirs = [_passed(baseline[problem]) for problem in both]
+    return Cohort(
+        tag=tag,
+        pass_rate=mean_share(_passed(side[problem]) for problem in problems),
+        score=mean_share(math.fsum(known) / len(known) / 100 for known in scores if known).times(100),
+        baseline=mean_share(theirs),
+        difference=share_difference([_passed(side[problem]) for problem in both], theirs),
+        failure=min(failures, key=lambda name: (-failures[name], name), default=None),
+    )
+
+
+def _passed(samples: Sequence[Graded]) -> float:
+    return sum(sample.passed for sample in samples) / len(samples)

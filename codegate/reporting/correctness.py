@@ -1,0 +1,90 @@
+"""How often a candidate or a baseline is right, from its graded samples: pass@1, pass@k, pass^k and the mean score."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from codegate.gating import CandidateSamples
+from codegate.grading import Grade
+from codegate.reporting.estimates import Estimate, mean_share, pass_at_k, pass_hat_k
+from codegate.reporting.plain import one_line
+
+_ENOUGH: Final = 0.9  # of the problems have k samples: a few faults must not take k down for everybody
+
+
+@dataclass(frozen=True)
+class Graded:
+    """One graded sample, of a run or of a baseline: ``score`` is 0..100, None where a baseline did not keep it."""
+
+    passed: bool
+    score: float | None
+    failure: str | None
+
+    @classmethod
+    def of(cls, grade: Grade) -> "Graded":
+        """Return what counts of a grade."""
+        return cls(grade.resolved, grade.score, grade.failure)
+
+
+Samples = Mapping[str, Sequence[Graded]]
+"""The graded samples of each problem that has any."""
+
+
+@dataclass(frozen=True)
+class Correctness:
+    """Rates over problems, in 0..1; the score in 0..100.
+
+    Attributes:
+        pass_at_1: the mean over problems of the share of graded samples that passed.
+        k: how many draws the next two are about: what nearly all problems of every side in the report have.
+        pass_at_k: that at least one of k samples passes; over the problems that have k.
+        pass_hat_k: that all of k samples pass; likewise.
+        score: the mean over problems of the mean share of their tests that passed.
+    """
+
+    pass_at_1: Estimate
+    k: int
+    pass_at_k: Estimate
+    pass_hat_k: Estimate
+    score: Estimate
+
+
+def baseline_samples(baseline: CandidateSamples) -> Samples:
+    """Return the graded samples of a baseline by problem."""
+    graded = {
+        problem: tuple(
+            Graded(sample.passed, sample.score, one_line(sample.failure) if sample.failure else None)
+            for sample in samples
+            if sample.passed is not None
+        )
+        for problem, samples in baseline.samples.items()
+    }
+    return {problem: samples for problem, samples in graded.items() if samples}
+
+
+def common_k(sides: Iterable[Samples]) -> int:
+    """Return the largest k that nearly all problems of every side have k graded samples for, at least 1.
+
+    pass@k of different k is not comparable: with equal models "any of 5" is points above "any of 3".
+    """
+    return min((_enough(side) for side in sides if side), default=1)
+
+
+def _enough(side: Samples) -> int:
+    counts = sorted((len(samples) for samples in side.values()), reverse=True)
+    return counts[math.ceil(_ENOUGH * len(counts)) - 1]
+
+
+def correctness(side: Samples, k: int) -> Correctness:
+    """Return the rates of one side; ``k`` is the report's, from ``common_k``."""
+    counts = [(len(samples), sum(sample.passed for sample in samples)) for samples in side.values()]
+    drawn = [(n, passed) for n, passed in counts if n >= k]
+    scores = [[sample.score for sample in samples if sample.score is not None] for samples in side.values()]
+    return Correctness(
+        pass_at_1=mean_share(passed / n for n, passed in counts),
+        k=k,
+        pass_at_k=mean_share(pass_at_k(n, passed, k) for n, passed in drawn),
+        pass_hat_k=mean_share(pass_hat_k(n, passed, k) for n, passed in drawn),
+        score=mean_share(math.fsum(known) / len(known) / 100 for known in scores if known).times(100),
+    )

@@ -1,0 +1,222 @@
+"""Estimates: a value, its 95 % interval and its n. Pure, no randomness.
+
+The unit is the problem. Attempts at one problem resemble each other, so repeated samples never narrow an interval:
+a share of attempts, tests or tokens has the interval of as many independent units as there are problems, or fewer
+where some problems weigh more than others. That is never too narrow and, with one sample per problem, exact.
+"""
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from codegate.gating.exact import newcombe, wilson
+from codegate.gating.student import quantile as student_quantile
+
+Z95: Final = 1.959963984540054
+"""The standard normal quantile of 97.5 %."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its n and its two-sided 95 % interval.
+
+    Attributes:
+        n: how many of ``of`` the value comes from; 0 is unknown.
+        value: None when nothing is known.
+        low: None when there is no lower end to name, as with one problem.
+        high: likewise; None beside a known ``low`` is an end that the data do not bound.
+        of: what ``n`` counts.
+    """
+
+    n: int = 0
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    of: str = "problems"
+
+    def times(self, factor: float) -> "Estimate":
+        """Return the estimate in another unit; ``factor`` is positive."""
+
+        def scaled(value: float | None) -> float | None:
+            return None if value is None else value * factor
+
+        return Estimate(self.n, scaled(self.value), scaled(self.low), scaled(self.high), self.of)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Candidate minus baseline, with its 95 % interval; all None when a side is unknown."""
+
+    n: int = 0
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+def mean_share(rates: Iterable[float]) -> Estimate:
+    """Return the mean of one rate per problem (0..1) with Wilson's interval (1927, JASA 22:209) for n problems.
+
+    The variance of values in 0..1 with mean m is at most m(1 - m) (Bhatia and Davis 2000), which is Wilson's: with one
+    sample per problem the interval is his, with several it errs on the wide side.
+    """
+    return share(((rate, 1) for rate in rates), of="problems")
+
+
+def share(parts: Iterable[tuple[float, float]], *, of: str) -> Estimate:
+    """Return sum(part) / sum(whole) of one (part, whole) per problem, with an interval that respects the problems.
+
+    Wilson's interval with n = (sum w)^2 / sum w^2 (Kish 1965, Survey Sampling, 11.7): the number of independent units
+    when everything within a problem is alike.
+
+    Args:
+        parts: per problem the counted part and the whole, 0 <= part <= whole; a whole of 0 says nothing.
+        of: what the wholes count.
+    """
+    known = [(part, whole) for part, whole in parts if whole > 0]
+    if not known:
+        return Estimate(of=of)
+    total = math.fsum(whole for _, whole in known)
+    units = total * total / math.fsum(whole * whole for _, whole in known)
+    rate = min(max(math.fsum(part for part, _ in known) / total, 0.0), 1.0)
+    low, high = wilson(min(rate * units, units), units, Z95)
+    return Estimate(round(total), rate, min(low, rate), max(high, rate), of)
+
+
+def share_difference(candidate: Sequence[float], baseline: Sequence[float]) -> Difference:
+    """Return mean(candidate) - mean(baseline) of one rate per problem on each side, problems paired.
+
+    The interval is Newcombe's for independent shares (1998, Stat. Med. 17:873, method 10): it ignores the pairing, so
+    it errs on the wide side, but it does not vanish where no problem differs. The gate has a sharper test.
+    """
+    n = len(candidate)
+    if n == 0 or len(baseline) != n:
+        return Difference()
+    first, second = min(math.fsum(candidate), n), min(math.fsum(baseline), n)
+    low, high = newcombe(first, n, second, n, Z95)
+    value = (first - second) / n
+    return Difference(n, value, min(low, value), max(high, value))
+
+
+def mean(groups: Iterable[Sequence[float]], *, of: str) -> Estimate:
+    """Return the mean over problems of each problem's mean, with Student's interval from the spread of the problems.
+
+    Args:
+        groups: the values of each problem; an empty group says nothing.
+        of: what a value is one of; n counts the values.
+    """
+    known = [group for group in groups if group]
+    means = [math.fsum(group) / len(group) for group in known]
+    n = sum(map(len, known))
+    if not means:
+        return Estimate(of=of)
+    value = math.fsum(means) / len(means)
+    if len(means) < 2:
+        return Estimate(n, value, of=of)
+    half = student_quantile(0.975, len(means) - 1) * statistics.stdev(means) / math.sqrt(len(means))
+    return Estimate(n, value, value - half, value + half, of)
+
+
+def ratio(pairs: Sequence[tuple[float, float]], n: int, *, of: str) -> Estimate:
+    """Return sum(a) / sum(b) of one (a, b) per problem, neither negative, with Fieller's interval.
+
+    Fieller 1954, JRSS B 16:175: the R with (mean(a) - R mean(b))^2 <= t^2 var(a - R b) / problems. Where mean(b) cannot
+    be told from 0, the interval has no ends; where it is 0, there is no ratio.
+
+    Args:
+        pairs: per problem the two sums.
+        n: how many of ``of`` stand behind them.
+        of: what n counts.
+    """
+    problems = len(pairs)
+    top, bottom = math.fsum(a for a, _ in pairs), math.fsum(b for _, b in pairs)
+    if bottom <= 0:
+        return Estimate(n, of=of)
+    value = top / bottom
+    if problems < 2:
+        return Estimate(n, value, of=of)
+    mean_a, mean_b = top / problems, bottom / problems
+    factor = student_quantile(0.975, problems - 1) ** 2 / (problems * (problems - 1))
+    var_a = factor * math.fsum((a - mean_a) ** 2 for a, _ in pairs)
+    var_b = factor * math.fsum((b - mean_b) ** 2 for _, b in pairs)
+    both = factor * math.fsum((a - mean_a) * (b - mean_b) for a, b in pairs)
+    # (mean_b^2 - var_b) R^2 - 2 (mean_a mean_b - both) R + (mean_a^2 - var_a) <= 0
+    square, middle, rest = mean_b * mean_b - var_b, mean_a * mean_b - both, mean_a * mean_a - var_a
+    root = math.sqrt(max(middle * middle - square * rest, 0.0))
+    if square <= 1e-12 * mean_b * mean_b:
+        return Estimate(n, value, of=of)
+    low, high = (middle - root) / square, (middle + root) / square
+    return Estimate(n, value, max(min(low, value), 0.0), max(high, value), of)
+
+
+def pass_at_k(n: int, passed: int, k: int) -> float:
+    """Return the unbiased estimate of "at least one of k samples passes": 1 - C(n - c, k) / C(n, k).
+
+    Chen and others 2021, "Evaluating Large Language Models Trained on Code", section 2.1.
+
+    Args:
+        n: graded samples of a problem.
+        passed: those that passed.
+        k: 1..n.
+
+    Raises:
+        ValueError: k or passed is out of range.
+    """
+    _check_draw(n, passed, k)
+    return 1.0 - math.comb(n - passed, k) / math.comb(n, k)
+
+
+def pass_hat_k(n: int, passed: int, k: int) -> float:
+    """Return the unbiased estimate of "all of k samples pass": C(c, k) / C(n, k).
+
+    Yao and others 2024, "tau-bench", section 4 (pass^k). Arguments and errors as of ``pass_at_k``.
+    """
+    _check_draw(n, passed, k)
+    return math.comb(passed, k) / math.comb(n, k)
+
+
+def _check_draw(n: int, passed: int, k: int) -> None:
+    if not 1 <= k <= n or not 0 <= passed <= n:
+        message = f"k of n samples need 1 <= k <= n and 0 <= passed <= n, not {k=} {n=} {passed=}"
+        raise ValueError(message)
+
+
+def empirical_quantile(groups: Iterable[Sequence[float]], level: float, *, of: str) -> Estimate:
+    """Return a quantile of all values by nearest rank, with a distribution-free interval from order statistics.
+
+    With one value per problem the ends are the order statistics whose ranks the binomial distribution gives at
+    2.5 % on each side (Thompson 1936; Conover 1999, 3.2). With several the same levels are used for as many
+    problems. An end is None where so few problems do not bound it: the upper end of the P95 takes 72.
+
+    Args:
+        groups: the values of each problem.
+        level: 0.5 is the median; strictly between 0 and 1.
+        of: what a value is one of.
+    """
+    known = [group for group in groups if group]
+    values = sorted(value for group in known for value in group)
+    if not values:
+        return Estimate(of=of)
+    total, problems = len(values), len(known)
+    value = statistics.median(values) if level == 0.5 else values[math.ceil(level * total) - 1]
+    below, above = quantile_ranks(problems, level)
+    low = None if below is None else values[(below - 1) * total // problems]
+    high = None if above is None else values[-(-above * total // problems) - 1]
+    return Estimate(total, value, low, high, of)
+
+
+def quantile_ranks(n: int, level: float) -> tuple[int | None, int | None]:
+    """Return the ranks, from 1, of the order statistics of n values that bound a quantile at 2.5 % on each side."""
+    odds = math.log(level) - math.log1p(-level)
+    term = n * math.log1p(-level)  # log P(B = 0)
+    below, above, cumulated = None, None, 0.0
+    for rank in range(1, n + 1):
+        cumulated += math.exp(term)  # P(B <= rank - 1)
+        if cumulated <= 0.025:
+            below = rank
+        if 1.0 - cumulated <= 0.025:
+            above = rank
+            break
+        term += math.log((n - rank + 1) / rank) + odds
+    return below, above

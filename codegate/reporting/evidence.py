@@ -1,0 +1,86 @@
+"""What a report is given beside runs and verdicts; each part may be missing, and what rests on it is then unknown."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from codegate.candidates import Message
+from codegate.errors import UsageError
+from codegate.gating import CandidateSamples
+from codegate.reporting.measures import Terms
+from codegate.running import Config, Journal, Outcome
+
+Transcripts = Callable[[str, Outcome], Sequence[Message]]
+"""Gives the conversation behind an outcome of the run with this id; empty where none was kept."""
+
+
+def no_transcripts(_run: str, _outcome: Outcome) -> Sequence[Message]:
+    """Return nothing: no conversation was kept."""
+    return ()
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What else is known.
+
+    Attributes:
+        terms: prices, weights and limits.
+        baseline: the pinned model's samples, to show what moved against them.
+        transcripts: the conversations.
+        calls: model calls made, failed tries included, by run id and candidate key.
+    """
+
+    terms: Terms = field(default_factory=Terms)
+    baseline: CandidateSamples | None = None
+    transcripts: Transcripts = no_transcripts
+    calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+
+NO_EVIDENCE = Evidence()
+
+
+def gather(
+    journals: Sequence[Journal], baseline: CandidateSamples | None = None, terms: Terms | None = None
+) -> Evidence:
+    """Return what is on disk about the runs in ``journals``.
+
+    Args:
+        journals: the runs that are reported.
+        baseline: what the gate compared them with.
+        terms: prices, weights and limits; its prices win over those that a run was declared with.
+    """
+    by_run = {journal.manifest.id: journal for journal in journals}
+
+    def transcripts(run: str, outcome: Outcome) -> Sequence[Message]:
+        try:
+            attempt = by_run[run].read_attempt(*outcome.key) if run in by_run else None
+        except UsageError as error:  # one broken file is no reason to have no report
+            return (Message(role="system", text=f"The transcript cannot be read: {error}"),)
+        return attempt.messages if attempt is not None else ()
+
+    return Evidence(terms or Terms(), baseline, transcripts, _calls(journals))
+
+
+def _calls(journals: Sequence[Journal]) -> dict[tuple[str, str], int]:
+    """Return the model calls of the runs that have one candidate; the journal counts those of several together."""
+    found = {}
+    for journal in journals:
+        manifest = journal.manifest
+        if len(manifest.candidates) == 1:
+            try:
+                found[manifest.id, manifest.candidates[0].key()] = journal.spending().calls
+            except UsageError:  # unknown, then
+                continue
+    return found
+
+
+def terms_of(settings: Config | None) -> Terms:
+    """Return the terms that a configuration declares; without one, none are known."""
+    if settings is None:
+        return Terms()
+    return Terms(
+        settings.prices,
+        settings.sandbox_hour_usd,
+        settings.score,
+        settings.gate.max_cost_per_resolved,
+        settings.gate.max_p95_latency,
+    )

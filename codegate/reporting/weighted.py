@@ -1,0 +1,127 @@
+"""The weighted score: one number of 0 to 100 for people who have to rank candidates. The gate never looks at it."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from codegate.candidates import ScoreWeights
+from codegate.reporting.estimates import Estimate
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of the weighted score.
+
+    Attributes:
+        name: correctness, latency, cost, context or reliability.
+        weight: its share of what counts, in 0..1; 0 for a part that is unknown.
+        points: 0..100 with the points at both ends of the measure's interval.
+        how: how the points come about, or why there are none.
+    """
+
+    name: str
+    weight: float
+    points: Estimate
+    how: str
+
+
+@dataclass(frozen=True)
+class WeightedScore:
+    """The weighted mean of the parts that are known.
+
+    Attributes:
+        points: 0..100; from the score with every part at the worse end of its interval to that with every part at
+            the better one, which is wider than a 95 % interval. n counts the problems.
+        parts: all five, the unknown ones too.
+        left_out: names of the parts that are unknown; the others' weights are scaled up to fill their place.
+    """
+
+    points: Estimate
+    parts: tuple[Part, ...]
+    left_out: tuple[str, ...]
+
+
+def weighted_score(
+    weights: ScoreWeights,
+    *,
+    pass_at_1: Estimate,
+    answer_p95: Estimate,
+    per_completed: Estimate,
+    nothing_completed: bool,
+    cache_share: Estimate,
+    reliability: Sequence[Estimate],
+) -> WeightedScore:
+    """Return the weighted score of the measures that are given; an unknown one has no value.
+
+    Args:
+        weights: what counts how much.
+        pass_at_1: 0..1; 100 points at 1.
+        answer_p95: seconds; 100 h / (h + seconds) points, with h of ``weights.latency_half``.
+        per_completed: US dollars; 100 h / (h + dollars) points, with h of ``weights.cost_half``.
+        nothing_completed: money was spent and no task completed: 0 points for cost.
+        cache_share: 0..1; 100 points at 1.
+        reliability: shares in 0..1; the mean of those that are known, 100 points at 1.
+    """
+    priced = (
+        Estimate(1, 0.0, 0.0, 0.0, "completed tasks")
+        if nothing_completed
+        else _falling(per_completed, weights.cost_half)
+    )
+    wanted = (
+        ("correctness", weights.correctness, pass_at_1.times(100), "100 x pass@1"),
+        (
+            "latency",
+            weights.latency,
+            _falling(answer_p95, weights.latency_half),
+            f"100 / (1 + P95 time to an answer / {weights.latency_half:g} s)",
+        ),
+        ("cost", weights.cost, priced, f"100 / (1 + cost per completed task / ${weights.cost_half:g})"),
+        ("context", weights.context, cache_share.times(100), "100 x share of input read from a cache"),
+        ("reliability", weights.reliability, _mean(reliability).times(100), "100 x mean of answered and valid shares"),
+    )
+    total = math.fsum(weight for _, weight, points, _ in wanted if points.value is not None)
+    parts = tuple(
+        Part(name, weight / total if total and points.value is not None else 0.0, points, how)
+        for name, weight, points, how in wanted
+    )
+    left_out = tuple(name for name, weight, points, _ in wanted if points.value is None and weight > 0)
+    if not total:
+        return WeightedScore(Estimate(), parts, left_out)
+    known = [part for part in parts if part.points.value is not None]
+    points = Estimate(
+        n=pass_at_1.n,
+        value=math.fsum(part.weight * (part.points.value or 0.0) for part in known),
+        low=math.fsum(part.weight * (part.points.low or 0.0) for part in known),
+        high=math.fsum(part.weight * (100.0 if part.points.high is None else part.points.high) for part in known),
+    )
+    return WeightedScore(points, parts, left_out)
+
+
+def _falling(measure: Estimate, half: float) -> Estimate:
+    """Return the points of a measure that is the better the smaller it is: 100 at 0, 50 at ``half``, never 0."""
+
+    def points(value: float) -> float:
+        return 100 * half / (half + value)
+
+    if measure.value is None:
+        return Estimate(of=measure.of)
+    return Estimate(
+        measure.n,
+        points(measure.value),
+        None if measure.high is None else points(measure.high),
+        None if measure.low is None else points(max(measure.low, 0.0)),
+        measure.of,
+    )
+
+
+def _mean(shares: Sequence[Estimate]) -> Estimate:
+    known = [entry for entry in shares if entry.value is not None]
+    if not known:
+        return Estimate()
+    return Estimate(
+        min(entry.n for entry in known),
+        math.fsum(entry.value or 0.0 for entry in known) / len(known),
+        math.fsum(entry.low or 0.0 for entry in known) / len(known),
+        math.fsum(1.0 if entry.high is None else entry.high for entry in known) / len(known),
+        known[0].of,
+    )

@@ -1,0 +1,297 @@
+"""What is measured and judged is said in every format for people, and in the files for machines."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from codegate.candidates import CandidateSpec, Message
+from codegate.gating import Cohort, Drift, Flip, Verdict
+from codegate.reporting import (
+    Evidence,
+    ReportView,
+    build_view,
+    gather,
+    render_console,
+    render_html,
+    render_json,
+    render_markdown,
+)
+from codegate.reporting.measures_csv import MEASURE_COLUMNS, render_measures_csv
+from codegate.running import Journal, Run
+from codegate.solving import Attempt
+from tests.reporting.example import example, example_view, pinned_samples, run_of, samples_of
+from tests.reporting.hostile import PAYLOADS
+
+PEOPLE: dict[str, Callable[[ReportView], str]] = {
+    "console": lambda view: render_console(view, width=400),
+    "markdown": render_markdown,
+    "html": render_html,
+}
+people = pytest.mark.parametrize("name", PEOPLE)
+
+
+def plainly(text: str) -> str:
+    """Return a page as one reads it: no markup, no marks in between, every blank the same."""
+    return " ".join(unescape(unescape(re.sub(r"<[^>]*>|\u200b", "", unescape(text)))).replace("\u200b", "").split())
+
+
+def looped() -> Run:
+    """Return a run with three samples of each problem, made in a tool loop of up to three turns."""
+    run = run_of({"new": {f"p{i}": [i % 3 != 0, True, i % 2 == 0] for i in range(12)}})
+    (spec,) = run.manifest.candidates
+    spec = spec.model_copy(update={"solver": "tool_loop"})
+    outcomes = tuple(
+        outcome.model_copy(
+            update={
+                "candidate": spec.key(),
+                "grading_seconds": 1.25,
+                "attempt": outcome.attempt.model_copy(
+                    update={"iterations": 1 + i % 3, "tool_calls": 4, "tool_errors": i % 2}
+                ),
+            }
+        )
+        for i, outcome in enumerate(run.outcomes)
+        if outcome.attempt is not None
+    )
+    return Run(manifest=run.manifest.model_copy(update={"candidates": (spec,)}), outcomes=outcomes)
+
+
+@people
+def test_every_measure_is_said_with_its_n(name: str) -> None:
+    page = plainly(PEOPLE[name](example_view()))
+    for said in (
+        "83.3% [66–93%] n=30" if name != "html" else "83.3% 66–93%, n=30",
+        "115/120 95.8% [82–99%] n=120",
+        "2.30 s / 2.30 s [2.30 s–?] n=30",
+        "1,850 [1,850–1,850] n=30",
+        "96.7% [83–99%] n=30",
+        "$0.0073 [$0.0063–$0.0088] n=25",
+        "n=30, without context",
+        "Unknown: " if name != "console" else "unknown: ",
+        "baseline: pinned",
+        "51.7% [34–69%] n=29",
+        "+34.5 pp [+10.0 to +53.9 pp] n=29",
+        "a completed task costs $0.00732 (n=25), more than the $0.001 that the policy allows",
+        "kind:cache",
+        "-55.6 pp [-81.1 to -14.0 pp] n=9",
+    ):
+        assert said in page, said
+
+
+@people
+def test_draws_and_turns_are_said_where_there_are_several(name: str) -> None:
+    run = looped()
+    page = plainly(PEOPLE[name](build_view([run])))
+    for said in (
+        "pass@3",
+        "pass^3",
+        "Sandboxes, median / P95",
+        "1.25 s",
+        "Tool calls valid",
+        "87.5% [",
+        "n=144",
+        "Turn",
+    ):
+        assert said.lower() in page.lower(), said
+    assert "Failure classes" in page
+    once = plainly(PEOPLE[name](build_view([run_of({"a": {"p": [True]}})])))
+    assert "pass^" not in once
+    assert "tool loop" not in once
+
+
+def test_the_draws_are_as_many_as_the_baseline_has_too() -> None:
+    run = looped()
+    pinned = samples_of(run, run.manifest.candidates[0])
+    fewer = pinned.model_copy(update={"samples": {name: found[:2] for name, found in pinned.samples.items()}})
+    assert build_view([run], (), Evidence(baseline=pinned)).candidates[0].measures.correctness.k == 3
+    view = build_view([run], (), Evidence(baseline=fewer))
+    assert view.baseline is not None
+    assert (view.candidates[0].measures.correctness.k, view.baseline.correctness.k) == (2, 2)
+
+
+def test_a_baseline_of_other_problems_or_conditions_is_not_compared_with() -> None:
+    run, verdicts = example()
+    pinned = pinned_samples()
+    changed = pinned.model_copy(update={"problem_digests": dict.fromkeys(pinned.problem_digests, "1" * 64)})
+    incomparable = verdicts[0].model_copy(update={"kind": "incomparable"})
+    for view in (
+        build_view([run], (), Evidence(baseline=changed)),
+        build_view([run], (incomparable,), Evidence(baseline=pinned)),
+    ):
+        assert [item.baseline.value for item in view.candidates[0].measures.failures] == [None]
+    both = build_view([run], (), Evidence(baseline=pinned)).candidates[0].measures.failures
+    assert [item.name for item in both] == ["logic_error", "odd"]
+
+
+def test_a_run_that_stopped_looking_misses_no_samples() -> None:
+    run = run_of({"a": {"p": [True], "q": [False]}})
+    manifest = run.manifest.model_copy(update={"looks": 3, "samples": 3})
+    (entry,) = build_view([run.model_copy(update={"manifest": manifest})]).candidates
+    assert (entry.planned, entry.graded) == (2, 2)
+    (entry,) = build_view([run.model_copy(update={"manifest": manifest.model_copy(update={"looks": 1})})]).candidates
+    assert (entry.planned, entry.graded) == (6, 2)
+
+
+def judged(verdict: Verdict) -> Verdict:
+    """Return a verdict with everything that a verdict may say."""
+    return verdict.model_copy(
+        update={
+            "looks": 3,
+            "look": 2,
+            "candidates": 2,
+            "detectable_drop": 0.091,
+            "clusters": 21,
+            "confirmed": False,
+            "drift": Drift(problems=30, fresh_samples=90, stored_rate=0.8, fresh_rate=0.6, p=0.004, drifted=True),
+            "must_pass_failed": ("money-00",),
+            "warnings": ("kind:cache lost more than chance explains",),
+            "cohorts": (
+                Cohort(tag="kind:cache", problems=10, baseline_rate=1.0, candidate_rate=0.5, p_holm=0.012, floor=0.9,
+                       tier="critical", upper=0.7),
+                Cohort(tag="kind:dates", problems=10, baseline_rate=0.5, candidate_rate=1.0),
+            ),
+            "regressions": (
+                Flip(problem="money-03", baseline_rate=1, baseline_n=10, candidate_rate=0, candidate_n=3,
+                     candidate_failure="timeout", beyond_chance=True),
+                Flip(problem="dates-01", baseline_rate=1, baseline_n=1, candidate_rate=0, candidate_n=1),
+            ),
+        }
+    )  # fmt: skip
+
+
+@people
+def test_everything_that_a_verdict_says_is_said(name: str) -> None:
+    run, verdicts = example()
+    page = plainly(PEOPLE[name](build_view([run], [judged(verdicts[0])])))
+    for said in (
+        "kind:cache lost more than chance explains",
+        "the regression did not stand up to fresh baseline samples",
+        "fresh baseline samples: 60.0% against 80.0% stored on 30 problems (n=90 fresh, p .004): "
+        "the pinned model has drifted here",
+        "compared by the means of 21 pull requests",
+        "never solved, although the policy says they must be: money-00",
+        "2 of 3, 2 candidates share the error",
+        "90%, critical",
+        "beyond chance",
+    ):
+        assert said.lower() in page.lower(), said
+    if name != "console":  # there the sentence of the verdict says it
+        assert "9.1 pp" in page
+
+
+@people
+def test_a_plain_verdict_says_nothing_of_what_it_did_not_ask(name: str) -> None:
+    run, verdicts = example()
+    page = plainly(PEOPLE[name](build_view([run], verdicts[:1])))
+    for unsaid in ("fresh baseline", "pull requests", "Floors", "must be", "warning:"):
+        assert unsaid not in page
+
+
+# Files for machines
+
+
+def test_measures_in_json_are_the_views() -> None:
+    view = example_view()
+    document = json.loads(render_json(view))
+    measures = document["candidates"][0]["measures"]
+    assert measures["correctness"]["pass_at_1"] == document["candidates"][0]["pass_rate"]
+    assert measures["costs"]["per_completed"]["n"] == 25
+    assert measures["weighted"]["left_out"] == ["context"]
+    assert document["baseline"]["label"] == "pinned"
+    assert json.loads(render_json(build_view([])))["baseline"] is None
+
+
+def test_measures_in_csv_are_one_row_each() -> None:
+    view = example_view()
+    rows = list(csv.DictReader(io.StringIO(render_measures_csv(view), newline="")))
+    assert list(rows[0]) == list(MEASURE_COLUMNS)
+    found = {(row["candidate"], row["measure"]): row for row in rows}
+    assert len(found) == len(rows)
+    good = found["good", "correctness.pass_at_1"]
+    assert float(good["value"]) == pytest.approx(25 / 30)
+    assert (good["n"], good["of"]) == ("30", "problems")
+    unknown = found["good", "tool_calls_valid"]
+    assert (unknown["value"], unknown["low"], unknown["n"]) == ("", "", "0")
+    assert float(found["worse", "failures.logic_error.difference"]["value"]) == pytest.approx(10 / 29)
+    assert float(found["worse", "cohorts.kind:cache.pass_rate"]["value"]) == pytest.approx(4 / 9)
+    assert float(found["good", "weighted.parts.latency.points"]["value"]) > 0
+    assert ("pinned", "baseline.pass_at_1") in found
+
+
+@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
+def test_measures_in_csv_hold_no_formula_and_no_broken_row(payload: str) -> None:
+    rows = list(csv.reader(io.StringIO(render_measures_csv(example_view(payload, n=4)), newline="")))
+    for row in rows:
+        assert len(row) == len(MEASURE_COLUMNS)
+        for cell in row:
+            assert not re.match(r"[=+@|%\t\r\uff1d\uff0b\uff0d\uff20]|-(?![0-9.e-]+$)", cell), cell
+            assert not re.search(r"[\x00-\x1f\x7f]", cell)
+
+
+# Conversations
+
+
+def kept(folder: Path) -> tuple[Journal, Run]:
+    """Return a journal of one run with the conversation of one attempt."""
+    run = run_of({"a": {"p": [True], "q": [False]}})
+    journal = Journal.create(folder / "run", run.manifest)
+    (spec,) = run.manifest.candidates
+    with journal.writing():
+        for outcome in run.outcomes:
+            journal.append(outcome)
+        journal.record_call(spec.key())
+        journal.record_call(spec.key())
+        journal.write_attempt(
+            Attempt(solver="single_shot", prompt_version="1", problem="p", candidate=spec.key(), sample=0,
+                    messages=(Message(role="assistant", text="This is the fix."),))
+        )  # fmt: skip
+    return journal, run
+
+
+def test_conversations_and_calls_are_found_on_disk(tmp_path: Path) -> None:
+    journal, run = kept(tmp_path)
+    view = build_view([run], (), gather([journal]))
+    talks = [row.cells[0].attempts[0].transcript for row in view.problems]
+    assert [[message.text for message in talk] for talk in talks] == [["This is the fix."], []]
+    assert (view.candidates[0].measures.calls_answered.n, view.candidates[0].measures.calls_answered.value) == (2, 1.0)
+
+
+def test_a_broken_conversation_is_said_and_is_no_reason_to_have_no_report(tmp_path: Path) -> None:
+    journal, run = kept(tmp_path)
+    (file,) = (tmp_path / "run" / "transcripts").rglob("*.json")
+    file.write_text("{")
+    (message,) = build_view([run], (), gather([journal])).problems[0].cells[0].attempts[0].transcript
+    assert message.text.startswith("The transcript cannot be read: ")
+
+
+def test_conversations_have_room_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("codegate.reporting.build._TRANSCRIPT_ROOM", 100)
+    run = run_of({"a": {f"p{i}": [False] for i in range(5)}})
+    asked: list[str] = []
+
+    def talk(_run: str, outcome: object) -> tuple[Message, ...]:
+        asked.append(_run)
+        return (Message(role="user", text="x" * 80),)
+
+    view = build_view([run], (), Evidence(transcripts=talk))
+    said = [message.text for row in view.problems for message in row.cells[0].attempts[0].transcript]
+    assert said[0] == "x" * 80
+    assert said[1].startswith("x" * 20 + "\n[60 characters left out]")
+    assert len(asked) == 2  # what there is no room for is not even read
+    assert all(row.cells[0].attempts[0].patch for row in view.problems)
+
+
+def test_the_candidates_own_prices_are_used_without_any_terms() -> None:
+    run = run_of({"a": {"p": [True]}})
+    priced = CandidateSpec.model_validate(
+        run.manifest.candidates[0].model_dump() | {"prices": {"input": 1, "output": 1}}
+    )
+    manifest = run.manifest.model_copy(update={"candidates": (priced,)})
+    (entry,) = build_view([run.model_copy(update={"manifest": manifest})]).candidates
+    assert entry.measures.costs.total_usd == pytest.approx((1850 + 240) / 1e6)
