@@ -6,7 +6,7 @@ import click
 
 from codegate.cli.conclude import conclude
 from codegate.cli.options import FILE, FOLDER, config_option, json_option
-from codegate.cli.policy import gate_settings
+from codegate.cli.policy import gate_settings, report_terms
 from codegate.errors import ExitCode
 from codegate.running import Journal
 
@@ -21,4 +21,6 @@ def command(run: Path, baseline: Path | None, config: Path | None, reports: Path
     """Compare every candidate of RUN (a run's folder) with the pinned baseline."""
     policy, lock = gate_settings(config)
     journal = Journal.open(run)
-    return conclude(journal.load(), journal, baseline or lock, policy, reports, as_json=as_json)
+    return conclude(
+        journal.load(), journal, baseline or lock, policy, reports, as_json=as_json, terms=report_terms(config)
+    )

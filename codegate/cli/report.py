@@ -6,9 +6,10 @@ import click
 
 from codegate.cli.options import FILE, FOLDER, config_option, json_option
 from codegate.cli.output import emit, say
-from codegate.cli.policy import gate_settings
-from codegate.reporting import build_view, write_reports
-from codegate.running import gate_run, load_run
+from codegate.cli.policy import gate_settings, report_terms
+from codegate.gating import load_pinned
+from codegate.reporting import build_view, gather, write_reports
+from codegate.running import Journal, gate_run
 
 
 @click.command()
@@ -23,9 +24,11 @@ def command(runs: tuple[Path, ...], baseline: Path | None, config: Path | None, 
     Exits 0 when they are written, whatever the verdicts: `codegate gate` is the command that decides.
     """
     policy, _ = gate_settings(config)
-    loaded = [load_run(folder) for folder in runs]
+    journals = [Journal.open(folder) for folder in runs]
+    loaded = [journal.load() for journal in journals]
     verdicts = [verdict for run in loaded for verdict in (gate_run(run, baseline, policy) if baseline else ())]
-    written = write_reports(build_view(loaded, verdicts), out)
+    evidence = gather(journals, load_pinned(baseline).samples if baseline else None, report_terms(config))
+    written = write_reports(build_view(loaded, verdicts, evidence), out)
     for name, path in written.items():
         say(f"{name:9} {path}", as_json=as_json)
     if as_json:

@@ -13,6 +13,7 @@ from codegate.cli.output import note
 from codegate.cli.progress import run_progress
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import load_pinned
+from codegate.reporting import terms_of
 from codegate.running import (
     CONFIG_NAME,
     Config,
@@ -107,7 +108,7 @@ def command(
     )
     with run_progress() as progress:
         run, journal = run_suite(request, progress, note)
-    return conclude(run, journal, lock, settings.gate, reports, as_json=as_json)
+    return conclude(run, journal, lock, settings.gate, reports, as_json=as_json, terms=terms_of(settings))
 
 
 def _lock(baseline: Path | None, settings: Config, home: Path) -> Path | None:
