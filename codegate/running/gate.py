@@ -73,8 +73,7 @@ def check_finished(run: Run, settled: Collection[str] = ()) -> None:
         (candidate.key(), problem, sample)
         for candidate in run.manifest.candidates
         if candidate.key() not in settled
-        for problem in run.manifest.problems
-        for sample in range(run.manifest.samples)
+        for problem, sample in run.manifest.planned()
     }
     made = len(wanted.intersection(outcome.key for outcome in run.outcomes))
     if made < len(wanted):
@@ -99,6 +98,6 @@ def run_exit_code(run: Run, verdicts: Sequence[Verdict]) -> ExitCode:
     """Return the exit code of a gated run; without a baseline, 4 when any outcome is missing its grade, else 0."""
     if verdicts:
         return min(verdicts, key=lambda verdict: _WORST.index(verdict.kind)).exit_code
-    planned = len(run.manifest.problems) * len(run.manifest.candidates) * run.manifest.samples
+    planned = len(run.manifest.planned()) * len(run.manifest.candidates)
     graded = sum(1 for outcome in run.outcomes if outcome.grade is not None)
     return ExitCode.PASS if graded == planned else ExitCode.INFRASTRUCTURE

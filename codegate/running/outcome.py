@@ -97,8 +97,9 @@ class RunManifest(BaseModel):
     Attributes:
         samples: most samples per problem and candidate.
         looks: how often the gate looks at the run while it goes on. With several, ``samples`` is the same number:
-            each look adds one sample of every problem, for the candidates whose verdict is not settled yet. With 1
-            the samples are made whatever they show.
+            each look adds a sample of the problems that it asks, for the candidates whose verdict is not settled yet.
+            With 1 the samples are made whatever they show.
+        settled: problems that the baseline always or never solves: every second look leaves them out.
         gated_by: digest of the baseline and the policy that the run is gated with, None for an ungated one.
         clusters: by problem id the change that it was mined from, where that gave several problems.
         tags: by problem id its tags as ``name:value``.
@@ -115,6 +116,7 @@ class RunManifest(BaseModel):
     sandbox: str
     samples: int = Field(ge=1, le=MAX_SAMPLES)
     looks: int = Field(default=1, ge=1, le=MAX_LOOKS)
+    settled: tuple[str, ...] = ()
     gated_by: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
     candidates: tuple[CandidateSpec, ...]
     problems: dict[str, str]
@@ -135,6 +137,14 @@ class RunManifest(BaseModel):
             )
             raise ValueError(message)
         return self
+
+    def asks(self, problem: str, sample: int) -> bool:
+        """Tell whether this sample of a problem is planned; of several looks, a sample's index is its look, from 0."""
+        return self.looks == 1 or sample % 2 == 0 or problem not in self.settled
+
+    def planned(self) -> tuple[tuple[str, int], ...]:
+        """Return the problem and the sample of all that is planned of each candidate, look by look."""
+        return tuple((name, index) for index in range(self.samples) for name in self.problems if self.asks(name, index))
 
     def fingerprint(self) -> str:
         """Return what a run and its repetition have in common: all that was decided before the first look.

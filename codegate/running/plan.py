@@ -2,7 +2,7 @@
 
 import secrets
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -44,6 +44,7 @@ def plan_run(
     run_id: str,
     *,
     looks: int = 1,
+    settled: Collection[str] = (),
     gated_by: str | None = None,
 ) -> RunManifest:
     """Return the manifest of a new run of ``candidates`` on ``suite``; ``RunManifest`` says what the values mean.
@@ -68,6 +69,7 @@ def plan_run(
         sandbox=sandbox,
         samples=samples,
         looks=looks,
+        settled=tuple(sorted(settled)),
         gated_by=gated_by,
         candidates=tuple(candidates),
         problems={problem.id: problem.digest for problem in suite.active},
@@ -139,7 +141,6 @@ def jobs(manifest: RunManifest, suite: Suite) -> tuple[Job, ...]:
     problems = {problem.id: problem for problem in suite.problems}
     return tuple(
         Job(candidate, problems[problem], sample)
-        for sample in range(manifest.samples)
-        for problem in manifest.problems
+        for problem, sample in manifest.planned()
         for candidate in manifest.candidates
     )

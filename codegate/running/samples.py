@@ -8,7 +8,7 @@ from codegate.running.plan import candidate_conditions
 
 
 def complete_samples(run: Run, candidate: str) -> int:
-    """Return how many samples, from the first on, ``run`` has an outcome for on every problem.
+    """Return how many samples, from the first on, ``run`` has of all problems that it asks for them.
 
     Args:
         run: the run.
@@ -16,7 +16,7 @@ def complete_samples(run: Run, candidate: str) -> int:
     """
     made = {(outcome.problem, outcome.sample) for outcome in run.of(candidate)}
     for sample in range(run.manifest.samples):
-        if any((problem, sample) not in made for problem in run.manifest.problems):
+        if any(run.manifest.asks(name, sample) and (name, sample) not in made for name in run.manifest.problems):
             return sample
     return run.manifest.samples
 
@@ -39,7 +39,11 @@ def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
         clusters=run.manifest.clusters,
         tags=run.manifest.tags,
         samples={
-            problem: tuple(_sample(index, outcomes.get((problem, index))) for index in range(width))
+            problem: tuple(
+                _sample(index, outcomes.get((problem, index)))
+                for index in range(width)
+                if run.manifest.asks(problem, index)
+            )
             for problem in run.manifest.problems
         },
     )

@@ -9,6 +9,7 @@ from typing import Final
 
 from codegate.candidates import CandidateSpec, Provider, open_provider
 from codegate.errors import Interrupted, UsageError
+from codegate.gating import asked
 from codegate.running.confirmation import confirm_regressions, why_not
 from codegate.running.gate import Gate, settled_candidates
 from codegate.running.interrupts import interruptible
@@ -183,8 +184,20 @@ def _plan(suite: Suite, request: RunRequest, sandbox: str, run_id: str) -> RunMa
     gate = request.gate
     looks = gate.policy.planned_looks if gate is not None and request.samples is None else 1
     gated_by = gate.digest if gate is not None else None
-    samples = request.samples or looks
-    return plan_run(suite, request.candidates, samples, sandbox, run_id, looks=looks, gated_by=gated_by)
+    settled: Collection[str] = ()
+    if gate is not None and looks > 1:
+        stored = gate.baseline.samples
+        settled = stored.problem_digests.keys() - asked(stored, 2, always=gate.policy.must_pass)
+    return plan_run(
+        suite,
+        request.candidates,
+        request.samples or looks,
+        sandbox,
+        run_id,
+        looks=looks,
+        settled=settled,
+        gated_by=gated_by,
+    )
 
 
 def _same_gate(manifest: RunManifest, announce: Callable[[str], None]) -> Journal | None:

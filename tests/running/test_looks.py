@@ -24,6 +24,7 @@ from codegate.running import (
     plan_run,
     run_suite,
 )
+from codegate.running.samples import complete_samples
 from codegate.sandbox import select_backend
 from codegate.suite import Suite
 from tests.running.runs import SPECS, outcome
@@ -209,6 +210,22 @@ def test_a_verdict_is_of_the_looks_that_are_complete(tmp_path: Path) -> None:
     assert (good.kind, bad.kind) == ("pass", "regressed")
     with pytest.raises(UsageError, match="is unfinished"):
         _verdicts(run.model_copy(update={"outcomes": tuple(first[2:])}), gate, tmp_path)
+
+
+def test_every_second_look_leaves_out_what_the_baseline_settled() -> None:
+    settled = list(PROBLEMS)[:20]
+    manifest = planned(3).model_copy(update={"settled": tuple(settled)})
+    assert [sum(index == look for _, index in manifest.planned()) for look in range(3)] == [30, 10, 30]
+    one = SPECS[0]
+    made = [graded(one, problem, index, resolved=True) for problem, index in manifest.planned() if index < 2]
+    run = Run(manifest=manifest.model_copy(update={"candidates": (one,)}), outcomes=tuple(made))
+    samples = candidate_samples(run, one).samples
+    assert complete_samples(run, one.key()) == 2
+    assert [entry.index for entry in samples[settled[0]]] == [0]
+    assert [entry.index for entry in samples["p-29"]] == [0, 1]
+    fewer = run.model_copy(update={"outcomes": tuple(made[:-1])})
+    assert complete_samples(fewer, one.key()) == 1
+    assert {len(entries) for entries in candidate_samples(fewer, one).samples.values()} == {1}
 
 
 def _verdicts(run: Run, gate: Gate, folder: Path) -> Any:
