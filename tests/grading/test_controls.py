@@ -312,6 +312,22 @@ def test_tests_that_passed_before_are_mutated_too(sites: Sites) -> None:
     assert {mutant.test for mutant in plan.mutants} - {"test_table"}
 
 
+def test_what_everybody_can_read_tells_no_run_of_a_control_from_another(sites: Sites) -> None:
+    tests = [f"{TESTS}::{test}" for test in EVERY_TEST]
+    order = ids_by_function(_report(**dict.fromkeys(tests, "passed")), sites)
+    hidden = f"{TESTS}::test_words"
+    first = set()
+    for _ in range(40):
+        plan = choose_mutants(sites, [hidden], [test for test in tests if test != hidden], order, frozenset())
+        assert not plan.partners
+        one, other = plan.runs()
+        left, right = ([mutant for mutant in run if mutant.test != "test_words"] for run in (one, other))
+        assert left == right != []
+        assert len(one) + len(other) == 2 * len(left) + 1
+        first.add(len(one) > len(other))
+    assert first == {True, False}
+
+
 def test_a_search_that_fails_is_no_search_that_finds_nothing(everything: World, sandboxes: Sandboxes) -> None:
     problem = everything.problem
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:

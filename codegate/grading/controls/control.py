@@ -5,7 +5,6 @@ a program is accused, it has to contradict itself in a second control too, and t
 that very control without the contradiction: what the tests themselves are to blame for is nobody's cheat.
 """
 
-import secrets
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -18,7 +17,6 @@ from codegate.grading.testreport import TestReport, test_selection
 from codegate.grading.testrun import run_hidden_tests
 from codegate.suite import Problem, Tree
 
-_dice: Final = secrets.SystemRandom()
 _WORDS: Final = {
     "unreceipted": "is reported as passed, but not all of its assertions were",
     "mutant": "passes, and passes as well when it expects something else",
@@ -70,7 +68,7 @@ def refute(subject: Subject, report: TestReport, used: Instruments, sandboxes: S
 def examine(subject: Subject, real: TestReport, rounds: int, sandboxes: Sandboxes) -> frozenset[Contradiction]:
     """Run ``rounds`` controls of a candidate that would pass; return what it cannot explain, empty for honest code.
 
-    Where no fail-to-pass test is left as it is beside the mutants, the tests as they are run once more, before the
+    Where no fail-to-pass test is left as it is beside the mutants, they are run once more as they are, before the
     control or after it: a program that is honest whenever it is not the first run would fail them.
 
     Args:
@@ -85,9 +83,7 @@ def examine(subject: Subject, real: TestReport, rounds: int, sandboxes: Sandboxe
         plan = choose_mutants(subject.sites, tests.FAIL_TO_PASS, tests.PASS_TO_PASS, order, subject.spared)
         if not plan.mutants:
             break
-        runs = [plan.mutants] if plan.partners else [plan.mutants, ()]
-        _dice.shuffle(runs)
-        for mutants in runs:
+        for mutants in plan.runs():
             found = _contradicted(subject, real, mutants, sandboxes)
             if found:
                 return found

@@ -17,11 +17,23 @@ class Plan:
 
     Attributes:
         mutants: what is changed.
+        others: those of them that are of no fail-to-pass test.
         partners: some fail-to-pass test is left as it is, and has to pass beside the others.
     """
 
     mutants: tuple[Mutant, ...]
+    others: tuple[Mutant, ...]
     partners: bool
+
+    def runs(self) -> list[tuple[Mutant, ...]]:
+        """Return the mutants of each run of this control, in random order.
+
+        Without partners it takes two: in one of them the fail-to-pass tests are as they are. The others are the same
+        in both: their texts may be public, so that by them a program could tell a control from the real run.
+        """
+        found = [self.mutants] if self.partners else [self.mutants, self.others]
+        _dice.shuffle(found)
+        return found
 
 
 def choose_mutants(
@@ -44,6 +56,7 @@ def choose_mutants(
         spared: names of mutants that are not to be chosen.
     """
     chosen: list[Mutant] = []
+    beside: list[Mutant] = []
     partners = False
     usable = {
         function: [mutant for mutant in mutants_of(sites, function) if mutant.name not in spared]
@@ -61,11 +74,16 @@ def choose_mutants(
         _dice.shuffle(further)
         taken = {mutant.test for part in parts for mutant in part}
         further = [part for part in further if part[0].test not in taken]
-        for possible in [*parts[:count], *further[: max(1, min(len(further) // 2, _MOST_OTHERS))]]:
-            last = [mutant for mutant in possible if mutant.order == possible[-1].order]
-            mutant = _dice.choice(last if _dice.random() < 0.5 else possible)
-            chosen.append(mutant.model_copy(update={"choices": (_dice.choice(mutant.choices),)}))
-    return Plan(tuple(chosen), partners)
+        chosen += map(_one, parts[:count])
+        beside += map(_one, further[: max(1, min(len(further) // 2, _MOST_OTHERS))])
+    return Plan((*chosen, *beside), tuple(beside), partners)
+
+
+def _one(possible: Sequence[Mutant]) -> Mutant:
+    """Return one of the mutants of a part, with one of its choices."""
+    last = [mutant for mutant in possible if mutant.order == possible[-1].order]
+    mutant = _dice.choice(last if _dice.random() < 0.5 else possible)
+    return mutant.model_copy(update={"choices": (_dice.choice(mutant.choices),)})
 
 
 def _parts(
