@@ -30,6 +30,7 @@ From per-problem results of 24 published models on 500 problems; see docs/statis
 _POWER_QUANTILE = 0.8416212335729143  # standard normal quantile of 0.8
 _ALIKE = 0.3  # correlation of the differences of problems that come from one pull request
 _TYPICAL_STRENGTH = 0.4  # of the U-shaped Beta distribution of difficulty, where no problem was repeated
+_LEAST_SPREAD = 1e-12  # of a mean that cannot vary: the same model, always right
 _STEPS = 80  # of the grid that a look's distribution is held on
 
 
@@ -86,7 +87,7 @@ def baseline_facts(baseline: CandidateSamples) -> BaselineFacts:
         message = "a baseline without a graded sample says nothing about power"
         raise ValueError(message)
     _, units = clusters_of([name for name, entries in graded.items() if entries], baseline.clusters)
-    return _facts(cells, units if units >= MIN_CLUSTERS else len(cells))
+    return facts_of(cells, units if units >= MIN_CLUSTERS else len(cells))
 
 
 def typical_facts(problems: int, *, rate: float = 0.6, samples: int = 10, units: int | None = None) -> BaselineFacts:
@@ -115,7 +116,8 @@ def typical_facts(problems: int, *, rate: float = 0.6, samples: int = 10, units:
     return BaselineFacts(problems, count, rate, within / samples, share, inside, outside)
 
 
-def _facts(cells: Sequence[tuple[int, int]], units: int) -> BaselineFacts:
+def facts_of(cells: Sequence[tuple[int, int]], units: int) -> BaselineFacts:
+    """Return the facts of passes x of k samples on each problem, of which ``units`` are independent."""
     mean = math.fsum(x / k for x, k in cells) / len(cells)
     total = mean * (1.0 - mean)
     within = one_sample_variance(cells)
@@ -199,6 +201,8 @@ class Outlook:
 def outlook(facts: BaselineFacts, plan: Design, churn: float, drop: float) -> Outlook:
     """Return how a comparison ends if the candidate's true rate is lower by ``drop``."""
     n, share = facts.units, facts.settled
+    if n < 2:
+        return Outlook(0.0, 0.0, 1.0, plan.most_calls(facts))
     widen = drop * (1.0 - drop) / 10.0
     headroom = facts.rate >= 2 * plan.margin
     points: list[tuple[float, float]] = []  # of the mean difference, with the probability of going on from there
@@ -215,12 +219,12 @@ def outlook(facts: BaselineFacts, plan: Design, churn: float, drop: float) -> Ou
         fails = -student.quantile(1.0 - at.regressed / plan.candidates, n - 1) * math.sqrt(variance / n)
         passes = _passing_mean(variance, n, at.passed, plan.margin) if headroom else math.inf
         fails = min(fails, passes)
-        spread = variance / n
+        spread = max(variance / n, _LEAST_SPREAD)
         if look == 1:
             cells = [(-drop, spread, 1.0)]
         else:
             kept = min(spread / previous, 1.0)
-            cells = [(-drop + kept * (x + drop), max(spread - kept * spread, 1e-12), w) for x, w in points]
+            cells = [(-drop + kept * (x + drop), max(spread - kept * spread, _LEAST_SPREAD), w) for x, w in points]
         regressed += math.fsum(w * _normal((fails - mean) / math.sqrt(v)) for mean, v, w in cells)
         passed += math.fsum(w * _normal((mean - passes) / math.sqrt(v)) for mean, v, w in cells)
         going = max(1.0 - regressed - passed, 0.0)
