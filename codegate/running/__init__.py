@@ -14,6 +14,7 @@ from codegate.running.config import (
     load_config,
     named_candidates,
 )
+from codegate.running.expense import SampleExpense, sample_expense
 from codegate.running.gate import Gate, gate_run, run_exit_code
 from codegate.running.journal import Journal, Spending, load_run
 from codegate.running.outcome import Fault, Outcome, Run, RunManifest
@@ -40,6 +41,7 @@ __all__ = [
     "RunManifest",
     "RunOptions",
     "RunRequest",
+    "SampleExpense",
     "Spending",
     "candidate_conditions",
     "candidate_samples",
@@ -59,4 +61,5 @@ __all__ = [
     "plan_run",
     "run_exit_code",
     "run_suite",
+    "sample_expense",
 ]

@@ -1,0 +1,187 @@
+"""``codegate plan``: what a gate on a suite can find and what it will take, before a model is asked."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final, get_args
+
+import click
+
+from codegate.candidates import CandidateSpec
+from codegate.cli.options import FILE, FOLDER, json_option
+from codegate.cli.output import emit, note, say
+from codegate.errors import UsageError
+from codegate.gating import (
+    Baseline,
+    BaselineFacts,
+    Design,
+    PowerStatement,
+    Relation,
+    baseline_facts,
+    design,
+    load_pinned,
+    power_statement,
+    problems_needed,
+    samples_needed,
+    typical_facts,
+)
+from codegate.running import (
+    CONFIG_NAME,
+    Config,
+    Run,
+    SampleExpense,
+    configuration,
+    load_run,
+    named_candidates,
+    plan_run,
+    sample_expense,
+)
+from codegate.suite import Suite, load_suite
+
+_RELATIONS: Final[tuple[Relation, ...]] = get_args(Relation)
+_BASELINE_SAMPLES: Final = 10
+
+
+@click.command()
+@click.argument("suite", type=FOLDER, required=False)
+@click.option("--candidate", "names", multiple=True, help="provider:model[@base_url]; may be given several times.")
+@click.option("--config", type=FILE, help=f"Configuration file; default {CONFIG_NAME} where there is one.")
+@click.option("--baseline", type=FILE, help="Lock file of the baseline; default as in the configuration.")
+@click.option("--samples", type=click.IntRange(1, 100), help="Plan so many samples per problem instead of looks.")
+@click.option("--drop", type=click.FloatRange(0.01, 0.9), help="Say what it takes to find a drop of this share.")
+@click.option("--rate", type=click.FloatRange(0.05, 0.99), help="Pass rate to expect where there is no baseline; .6.")
+@click.option("--like", type=FOLDER, multiple=True, help="A run to take a sample's tokens and minutes from.")
+@json_option
+def command(
+    suite: Path | None,
+    names: tuple[str, ...],
+    config: Path | None,
+    baseline: Path | None,
+    samples: int | None,
+    drop: float | None,
+    rate: float | None,
+    like: tuple[Path, ...],
+    as_json: bool,
+) -> None:
+    """Say which drop a gate on SUITE finds in 4 of 5 cases, how often it ends without an answer, and what it takes.
+
+    With a pinned baseline all of it follows from that; without one a suite of usual difficulty is assumed. Nothing is
+    run and nobody is asked.
+    """
+    settings, home = _settings(config, names)
+    folder = suite or (home / settings.suite if settings.suite else None)
+    if folder is None:
+        raise UsageError("no suite was given.", "Name its folder, or set `suite` in codegate.yml.")
+    loaded = load_suite(folder)
+    pinned = _pinned(baseline, settings, home)
+    if pinned is not None and rate is not None:
+        raise UsageError("--rate is for a suite without a baseline.", "Leave it out: the baseline says the rate.")
+    facts = baseline_facts(pinned.samples) if pinned is not None else _typical(loaded, rate or 0.6)
+    plan = design(settings.gate, candidates=max(len(settings.candidates), 1), samples=samples or settings.samples)
+    statements = [power_statement(facts, plan, relation) for relation in _RELATIONS]
+    runs = [load_run(path) for path in like] or _pooled_runs(pinned)
+    expenses = {spec.label: sample_expense(runs, spec.prices) for spec in settings.candidates if spec.asks_a_model}
+
+    assumed = f"no baseline: a pass rate of {rate or 0.6:.0%} assumed"
+    source = f"baseline {pinned.samples.label}" if pinned is not None else assumed
+    say(f"{loaded.name}: {len(loaded.active)} problems; {source}", as_json=as_json)
+    for statement in statements:
+        say(f"  {statement.sentence()}", as_json=as_json)
+    needs = [_need(facts, plan, relation, drop) for relation in _RELATIONS] if drop is not None else []
+    for need in needs:
+        say(f"  {need['sentence']}", as_json=as_json)
+    for label, expense in expenses.items():
+        say(f"  {label}: {_expense_words(expense, statements, settings)}", as_json=as_json)
+    if as_json:
+        emit(
+            {
+                "schema": "codegate.plan/1",
+                "suite": loaded.name,
+                "suite_digest": loaded.digest,
+                "problems": facts.problems,
+                "baseline": pinned.digest if pinned is not None else None,
+                "statements": [{**asdict(one), "sentence": one.sentence()} for one in statements],
+                "needs": needs,
+                "expenses": {label: _expense_json(one, statements, settings) for label, one in expenses.items()},
+            }
+        )
+
+
+def _settings(config: Path | None, names: Sequence[str]) -> tuple[Config, Path]:
+    """Return the configuration, with the candidate ``reference`` where neither a name nor a file gives one."""
+    named = named_candidates(names, "--candidate")
+    if not named and config is None and not Path(CONFIG_NAME).exists():
+        named = (CandidateSpec(provider="reference"),)
+    return configuration(named, config, Path(CONFIG_NAME))
+
+
+def _pinned(baseline: Path | None, settings: Config, home: Path) -> Baseline | None:
+    lock = baseline or home / settings.baseline
+    return load_pinned(lock) if baseline is not None or settings.gates_with(lock) else None
+
+
+def _typical(suite: Suite, rate: float) -> BaselineFacts:
+    if not suite.active:
+        raise UsageError(f"suite {suite.name} has no active problem.", "See `codegate validate`.")
+    planned = plan_run(suite, (CandidateSpec(provider="reference"),), 1, "none", "plan")
+    alone = len(planned.problems) - len(planned.clusters)
+    units = alone + len(set(planned.clusters.values()))
+    return typical_facts(len(planned.problems), rate=rate, samples=_BASELINE_SAMPLES, units=units)
+
+
+def _pooled_runs(pinned: Baseline | None) -> list[Run]:
+    """Return those runs of the baseline that are still in the folder ``runs``."""
+    found = []
+    for run in pinned.runs if pinned is not None else ():
+        folder = Path("runs") / Path(run.id).name  # the file may be somebody else's
+        try:
+            found.append(load_run(folder))
+        except UsageError:
+            note(f"{folder} is not there any more: what a sample took in it is not counted")
+    return found
+
+
+def _need(facts: BaselineFacts, plan: Design, relation: Relation, drop: float) -> dict[str, Any]:
+    looks = samples_needed(facts, plan, relation, drop)
+    problems = problems_needed(facts, plan, relation, drop)
+    points = f"{drop * 100:.3g} pp"
+    by_looks = f"{looks} look{'s' if looks != 1 else ''} find it here" if looks else "not even five looks find it here"
+    text = f"a drop of {points} ({relation}): {by_looks}; with {plan.looks} it takes {problems} problems like these."
+    return {"relation": relation, "drop": drop, "looks": looks, "problems": problems, "sentence": text}
+
+
+def _span(statements: Sequence[PowerStatement]) -> tuple[float, float]:
+    """Return the samples of one candidate: what is expected of the cheapest case, and the most."""
+    return min(min(s.calls_equal, s.calls_worse) for s in statements), max(s.calls_most for s in statements)
+
+
+def _expense_words(expense: SampleExpense, statements: Sequence[PowerStatement], settings: Config) -> str:
+    few, many = _span(statements)
+    if not expense.samples:
+        return f"{few:.0f} to {many:.0f} samples; what one takes is not known: name a run with --like."
+    parts = [f"{few:.0f} to {many:.0f} samples"]
+    if expense.input_tokens is not None and expense.output_tokens is not None:
+        tokens = expense.input_tokens + expense.output_tokens
+        parts.append(f"{few * tokens / 1e6:.2f} to {many * tokens / 1e6:.2f} million tokens")
+    if expense.usd is not None:
+        parts.append(f"${few * float(expense.usd):.2f} to ${many * float(expense.usd):.2f}")
+    else:
+        parts.append("costs unknown (no prices)")
+    models, sandboxes = settings.concurrency.models, settings.concurrency.sandboxes
+    short, long = expense.minutes(few, models, sandboxes), expense.minutes(many, models, sandboxes)
+    if short is not None and long is not None:
+        parts.append(f"{short:.0f} to {long:.0f} minutes")
+    return f"{', '.join(parts)}; from {expense.samples} samples of earlier runs."
+
+
+def _expense_json(expense: SampleExpense, statements: Sequence[PowerStatement], settings: Config) -> dict[str, Any]:
+    few, many = _span(statements)
+    models, sandboxes = settings.concurrency.models, settings.concurrency.sandboxes
+    return {
+        "samples_known": expense.samples,
+        "samples": [few, many],
+        "input_tokens": expense.input_tokens,
+        "output_tokens": expense.output_tokens,
+        "usd": None if expense.usd is None else [few * float(expense.usd), many * float(expense.usd)],
+        "minutes": [expense.minutes(few, models, sandboxes), expense.minutes(many, models, sandboxes)],
+    }
