@@ -173,7 +173,7 @@ def _candidate(
         model=one_line(spec.model or spec.provider),
         run=one_line(run.manifest.id),
         pass_rate=measures.correctness.pass_at_1,
-        planned=len(run.manifest.problems) * _planned_samples(run, everything),
+        planned=_planned(run, everything),
         graded=sum(outcome.grade is not None for outcome in everything),
         measures=measures,
         faults=_faults(everything),
@@ -182,11 +182,13 @@ def _candidate(
     )
 
 
-def _planned_samples(run: Run, made: Sequence[Outcome]) -> int:
-    """Return how many samples were to be made: of several looks, those that were begun before the verdict settled."""
+def _planned(run: Run, made: Sequence[Outcome]) -> int:
+    """Return how many attempts were to be made: of several looks, those of the looks begun before it was settled."""
+    planned = run.manifest.planned()
     if run.manifest.looks == 1:
-        return run.manifest.samples
-    return 1 + max((outcome.sample for outcome in made), default=0)
+        return len(planned)
+    last = max((outcome.sample for outcome in made), default=-1)
+    return sum(sample <= last for _, sample in planned)
 
 
 def _doubts(outcomes: Sequence[Outcome]) -> tuple[str, ...]:

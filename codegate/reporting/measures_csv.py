@@ -23,11 +23,11 @@ def render_measures_csv(view: ReportView) -> str:
     writer.writerow(MEASURE_COLUMNS)
     for entry in view.candidates:
         for name, fields in _fields(entry.measures):
-            writer.writerow([text(entry.run), text(entry.label), text(entry.model), text(name), *fields])
+            writer.writerow([text(entry.run), text(entry.label), text(entry.model), name, *fields])
     if view.baseline:
         for name, fields in _fields(view.baseline.correctness):
             label, model = text(view.baseline.label), text(view.baseline.model)
-            writer.writerow(["", label, model, text(f"baseline.{name}"), *fields])
+            writer.writerow(["", label, model, f"baseline.{name}", *fields])
     return out.getvalue()
 
 

@@ -136,6 +136,10 @@ def test_a_run_that_stopped_looking_misses_no_samples() -> None:
     assert (entry.planned, entry.graded) == (2, 2)
     (entry,) = build_view([run.model_copy(update={"manifest": manifest.model_copy(update={"looks": 1})})]).candidates
     assert (entry.planned, entry.graded) == (6, 2)
+    skipping = run_of({"a": {"p": [True, True], "q": [False]}})
+    manifest = skipping.manifest.model_copy(update={"looks": 3, "samples": 3, "settled": ("q",)})
+    (entry,) = build_view([skipping.model_copy(update={"manifest": manifest})]).candidates
+    assert (entry.planned, entry.graded) == (3, 3)
 
 
 def judged(verdict: Verdict) -> Verdict:
@@ -232,6 +236,11 @@ def test_measures_in_csv_hold_no_formula_and_no_broken_row(payload: str) -> None
         for cell in row:
             assert not re.match(r"[=+@|%\t\r\uff1d\uff0b\uff0d\uff20]|-(?![0-9.e-]+$)", cell), cell
             assert not re.search(r"[\x00-\x1f\x7f]", cell)
+
+
+def test_a_candidate_whose_name_begins_like_a_formula_is_text_there() -> None:
+    rows = list(csv.reader(io.StringIO(render_measures_csv(build_view([run_of({"=1+1": {"p": [True]}})])), newline="")))
+    assert {row[1] for row in rows[1:]} == {"'=1+1"}
 
 
 # Conversations
