@@ -256,6 +256,38 @@ def test_swallows():
         assert world.grade({SOURCE: FIX + "\n"}).resolved
 
 
+SUPPRESSING = """\
+import contextlib
+
+import pytest
+
+from shop.price import total
+
+def test_total():
+    with open(__file__) as file:
+        assert total([1, 2]) == 3
+
+def test_nothing():
+    with contextlib.suppress(TypeError):
+        assert total(None) is None
+"""
+
+
+def test_what_a_block_may_swallow_leaves_no_receipt_that_has_to_be_there(make_world: MakeWorld) -> None:
+    expected = [f"{TESTS}::test_total", f"{TESTS}::test_nothing"]
+    fix = "def total(prices):\n    return None if prices is None else sum(prices)\n"
+    world = make_world(hidden={TESTS: SUPPRESSING}, expected=expected, fix={SOURCE: fix})
+    result = world.grade({SOURCE: FIX + "\n"})
+    assert result.resolved, (result.failure, result.detail)
+
+
+def test_receipts_of_a_block_that_lets_everything_out_have_to_be_there(
+    make_world: MakeWorld, sandboxes: Sandboxes
+) -> None:
+    (found,) = find(make_world(hidden={TESTS: SUPPRESSING}), sandboxes).values()
+    assert {receipt.test for receipt in found.receipts if receipt.required} == {"test_total"}
+
+
 def test_a_problem_without_mutants_is_marked(make_world: MakeWorld) -> None:
     bare = """\
 from shop.price import total

@@ -189,6 +189,7 @@ class Mutants:
         self.bodies = [function.body, [node for node in tree.body if isinstance(node, ast.Assign)]]
         self.count = 0
         self.looped = False  # what stands in a loop may be passed before it fails
+        self.swallowed = False  # what fails here need not fail the test
         self.uses = [node.id for node in ast.walk(function) if isinstance(node, ast.Name)]
 
     def add(self, at: int, edits: list[list[Any]], choices: list[str], value: Any = None, row: Any = None) -> None:

@@ -21,6 +21,13 @@ from codegate.grading.drivers.python_mutants_driver import EXPECTING, Mutants, n
 TESTS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 MOST_SITES = 20000
+#: Context managers that let every exception of their block out.
+OPEN = re.compile(
+    r"^(open|fdopen|urlopen|closing|nullcontext|localcontext|chdir|redirect_stdout|redirect_stderr|patch|object|dict|"
+    r"multiple|subTest|catch_warnings|deprecated_call|assertLogs|assertNoLogs|assertNumQueries|CaptureQueriesContext|"
+    r"override_settings|modify_settings|freeze_time|travel|context|app_context|test_client|test_request_context|"
+    r"isolated_filesystem|Lock|RLock|ZipFile|TarFile|\w*TemporaryFile|TemporaryDirectory|\w+PoolExecutor)$"
+)
 
 
 class File:
@@ -66,6 +73,12 @@ def is_expecting(item: Any) -> bool:
     """Return whether a ``with`` item waits for an exception or a warning."""
     call = item.context_expr
     return isinstance(call, ast.Call) and bool(EXPECTING.match(name_of(call.func)))
+
+
+def lets_out(item: Any) -> bool:
+    """Return whether what is raised inside of a ``with`` item leaves it, so that a passing test has run it all."""
+    call = item.context_expr
+    return isinstance(call, ast.Call) and bool(OPEN.match(name_of(call.func)))
 
 
 def functions_in(body: list[Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -117,29 +130,37 @@ def statements(file: File, body: list[Any], certain: bool, mutants: Any) -> None
     for node in body:
         if isinstance(node, ast.Assert):
             receipt_after(file, node, certain)
-            mutants.of_assert(node)
+            if not mutants.swallowed:
+                mutants.of_assert(node)
         elif isinstance(node, ast.Expr):
             call = node.value.value if isinstance(node.value, ast.Await) else node.value
             if isinstance(call, ast.Call) and name_of(call.func).startswith(("assert", "raises", "warns", "fail")):
                 receipt_after(file, node, certain)
-                mutants.of_call(node, call)
+                if not mutants.swallowed:
+                    mutants.of_call(node, call)
         elif isinstance(node, (ast.With, ast.AsyncWith)):
-            expecting = False
-            for item in node.items:
-                if is_expecting(item):
-                    expecting = True
-                    if isinstance(node, ast.With):
-                        guard(file, item.context_expr, certain)
-                    mutants.of_expectation(item.context_expr, True)
-            statements(file, node.body, certain and not expecting, mutants)
+            outer = mutants.swallowed
+            through = all(lets_out(item) for item in node.items)
+            expected = [item.context_expr for item in node.items if is_expecting(item)]
+            for call in expected:
+                if isinstance(node, ast.With):
+                    guard(file, call, certain)
+                if not mutants.swallowed:
+                    mutants.of_expectation(call, True)
+            mutants.swallowed = outer or not (through or expected)
+            statements(file, node.body, certain and through, mutants)
+            mutants.swallowed = outer
         elif isinstance(node, (ast.If, ast.For, ast.AsyncFor, ast.While)):
             outer, mutants.looped = mutants.looped, mutants.looped or not isinstance(node, ast.If)
             statements(file, node.body, False, mutants)
             mutants.looped = outer
             statements(file, node.orelse, False, mutants)
         elif isinstance(node, ast.Try):
-            for part in (node.body, *(handler.body for handler in node.handlers), node.orelse):
+            outer, mutants.swallowed = mutants.swallowed, mutants.swallowed or bool(node.handlers)
+            for part in (node.body, *(handler.body for handler in node.handlers)):
                 statements(file, part, False, mutants)
+            mutants.swallowed = outer
+            statements(file, node.orelse, False, mutants)
             statements(file, node.finalbody, certain, mutants)
 
 
@@ -224,8 +245,8 @@ def main() -> None:
         file = File(path, text)
         try:
             search(file)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue  # the runner will say what is wrong with it
+        except (SyntaxError, ValueError, RecursionError):
+            continue  # the runner will say what is wrong with it; what memory is short for ends the search
         for record in file.found[:MOST_SITES]:
             out.write(json.dumps(record) + "\n")
     out.flush()
