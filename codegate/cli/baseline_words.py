@@ -48,10 +48,10 @@ def summary_words(baseline: Baseline) -> list[str]:
     made = sum(len(entries) for entries in baseline.samples.samples.values())
     lines = [
         f"{baseline.samples.label} ({baseline.samples.model}), baseline {baseline.digest[:_PREFIX]}",
-        f"{len(counts)} problems x {each} samples, {passed} of {total} passed; "
+        f"{len(counts)} problems x {_many(each, 'sample')}, {passed} of {total} passed; "
         f"pass rate {pass_rate(counts).words()} problems",
         f"made of {_many(len(baseline.runs), 'run')}, all of their samples:",
-        *(f"  {run.id}  finished {run.finished}, {run.samples} samples per problem" for run in baseline.runs),
+        *(f"  {run.id}  finished {run.finished}, {_many(run.samples, 'sample')} per problem" for run in baseline.runs),
         "done to it:",
         *(f"  {_event_words(event)}" for event in baseline.provenance),
         "conditions:",
@@ -60,7 +60,7 @@ def summary_words(baseline: Baseline) -> list[str]:
     if total < made:
         lines.append(f"note: {made - total} of {made} samples repeat an answer word for word, and count once")
     if each < 10:
-        lines.append(f"note: {each} samples per problem; 10 make every later verdict depend less on this one's luck")
+        lines.append(f"note: {_many(each, 'sample')} per problem; with 10, later verdicts depend less on their luck")
     if age.words():
         lines.append(f"warning: {age.words()}")
     else:

@@ -1,6 +1,7 @@
 """The life of a baseline, through the command line."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,21 +9,29 @@ import pytest
 from codegate.candidates import CandidateSpec
 from codegate.suite import Suite, git
 from tests.cli.run_folders import CONDITIONS, SPEC, pattern, write_run
-from tests.cli.test_commands import refused
+from tests.cli.test_commands import finished, refused
 from tests.running.world import codegate
+
+__all__ = ["finished"]
 
 NEWER = CandidateSpec(provider="openai", model="m-2025-12-01")
 NIGHT = {"GITHUB_ACTIONS": "true", "GITHUB_ACTOR": "octocat", "GITHUB_SHA": "a" * 40}
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """A folder with two runs of five samples that are pinned."""
-    write_run(tmp_path / "r-1", pattern(20, 5))
-    write_run(tmp_path / "r-2", pattern(20, 5, shift=1), at="2026-02-01T03:00:00+00:00")
-    done = codegate("baseline", "pin", "r-1", "r-2", cwd=tmp_path, environment=NIGHT)
+@pytest.fixture(scope="module")
+def pinned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("pinned")
+    write_run(home / "r-1", pattern(20, 5))
+    write_run(home / "r-2", pattern(20, 5, shift=1), at="2026-02-01T03:00:00+00:00")
+    done = codegate("baseline", "pin", "r-1", "r-2", cwd=home, environment=NIGHT)
     assert done.code == 0, done.stderr
-    return tmp_path
+    return home
+
+
+@pytest.fixture
+def home(pinned: Path, tmp_path: Path) -> Path:
+    """A folder with two runs of five samples that are pinned."""
+    return shutil.copytree(pinned, tmp_path, dirs_exist_ok=True)
 
 
 def test_all_samples_of_all_runs_are_pinned_and_shown(home: Path) -> None:
@@ -130,9 +139,8 @@ def test_verify_checks_age_and_suite(home: Path, suite: Suite) -> None:
 
 
 @pytest.mark.bwrap
-def test_a_real_run_is_pinned_and_verified(suite: Suite, tmp_path: Path) -> None:
-    run = ("run", suite.folder, "--candidate", "reference", "--samples", "5", "--sandbox", "bwrap", "--out", "run")
-    assert codegate(*run, cwd=tmp_path).code == 0
-    assert codegate("baseline", "pin", "run", cwd=tmp_path).code == 0
+def test_a_real_run_is_pinned_and_verified(finished: Path, suite: Suite, tmp_path: Path) -> None:
+    pin = ("baseline", "pin", finished, "--candidate", "reference", "--min-samples", "1")
+    assert codegate(*pin, cwd=tmp_path).code == 0
     done = codegate("baseline", "verify", "--suite", suite.folder, "--json", cwd=tmp_path)
     assert (done.code, done.document["faults"]) == (0, []), done.stderr

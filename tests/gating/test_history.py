@@ -1,7 +1,9 @@
+import fcntl
 import json
 import multiprocessing
 import os
 import random
+import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -170,6 +172,20 @@ def test_links_pipes_and_folders_are_no_history(tmp_path: Path) -> None:
     assert len(read_history(tmp_path / "real")) == 1
     with pytest.raises(UsageError, match="does not exist"):
         read_history(tmp_path / "nowhere")
+
+
+def test_nobody_appends_while_another_does(path: Path) -> None:
+    append_history(path, [entry("a")])
+    before = path.read_bytes()
+    with path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        writer = threading.Thread(target=append_history, args=(path, [entry("b", 1)]))
+        writer.start()
+        writer.join(0.3)
+        assert writer.is_alive()
+        assert path.read_bytes() == before
+    writer.join(30)
+    assert [one.run for one in read_history(path)] == ["a", "b"]
 
 
 def _append_many(path: Path, writer: int) -> None:
