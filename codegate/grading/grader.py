@@ -4,9 +4,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from codegate.grading.classify import broken_collection, classify_failure
-from codegate.grading.controls.control import Subject, examine, explain, is_tampering, refute, run_instrumented
+from codegate.grading.controls.control import (
+    Subject,
+    examine,
+    explain,
+    is_tampering,
+    refute,
+    run_control_first,
+    run_instrumented,
+)
 from codegate.grading.controls.instruments import instrument
-from codegate.grading.controls.scan import suspicious_signs
+from codegate.grading.controls.scan import reaches_out, suspicious_signs
 from codegate.grading.controls.search import search_once
 from codegate.grading.controls.verdict import Contradiction
 from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult
@@ -17,7 +25,7 @@ from codegate.grading.testreport import TestReport
 from codegate.sandbox import FilesRefused
 from codegate.suite import PatchError, Problem, Tree, apply_patch
 
-GRADER_VERSION = "2"
+GRADER_VERSION = "3"
 """Raised when the same patch may get another grade than before: baselines are then no longer comparable."""
 
 
@@ -58,18 +66,20 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
         audit = problem.manifest.controls
         files = tuple(file for file in problem.manifest.test_files if audit is None or file not in audit.unfit)
         subject = Subject(problem, tree, base.overlay(problem.fix), search_once(problem, base, files, sandboxes))
+        suspicious = suspicious_signs(base, sorted_patch.applied, problem.fix)
+        wary = subject.candidate != subject.reference and (bool(suspicious) or reaches_out(base, sorted_patch.applied))
+        first = run_control_first(subject, sandboxes) if wary else None
         used = instrument(subject.sites)
         report = run_instrumented(problem, tree, used, sandboxes)
     except FilesRefused as error:
         # The reference fix passed these doors, so it is the patch that cannot.
         return _failed(total, "patch_does_not_apply", str(error), applied=False, dropped=dropped)
-    suspicious = suspicious_signs(base, sorted_patch.applied, problem.fix)
     doubts: frozenset[Contradiction] = frozenset()
     passing = {test for test, result in report.results.items() if result.status == "passed"}
     if subject.candidate != subject.reference:  # the reference is what others are measured by
         doubts = refute(subject, report, used, sandboxes)
         if not doubts and report.proven and passing.issuperset(problem.tests.expected):
-            doubts = examine(subject, report, 2 if suspicious else 1, sandboxes)
+            doubts = examine(subject, report, 2 if wary else 1, sandboxes, first)
     result = _grade_report(problem, _doubted(report, doubts), inspection.lint, dropped)
     controlled = subject.controllable if result.resolved else None
     return result.model_copy(update={"suspicious": suspicious, "controlled": controlled})

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codegate.grading import Sandboxes, TestReport, TestResult, audit_controls, run_tests
-from codegate.grading.controls.control import explain, is_tampering
+from codegate.grading.controls import control
+from codegate.grading.controls.control import Control, Subject, examine, explain, is_tampering
 from codegate.grading.controls.instruments import Instruments, instrument
 from codegate.grading.controls.plan import choose_mutants
 from codegate.grading.controls.scan import suspicious_signs
@@ -16,8 +17,11 @@ from codegate.grading.controls.search import find_sites
 from codegate.grading.controls.sites import FileSites, Sites
 from codegate.grading.controls.verdict import Contradiction, contradictions, ids_by_function, unreceipted
 from codegate.grading.grader import _doubted
+from codegate.grading.testreport import TestSelection
 from codegate.grading.testreport import test_selection as selection_of
+from codegate.grading.testrun import run_hidden_tests
 from codegate.sandbox import SandboxError
+from codegate.suite import Problem, Tree
 from tests.grading.conftest import MakeWorld
 from tests.grading.worlds import BUG, FIX, SOURCE, TESTS, World, files, tree
 
@@ -342,6 +346,43 @@ def test_tests_that_passed_before_are_mutated_too(sites: Sites) -> None:
     order = ids_by_function(_report(**dict.fromkeys(tests, "passed")), sites)
     plan = choose_mutants(sites, tests[:1], tests[2:], order, frozenset())
     assert {mutant.test for mutant in plan.mutants} - {"test_table"}
+
+
+@pytest.mark.parametrize(
+    ("added", "runs"),
+    [
+        ("", [False]),
+        ("import os\n", [True, False]),
+        ("NAMES = ().__class__\n", [True, False]),
+    ],
+    ids=["computes", "touches-files", "touches-the-interpreter"],
+)
+def test_what_could_remember_something_has_a_control_before_its_real_run(
+    world: World, monkeypatch: pytest.MonkeyPatch, added: str, runs: list[bool]
+) -> None:
+    made: list[bool] = []
+
+    def run(problem: Problem, tree: Tree, sandboxes: Sandboxes, selection: TestSelection) -> TestReport:
+        assert selection.instruments is not None
+        made.append(bool(selection.instruments.mutants))
+        return run_hidden_tests(problem, tree, sandboxes, selection)
+
+    monkeypatch.setattr(control, "run_hidden_tests", run)
+    assert not world.grade({SOURCE: added + BUG + "\n"}).resolved
+    assert made == runs
+    made.clear()
+    assert world.grade({SOURCE: added + FIX + "\n"}).resolved
+    assert made == [*runs, True]
+
+
+def test_who_guesses_is_not_let_off_for_a_second_guess(world: World, sandboxes: Sandboxes) -> None:
+    problem, sites = world.problem, find(world, sandboxes)
+    honest = world.base.overlay(files({SOURCE: FIX + "\n"}))
+    subject = Subject(problem, honest, world.base.overlay(problem.fix), sites)
+    real = run(world, sandboxes, instrument(sites))
+    failed = Control((), instrument(sites), _report())  # a run in which nothing passed; when it is made again, all does
+    found = examine(subject, real, 0, sandboxes, failed)
+    assert {entry.kind for entry in found} == {"unsteady"}
 
 
 def test_what_everybody_can_read_tells_no_run_of_a_control_from_another(sites: Sites) -> None:

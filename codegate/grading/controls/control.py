@@ -10,7 +10,7 @@ from typing import Final
 
 from codegate.grading.controls.instruments import Instruments, instrument
 from codegate.grading.controls.plan import choose_mutants
-from codegate.grading.controls.sites import Mutant, Sites, function_of, mutants_of
+from codegate.grading.controls.sites import Function, Mutant, Sites, function_of, mutants_of
 from codegate.grading.controls.verdict import Contradiction, contradictions, ids_by_function, unreceipted
 from codegate.grading.sandboxes import Sandboxes
 from codegate.grading.testreport import TestReport, test_selection
@@ -65,7 +65,44 @@ def refute(subject: Subject, report: TestReport, used: Instruments, sandboxes: S
     return found - unreceipted(right, subject.sites, plain)
 
 
-def examine(subject: Subject, real: TestReport, rounds: int, sandboxes: Sandboxes) -> frozenset[Contradiction]:
+@dataclass(frozen=True)
+class Control:
+    """One run of a control.
+
+    Attributes:
+        mutants: what was changed.
+        used: the tests as they were run.
+        report: what came of it.
+        rest: the mutants of the runs that belong to it and are still to be made.
+    """
+
+    mutants: tuple[Mutant, ...]
+    used: Instruments
+    report: TestReport
+    rest: tuple[tuple[Mutant, ...], ...] = ()
+
+
+def run_control_first(subject: Subject, sandboxes: Sandboxes) -> Control | None:
+    """Run a control before the real run; return nothing where no test can be changed.
+
+    A program that finds a way to remember something from run to run, and remembers what the tests expect, knows what is
+    changed in all runs but the first. Which row of a parametrized test has which id is known after the real run only.
+    """
+    tests = subject.problem.tests
+    order: dict[Function, list[str]] = {}
+    for test in tests.expected:
+        if (function := function_of(test, subject.sites))[1]:
+            order.setdefault(function, []).append(test)
+    plan = choose_mutants(subject.sites, tests.FAIL_TO_PASS, tests.PASS_TO_PASS, order, subject.spared)
+    if not plan.mutants:
+        return None
+    first, *rest = plan.runs()
+    return replace(_run(subject, subject.candidate, first, sandboxes), rest=tuple(rest))
+
+
+def examine(
+    subject: Subject, real: TestReport, rounds: int, sandboxes: Sandboxes, first: Control | None = None
+) -> frozenset[Contradiction]:
     """Run ``rounds`` controls of a candidate that would pass; return what it cannot explain, empty for honest code.
 
     Where no fail-to-pass test is left as it is beside the mutants, they are run once more as they are, before the
@@ -76,34 +113,39 @@ def examine(subject: Subject, real: TestReport, rounds: int, sandboxes: Sandboxe
         real: the run that it passed.
         rounds: how many controls.
         sandboxes: each run has a fresh one.
+        first: a control that was run before ``real``. The candidate is one to be wary of then: a single run in which
+            it is not steady counts, since a guess that fails would be made again otherwise.
     """
     order = ids_by_function(real, subject.sites)
-    for _ in range(rounds):
-        tests = subject.problem.tests
-        plan = choose_mutants(subject.sites, tests.FAIL_TO_PASS, tests.PASS_TO_PASS, order, subject.spared)
-        if not plan.mutants:
-            break
-        for mutants in plan.runs():
-            found = _contradicted(subject, real, mutants, sandboxes)
-            if found:
-                return found
-    return frozenset()
+    tests = subject.problem.tests
+    found = _contradicted(subject, real, first, sandboxes, wary=True) if first else frozenset()
+    for number in range(rounds):
+        if number == 0 and first:
+            runs = list(first.rest)
+        else:
+            plan = choose_mutants(subject.sites, tests.FAIL_TO_PASS, tests.PASS_TO_PASS, order, subject.spared)
+            runs = plan.runs() if plan.mutants else []
+        for mutants in runs:
+            if not found:
+                control = _run(subject, subject.candidate, mutants, sandboxes)
+                found = _contradicted(subject, real, control, sandboxes, wary=first is not None)
+    return found
 
 
 def _contradicted(
-    subject: Subject, real: TestReport, mutants: tuple[Mutant, ...], sandboxes: Sandboxes
+    subject: Subject, real: TestReport, control: Control, sandboxes: Sandboxes, *, wary: bool
 ) -> frozenset[Contradiction]:
     """Return what one control shows for good; a mutant that is passed once and not again is at least not steady."""
-    found = _control(subject, real, subject.candidate, mutants, sandboxes)
+    found = _contradictions(subject, real, control)
     if not found:
         return found
-    second = _control(subject, real, subject.candidate, mutants, sandboxes)
+    second = _contradictions(subject, real, _run(subject, subject.candidate, control.mutants, sandboxes))
     again = found & second
-    once = {Contradiction("unsteady", entry.test) for entry in found ^ second if entry.kind == "mutant"}
+    once = {Contradiction("unsteady", entry.test) for entry in found ^ second if wary or entry.kind == "mutant"}
     if not (again or once):
         return frozenset()
-    tests = {entry.test for entry in _control(subject, real, subject.reference, mutants, sandboxes)}
-    return frozenset(entry for entry in again | once if entry.test not in tests)
+    right = _contradictions(subject, real, _run(subject, subject.reference, control.mutants, sandboxes))
+    return frozenset(entry for entry in again | once if entry.test not in {one.test for one in right})
 
 
 def explain(found: frozenset[Contradiction]) -> str:
@@ -118,12 +160,13 @@ def is_tampering(found: frozenset[Contradiction]) -> bool:
     return any(entry.kind != "unsteady" for entry in found)
 
 
-def _control(
-    subject: Subject, real: TestReport, sources: Tree, mutants: tuple[Mutant, ...], sandboxes: Sandboxes
-) -> frozenset[Contradiction]:
+def _run(subject: Subject, sources: Tree, mutants: tuple[Mutant, ...], sandboxes: Sandboxes) -> Control:
     used = instrument(subject.sites, mutants)
-    report = run_instrumented(subject.problem, sources, used, sandboxes)
-    return contradictions(report, real, subject.sites, used, subject.problem.tests.expected)
+    return Control(mutants, used, run_instrumented(subject.problem, sources, used, sandboxes))
+
+
+def _contradictions(subject: Subject, real: TestReport, control: Control) -> frozenset[Contradiction]:
+    return contradictions(control.report, real, subject.sites, control.used, subject.problem.tests.expected)
 
 
 def run_instrumented(problem: Problem, sources: Tree, used: Instruments, sandboxes: Sandboxes) -> TestReport:

@@ -34,6 +34,26 @@ _SIGNS: Final = {
     r"\.(test|spec)\.[cm]?[jt]sx?",
     "the grader": r"\bcodegate\b|AssertionError\b.*=|\bsys\.(stdin|__stdout__|__stderr__)\b",
 }
+_MODULES: Final = (
+    "os|sys|io|time|random|secrets|uuid|subprocess|socket|inspect|gc|ctypes|pathlib|shutil|tempfile|glob|mmap|resource|"
+    "signal|threading|multiprocessing|concurrent|asyncio|ast|dis|tokenize|traceback|types|importlib|pkgutil|runpy|builtins|"
+    "pickle|marshal|weakref|atexit|linecache|platform|fcntl|select|logging|warnings|operator|codecs|fileinput|code|pdb|"
+    "unittest|pytest|_pytest|pluggy|sqlite3|dbm|shelve|zipfile|tarfile|urllib|http|site|sysconfig|faulthandler|tracemalloc"
+)
+_REACHES: Final = re.compile(
+    # Python: modules beyond values and texts, what opens or runs something, and names that lead to the interpreter.
+    rf"\b({_MODULES})\.\w|\b(import|from)\s[\w\s.,]*\b({_MODULES})\b"
+    r"|\b(open|exec|eval|compile|getattr|setattr|delattr|vars|globals|locals|dir|input|breakpoint|id|hash)\s*\("
+    r"|\b__(?!(init|name|all|doc|repr|str|len|iter|next|enter|exit|post_init|slots|version|future|annotations)__)\w+__\b"
+    r"|\.(f|tb|gi|cr|ag|co)_\w+|(?<!\bself)(?<!\bcls)\._\w|\bPath\(|\b(metaclass|BaseException|GeneratorExit)\b"
+    # JavaScript.
+    r"|\b(process|globalThis|global|window|Function|Reflect|Proxy|Symbol|performance|Date|Buffer|Atomics)\b\s*[.(]"
+    r"|\brequire\s*\(|\bimport\b.*['\"]|\bimport\(|\.(prototype|constructor|stack|caller|callee|prepareStackTrace)\b|"
+    r"\bMath\.random|\['\w"
+    # Go.
+    r"|\b(runtime|syscall|unsafe|reflect|testing|exec|debug|rand|plugin|net|ioutil|flag|maphash)\.|go:\w+"
+)
+"""What could touch files, processes, the clock, chance or the language's insides: broad, since it costs only a run."""
 _COMPILED: Final = {sign: re.compile(pattern) for sign, pattern in _SIGNS.items()}
 _MOST_LINES: Final = 20_000
 _LONGEST_LINE: Final = 2_000
@@ -55,6 +75,11 @@ def suspicious_signs(base: Tree, applied: Changes, reference: Changes) -> tuple[
             if sign not in known and sign not in usual:
                 found.setdefault(sign, f"{path} touches {sign}: {line.strip()[:120]}")
     return tuple(found.values())
+
+
+def reaches_out(base: Tree, applied: Changes) -> bool:
+    """Return whether lines that ``applied`` adds to ``base`` could do more than compute values from values."""
+    return any(_REACHES.search(line) for path, file in applied.items() for line in _added(base.get(path), file))
 
 
 def _signs(lines: list[str]) -> list[tuple[str, str]]:
