@@ -12,8 +12,10 @@ from codegate.candidates import parse_candidate
 from codegate.cli import mine_choose, mine_exchange, mine_report
 from codegate.cli.options import FILE, FOLDER, jobs_option, json_option, sandbox_option
 from codegate.cli.output import emit, say
+from codegate.cli.plan import USUAL_RATE
 from codegate.cli.progress import mine_progress
 from codegate.errors import ExitCode, UsageError
+from codegate.gating import GatePolicy, design, power_statement
 from codegate.mining import (
     DEFAULT_KINDS,
     DEFAULT_STATEMENTS,
@@ -28,7 +30,7 @@ from codegate.mining import (
     find_slug,
     mine,
 )
-from codegate.running import new_run_id, opened_backend
+from codegate.running import new_run_id, opened_backend, suite_facts
 from codegate.sandbox import Backend, Choice, cache_folder
 from codegate.suite import Kind
 
@@ -167,6 +169,9 @@ def history(
         report = mine(repository, out, options, backend, progress)
     for line in describe_funnel(report):
         say(line, as_json=as_json)
+    if report.suite is not None and report.suite.active:
+        facts = suite_facts(report.suite, USUAL_RATE)
+        say(f"gate: {power_statement(facts, design(GatePolicy()), 'same family').sentence()}", as_json=as_json)
     if as_json:
         emit(report.summary())
     return ExitCode.PASS if report.problems else ExitCode.INCONCLUSIVE

@@ -23,7 +23,6 @@ from codegate.gating import (
     power_statement,
     problems_needed,
     samples_needed,
-    typical_facts,
 )
 from codegate.running import (
     CONFIG_NAME,
@@ -33,13 +32,14 @@ from codegate.running import (
     configuration,
     load_run,
     named_candidates,
-    plan_run,
     sample_expense,
+    suite_facts,
 )
-from codegate.suite import Suite, load_suite
+from codegate.suite import load_suite
 
 _RELATIONS: Final[tuple[Relation, ...]] = get_args(Relation)
-_BASELINE_SAMPLES: Final = 10
+USUAL_RATE: Final = 0.6
+"""Pass rate of the pinned model that is assumed where there is no baseline."""
 
 
 @click.command()
@@ -76,13 +76,13 @@ def command(
     pinned = _pinned(baseline, settings, home)
     if pinned is not None and rate is not None:
         raise UsageError("--rate is for a suite without a baseline.", "Leave it out: the baseline says the rate.")
-    facts = baseline_facts(pinned.samples) if pinned is not None else _typical(loaded, rate or 0.6)
+    facts = baseline_facts(pinned.samples) if pinned is not None else suite_facts(loaded, rate or USUAL_RATE)
     plan = design(settings.gate, candidates=max(len(settings.candidates), 1), samples=samples or settings.samples)
     statements = [power_statement(facts, plan, relation) for relation in _RELATIONS]
     runs = [load_run(path) for path in like] or _pooled_runs(pinned)
     expenses = {spec.label: sample_expense(runs, spec.prices) for spec in settings.candidates if spec.asks_a_model}
 
-    assumed = f"no baseline: a pass rate of {rate or 0.6:.0%} assumed"
+    assumed = f"no baseline: a pass rate of {rate or USUAL_RATE:.0%} assumed"
     source = f"baseline {pinned.samples.label}" if pinned is not None else assumed
     say(f"{loaded.name}: {len(loaded.active)} problems; {source}", as_json=as_json)
     for statement in statements:
@@ -118,15 +118,6 @@ def _settings(config: Path | None, names: Sequence[str]) -> tuple[Config, Path]:
 def _pinned(baseline: Path | None, settings: Config, home: Path) -> Baseline | None:
     lock = baseline or home / settings.baseline
     return load_pinned(lock) if baseline is not None or settings.gates_with(lock) else None
-
-
-def _typical(suite: Suite, rate: float) -> BaselineFacts:
-    if not suite.active:
-        raise UsageError(f"suite {suite.name} has no active problem.", "See `codegate validate`.")
-    planned = plan_run(suite, (CandidateSpec(provider="reference"),), 1, "none", "plan")
-    alone = len(planned.problems) - len(planned.clusters)
-    units = alone + len(set(planned.clusters.values()))
-    return typical_facts(len(planned.problems), rate=rate, samples=_BASELINE_SAMPLES, units=units)
 
 
 def _pooled_runs(pinned: Baseline | None) -> list[Run]:

@@ -18,7 +18,7 @@ from codegate.running.expense import SampleExpense, sample_expense
 from codegate.running.gate import Gate, gate_run, run_exit_code
 from codegate.running.journal import Journal, Spending, load_run
 from codegate.running.outcome import Fault, Outcome, Run, RunManifest
-from codegate.running.plan import candidate_conditions, new_run_id, plan_run
+from codegate.running.plan import candidate_conditions, new_run_id, plan_run, suite_facts
 from codegate.running.predictions import grade_predictions
 from codegate.running.readiness import check_images
 from codegate.running.samples import candidate_samples, choose_candidate
@@ -62,4 +62,5 @@ __all__ = [
     "run_exit_code",
     "run_suite",
     "sample_expense",
+    "suite_facts",
 ]

@@ -10,7 +10,7 @@ from codegate import __version__
 from codegate.candidates import CandidateSpec
 from codegate.durable import digest
 from codegate.errors import UsageError
-from codegate.gating import QUARANTINED
+from codegate.gating import QUARANTINED, BaselineFacts, typical_facts
 from codegate.grading import GRADER_VERSION
 from codegate.running.outcome import RunManifest
 from codegate.solving import prompt_version_of
@@ -86,6 +86,24 @@ def plan_run(
         },
         conditions={"suite": suite.digest, "grader": GRADER_VERSION, "sandbox": sandbox},
     )
+
+
+def suite_facts(suite: Suite, rate: float, samples: int = 10) -> BaselineFacts:
+    """Return what a gate on ``suite`` has to go by before there is a baseline: problems of usual difficulty.
+
+    Args:
+        suite: the suite.
+        rate: pass rate that the pinned model is expected to have, in 0..1.
+        samples: samples per problem that its baseline is to have.
+
+    Raises:
+        UsageError: the suite has no active problem.
+    """
+    if not suite.active:
+        raise UsageError(f"suite {suite.name} has no active problem.", "See `codegate validate`.")
+    clusters = _clusters(suite.active)
+    units = len(suite.active) - len(clusters) + len(set(clusters.values()))
+    return typical_facts(len(suite.active), rate=rate, samples=samples, units=units)
 
 
 def _clusters(problems: Sequence[Problem]) -> dict[str, str]:
