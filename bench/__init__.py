@@ -1,0 +1,1 @@
+"""Measurements: how fast, how accurate and how often wrong codegate is."""

@@ -1,0 +1,1 @@
+"""How often the gate is wrong, and how often it finds what is there, on simulated suites."""

@@ -1,0 +1,105 @@
+"""Simulated suites: problems of U-shaped difficulty, and candidates that are related to the baseline's model.
+
+The rate of the baseline's model on a problem is Beta(m s, (1-m) s): m is the suite's pass rate, and s = .4 makes most
+problems nearly always or nearly never solved. The candidate's rates have the same shape and mean m - drop. A Gaussian
+copula links the two, as strongly as it takes for the true differences of equally good models to have the variance
+("churn") that published per-problem results of model pairs show: 0 for the same weights, .018 within a family, .062
+across vendors.
+"""
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from codegate.gating.power import Relation
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+CHURN: dict[Relation, float] = {"same weights": 0.0, "same family": 0.018, "other vendor": 0.062}
+_GRID = np.linspace(-7.0, 7.0, 4001)
+
+
+@dataclass(frozen=True)
+class World:
+    """One kind of suite and candidate.
+
+    Attributes:
+        n: problems.
+        relation: of the candidate to the baseline's model.
+        mean: pass rate of the baseline's model.
+        drop: how much lower the candidate's is.
+        shape: s of the Beta distribution; larger is less U-shaped.
+        cluster: problems per pull request.
+        alike: correlation, within a pull request, of the normal scores of rates and of their changes.
+        dead: a share ``drop / mean`` of the problems is lost outright, instead of all rates a little.
+    """
+
+    n: int = 60
+    relation: Relation = "same family"
+    mean: float = 0.6
+    drop: float = 0.0
+    shape: float = 0.4
+    cluster: int = 1
+    alike: float = 0.6
+    dead: bool = False
+
+
+@functools.lru_cache(maxsize=256)
+def _rates(mean: float, shape: float) -> Floats:
+    """Return the Beta quantiles at the normal scores of the grid."""
+    return np.asarray(stats.beta.ppf(stats.norm.cdf(_GRID), mean * shape, (1 - mean) * shape), dtype=np.float64)
+
+
+def _rate_of(score: Floats, mean: float, shape: float) -> Floats:
+    return np.asarray(np.interp(score, _GRID, _rates(mean, shape)))
+
+
+@functools.lru_cache(maxsize=64)
+def correlation(churn: float, mean: float, shape: float) -> float:
+    """Return the copula's correlation at which equally good models have this variance of true differences."""
+    if churn == 0.0:
+        return 1.0
+    nodes, weights = np.polynomial.hermite_e.hermegauss(120)
+    weights = weights / weights.sum()
+
+    def variance(rho: float) -> float:
+        other = rho * nodes[:, None] + np.sqrt(1 - rho * rho) * nodes[None, :]
+        change = _rate_of(other, mean, shape) - _rate_of(nodes, mean, shape)[:, None]
+        return float((weights[:, None] * weights[None, :] * change**2).sum())
+
+    low, high = 0.0, 1.0
+    if variance(low) <= churn:  # a suite of nearly equal problems cannot churn so much
+        return low
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if variance(middle) > churn else (low, middle)
+    return high
+
+
+def _scores(rng: np.random.Generator, suites: int, world: World) -> Floats:
+    own = rng.standard_normal((suites, world.n))
+    if world.cluster == 1:
+        return own
+    shared = rng.standard_normal((suites, -(-world.n // world.cluster))).repeat(world.cluster, axis=1)[:, : world.n]
+    return np.asarray(np.sqrt(world.alike) * shared + np.sqrt(1 - world.alike) * own)
+
+
+def true_rates(
+    rng: np.random.Generator, suites: int, world: World, candidates: int = 1
+) -> tuple[Floats, tuple[Floats, ...]]:
+    """Return the rates of the baseline and of each candidate, all suites x problems."""
+    rho = correlation(CHURN[world.relation], world.mean, world.shape)
+    score = _scores(rng, suites, world)
+
+    def candidate() -> Floats:
+        other = rho * score + np.sqrt(1 - rho * rho) * _scores(rng, suites, world) if rho < 1.0 else score
+        if world.dead:
+            kept = rng.random(score.shape) >= world.drop / world.mean
+            return np.asarray(_rate_of(other, world.mean, world.shape) * kept)
+        return _rate_of(other, world.mean - world.drop, world.shape)
+
+    return _rate_of(score, world.mean, world.shape), tuple(candidate() for _ in range(candidates))
