@@ -34,8 +34,9 @@ from codegate.sandbox.contract import (
     SandboxError,
     SandboxLimits,
 )
-from codegate.sandbox.environment import EnvironmentFolder, build_environment
+from codegate.sandbox.environment import EnvironmentFolder, build_environment, cache_folder
 from codegate.sandbox.interpreter import Interpreter, find_interpreter
+from codegate.sandbox.kernel_files import substitutes
 from codegate.sandbox.session import (
     LIBRARIES,
     NODE_MODULES,
@@ -51,16 +52,20 @@ from codegate.sandbox.sizes import shared_memory_bytes, temporary_bytes, workspa
 from codegate.sandbox.sockets import SocketConnection
 from codegate.sandbox.starts import Starts
 from codegate.sandbox.stream import BOOTSTRAP, SupervisorStream
+from codegate.sandbox.system_files import binds, hidden, shown, too_large
+from codegate.sandbox.warming import read_folders, warm
 
 _CLOSE_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True)
 class BubblewrapEnvironment:
-    """An environment's folders with the interpreter that reads them."""
+    """An environment's folders with the interpreter that reads them, and the arguments that show and hide files."""
 
     folder: EnvironmentFolder
     interpreter: Interpreter
+    shown: tuple[str, ...]
+    hidden: tuple[str, ...]
 
     @property
     def identity(self) -> str:
@@ -131,7 +136,16 @@ class BubblewrapBackend:
                 f"there is no Python {recipe.python} on this machine for bubblewrap sandboxes.",
                 f"Install it (for example `uv python install {recipe.python}`), or use Docker.",
             )
-        return BubblewrapEnvironment(build_environment(recipe), interpreter)
+        folder, files, unseen = build_environment(recipe), shown(interpreter), hidden(interpreter)
+        own = (folder.site, folder.tools, folder.packages)
+        places = [str(path) for path in (*files, *own)]
+        warm(places, lambda: read_folders((*files, *own), frozenset(unseen)), cache_folder())
+        masks: list[str] = []
+        for place in unseen.values():
+            masks += ["--size", "4096", "--tmpfs", place, "--remount-ro", place]
+        for file in too_large(files):
+            masks += ["--ro-bind", "/dev/null", file]
+        return BubblewrapEnvironment(folder, interpreter, tuple(binds(files)), tuple(masks))
 
     def open(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
         """See ``Backend.open``."""
@@ -303,7 +317,7 @@ def _scope(interpreter: Interpreter, limits: SandboxLimits, *, grouped: bool) ->
 
 def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits) -> list[str]:
     interpreter, folder = environment.interpreter, environment.folder
-    arguments = [*isolation(), "--ro-bind", "/usr", "/usr", *system_links()]
+    arguments = [*isolation(), *environment.shown, *system_links()]
     for name in ("ld.so.cache", "alternatives"):
         if Path("/etc", name).exists():
             arguments += ["--ro-bind", f"/etc/{name}", f"/etc/{name}"]
@@ -314,12 +328,10 @@ def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits) -> lis
         arguments += ["--ro-bind", str(prefix), PYTHON]
         executable = Path(PYTHON) / executable.relative_to(prefix)
         arguments += [part for name, value in LIBRARIES.items() for part in ("--setenv", name, value)]
-    hidden = _installed_packages(interpreter)
-    for path in hidden:
-        arguments += ["--size", "4096", "--tmpfs", path, "--remount-ro", path]
+    arguments += environment.hidden
     # /proc is read-only as a whole: to a sandbox of the real root, /proc/sys would belong, and with it the host.
     arguments += [
-        "--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev",
+        "--proc", "/proc", *substitutes(cache_folder()), "--remount-ro", "/proc", "--dev", "/dev",
         "--size", str(shared_memory_bytes(limits)), "--tmpfs", "/dev/shm",  # noqa: S108 - the sandbox's own
         "--size", str(temporary_bytes(limits)), "--perms", "1777", "--tmpfs", "/tmp",  # noqa: S108
         "--size", str(workspace_bytes(limits)), "--perms", "0755", "--tmpfs", WORKSPACE,
@@ -330,18 +342,3 @@ def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits) -> lis
         "--", str(executable), "-I", "-S", "-B", "-c", BOOTSTRAP,
     ]  # fmt: skip
     return arguments
-
-
-def _installed_packages(interpreter: Interpreter) -> list[str]:
-    """Return the folders, as seen inside, of packages that happen to be installed on this machine.
-
-    They are hidden: what code in a sandbox can import must not depend on the machine it runs on.
-    """
-    folders = [Path("/usr/lib/python3/dist-packages"), Path("/usr/share/python-wheels")]
-    for root in (Path("/usr/lib"), Path("/usr/local/lib"), Path("/usr/lib64"), Path("/usr/local/lib64")):
-        folders += [*root.glob("python3*/site-packages"), *root.glob("python3*/dist-packages")]
-    inside = [str(folder) for folder in folders if folder.is_dir() and not folder.is_symlink()]
-    if not interpreter.prefix.is_relative_to("/usr"):
-        found = interpreter.prefix.glob("lib/python3*/site-packages")
-        inside += [str(Path(PYTHON) / folder.relative_to(interpreter.prefix)) for folder in found]
-    return inside

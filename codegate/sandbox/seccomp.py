@@ -61,7 +61,8 @@ _SHARED = {  # since Linux 5.1 new calls have one number everywhere
 }
 
 # fadvise64, mincore, preadv2, readahead and cachestat see and change the host's page cache, which sandboxes share: with
-# them one run could tell the next that it is the next.
+# them one run could tell the next that it is the next. sysinfo counts the machine's memory and
+# is left: where it fails, the C library takes what is on its stack for the answer, and sorts by that.
 _OLD = {  # name: (x86_64, aarch64)
     "acct": (163, 89),
     "add_key": (248, 217),

@@ -148,6 +148,56 @@ if libc.ptrace(16, 1, None, None) == 0:
 print(json.dumps(done))
 """
 
+_COUNTERS = """
+import json, os, secrets
+
+def look():
+    seen = {}
+    for root in ("/proc", "/sys"):
+        for folder, folders, names in os.walk(root):
+            if folder == "/proc":
+                folders[:] = [one for one in folders if not one.isdigit() and one != "net"]
+            for path in (os.path.join(folder, name) for name in names):
+                try:
+                    one = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+                    seen[path] = os.read(one, 1 << 16)
+                    os.close(one)
+                except OSError:
+                    pass
+    return seen
+
+before = look()
+for _ in range(5000):
+    os.access("/usr/bin/" + secrets.token_hex(16), os.F_OK)
+block = bytearray(16 << 20)
+block[::4096] = b"x" * len(range(0, 16 << 20, 4096))
+for _ in range(20):
+    if os.fork() == 0:
+        os._exit(0)
+    os.wait()
+after = look()
+print(json.dumps([sorted(path for path in before if before[path] != after.get(path)), len(before)]))
+"""
+
+_READ = """
+import json, os, resource, stat
+def blocks():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_inblock
+before, files = blocks(), 0
+for root in ("/usr", "/opt", "/bin", "/lib", "/etc"):
+    for folder, folders, names in os.walk(root):
+        for path in (os.path.join(folder, name) for name in names):
+            try:
+                if stat.S_ISREG(os.lstat(path).st_mode):
+                    with open(path, "rb", buffering=0) as file:
+                        while file.read(1 << 20):
+                            pass
+                    files += 1
+            except OSError:
+                pass
+print(json.dumps([blocks() - before, files]))
+"""
+
 _KERNEL = """
 import ctypes, json, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -160,8 +210,8 @@ calls = {
     "aarch64": {"mount": 40, "umount2": 39, "pivot_root": 41, "unshare": 97, "setns": 268, "bpf": 280,
                 "perf_event_open": 241, "io_uring_setup": 425, "userfaultfd": 282, "keyctl": 219, "add_key": 217,
                 "kexec_load": 104, "init_module": 105, "settimeofday": 170, "process_vm_readv": 270, "reboot": 142,
-                "open_by_handle_at": 265, "fsopen": 430, "swapon": 224, "sethostname": 161, "clone3": 435,
-                "fadvise64": 223, "mincore": 232, "preadv2": 286, "readahead": 213, "cachestat": 451},
+                "open_by_handle_at": 265, "fsopen": 430, "swapon": 224, "sethostname": 161,
+                "clone3": 435, "fadvise64": 223, "mincore": 232, "preadv2": 286, "readahead": 213, "cachestat": 451},
 }[os.uname().machine]
 refused = {}
 for name, number in calls.items():
@@ -173,6 +223,9 @@ status = dict(line.split(":", 1) for line in open("/proc/self/status") if ":" in
 print(json.dumps([refused, {key: status[key].strip() for key in
       ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp")}]))
 """
+
+
+_FEW_BLOCKS = 256  # of 512 bytes: a machine short of memory drops a page now and then
 
 
 def no_network(subject: Subject) -> None:
@@ -256,6 +309,30 @@ def closed_kernel(subject: Subject) -> None:
     expect((status["NoNewPrivs"], status["Seccomp"]) == ("1", "2"), "no new privileges, a filter", status)
 
 
+def no_counters_of_the_machine(subject: Subject) -> None:
+    """Nothing in ``/proc`` and ``/sys`` moves with what a sandbox does, other than clocks: the next one could read it.
+
+    Of Docker ``/proc/stat`` is left, which can be hidden but not replaced, and which says how many processors there
+    are.
+    """
+    if subject.backend.describe().own_kernel:
+        return
+    moved, looked = subject.probe(_COUNTERS)
+    expect(looked >= 5, "something to look at", looked)
+    left = {"/proc/uptime", *(("/proc/stat",) if subject.backend.name == "docker" else ())}
+    expect(set(moved) <= left, "no counter", sorted(set(moved) - left))
+
+
+def no_cold_files(subject: Subject) -> None:
+    """No file comes from a disk, which the kernel would tell: what one sandbox reads is not cold for the next."""
+    if subject.backend.describe().own_kernel:
+        return
+    with subject.sandbox() as sandbox:
+        read, files = answer(python(sandbox, _READ, timeout=60))
+    expect(files > 100, "files to read", files)
+    expect(read <= _FEW_BLOCKS, "no block read", (read, files))
+
+
 CHECKS: tuple[Check, ...] = (
     no_network,
     own_loopback,
@@ -265,4 +342,6 @@ CHECKS: tuple[Check, ...] = (
     closed_supervisor,
     forged_frames,
     closed_kernel,
+    no_counters_of_the_machine,
+    no_cold_files,
 )
