@@ -1,7 +1,8 @@
 """Which paths of a model's patch reach the grading sandbox.
 
 Sources are applied, tests and configuration are dropped (honest models add tests), and what could only serve
-to fool the grader is tampering.
+to fool the grader is tampering. A file with a name that an interpreter acts upon is hostile where one would find it:
+in an import root, or where packages are installed. Elsewhere it is a file like any other.
 """
 
 import re
@@ -11,9 +12,12 @@ from typing import Final
 
 from codegate.suite import Changes, PathClassifier, Problem, Tree, TreeFile
 
-_START_UP: Final = re.compile(r"(^|/)((site|user)customize(\.py$|/)|pyvenv\.cfg$)", re.IGNORECASE)
-_BINARY: Final = re.compile(r"\.(so|syso|pyd|pyc|pyo|dll|dylib|egg|whl|pth|a|o)$|\.so\.\d", re.IGNORECASE)
-_METADATA: Final = re.compile(r"(^|/)[^/]+\.(dist-info|egg-info|egg-link)(/|$)", re.IGNORECASE)
+_START_UP: Final = re.compile(r"(site|user)customize(\.py|/__init__\.py)$|pyvenv\.cfg$|[^/]+\.pth$", re.IGNORECASE)
+_BINARY: Final = re.compile(r"\.(so|syso|pyd|pyc|pyo|dll|dylib|egg|whl|a|o)$|\.so\.\d", re.IGNORECASE)
+_METADATA: Final = re.compile(r"[^/]+\.(dist-info|egg-info|egg-link)(/|$)", re.IGNORECASE)
+_INSTALLED: Final = re.compile(r".*(^|/)(site|dist)-packages/", re.IGNORECASE)
+_MODULE: Final = re.compile(r"([^/.]+)(?:/__init__)?\.py")
+_SCRATCH: Final = ".codegate-go"  # of the test driver for Go
 _RUNNER_MODULES: Final = frozenset({"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py"})
 
 
@@ -40,7 +44,8 @@ def sort_patch(problem: Problem, base: Tree, changes: Changes) -> SortedPatch:
     applied: dict[str, TreeFile | None] = {}
     dropped, hostile = [], []
     modules: set[str] = set()
-    known = {module for path in base for module in _modules(problem, path)}
+    roots, beside = frozenset(problem.manifest.python_path), _test_roots(problem, base)
+    known = {module for path in base for module in _modules(path, roots | beside)}
     for path, file in changes.items():
         if path in problem.fix:
             # Settings that the fix changes too are the fix's: tests run by them.
@@ -48,40 +53,59 @@ def sort_patch(problem: Problem, base: Tree, changes: Changes) -> SortedPatch:
             applied[path] = file if own else problem.fix[path]
             continue
         added = file is not None and path not in base
-        reason = _hostile(path) if added else ""
+        reason = _hostile(path, roots | {""}) if added else ""
         if not reason and (classifier.classify(path) != "source"):
             dropped.append(path)
             continue
-        new = _modules(problem, path) - known if added else set()
-        taken = sorted(name for name in new if name in sys.stdlib_module_names or name in _RUNNER_MODULES)
+        new = _modules(path, roots | beside) - known if added else set()
+        # The standard library comes first on the path of tests; what they start has the import roots before it.
+        first = new & sys.stdlib_module_names & _modules(path, roots)
+        taken = sorted(first | new & _RUNNER_MODULES)
         if not reason and taken:
             reason = f"takes the place of the module {taken[0]}"
         if reason:
             hostile.append(f"{path}: {reason}")
         else:
             applied[path] = file
-            modules |= {name for name in new if path.endswith((f"{name}.py", f"{name}/__init__.py"))}
+            modules |= new
     return SortedPatch(applied, tuple(dropped), tuple(hostile), frozenset(modules))
 
 
-def _hostile(path: str) -> str:
-    name = path.rpartition("/")[2]
-    if path.startswith(".codegate"):
+def _hostile(path: str, roots: frozenset[str]) -> str:
+    if path.split("/", maxsplit=1)[0] == _SCRATCH:
         return "is where the test driver keeps its own"
-    if _START_UP.search(path):
-        return "runs when the interpreter starts"
-    if _BINARY.search(name):
-        return "is compiled code or a path hook"
-    if _METADATA.search(path):
-        return "poses as an installed distribution"
+    if _BINARY.search(path.rpartition("/")[2]):
+        return "is compiled code"
+    installed = _INSTALLED.match(path)
+    for found in (*_found(path, roots), *([path[installed.end() :]] if installed else ())):
+        if _START_UP.match(found):
+            return "runs when an interpreter starts"
+        if _METADATA.match(found):
+            return "poses as an installed distribution"
     return ""
 
 
-def _modules(problem: Problem, path: str) -> set[str]:
-    """Return the top-level modules that the Python file ``path`` belongs to, from each import root it is below."""
+def _test_roots(problem: Problem, base: Tree) -> frozenset[str]:
+    """Return the folders that pytest puts on the path: of each test file, the first one above that is no package."""
     found = set()
-    for root in problem.manifest.python_path:
-        prefix = f"{root}/" if root else ""
-        if path.startswith(prefix) and path.endswith(".py"):
-            found.add(path[len(prefix) :].split("/", maxsplit=1)[0].removesuffix(".py"))
-    return found
+    for file in problem.manifest.test_files:
+        folder = file.rpartition("/")[0]
+        while folder and (f"{folder}/__init__.py" in base or f"{folder}/__init__.py" in problem.fix):
+            folder = folder.rpartition("/")[0]
+        found.add(folder)
+    return frozenset(found)
+
+
+def _found(path: str, roots: frozenset[str]) -> list[str]:
+    """Return how an interpreter finds ``path`` from each of the ``roots`` that it is below."""
+    prefixes = (f"{root}/" if root else "" for root in roots)
+    return [path[len(prefix) :] for prefix in prefixes if path.startswith(prefix)]
+
+
+def _modules(path: str, roots: frozenset[str]) -> set[str]:
+    """Return the top-level modules that the file ``path`` makes: ``NAME.py`` or ``NAME/__init__.py`` in a root.
+
+    A folder without ``__init__.py`` takes no place: a module of that name comes before it, wherever on the path it is.
+    """
+    found = (_MODULE.fullmatch(place) for place in _found(path, roots))
+    return {match[1] for match in found if match is not None}

@@ -136,11 +136,15 @@ def sites(everything: World, sandboxes: Sandboxes) -> Sites:
     return find(everything, sandboxes)
 
 
-def run(world: World, sandboxes: Sandboxes, used: Instruments) -> TestReport:
+def run_on(world: World, sources: Tree, sandboxes: Sandboxes, used: Instruments) -> TestReport:
     problem = world.problem
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
-        whole = world.base.overlay(problem.fix).overlay(problem.hidden)
+        whole = sources.overlay(problem.hidden)
         return run_tests(sandbox, whole, replace(selection_of(problem), instruments=used))
+
+
+def run(world: World, sandboxes: Sandboxes, used: Instruments) -> TestReport:
+    return run_on(world, world.base.overlay(world.problem.fix), sandboxes, used)
 
 
 def test_instrumented_tests_pass_as_they_did_and_leave_every_required_receipt(
@@ -383,6 +387,123 @@ def test_who_guesses_is_not_let_off_for_a_second_guess(world: World, sandboxes: 
     failed = Control((), instrument(sites), _report())  # a run in which nothing passed; when it is made again, all does
     found = examine(subject, real, 0, sandboxes, failed)
     assert {entry.kind for entry in found} == {"unsteady"}
+
+
+FORMS = """\
+import pytest
+
+from shop.price import PriceError, ShopError, total
+
+PRICES = [1, 2]
+
+def test_total():
+    assert total([1, 2]) == 3
+
+def test_refuses():
+    with pytest.raises(PriceError):
+        total([None])
+
+def test_truth():
+    assert (total([]) == 0) is True
+
+def test_between():
+    assert 1 < total([2]) < 3
+
+def test_both():
+    assert total([2]) and not total([])
+
+def test_kind():
+    assert isinstance(total([2]), int)
+
+def test_computed():
+    assert total(PRICES) == sum(PRICES)
+
+def test_copies():
+    assert list(PRICES) == [1, 2]
+
+def test_about():
+    assert total([0.1]) == pytest.approx(0.1, abs=2)
+
+def test_no_more_than_that_it_runs():
+    total([5])
+"""
+
+
+@pytest.fixture(scope="module")
+def forms(make_world: MakeWorld, sandboxes: Sandboxes) -> FileSites:
+    (found,) = find(make_world(hidden={TESTS: FORMS}), sandboxes).values()
+    return found
+
+
+def changed(forms: FileSites, test: str) -> set[str]:
+    """Return what the mutants of a test say, with its values in place."""
+    texts = set()
+    for mutant in forms.mutants_by_function.get(test, ()):
+        for choice in mutant.choices:
+            used = instrument({TESTS: forms}, [mutant.model_copy(update={"choices": (choice,)})])
+            (text,) = used.files.values()
+            function = text.decode().partition(f"def {test}")[2].partition("\ndef ")[0]
+            texts.add(used.reveal(function).partition("\n")[2].strip())
+    return texts
+
+
+def test_a_mutant_is_something_that_an_author_could_have_written(forms: FileSites) -> None:
+    said = {test: changed(forms, test) for test in forms.mutants_by_function}
+    assert {"total([1, 2])", "raises(ShopError)"} <= {
+        part for text in said["test_refuses"] for part in ("total([1, 2])", "raises(ShopError)") if part in text
+    }
+    assert said["test_truth"] == {"assert (total([]) == 0) is False"}
+    assert said["test_between"] == {"assert 4 < total([2]) < 6", "assert -2 < total([2]) < 0"}
+    assert said["test_both"] == {"assert not total([2]) and not total([])", "assert total([2]) and total([])"}
+    assert "assert isinstance(total([2]), str)" in said["test_kind"]
+    assert said["test_computed"] == {"assert total(PRICES) == list(PRICES)"}
+
+
+def test_a_copy_shares_no_token_with_what_it_is_copied_from(forms: FileSites) -> None:
+    (copied,) = {
+        one.choices: one for one in forms.mutants if one.test == "test_refuses" and "copy" in one.choices[0]
+    }.values()
+    used = instrument({TESTS: forms}, [copied])
+    (text,) = used.files.values()
+    assert all(text.count(token.encode()) <= 1 for token in used.table)
+
+
+def test_nobody_is_accused_of_taking_more_than_the_tests_ask_for(forms: FileSites) -> None:
+    assert not changed(forms, "test_no_more_than_that_it_runs")
+    values = [float(choice) for one in forms.mutants if one.test == "test_about" for choice in one.choices]
+    assert values
+    assert all(abs(value - 0.1) > 4 for value in values)  # two answers may be 2 and 2 from what is expected
+
+
+SETTINGS = """class PriceError(Exception): ...
+class ShopError(Exception): ...
+"""
+
+
+def test_what_is_raised_may_be_of_two_classes(make_world: MakeWorld, sandboxes: Sandboxes) -> None:
+    hidden = "import pytest\nfrom shop.price import PriceError, total\n\ndef test_refuses():\n"
+    hidden += "    with pytest.raises(PriceError):\n        total([None])\n"
+    fix = SETTINGS + "def total(prices):\n    raise PriceError\n"
+    world = make_world(hidden={TESTS: hidden}, expected=[f"{TESTS}::test_refuses"], fix={SOURCE: fix})
+    sites = find(world, sandboxes)
+    honest = fix.replace("raise PriceError", "raise BadPrice").replace(
+        "def ", "class BadPrice(PriceError, KeyError): ...\ndef "
+    )
+    subject = Subject(
+        world.problem, world.base.overlay(files({SOURCE: honest})), world.base.overlay(world.problem.fix), sites
+    )
+    (found,) = (mutant for mutant in sites[TESTS].mutants if mutant.classes)
+    assert "KeyError" in found.choices
+    mutant = found.model_copy(update={"choices": ("KeyError",)})
+    used = instrument(sites, [mutant])
+    plain = instrument(sites)
+
+    def grade(text: str) -> frozenset[Contradiction]:
+        own = replace(subject, candidate=world.base.overlay(files({SOURCE: text})))
+        real = run_on(world, own.candidate, sandboxes, plain)
+        return examine(own, real, 0, sandboxes, Control((mutant,), used, run_on(world, own.candidate, sandboxes, used)))
+
+    assert not grade(honest)
 
 
 def test_what_everybody_can_read_tells_no_run_of_a_control_from_another(sites: Sites) -> None:

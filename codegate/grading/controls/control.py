@@ -5,13 +5,14 @@ a program is accused, it has to contradict itself in a second control too, and t
 that very control without the contradiction: what the tests themselves are to blame for is nobody's cheat.
 """
 
+import builtins
 from dataclasses import dataclass, replace
 from typing import Final
 
 from codegate.grading.controls.instruments import Instruments, instrument
 from codegate.grading.controls.plan import choose_mutants
 from codegate.grading.controls.sites import Function, Mutant, Sites, function_of, mutants_of
-from codegate.grading.controls.verdict import Contradiction, contradictions, ids_by_function, unreceipted
+from codegate.grading.controls.verdict import Contradiction, contradictions, ids_by_function, mutant_of, unreceipted
 from codegate.grading.sandboxes import Sandboxes
 from codegate.grading.testreport import TestReport, test_selection
 from codegate.grading.testrun import run_hidden_tests
@@ -139,9 +140,16 @@ def _contradicted(
     found = _contradictions(subject, real, control)
     if not found:
         return found
-    second = _contradictions(subject, real, _run(subject, subject.candidate, control.mutants, sandboxes))
+    # What is raised may be of two classes, and passes a test that waits for the second: not one for a third.
+    mutants = tuple(_with_another_class(subject, mutant) for mutant in control.mutants)
+    second = _contradictions(subject, real, _run(subject, subject.candidate, mutants, sandboxes))
     again = found & second
-    once = {Contradiction("unsteady", entry.test) for entry in found ^ second if wary or entry.kind == "mutant"}
+    order = ids_by_function(real, subject.sites)
+    once = set()
+    for entry in found ^ second:
+        mutant = mutant_of(entry.test, function_of(entry.test, subject.sites), order, control.used)
+        if (wary or entry.kind == "mutant") and not (mutant and mutant.classes):
+            once.add(Contradiction("unsteady", entry.test))
     if not (again or once):
         return frozenset()
     right = _contradictions(subject, real, _run(subject, subject.reference, control.mutants, sandboxes))
@@ -158,6 +166,23 @@ def explain(found: frozenset[Contradiction]) -> str:
 def is_tampering(found: frozenset[Contradiction]) -> bool:
     """Return whether it takes more than a program that is not the same each time."""
     return any(entry.kind != "unsteady" for entry in found)
+
+
+def _with_another_class(subject: Subject, mutant: Mutant) -> Mutant:
+    """Return the mutant with a choice that is another than its own, and no kin of it, if it is about classes."""
+    if not mutant.classes:
+        return mutant
+    known = next(one for one in mutants_of(subject.sites, (mutant.file, mutant.test)) if one.name == mutant.name)
+    others = [name for name in known.choices if not _are_kin(name, mutant.choices[0])]
+    return mutant.model_copy(update={"choices": tuple(others or known.choices)})
+
+
+def _are_kin(one: str, other: str) -> bool:
+    """Return whether one of two classes, as they are written, is the other's; what is no built-in one has no kin."""
+    first, second = (getattr(builtins, name, None) for name in (one, other))
+    if not (isinstance(first, type) and isinstance(second, type)):
+        return one == other
+    return issubclass(first, second) or issubclass(second, first)
 
 
 def _run(subject: Subject, sources: Tree, mutants: tuple[Mutant, ...], sandboxes: Sandboxes) -> Control:

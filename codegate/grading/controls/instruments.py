@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from codegate.grading.controls.sites import Edit, Function, Mutant, Receipt, Sites
+from codegate.grading.controls.sites import Edit, FileSites, Function, Mutant, Receipt, Sites
 from codegate.suite import Tree
 
 _NAMES = ("receipt", "guard", "value", "change")
+_COPY = re.compile(r"\$copy\$(\d+)-(\d+)")
 _dice = secrets.SystemRandom()
 
 
@@ -77,6 +78,8 @@ def instrument(sites: Sites, mutants: Sequence[Mutant] = ()) -> Instruments:
     for path, found in sites.items():
         chosen = [mutant for mutant in mutants if mutant.file == path]
         changed = {mutant.value: _dice.choice(mutant.choices) for mutant in chosen if mutant.value is not None}
+        for mutant in chosen:
+            changed.update(mutant.also)
         edits: list[Edit] = []
         for receipt in found.receipts:
             receipts[token := secrets.token_hex(8)] = receipt
@@ -88,6 +91,8 @@ def instrument(sites: Sites, mutants: Sequence[Mutant] = ()) -> Instruments:
         edits = [edit for edit in edits if not any(_inside(edit, other) for other in replaced)]
         for mutant in chosen:
             choice = _dice.choice(mutant.choices)
+            if copied := _COPY.fullmatch(choice):
+                choice = _copy(found, int(copied[1]), int(copied[2]), names, table)
             edits += [(start, end, text.replace("$choice$", choice)) for start, end, text in mutant.edits]
         files[path] = _edited(found.data, edits)
     originals = {path: found.data for path, found in sites.items()}
@@ -96,6 +101,16 @@ def instrument(sites: Sites, mutants: Sequence[Mutant] = ()) -> Instruments:
         key = (mutant.file, mutant.test)
         by_function[key] = (*by_function.get(key, ()), mutant)
     return Instruments(files, names, table, receipts, by_function, originals)
+
+
+def _copy(found: FileSites, start: int, end: int, names: Mapping[str, str], table: dict[str, str]) -> str:
+    """Return what the file has between two offsets, with tokens of its own for the values that are hidden there."""
+    edits: list[Edit] = []
+    for value in found.values:
+        if all(start <= at and until <= end for at, until, _ in value.edits):
+            table[token := secrets.token_hex(8)] = value.text
+            edits += [(at - start, until - start, text) for at, until, text in _filled(value.edits, names, token)]
+    return _edited(found.data[start:end], edits).decode("utf-8")
 
 
 def _filled(edits: Iterable[Edit], names: Mapping[str, str], token: str) -> list[Edit]:

@@ -6,7 +6,7 @@ one assertion expect something else: no correct program passes both a test and i
 
 All offsets are in bytes of the file's UTF-8 text. In an edit's text ``$receipt$``, ``$guard$``, ``$value$`` and
 ``$change$`` stand for the names of functions that the test driver brings, ``$token$`` for a random word, and
-``$choice$`` for one of a mutant's choices.
+``$choice$`` for one of a mutant's choices. A choice that reads ``$copy$12-34`` is what the file has at these offsets.
 """
 
 from dataclasses import dataclass
@@ -59,6 +59,8 @@ class Mutant(_Site):
         order: the first place that the change can be felt at; receipts before it are left all the same.
         assertion: where the assertion ends that has to fail; null where that cannot be said.
         row: the change is for the test's row of parameters with this number; null: for all of its ids.
+        also: values that are others at the same time, by number.
+        classes: the choices are classes that something raised could be of, as well as of the right one.
         number: which of its file's mutants it is; the search gives it.
     """
 
@@ -70,6 +72,8 @@ class Mutant(_Site):
     edits: tuple[Edit, ...] = ()
     choices: tuple[str, ...] = Field(min_length=1)
     value: int | None = None
+    also: tuple[tuple[int, str], ...] = ()
+    classes: bool = False
     number: int = 0
 
     @property

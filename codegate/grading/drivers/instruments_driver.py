@@ -53,7 +53,7 @@ def changed(value: Any) -> Any:
     if kind is bool:
         return not value
     if kind in (int, float, complex):
-        return value + 1
+        return 3 * value + 7 if 3 * value + 7 != value else value + 1  # a tolerance is too small for it
     if kind in (str, bytes):
         return value + (b"x" if kind is bytes else "x")
     if kind in (list, tuple):

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ast
 import builtins
-import random
 import re
 from typing import Any
 
-#: Context managers that are passed by an exception or a warning inside of them.
-EXPECTING = re.compile(r"^(raises|warns|assertRaises|assertRaisesRegex|assertWarns|assertWarnsRegex)$")
+from codegate.grading.drivers.python_context_driver import EXPECTING, Context, name_of
+from codegate.grading.drivers.python_values_driver import far, near
+
 #: Methods of unittest and of mocks with the one that holds exactly when it does not.
 OPPOSITE = {
     "assertTrue": "assertFalse", "assertFalse": "assertTrue", "assertIn": "assertNotIn", "assertNotIn": "assertIn",
@@ -38,57 +38,14 @@ ERRORS = (
     "ArithmeticError", "NotImplementedError",
 )  # fmt: skip
 WARNINGS = ("UserWarning", "DeprecationWarning", "RuntimeWarning", "FutureWarning", "ImportWarning", "SyntaxWarning")
-MOST_CHOICES = 8
+#: Classes of which no value is of two.
+APART = ("int", "float", "str", "bytes", "list", "dict", "tuple", "set")
+#: Contexts that wait for no exception.
+OPEN_CONTEXTS = ("open(__file__)", "memoryview(b'')", "__import__('contextlib').nullcontext()")
+TOLERANT = re.compile(r"approx|almost|close", re.IGNORECASE)
+TOLERANCES = ("abs", "delta", "abs_tol", "atol")
+RELATIVE = ("rel", "rel_tol", "rtol", "places")
 MOST_OF_ONE = 4
-
-
-def name_of(function: Any) -> str:
-    """Return the last part of what is called."""
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
-
-
-# --- values -----------------------------------------------------------------------------------------------------------
-
-
-def near(value: Any) -> list[str]:
-    """Return other values of the same kind, as near as an honest mistake is."""
-    found: list[Any]
-    if value is None:
-        found = [False, 0, ""]
-    elif type(value) is bool:
-        found = [not value]
-    elif type(value) is int:
-        found = [value + 1, value - 1, value + 2, value - 2, value + 10, 2 * value + 3, -value]
-    elif type(value) is float:
-        found = [value + 1.0, value - 1.0, 2.0 * value + 1.0, value + 10.0, -value]
-    elif isinstance(value, bytes):
-        found = [entry.encode("latin-1") for entry in near_texts(value.decode("latin-1"))]
-    else:
-        found = near_texts(value)
-    return [repr(entry) for entry in found if repr(entry) != repr(value)][:MOST_CHOICES]
-
-
-def near_texts(text: str) -> list[str]:
-    """Return texts that differ from ``text`` in one character: another, one more, one less, another case."""
-    kinds: dict[str, list[str]] = {}
-    for at in random.sample(range(len(text)), min(len(text), 50)):
-        letter, before, after = text[at], text[:at], text[at + 1 :]
-        kinds.setdefault("another" if letter.isalnum() else "another sign", []).append(before + other(letter) + after)
-        kinds.setdefault("length", []).append(before + random.choice([letter + letter, ""]) + after)
-        if letter.swapcase() != letter:
-            kinds.setdefault("case", []).append(before + letter.swapcase() + after)
-    # As many of each kind: what comes out right but for its punctuation is told by no letter.
-    return [entry for found in kinds.values() for entry in found[:2]] or ["x", " "]
-
-
-def other(letter: str) -> str:
-    """Return another character of the same sort."""
-    for kind in ("0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", " -_.,:;/"):
-        if letter in kind:
-            return random.choice(kind.replace(letter, ""))
-    return "x" if ord(letter) < 0x80 else "é"
 
 
 def literals(node: Any) -> list[Any]:
@@ -181,29 +138,36 @@ class Mutants:
         file: the file and what was found in it; see ``python_sites_driver.File``.
         tree: the module.
         function: the test.
+        context: what the file has.
     """
 
-    def __init__(self, file: Any, tree: Any, function: Any) -> None:
-        self.file, self.function = file, function
+    def __init__(self, file: Any, tree: Any, function: Any, context: Context) -> None:
+        self.file, self.function, self.context = file, function, context
         self.names, self.rows = rows_of(function)
         self.bodies = [function.body, [node for node in tree.body if isinstance(node, ast.Assign)]]
         self.count = 0
         self.looped = False  # what stands in a loop may be passed before it fails
         self.swallowed = False  # what fails here need not fail the test
+        self.odd: list[tuple[int, list[list[Any]], list[str]]] = []  # changes that no author would write
         self.uses = [node.id for node in ast.walk(function) if isinstance(node, ast.Name)]
 
-    def add(self, at: int, edits: list[list[Any]], choices: list[str], value: Any = None, row: Any = None) -> None:
+    def add(
+        self, at: int, edits: list[list[Any]], choices: list[str], value: Any = None, row: Any = None, **more: Any
+    ) -> None:
         """Add a mutant of the assertion that ends at ``at``."""
         self.count += 1
         order = min([at, *(edit[0] for edit in edits)])
         self.file.add(
             kind="mutant", test=self.file.test, order=order, assertion=None if self.looped else at, edits=edits,
-            choices=choices, value=value, row=row,
+            choices=choices, value=value, row=row, **more,
         )  # fmt: skip
 
-    def literal(self, at: int, node: Any, row: Any = None) -> None:
-        """Find the mutant of one literal."""
-        start, choices = self.file.start(node), near(node.value)
+    def literal(self, at: int, node: Any, row: Any = None, tolerance: float | None = None) -> None:
+        """Find the mutant of one literal: far from what it is, where there is a tolerance."""
+        start = self.file.start(node)
+        choices = near(node.value, self.context.words) if tolerance is None else far(node.value, tolerance)
+        if not choices:
+            return
         if start in self.file.hidden:
             self.add(at, [], choices, self.file.hidden[start], row)
             self.file.found[-1]["order"] = min(at, start)
@@ -219,29 +183,46 @@ class Mutants:
             self.add(at, [[start + found.start(), start + found.end(), "$choice$"]], [opposite])
         return found is not None
 
-    def equal(self, at: int, sides: list[Any], operator: Any = None) -> None:
-        """Find the mutants of two sides that have to be equal."""
+    def equal(self, at: int, sides: list[Any], tolerance: float | None = None) -> None:
+        """Find the mutants of two sides that have to be equal, but for a tolerance."""
+        for side in sides:
+            tolerance = tolerance_of(side) if tolerance is None else tolerance
         for side in reversed(sides):
-            if isinstance(side, ast.Name) and self.named(at, side):
+            if isinstance(side, ast.Name) and self.named(at, side, tolerance):
                 return
             found = literals(side)
             for node in found[-MOST_OF_ONE:]:
-                self.literal(at, node)
+                self.literal(at, node, tolerance=tolerance)
             if found:
                 return
-        for side in reversed(sides):  # what is put in decides what comes out
-            found = constants(side)
+        before = self.count
+        for side in reversed(sides):  # what is put in decides what comes out, where that is not for the patch to say
+            found = constants(side) if self.context.is_known(side) else []
             for node in found[-MOST_OF_ONE:]:
-                self.literal(at, node)
-            if found:
+                self.literal(at, node, tolerance=tolerance)
+            if self.count > before:
                 return
+        # The side that is computed without the code under test, if there is one: else nothing of it would be compared.
+        side = next((side for side in reversed(sides) if self.context.is_known(side)), sides[-1])
+        values = [value for name in sides if isinstance(name, ast.Name) for value in self.bound(name)]
+        copies = self.context.other_sides([*sides, *values], self.function)
+        if copies:
+            self.copied(at, side, copies)
+            return
         start, end = self.file.start(sides[-1]), self.file.end(sides[-1])
         number = self.file.value([[start, start, '$change$("$token$", '], [end, end, ")"]], "0")
         self.add(at, [], ["1"], number)
-        if operator is not None:
-            self.operator(at, sides, operator)
 
-    def named(self, at: int, name: Any) -> bool:
+    def bound(self, name: Any) -> list[Any]:
+        """Return the expressions that a name may stand for."""
+        return bound(name.id, self.bodies, name.lineno)
+
+    def copied(self, at: int, node: Any, others: list[Any]) -> None:
+        """Find the mutant for which what another place of the file says takes the place of ``node``."""
+        choices = ["$copy$%d-%d" % (self.file.start(one), self.file.end(one)) for one in others]
+        self.add(at, [[self.file.start(node), self.file.end(node), "$choice$"]], choices)
+
+    def named(self, at: int, name: Any, tolerance: float | None = None) -> bool:
         """Find the mutants of a name's value, where it is written out; return whether there are some.
 
         A name that is used for something else too would change both sides of the comparison.
@@ -253,33 +234,61 @@ class Mutants:
             for number, row in enumerate(self.rows):
                 found = literals(cell(row, self.names, name.id))
                 for node in found[-MOST_OF_ONE:]:
-                    self.literal(at, node, number)
+                    self.literal(at, node, number, tolerance)
         else:
-            for value in bound(name.id, self.bodies, name.lineno)[:MOST_OF_ONE]:
+            for value in self.bound(name)[:MOST_OF_ONE]:
                 for node in literals(value)[-MOST_OF_ONE:]:
-                    self.literal(at, node)
+                    self.literal(at, node, tolerance=tolerance)
         return self.count > before
 
     def of_assert(self, node: Any) -> None:
         """Find the mutants of an ``assert``."""
-        test, at = node.test, self.file.end(node)
-        if isinstance(test, ast.Compare) and len(test.ops) == 1:
-            sides, kind = [test.left, test.comparators[0]], type(test.ops[0])
-            if kind is ast.Eq:
-                self.equal(at, sides, kind)
-                return
-            if self.operator(at, sides, kind):
-                return
+        self.of_condition(self.file.end(node), node.test)
+
+    def of_condition(self, at: int, test: Any) -> None:
+        """Find the mutants of something that has to be true."""
         start, end = self.file.start(test), self.file.end(test)
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+            for part in test.values:
+                self.of_condition(at, part)
+            return
+        if isinstance(test, ast.Compare) and self.of_compare(at, test):
+            return
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             inner = self.file.start(test.operand)
             if self.file.data[start:inner].strip() == b"not":
                 self.add(at, [[start, inner, "$choice$"]], [""])
                 return
+        if isinstance(test, ast.Call) and name_of(test.func) == "isinstance" and len(test.args) == 2:
+            kind = name_of(test.args[1])
+            if kind in APART:
+                at_kind = [self.file.start(test.args[1]), self.file.end(test.args[1]), "$choice$"]
+                self.add(at, [at_kind], [other for other in APART if other != kind])
+                return
         if isinstance(test, (ast.Call, ast.Name, ast.Attribute, ast.Subscript)):
             self.add(at, [[start, start, "$choice$ "]], ["not"])
             return
-        self.add(at, [[start, start, "$choice$ ("], [end, end, ")"]], ["not"])
+        self.odd.append((at, [[start, start, "$choice$ ("], [end, end, ")"]], ["not"]))
+
+    def of_compare(self, at: int, test: Any) -> bool:
+        """Find the mutants of a comparison; return whether there are some."""
+        sides, before = [test.left, *test.comparators], self.count
+        if len(sides) > 2:
+            low, high = number_of(sides[0]), number_of(sides[-1])
+            first, last = (self.file.hidden.get(self.file.start(side)) for side in (sides[0], sides[-1]))
+            if len(sides) == 3 and None not in (low, high, first, last):  # another range of the same width
+                step = abs(high - low) + 1
+                for move in (step, -step):
+                    self.add(at, [], [repr(low + move)], first, also=[(last, repr(high + move))])
+            return self.count > before
+        kind, other = type(test.ops[0]), sides[1]
+        if kind is ast.Eq:
+            self.equal(at, sides)
+        elif kind is ast.Is and isinstance(other, ast.Constant) and type(other.value) is bool:
+            self.literal(at, other)
+        else:
+            self.operator(at, sides, kind)
+        return self.count > before
 
     def of_call(self, node: Any, call: Any) -> None:
         """Find the mutants of an assertion that is a call."""
@@ -295,32 +304,59 @@ class Mutants:
                 for literal in [literal for arg in args for literal in literals(arg)][:MOST_OF_ONE]:
                     self.literal(at, literal)
             elif args:
-                self.equal(at, args[:2])
+                self.equal(at, args[:2], tolerance_of(call))
 
-    def of_expectation(self, call: Any, block: bool = False) -> None:
-        """Find the mutants of ``raises`` and its kin: another class that is no kin of the right one, or no exception.
+    def of_expectation(self, call: Any, block: list[Any] | None = None) -> None:
+        """Find the mutants of ``raises`` and its kin.
 
-        A program that asks its caller whether to raise is told the first by the class, and the second by nothing.
+        A call that other tests make, and that raises nothing, takes the place of the one that does; another class is
+        waited for, which is no kin of the right one; or nothing is.
         """
-        if block and "warns" not in name_of(call.func).lower():
-            start, end = self.file.start(call), self.file.end(call)
-            self.add(end, [[start, end, "$choice$"]], ["__import__('contextlib').nullcontext()"])
+        warns = "warns" in name_of(call.func).lower()
+        at = self.file.end(call)
+        if block is not None and not warns:
+            made = getattr(block[-1], "value", None) if len(block) == 1 else None
+            others = self.context.other_calls(made, self.function) if isinstance(made, ast.Call) else []
+            if others and made is not None and made.lineno == made.end_lineno:
+                for _ in range(2):  # it is the only one that asks for the right answer
+                    self.copied(at, made, others)
+            self.add(at, [[self.file.start(call), at, "$choice$"]], list(OPEN_CONTEXTS))
         if call.args and isinstance(call.args[0], (ast.Name, ast.Attribute, ast.Tuple)):
             start, end = self.file.start(call.args[0]), self.file.end(call.args[0])
             named = call.args[0].elts if isinstance(call.args[0], ast.Tuple) else [call.args[0]]
             classes = [getattr(builtins, name_of(name), None) for name in named]
-            possible = WARNINGS if "warns" in name_of(call.func).lower() else ERRORS
+            possible = WARNINGS if warns else ERRORS
             choices = [name for name in possible if not any(kin(getattr(builtins, name), one) for one in classes)]
+            own = {name_of(name) for name in named}
+            choices += [
+                name
+                for name in self.context.classes
+                if name not in own and name not in possible and warns == name.endswith("Warning")
+            ]
             if choices:
-                self.add(self.file.end(call), [[start, end, "$choice$"]], choices)
+                self.add(at, [[start, end, "$choice$"]], choices, classes=True)
 
-    def of_body(self) -> None:
-        """Find mutants of whatever the test is given, where its assertions have none."""
+    def finish(self) -> None:
+        """Add the mutants that can be told by their form, where there are no others."""
         if not self.count:
-            end = self.file.end(self.function)
-            for node in [found for statement in self.function.body for found in constants(statement)][-MOST_OF_ONE:]:
-                if self.file.start(node) in self.file.hidden:
-                    self.literal(end, node)
+            for at, edits, choices in self.odd:
+                self.add(at, edits, choices)
+
+
+def number_of(node: Any) -> Any:
+    """Return the number that a literal is; None for everything else."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    return value if type(value) in (int, float) else None
+
+
+def tolerance_of(node: Any) -> float | None:
+    """Return by how much at least what is compared with a tolerance may differ; None where there is none."""
+    found: list[float] = []
+    for call in [part for part in ast.walk(node) if isinstance(part, ast.Call)]:
+        given = {word.arg: word.value for word in call.keywords}
+        if TOLERANT.search(name_of(call.func)) or any(name in given for name in (*TOLERANCES, *RELATIVE)):
+            found += [0.0, *(float(number_of(given.get(name)) or 0) for name in TOLERANCES)]
+    return max(found, default=None)
 
 
 def kin(one: Any, other_class: Any) -> bool:

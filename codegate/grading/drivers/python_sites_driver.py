@@ -16,7 +16,8 @@ import sys
 import warnings
 from typing import Any, Iterator
 
-from codegate.grading.drivers.python_mutants_driver import EXPECTING, Mutants, name_of
+from codegate.grading.drivers.python_context_driver import EXPECTING, Context, name_of
+from codegate.grading.drivers.python_mutants_driver import Mutants
 
 TESTS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -146,7 +147,7 @@ def statements(file: File, body: list[Any], certain: bool, mutants: Any) -> None
                 if isinstance(node, ast.With):
                     guard(file, call, certain)
                 if not mutants.swallowed:
-                    mutants.of_expectation(call, True)
+                    mutants.of_expectation(call, node.body)
             mutants.swallowed = outer or not (through or expected)
             statements(file, node.body, certain and through, mutants)
             mutants.swallowed = outer
@@ -226,13 +227,14 @@ def search(file: File) -> None:
     seen: set[int] = set()
     for node in tests.values():
         hide(file, node, seen)
+    context = Context(tree, list(tests.values()))
     for name, node in tests.items():
         file.test = name
         certain = not returns(node)
-        mutants = Mutants(file, tree, node)
+        mutants = Mutants(file, tree, node, context)
         statements(file, node.body, certain, mutants)
         last_statement(file, node, certain)
-        mutants.of_body()
+        mutants.finish()
     for name, written in inherited(tree, tests):
         file.add(kind="alias", test=name, of=written)
 

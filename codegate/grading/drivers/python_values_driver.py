@@ -1,0 +1,86 @@
+"""Finds other values: what a Python test could expect instead of what it does.
+
+``python_sites_driver.py`` brings this text along. What is written instead of a text is made of words that the tests
+use: letters by chance are no words, which can be seen without knowing the right one.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import Any
+
+MOST_CHOICES = 8
+SIGNS = " -_.,:;/"
+
+
+def near(value: Any, words: list[str]) -> list[str]:
+    """Return other values of the same kind, as near as an honest mistake is; texts are made of ``words``."""
+    found: list[Any]
+    if value is None:
+        found = [False, 0, ""]
+    elif type(value) is bool:
+        found = [not value]
+    elif type(value) is int:
+        found = [value + 1, value - 1, value + 2, value - 2, value + 10, 2 * value + 3, -value]
+    elif type(value) is float:
+        found = [value + 1.0, value - 1.0, 2.0 * value + 1.0, value + 10.0, -value]
+    elif isinstance(value, bytes):
+        plain = [word for word in words if word.isascii()]
+        found = [entry.encode("latin-1") for entry in near_texts(value.decode("latin-1"), plain)]
+    else:
+        found = near_texts(value, words)
+    return [repr(entry) for entry in found if repr(entry) != repr(value)][:MOST_CHOICES]
+
+
+def far(value: Any, tolerance: float) -> list[str]:
+    """Return numbers that a tolerance, absolute or relative, is too small for; none for what is no number."""
+    if type(value) not in (int, float):
+        return []
+    step = type(value)(8 * tolerance + 1)
+    found = [2 * value + step, 3 * value + step, 3 * value - step, -2 * value - step, -value - 2 * step]
+    return [repr(entry) for entry in found if abs(entry - value) >= max(abs(value), 4 * tolerance)]
+
+
+def near_texts(text: str, words: list[str]) -> list[str]:
+    """Return texts that differ from ``text`` by a word, a digit or a sign: another, one more or less, another case."""
+    kinds: dict[str, list[str]] = {}
+    own = list(re.finditer(r"[^\W\d_]{2,}", text))
+    for found in random.sample(own, min(len(own), 20)):
+        word, before, after = found[0], text[: found.start()], text[found.end() :]
+        others = [styled(entry, word) for entry in [*words, *(one[0] for one in own)]]
+        others = [entry for entry in others if entry.lower() != word.lower()]
+        close = [entry for entry in others if abs(len(entry) - len(word)) <= 2] or others
+        if close:
+            kinds.setdefault("another", []).append(before + random.choice(close) + after)
+        cased = word[0].swapcase() + word[1:] if word[1:].islower() else word.swapcase()
+        kinds.setdefault("case", []).append(before + cased + after)
+        if len(own) > 1:
+            doubled = word + after[:1] + word + after
+            kinds.setdefault("length", []).append(before + random.choice([after.lstrip(SIGNS), doubled]))
+    places = [at for at, letter in enumerate(text) if not letter.isalpha()]
+    for at in random.sample(places, min(len(places), 20)):
+        letter, before, after = text[at], text[:at], text[at + 1 :]
+        kinds.setdefault("digit" if letter.isdigit() else "sign", []).append(before + other(letter) + after)
+        kinds.setdefault("sign", []).append(before + random.choice([letter + letter, ""]) + after)
+    # As many of each kind: what comes out right but for its punctuation is told by no letter.
+    found_texts = [entry for found in kinds.values() for entry in found[:2] if entry != text]
+    if not found_texts and text:
+        at = random.randrange(len(text))
+        found_texts = [text[:at] + other(text[at]) + text[at + 1 :]]
+    return found_texts or [random.choice(words or ["x"]), " "]
+
+
+def styled(word: str, like: str) -> str:
+    """Return ``word`` in capitals, with a capital, or in small letters, as ``like`` is."""
+    if like.isupper():
+        return word.upper()
+    return word.capitalize() if like[0].isupper() else word.lower()
+
+
+def other(letter: str) -> str:
+    """Return another character of the same sort."""
+    for kind in ("0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", SIGNS):
+        if letter in kind:
+            return random.choice(kind.replace(letter, ""))
+    return "x" if ord(letter) < 0x80 else "é"
