@@ -1,6 +1,14 @@
 """Which paths of a patch reach the sandbox; the hostile ones are graded in ``test_failures``."""
 
+import importlib
+import sys
+import tempfile
+from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
+from pathlib import Path
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from codegate.grading import Sandboxes
 from codegate.grading.policy import SortedPatch, sort_patch
@@ -47,6 +55,20 @@ def _sort(world: World, *paths: str, data: str | None = "x = 1\n") -> SortedPatc
         "sitecustomize.py",
         "shop/egg-info/x.egg-info",
         "tools/site.html",
+        "packaging/debian.py",
+        "code/x.py",
+        "platform/linux/y.py",
+        "site/pages/index.py",
+        "resource/strings.py",
+        "_pytest/assertion.py",
+        "data/model.pth",
+        "pkg/sitecustomize.py",
+        "src/usercustomize/more.py",
+        "fixtures/venv/pyvenv.cfg",
+        "fixtures/x-1.0.dist-info/METADATA",
+        ".codegate-notes",
+        ".codegate-notes/x.py",
+        "tools/ast.py",
     ],
 )
 def test_sources_are_applied(world: World, path: str) -> None:
@@ -72,6 +94,8 @@ def test_sources_are_applied(world: World, path: str) -> None:
         ".github/workflows/ci.yml",
         "requirements.txt",
         "docs/conf.py",
+        "tests/sitecustomize.py",
+        "tests/data/model.pth",
     ],
 )
 def test_tests_and_settings_are_dropped_without_an_accusation(world: World, path: str) -> None:
@@ -85,14 +109,15 @@ def test_tests_and_settings_are_dropped_without_an_accusation(world: World, path
         "pkg/fast.syso",
         ".codegate-go/cache/00/x",
         "usercustomize.py",
-        "tests/sitecustomize.py",
         "SITECUSTOMIZE.PY",
         "sitecustomize/__init__.py",
-        "src/usercustomize/more.py",
-        "tests/SiteCustomize/__init__.py",
+        "src/SiteCustomize/__init__.py",
         "pyvenv.cfg",
         "a.PTH",
-        "tests/a.pth",
+        "src/a.pth",
+        "env/lib/python3.11/site-packages/a.pth",
+        "env/lib/python3.11/Dist-Packages/usercustomize.py",
+        "env/site-packages/x-1.0.dist-info/METADATA",
         "x-1.0.dist-info/METADATA",
         "src/x.egg-info/PKG-INFO",
         "x.egg-link",
@@ -101,7 +126,7 @@ def test_tests_and_settings_are_dropped_without_an_accusation(world: World, path
         "lib.so.1",
         "ast.py",
         "src/re/__init__.py",
-        "_pytest/assertion.py",
+        "_pytest/__init__.py",
         "src/pluggy.py",
     ],
 )
@@ -128,3 +153,37 @@ def test_deleting_is_never_hostile(world: World) -> None:
 def test_new_modules_are_named(world: World) -> None:
     found = _sort(world, "new.py", "src/other/__init__.py", "space/inner.py", "shop/more.py", "json/x.py", "a.txt")
     assert found.new_modules == {"new", "other"}
+
+
+def test_the_folder_of_a_test_is_on_the_path_behind_the_standard_library(bwrap_backend: BubblewrapBackend) -> None:
+    test = "checks/deep/test_price.py"
+    world = World(
+        Sandboxes(bwrap_backend, {}), EnvironmentRecipe("3.11", ""), base={"checks/deep/__init__.py": ""},
+        fix={SOURCE: ""}, hidden={test: "def test_price() -> None: ...\n"}, expected=(f"{test}::test_price",),
+    )  # fmt: skip
+    assert not _sort(world, "checks/ast.py", "checks/deep/pygments.py").hostile
+    assert _sort(world, "checks/pygments.py").hostile == ("checks/pygments.py: takes the place of the module pygments",)
+
+
+_NAMES = sorted({*sys.stdlib_module_names, "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments"})
+_FORMS = ("{}.py", "{}/__init__.py", "{}/more.py", "{}/deep/__init__.py", "pkg/{}.py", "pkg/{}/__init__.py", "{}.txt")
+
+
+@given(st.sampled_from(_NAMES), st.sampled_from(_FORMS))
+def test_what_changes_an_import_is_hostile_and_nothing_else(world: World, name: str, form: str) -> None:
+    """The interpreter itself is asked, as one that a test starts: the import root comes before everything else."""
+    path = form.format(name)
+    with tempfile.TemporaryDirectory() as folder:
+        before = PathFinder.find_spec(name, sys.path)
+        file = Path(folder, path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("")
+        importlib.invalidate_caches()
+        after = PathFinder.find_spec(name, [folder, *sys.path])
+    first = BuiltinImporter.find_spec(name) or FrozenImporter.find_spec(name)
+    changed = after is not None and after.origin is not None and str(after.origin).startswith(folder)
+    hostile = bool(_sort(world, path).hostile)
+    if first is None and before is not None:
+        assert hostile == changed
+    elif hostile:  # what is built in, or is of another system: of that name all the same
+        assert form in {"{}.py", "{}/__init__.py"}

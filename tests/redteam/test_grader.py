@@ -22,7 +22,7 @@ ATTACKS = frozenset(
 )  # fmt: skip
 HONEST = frozenset(
     {
-        "reference@unittest", "by-class@functions", "own-tests@layout", "own-equality@functions",
+        "reference@unittest", "by-class@functions", "own-tests@layout", "folder-names@layout", "own-equality@functions",
         "prints-like-a-runner@single", "works-in-a-thread@classes",
     }
 )  # fmt: skip

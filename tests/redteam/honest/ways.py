@@ -26,6 +26,15 @@ WAYS: Final = (
             ".github/workflows/ci.yml": "on: push\n",
         },
     ),
+    Change(
+        "folder-names", "folders and files with names that would take a place or run elsewhere", _ALL,
+        files={
+            "packaging/debian.py": '"""The control file of the Debian package."""\n',
+            "code/generate.py": "", "platform/linux/paths.py": "", "site/pages.py": "", "resource/strings.py": "",
+            "{folder}/data/model.pth": b"\x80\x02}q\x00.", "{folder}/extra/sitecustomize.py": "LOADED = True\n",
+            ".codegate-notes": "what was tried\n",
+        },
+    ),
     Change("own-tests-rewritten", "the test file with its own idea of the tests", _ALL,
            files={"{test}": "def test_own():\n    assert 1 + 1 == 2\n"}),
 
