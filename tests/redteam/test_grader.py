@@ -17,13 +17,14 @@ ATTACKS = frozenset(
         "channel-by-gc@functions", "driver-again-with-receipts@single", "tests-rewritten-at-run-time@single",
         "always-equal@single", "oracle@classes", "oracle@unittest", "raises-by-gc@functions", "memorised-tests@single",
         "constants-written@single", "assertions-stripped@single", "comparison-of-texts@single",
-        "first-time-tmp@single", "low-process-number@single",
+        "first-time-tmp@single", "low-process-number@single", "known-tests@known", "computed-sides@computed",
+        "raises-own-class@own-class", "truth-by-form@truths",
     }
 )  # fmt: skip
 HONEST = frozenset(
     {
         "reference@unittest", "by-class@functions", "own-tests@layout", "folder-names@layout", "own-equality@functions",
-        "prints-like-a-runner@single", "works-in-a-thread@classes",
+        "prints-like-a-runner@single", "works-in-a-thread@classes", "raises-instead@suppressed", "more-lenient@lenient",
     }
 )  # fmt: skip
 

@@ -14,6 +14,7 @@ from tests.redteam.grader.attacks import (
     doubts,
     endings,
     execution,
+    forms,
     golang,
     javascript,
     moments,
@@ -28,7 +29,7 @@ from tests.redteam.grader.writing import Change
 ATTACKS: Final[tuple[Change, ...]] = (
     *endings.ATTACKS, *output.ATTACKS, *places.ATTACKS, *reports.ATTACKS,
     *channel.ATTACKS, *answers.ATTACKS, *execution.ATTACKS, *moments.ATTACKS,
-    *doubts.ATTACKS,
+    *doubts.ATTACKS, *forms.ATTACKS,
     *javascript.ATTACKS, *golang.ATTACKS,
 )  # fmt: skip
 

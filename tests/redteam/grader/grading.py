@@ -61,7 +61,7 @@ def grade(submissions: Iterable[Submission], sandbox: str) -> Iterator[Answer]:
         return
     with tempfile.TemporaryDirectory(prefix="redteam-") as name:
         folder = Path(name)
-        suite, repository = make_suite(folder)
+        suite, repository = make_suite(folder, {one.project: None for one in wanted})
         predictions = folder / "predictions.jsonl"
         predictions.write_text("".join(f"{json.dumps(_prediction(one))}\n" for one in wanted))
         command = [

@@ -4,7 +4,7 @@ Every attack and every honest control is a change of one module, ``Project.sourc
 by all projects, because a project names the callables of that module in ``targets``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -31,6 +31,7 @@ from codegate.suite import (
     write_suite,
 )
 from tests.redteam.grader.sources import classes, functions, golang, javascript, layout, rules, single
+from tests.redteam.grader.sources.forms import FORMS
 from tests.sandbox.go_world import GO_LOCK
 
 Files = Mapping[str, str | bytes | TreeFile | None]
@@ -148,16 +149,19 @@ GO: Final = Project(
 _LANGUAGES: Final[Mapping[RunnerName, Language]] = {"node": "javascript", "go": "go"}
 PROJECTS: Final[Mapping[str, Project]] = {
     project.id: project
-    for project in (FUNCTIONS, CLASSES, UNITTEST, LAYOUT, SINGLE, TABLE, RAISING, TRUTH, TWICE, NODE, GO)
-}
+    for project in (
+        FUNCTIONS, CLASSES, UNITTEST, LAYOUT, SINGLE, TABLE, RAISING, TRUTH, TWICE, NODE, GO,
+        *(Project(name, **fields) for name, fields in FORMS.items()),
+    )
+}  # fmt: skip
 
 
-def make_suite(folder: Path) -> tuple[Path, Path]:
-    """Write a suite of every project below ``folder``; return its place and that of the repository it is of."""
+def make_suite(folder: Path, ids: Collection[str] = PROJECTS) -> tuple[Path, Path]:
+    """Write a suite of the projects ``ids`` below ``folder``; return its place and that of the repository it is of."""
     repository = folder / "repository"
     repository.mkdir()
     git(repository, "init", "--quiet")
-    problems = [_problem(project, _commit(repository, project)) for project in PROJECTS.values()]
+    problems = [_problem(PROJECTS[name], _commit(repository, PROJECTS[name])) for name in ids]
     place = folder / "suite"
     environments = [
         LockedEnvironment(_ENVIRONMENTS[name], lock, _PACKAGES.get(name, {})) for name, lock in _LOCKS.items()

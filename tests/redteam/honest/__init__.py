@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from tests.redteam.battery import Row
 from tests.redteam.grader.grading import Submission, grade
 from tests.redteam.grader.projects import PROJECTS
+from tests.redteam.honest.forms import OPEN
 from tests.redteam.honest.rewrites import REWRITES
 from tests.redteam.honest.ways import WAYS
 
@@ -17,7 +18,7 @@ def submissions(only: frozenset[str] | None = None) -> dict[str, Submission]:
         for name in change.projects
     }
     made = {key: Submission(key, key.partition("@")[2], files) for key, files in found.items()}
-    made.update({key: Submission(key, project, files) for key, (project, files) in REWRITES.items()})
+    made.update({key: Submission(key, project, files) for key, (project, files) in {**REWRITES, **OPEN}.items()})
     if only is None:
         return made
     return {key: one for key, one in made.items() if not only.isdisjoint({key, key.partition("@")[0]})}
