@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date
@@ -256,3 +257,39 @@ def test_every_shape_of_a_test_is_run_as_it_was_and_fails_its_mutants(
     changed = run(instrument(sites, last))
     passed = [test for test, result in changed.results.items() if result.status == "passed"]
     assert passed == [f"{path}::typed > is the other way round"]
+
+
+THROWING = """\
+const { it } = require('node:test');
+const assert = require('node:assert');
+const { f } = require('../lib/sums.cjs');
+it('adds', () => { assert.equal(f(1), 2); });
+it('refuses', () => { assert.throws(() => f('x', 0), TypeError); });
+it('refuses what is none', () => { assert.throws(() => { g(); }, RangeError); });
+it('says the right words', () => { assert.equal(f(2) + ' and that is all', '3 and that is all'); });
+"""
+
+
+def test_what_throws_is_changed_to_what_the_tests_call_elsewhere(
+    sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]
+) -> None:
+    path = "test/sums.test.cjs"
+    problem, content = problem_of("node"), tree({**PROJECT, path: THROWING})
+    with sandboxes.open(problem.environment, LIMITS) as sandbox:
+        sites = find_sites(sandbox, content, (path,), "node")
+
+    def changed(test: str) -> set[str]:
+        texts = set()
+        for mutant in mutants_of(sites, (path, test)):
+            for choice in mutant.choices:
+                used = instrument(sites, [mutant.model_copy(update={"choices": (choice,)})])
+                said = used.reveal(used.files[path].decode())
+                texts.add(next(line for line in said.splitlines() if f"'{test}'" in line or test in line))
+        return texts
+
+    assert {line.rpartition("=> ")[2].partition(", ")[0] for line in changed("refuses")} == {"f1"}  # shown in short
+    assert any("TypeError" in line for line in changed("refuses what is none"))
+    assert not any("doesNotThrow" in line for line in changed("refuses"))
+    words = {mutant.choices for mutant in mutants_of(sites, (path, "says the right words"))}
+    known = set(re.findall("[a-z]{2,}", THROWING.lower()))
+    assert {word.lower() for choices in words for text in choices for word in re.findall("[A-Za-z]{2,}", text)} <= known

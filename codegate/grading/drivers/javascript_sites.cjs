@@ -24,6 +24,8 @@ class File {
     this.straight = new Set(); // tests with a mutant that is run, in the order of the text
     const lists = [...text.matchAll(/\{([^{}]*)\}\s*(?:from|=\s*require\()\s*['"](?:node:)?(?:assert|chai)\b/g)];
     this.imported = new Set(lists.flatMap(([, list]) => list.split(',').map((one) => one.split(/:|\sas\s/).at(-1).trim())));
+    this.words = [...new Set([...text.matchAll(/(['"`])((?:(?!\1)[^\\\n]){2,200})\1/g)].flatMap(([, , one]) => one.match(/[a-z]{2,12}/gi) ?? []))];
+    this.plain = []; // calls whose results are compared: they throw nothing
     this.code = /\.[mc]?ts$/.test(path) ? withoutTypes(text) : text;
     if (this.code.length !== text.length) throw new SyntaxError('offsets differ');
     this.offsets = [0];
@@ -167,6 +169,26 @@ class File {
     }
   }
 
+  /** Take note of the calls that assertions compare, of names that no function of a test has bound. */
+  compared(node) {
+    const found = assertionOf(node, this.imported);
+    if (found && (found.kind === 'chain' ? MATCHERS.has(found.name) && !/throw/i.test(found.name) : EQUAL.test(found.name))) {
+      const said = chainOf(node).links.flatMap((link) => (link.type === 'CallExpression' ? link.arguments : []));
+      for (const one of said.map((arg) => (arg.type === 'AwaitExpression' ? arg.argument : arg))) {
+        if (one.type === 'CallExpression' && one.arguments.every(isWritten)) this.plain.push(one);
+      }
+    }
+    for (const child of children(node)) this.compared(child);
+  }
+
+  /** Return, as choices, the calls of the same function that are compared somewhere. */
+  otherCalls(call) {
+    const text = ({ start, end }) => this.text.slice(start, end);
+    const same = this.plain.filter((one) => text(one.callee) === text(call.callee) && text(one) !== text(call)
+      && !/\n/.test(text(one)) && text(one) === this.code.slice(one.start, one.end) && this.top.has(chainOf(one).root.name));
+    return same.slice(0, MOST_CHOICES).map(({ start, end }) => `$copy$${this.offsets[start]}-${this.offsets[end]}`);
+  }
+
   // --- mutants --------------------------------------------------------------------------------------------------------
 
   /** Find the mutants below `node`; `straight`: it is run in the order of the text. */
@@ -184,8 +206,16 @@ class File {
     const waits = /\b(resolves|rejects|poll|eventually|doesNotReject)\b/.test(this.code.slice(node.start, node.end));
     const assertion = this.receipted.get(parent?.type === 'AwaitExpression' ? parent : waits ? null : node);
     const order = straight ? this.offsets[node.end] : 0;
-    const mutant = (edits, choices, value) => {
-      if (choices.length && this.add({ kind: 'mutant', test, order, assertion, edits, choices, value }) && straight) this.straight.add(test);
+    const mutant = (edits, choices, value, classes = false) => {
+      if (choices.length && this.add({ kind: 'mutant', test, order, assertion, edits, choices, value, classes }) && straight) this.straight.add(test);
+    };
+    /** What throws is another call, which does not; else another class is expected. Return whether the former is there. */
+    const throwing = (thrower, kind) => {
+      const call = onlyCall(thrower);
+      const others = call ? this.otherCalls(call) : [];
+      if (others.length) mutant([[call.start, call.end, '$choice$']], others);
+      else if (kind?.type === 'Identifier') mutant([[kind.start, kind.end, '$choice$']], ERRORS.filter((one) => one !== kind.name), undefined, true);
+      return others.length > 0;
     };
     const text = (start, end, choices) => mutant([[start, end, '$choice$']], choices);
     const literals = (arg) => {
@@ -195,7 +225,7 @@ class File {
         else if (bigint) text(start, end, [`${BigInt(bigint) + 1n}n`]);
         else if (this.hidden.has(start)) {
           const hidden = value ?? titleOf(every.find((one) => one.start === start));
-          mutant([], near(hidden).map((one) => JSON.stringify(one)), this.hidden.get(start));
+          mutant([], near(hidden, this.words).map((one) => JSON.stringify(one)), this.hidden.get(start));
         }
       }
       return every.length > 0;
@@ -207,7 +237,9 @@ class File {
     const args = call && !call.arguments.some((arg) => arg.type === 'SpreadElement') ? call.arguments : [];
     if (kind === 'chain') {
       const arg = args[MATCHERS.get(name)];
+      const subject = chainOf(node).links.findLast((link) => link.type === 'CallExpression')?.arguments[0];
       if (not) text(not.object.end, not.end, ['']);
+      else if (/throw/i.test(name) && subject && throwing(subject, args[0])) return;
       else if (/Inline/.test(name)) this.snapshot(args.findLast((one) => one.type === 'TemplateLiteral' || one.type === 'Literal'), text);
       else if (/Snapshot/.test(name) || name === 'should') return;
       else if (!arg || (!literals(arg) && /throw/i.test(name))) text(member.object.end, member.object.end, ['.not']);
@@ -222,6 +254,7 @@ class File {
     if (EQUAL.test(name) && args.length > 1) {
       if (!literals(args[1]) && !(!/Call|New/.test(args[0].type) && literals(args[0]))) change(args[1]);
     } else if (/^(throws|rejects)$/.test(name) && args[1]?.type === 'ObjectExpression' && literalsOf(args[1]).length) literals(args[1]);
+    else if (/^(throws|rejects)$/.test(name) && args[0] && throwing(args[0], args[1])) return;
     else if (OPPOSITE.has(name) && member) text(member.property.start, member.property.end, [OPPOSITE.get(name)]);
     else if (/^(ok|assert)$/.test(name) && args.length) mutant([[args[0].start, args[0].start, '$choice$('], [args[0].end, args[0].end, ')']], ['!']);
     else if (/^(match|doesNotMatch|notMatch)$/.test(name) && member) {
@@ -259,12 +292,23 @@ class File {
 const returns = (node) => node.type === 'ReturnStatement'
   || children(node).some((child) => !isFunction(child) && child.type !== 'FunctionDeclaration' && child.type !== 'ClassBody' && returns(child));
 
+/** Return the names that a statement of a module binds. */
+const namesOf = (node) => {
+  if (node.type === 'ImportDeclaration') return node.specifiers.map((one) => one.local.name);
+  const within = (pattern) => (pattern?.type === 'Identifier' ? [pattern.name]
+    : pattern?.type === 'ObjectPattern' ? pattern.properties.flatMap((one) => within(one.value ?? one.argument)) : []);
+  return node.type === 'VariableDeclaration' ? node.declarations.flatMap((one) => within(one.id)) : node.id ? [node.id.name] : [];
+};
+
 const { files, runner } = JSON.parse(fs.readFileSync(0, 'utf8'));
 for (const [path, text] of Object.entries(files)) {
   let found = [];
   try {
     const file = new File(path, text, runner);
-    file.search(file.parse(), []);
+    const tree = file.parse();
+    file.top = new Set(tree.body.flatMap(namesOf));
+    file.compared(tree);
+    file.search(tree, []);
     found = file.finish();
   } catch (error) {
     if (!(error instanceof SyntaxError || error instanceof RangeError || error instanceof TypeError)) throw error;

@@ -27,6 +27,9 @@ const OPPOSITE = new Map([
 ].flatMap(([one, other]) => [[one, other], [other, one]]));
 const MODULES = /^(require|(do|un|dontM)?[mM]ock|unmock|deepUnmock|hoisted|(import|require)\w+|createMockFromModule|resolve|glob)$/;
 
+/** Classes of errors, of which none is another's. */
+const ERRORS = ['RangeError', 'TypeError', 'SyntaxError', 'ReferenceError', 'URIError'];
+
 /** Stands for what is not known of a title; `controls/sites.py` knows it too. */
 const HOLE = '\0';
 
@@ -108,19 +111,51 @@ const assertionOf = (node, imported) => {
   return /assert/i.test(owner) || owner === 'strict' && /assert/i.test(root.name) ? { kind: 'assert', node, call, member, name } : null;
 };
 
-/** Return other values of the same kind, as near as an honest mistake is. */
-const near = (value) => {
+/** Return other values of the same kind, as near as an honest mistake is; texts are made of `words`: letters by chance
+ *  can be told without knowing the right ones. */
+const near = (value, words = []) => {
   if (typeof value === 'number') {
     return [1, -1, 2, -2, 10].map((step) => value + step).filter((one) => one !== value && Number.isFinite(one));
   }
-  const places = [...value.matchAll(/[a-z0-9]/gi)].map((match) => match.index);
-  const chosen = places.sort(() => Math.random() - 0.5).slice(0, MOST_CHOICES);
-  return chosen.length ? chosen.map((at) => value.slice(0, at) + other(value[at]) + value.slice(at + 1)) : [`${value}x`];
+  const mixed = (list) => list.map((one) => [Math.random(), one]).sort(([one], [two]) => one - two).map(([, one]) => one);
+  const own = [...value.matchAll(/[a-z]{2,}/gi)];
+  const found = mixed(own).slice(0, 3).flatMap(({ 0: word, index }) => {
+    const put = (one) => value.slice(0, index) + one + value.slice(index + word.length);
+    const differs = [...words, ...own.map(([one]) => one)].filter((one) => one.toLowerCase() !== word.toLowerCase());
+    const close = differs.filter((one) => Math.abs(one.length - word.length) < 3);
+    const [one] = mixed(close.length ? close : differs);
+    const cased = (text) => (/^[A-Z]/.test(word) ? text[0].toUpperCase() + text.slice(1) : text[0].toLowerCase() + text.slice(1));
+    const turned = /^[A-Z]/.test(word) ? word[0].toLowerCase() + word.slice(1) : word[0].toUpperCase() + word.slice(1);
+    return [...(one ? [put(cased(one))] : []), put(turned)];
+  });
+  const digits = mixed([...value.matchAll(/[0-9]/g)]).slice(0, 3);
+  found.push(...digits.map(({ index }) => value.slice(0, index) + other(value[index]) + value.slice(index + 1)));
+  if (found.length) return found.slice(0, MOST_CHOICES);
+  const places = [...value.matchAll(/[a-z]/gi)].map((match) => match.index);
+  return places.length ? places.slice(0, MOST_CHOICES).map((at) => value.slice(0, at) + other(value[at]) + value.slice(at + 1)) : [`${value}x`];
 };
 const other = (letter) => {
   const kind = ['0123456789', 'abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'].find((one) => one.includes(letter));
   const rest = kind.replace(letter, '');
   return rest[Math.floor(Math.random() * rest.length)];
+};
+
+/** Return whether a value is written out: it means the same wherever it stands. */
+const isWritten = (node) => {
+  if (node.type === 'ArrayExpression') return node.elements.every((one) => one && isWritten(one));
+  if (node.type === 'ObjectExpression') {
+    return node.properties.every((one) => one.kind === 'init' && !one.computed && !one.shorthand && isWritten(one.value));
+  }
+  if (node.type === 'UnaryExpression') return isWritten(node.argument);
+  return node.type === 'Literal' || node.type === 'TemplateLiteral' && !node.expressions.length;
+};
+
+/** Return the call that a function consists of, if it does. */
+const onlyCall = (node) => {
+  let body = isFunction(node) ? node.body : null;
+  if (body?.type === 'BlockStatement') body = body.body.length === 1 ? body.body[0].expression ?? body.body[0].argument : null;
+  while (body?.type === 'AwaitExpression') body = body.argument;
+  return body?.type === 'CallExpression' && body.callee.type !== 'Super' ? body : null;
 };
 
 /** Return the literals that decide what a written value is. */

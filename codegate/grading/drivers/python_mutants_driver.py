@@ -309,8 +309,8 @@ class Mutants:
     def of_expectation(self, call: Any, block: list[Any] | None = None) -> None:
         """Find the mutants of ``raises`` and its kin.
 
-        A call that other tests make, and that raises nothing, takes the place of the one that does; another class is
-        waited for, which is no kin of the right one; or nothing is.
+        A call that other tests make, and that raises nothing, takes the place of the one that does. Where there is
+        none, another class is waited for, which is no kin of the right one, or nothing is.
         """
         warns = "warns" in name_of(call.func).lower()
         at = self.file.end(call)
@@ -318,8 +318,9 @@ class Mutants:
             made = getattr(block[-1], "value", None) if len(block) == 1 else None
             others = self.context.other_calls(made, self.function) if isinstance(made, ast.Call) else []
             if others and made is not None and made.lineno == made.end_lineno:
-                for _ in range(2):  # it is the only one that asks for the right answer
-                    self.copied(at, made, others)
+                # It alone asks for the right answer: who raises whatever is waited for passes all others.
+                self.copied(at, made, others)
+                return
             self.add(at, [[self.file.start(call), at, "$choice$"]], list(OPEN_CONTEXTS))
         if call.args and isinstance(call.args[0], (ast.Name, ast.Attribute, ast.Tuple)):
             start, end = self.file.start(call.args[0]), self.file.end(call.args[0])
