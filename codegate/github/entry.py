@@ -13,7 +13,15 @@ from codegate.gating import Verdict, load_pinned
 from codegate.github.container import leave_to_child
 from codegate.github.inputs import Inputs, OnInconclusive, inside, read_inputs
 from codegate.github.workflow import Level, StepLog, fault_summary, open_log, write_outputs, write_summary
-from codegate.reporting import ReportView, build_view, render_console, render_markdown, write_reports
+from codegate.reporting import (
+    ReportView,
+    build_view,
+    gather,
+    render_console,
+    render_markdown,
+    terms_of,
+    write_reports,
+)
 from codegate.running import (
     CONFIG_NAME,
     Config,
@@ -98,6 +106,7 @@ def _run(inputs: Inputs, step: StepLog) -> _Result:
         models=inputs.models or settings.concurrency.models,
         sandboxes=inputs.jobs or settings.concurrency.sandboxes,
         max_model_calls=inputs.max_model_calls or settings.max_model_calls,
+        budget_usd=settings.budget_usd,
         repository=inputs.repository or configured(settings.repository, "repository"),
         transcripts=inputs.workspace if inputs.candidates else home,
     )
@@ -105,9 +114,10 @@ def _run(inputs: Inputs, step: StepLog) -> _Result:
     request = RunRequest(
         suite, settings.candidates, samples, "docker", out=_run_folder(inputs), options=options, gate=gate
     )
-    run, _ = run_suite(request, lambda progress: step.log(_progress_line(progress)), step.log)
+    run, journal = run_suite(request, lambda progress: step.log(_progress_line(progress)), step.log)
     verdicts = gate_run(run, lock, settings.gate) if lock else ()
-    view = build_view([run], verdicts)
+    stored = gate.baseline.samples if gate is not None else None
+    view = build_view([run], verdicts, gather([journal], stored, terms_of(settings)))
     write_reports(view, inputs.reports)
     step.log(render_console(view))
     code = run_exit_code(run, verdicts)

@@ -151,7 +151,8 @@ class RunManifest(BaseModel):
 
         A gate that is run again until it is green is no gate: a run with the same fingerprint is used again.
         """
-        return digest(self.model_dump(mode="json", by_alias=True, exclude={"id", "created", "codegate"}))
+        plan = self.model_dump(mode="json", by_alias=True, exclude={"id", "created", "codegate", "candidates"})
+        return digest({"plan": plan, "candidates": [candidate.key() for candidate in self.candidates]})
 
     def without(self, unsound: Mapping[str, str]) -> "RunManifest":
         """Return the manifest with the problems that are not sound here left out as quarantined."""

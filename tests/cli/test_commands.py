@@ -210,7 +210,7 @@ def test_the_configurations_policy_and_baseline_hold_everywhere(home: Path) -> N
     for name in ("baseline.json", "codegate.lock"):
         (home / name).rename(home / "gate" / name)
     (home / "codegate.yml").write_text(
-        "candidates: [reference]\nbaseline: gate/codegate.lock\ngate: {margin: 0.2, alpha: 0.2, min_problems: 2}\n"
+        "candidates: [reference]\nbaseline: gate/codegate.lock\ngate: {margin: 0.2, must_pass: [calc-half]}\n"
     )
     done = codegate("gate", "run", "--json", cwd=home)
     gated = done.document
@@ -224,7 +224,7 @@ def test_the_configurations_policy_and_baseline_hold_everywhere(home: Path) -> N
 def test_a_lock_next_to_the_configuration_gates_at_once(home: Path, own_suite: Suite, suite: Suite) -> None:
     config = home / "codegate.yml"
     config.write_text(
-        f"suite: {os.path.relpath(suite.folder, home)}\ncandidates: [empty]\nsandbox: bwrap\ngate: {{alpha: 0.2}}\n"
+        f"suite: {os.path.relpath(suite.folder, home)}\ncandidates: [empty]\nsandbox: bwrap\ngate: {{alpha: 0.2, looks: 1}}\n"
     )
     elsewhere = home / "elsewhere"
     elsewhere.mkdir()

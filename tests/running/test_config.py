@@ -34,6 +34,7 @@ samples: 3
 sandbox: bwrap
 concurrency: {models: 8, sandboxes: 3}
 max_model_calls: 100
+budget_usd: 20.5
 prices: {gpt-4o-2024-08-06: {input: 2.5, output: 10}}
 sandbox_hour_usd: 0.12
 score: {correctness: 0.5, latency: 0.1, cost: 0.2, context: 0.1, reliability: 0.1, latency_half: 60, cost_half: 1}
@@ -73,7 +74,7 @@ def test_prices_of_the_table_are_for_candidates_without_their_own(tmp_path: Path
 
 def test_all_but_the_candidates_has_a_default(tmp_path: Path) -> None:
     config = load(tmp_path, "candidates: [reference]")
-    assert (config.samples, config.sandbox, config.baseline) == (1, "auto", "codegate.lock")
+    assert (config.samples, config.sandbox, config.baseline) == (None, "auto", "codegate.lock")
     with pytest.raises(UsageError, match="candidates: Field required"):
         load(tmp_path, "samples: 2")
     with pytest.raises(UsageError, match="candidates: Tuple should have at least 1"):
