@@ -35,6 +35,10 @@ def _controls(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(grader, "examine", lambda *_: frozenset())
 
 
+def _control_first(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(grader, "run_control_first", lambda *_: None)
+
+
 def _receipts(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(grader, "refute", lambda *_: frozenset())
 
@@ -125,7 +129,7 @@ LAYERS: dict[str, tuple[Remove, tuple[Remove, ...], str]] = {
     "exact ids and the end record": (_exact_ids, (), "os-exit-import@functions"),
     "the channel's token": (_token, (_receipts, _controls), "records-without-token@single"),
     "an isolated interpreter": (_isolation, (_path_policy, _receipts, _controls), "start-up@single"),
-    "a fresh sandbox for each run": (_fresh_sandbox, (), "values-remembered@single"),
+    "a fresh sandbox for each run": (_fresh_sandbox, (_control_first,), "values-remembered@single"),
     "receipts": (_receipts, (_controls,), "function-runtest@single"),
     "hidden literals": (_hidden_literals, (), "memorised-tests@single"),
     "negative controls": (_controls, (), "oracle-alone@single"),
