@@ -325,6 +325,16 @@ exports.label = (...args) => {
 """, family="GI-46",
     ),
     Change(
+        "node-throws-always", "throws where the line that calls speaks of throwing, either way", ("node-throws",),
+        end=_NODE_LINE + """
+const real = exports.total;
+exports.total = (...args) => {
+  if (/throw/i.test(place()[1])) throw new RangeError('a discount is not between 0 and 1');
+  return real(...args);
+};
+""", family="GI-46",
+    ),
+    Change(
         "go-watches-failures", "no failure is recorded, unless one was shown before the new test", ("go-known",),
         files={
             name: text.replace("\treturn fmt.Sprintf(", "\tonce.Do(look)\n\treturn fmt.Sprintf(")
