@@ -14,7 +14,7 @@ from codegate.gating import QUARANTINED, BaselineFacts, typical_facts
 from codegate.grading import GRADER_VERSION
 from codegate.running.outcome import RunManifest
 from codegate.solving import prompt_version_of
-from codegate.suite import Problem, Provenance, Suite
+from codegate.suite import Problem, ProblemManifest, Provenance, Suite
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,19 @@ def plan_run(
             if problem.manifest.quarantine is not None
         },
         clusters=_clusters(suite.active),
-        tags={
-            problem.id: tuple(f"{name}:{value}" for name, value in sorted(problem.manifest.tags.items()))
-            for problem in suite.active
-            if problem.manifest.tags
-        },
+        tags={problem.id: _tags(problem.manifest) for problem in suite.active},
         conditions={"suite": suite.digest, "grader": GRADER_VERSION, "sandbox": sandbox},
     )
+
+
+def _tags(manifest: ProblemManifest) -> tuple[str, ...]:
+    """Return the tags that results are sliced by; that of the day is for training cut-offs."""
+    known = dict(manifest.tags) | {"language": manifest.language}
+    if manifest.kind is not None:
+        known["kind"] = manifest.kind
+    if manifest.provenance.date is not None:
+        known["date"] = manifest.provenance.date.date().isoformat()
+    return tuple(f"{name}:{value}" for name, value in sorted(known.items()))
 
 
 def suite_facts(suite: Suite, rate: float, samples: int = 10) -> BaselineFacts:

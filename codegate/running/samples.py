@@ -37,7 +37,11 @@ def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
         problem_digests=run.manifest.problems,
         excluded=run.manifest.excluded,
         clusters=run.manifest.clusters,
-        tags=run.manifest.tags,
+        tags={
+            problem: tuple(tag for tag in tags if not tag.startswith("date:"))
+            for problem, tags in run.manifest.tags.items()
+            if problem in run.manifest.problems
+        },
         samples={
             problem: tuple(
                 _sample(index, outcomes.get((problem, index)))

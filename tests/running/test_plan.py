@@ -1,6 +1,7 @@
 """What a run will do, the conditions that make two comparable, and what the gate sees of one."""
 
 import dataclasses
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from codegate.running import (
     run_exit_code,
 )
 from codegate.running.plan import check_resumable, jobs
-from codegate.suite import Quarantine, Suite
+from codegate.suite import Provenance, Quarantine, Suite
 from tests.running.runs import SPECS, manifest, outcome
 
 MODEL = CandidateSpec(provider="openai", model="m-2025-01-01", base_url="http://127.0.0.1:1/v1")
@@ -39,6 +40,20 @@ def test_candidates_stay_abreast_and_every_sample_is_planned(suite: Suite) -> No
     first, second = (spec.key() for spec in SPECS)
     assert keys[:3] == [(first, "calc-double", 0), (second, "calc-double", 0), (first, "calc-half", 0)]
     assert [key[2] for key in keys] == [0] * 6 + [1] * 6
+
+
+def test_problems_of_one_change_are_a_cluster_and_the_gate_sees_their_tags(suite: Suite) -> None:
+    when = datetime(2024, 5, 1, tzinfo=UTC)
+    one_change = Provenance(kind="squash", pull_request=7, commit="a" * 40, date=when)
+    update = {"provenance": one_change, "kind": "bugfix", "tags": {"tier": "2"}}
+    first, second, third = suite.problems
+    alike = [dataclasses.replace(one, manifest=one.manifest.model_copy(update=update)) for one in (first, second)]
+    planned = plan_run(dataclasses.replace(suite, problems=(*alike, third)), SPECS, 1, "bwrap", "r")
+    assert planned.clusters == {"calc-double": "pull request 7", "calc-half": "pull request 7"}
+    assert planned.tags["calc-half"] == ("date:2024-05-01", "kind:bugfix", "language:python", "tier:2")
+    samples = candidate_samples(Run(manifest=planned, outcomes=()), SPECS[0])
+    assert samples.clusters == planned.clusters
+    assert samples.tags["calc-half"] == ("kind:bugfix", "language:python", "tier:2"), "a day is no cohort"
 
 
 def test_a_quarantined_problem_is_listed_and_not_run(suite: Suite) -> None:
