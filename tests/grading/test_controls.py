@@ -426,6 +426,17 @@ def test_computed():
 def test_copies():
     assert list(PRICES) == [1, 2]
 
+def test_dead():
+    with pytest.raises(PriceError):
+        total("a")
+        assert total([1]) == 1
+
+def test_helped():
+    assert total([1]) == helped(1)
+
+def helped(value):
+    return value // 1
+
 def test_about():
     assert total([0.1]) == pytest.approx(0.1, abs=2)
 
@@ -462,7 +473,8 @@ def test_a_mutant_is_something_that_an_author_could_have_written(forms: FileSite
     assert said["test_between"] == {"assert 4 < total([2]) < 6", "assert -2 < total([2]) < 0"}
     assert said["test_both"] == {"assert not total([2]) and not total([])", "assert total([2]) and total([])"}
     assert "assert isinstance(total([2]), str)" in said["test_kind"]
-    assert said["test_computed"] == {"assert total(PRICES) == list(PRICES)"}
+    computed = {"assert total(PRICES) == list(PRICES)", "assert total(PRICES) == helped(1)"}
+    assert said["test_computed"] == computed
 
 
 def test_a_copy_shares_no_token_with_what_it_is_copied_from(forms: FileSites) -> None:
@@ -476,6 +488,8 @@ def test_a_copy_shares_no_token_with_what_it_is_copied_from(forms: FileSites) ->
 
 def test_nobody_is_accused_of_taking_more_than_the_tests_ask_for(forms: FileSites) -> None:
     assert not changed(forms, "test_no_more_than_that_it_runs")
+    assert all("== 1" in text for text in changed(forms, "test_dead"))  # nobody need come so far
+    assert all("(1)" in text for text in changed(forms, "test_helped") if "helped" in text)
     values = [float(choice) for one in forms.mutants if one.test == "test_about" for choice in one.choices]
     assert values
     assert all(abs(value - 0.1) > 4 for value in values)  # two answers may be 2 and 2 from what is expected

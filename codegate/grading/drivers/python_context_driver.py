@@ -91,7 +91,14 @@ class Context:
         here = {part.id for part in ast.walk(test) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
         free = names_in(node) - ((self.top - own_args - args) | shared)
         inner = any(isinstance(part, NOT_COPIED) for part in ast.walk(node))
-        return not free and not (names_in(node) & (bound | here)) and not inner and node.lineno == node.end_lineno
+        doubled = any("mock" in name.lower() for name in names_in(node))
+        return (
+            not free
+            and not doubled
+            and not (names_in(node) & (bound | here))
+            and not inner
+            and node.lineno == node.end_lineno
+        )
 
     def other_calls(self, call: Any, test: Any) -> list[Any]:
         """Return calls of the same function with other arguments that tests make as a matter of course."""
