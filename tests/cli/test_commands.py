@@ -224,7 +224,8 @@ def test_the_configurations_policy_and_baseline_hold_everywhere(home: Path) -> N
 def test_a_lock_next_to_the_configuration_gates_at_once(home: Path, own_suite: Suite, suite: Suite) -> None:
     config = home / "codegate.yml"
     config.write_text(
-        f"suite: {os.path.relpath(suite.folder, home)}\ncandidates: [empty]\nsandbox: bwrap\ngate: {{alpha: 0.2, looks: 1}}\n"
+        f"suite: {os.path.relpath(suite.folder, home)}\ncandidates: [empty]\nsandbox: bwrap\n"
+        "gate: {alpha: 0.2, looks: 1}\n"
     )
     elsewhere = home / "elsewhere"
     elsewhere.mkdir()
