@@ -21,7 +21,7 @@ from codegate.grading.testreport import TestSelection
 from codegate.grading.testreport import test_selection as selection_of
 from codegate.grading.testrun import run_hidden_tests
 from codegate.sandbox import SandboxError
-from codegate.suite import Problem, Tree
+from codegate.suite import Problem, ProblemLimits, Tree
 from tests.grading.conftest import MakeWorld
 from tests.grading.worlds import BUG, FIX, SOURCE, TESTS, World, files, tree
 
@@ -180,6 +180,46 @@ def test_the_reference_fails_every_mutant(everything: World, sites: Sites, sandb
     audit = audit_controls(everything.problem, everything.base, sandboxes)
     assert (audit.spared, audit.unfit) == ((), ())
     assert audit.killed == audit.mutants > len(EVERY_TEST)
+
+
+ENDLESS = """\
+from shop.price import total
+
+
+class Slow:
+    def __eq__(self, other):
+        while other != 4:
+            pass
+        return True
+
+
+def test_before():
+    assert total([1]) == 1
+
+
+def test_waiting():
+    assert Slow() == 4
+
+
+def test_after():
+    assert total([2]) == 2
+
+
+def test_last():
+    assert total([3, 4]) == 7
+"""
+
+
+def test_a_mutant_that_never_ends_is_no_word_about_the_tests_after_it(
+    make_world: MakeWorld, sandboxes: Sandboxes
+) -> None:
+    names = [f"{TESTS}::test_{name}" for name in ("before", "waiting", "after", "last")]
+    limits = ProblemLimits(seconds=3)
+    world = make_world(hidden={TESTS: ENDLESS}, expected=names, limits=limits)
+    audit = audit_controls(world.problem, world.base, sandboxes, rounds=1)
+    (found,) = find(world, sandboxes).values()
+    assert {mutant.test for mutant in found.mutants if mutant.name in audit.spared} == {"test_waiting"}
+    assert (audit.mutants, audit.killed, audit.unfit) == (4, 3, ())
 
 
 def test_an_inherited_test_is_known_by_where_it_is_written(sites: Sites) -> None:

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from codegate.grading.controls.control import run_instrumented
 from codegate.grading.controls.instruments import instrument
 from codegate.grading.controls.search import SitesUnknown, search_once
-from codegate.grading.controls.sites import Mutant, Sites, function_of, mutants_of
+from codegate.grading.controls.sites import Function, Mutant, Sites, function_of, mutants_of
 from codegate.grading.controls.verdict import contradictions, ids_by_function, mutant_of, unreceipted
 from codegate.grading.grade import file_of
 from codegate.grading.sandboxes import Sandboxes
 from codegate.grading.testreport import TestReport
 from codegate.suite import ControlAudit, Problem, Tree
+
+_TRIES = 4  # of one round, each without a mutant that ended the one before
 
 
 def audit_controls(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3) -> ControlAudit:
@@ -45,16 +47,41 @@ def audit_controls(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: i
     tried: set[str] = set()
     spared: set[str] = set()
     for mutants in _rounds(sites, targets, rounds):
-        tried |= {mutant.name for mutant in mutants}
-        used = instrument(sites, mutants)
-        changed = run_instrumented(problem, fixed, used, sandboxes)
-        for entry in contradictions(changed, report, sites, used, targets):
-            mutant = mutant_of(entry.test, function_of(entry.test, sites), order, used)
-            if mutant is not None:
-                spared.add(mutant.name)
+        left = mutants
+        for _ in range(_TRIES):
+            tried |= {mutant.name for mutant in left}
+            used = instrument(sites, left)
+            changed = run_instrumented(problem, fixed, used, sandboxes)
+            # A mutant that never ends, or ends the process, takes the tests after it along: it is of no use, they are.
+            ended = _ended_in(changed, report, sites)
+            reached = {function_of(test, sites) for test in changed.results} - {ended}
+            judged = [test for test in targets if function_of(test, sites) in reached]
+            for entry in contradictions(changed, report, sites, used, judged):
+                mutant = mutant_of(entry.test, function_of(entry.test, sites), order, used)
+                if mutant is not None:
+                    spared.add(mutant.name)
+            if ended is None:
+                break
+            spared |= {mutant.name for mutant in left if (mutant.file, mutant.test) == ended}
+            left = [m for m in left if (m.file, m.test) != ended and (m.file, m.test) not in reached]
+            if not left:
+                break
+        else:
+            spared |= {mutant.name for mutant in left}
     return ControlAudit(
         mutants=len(tried), killed=len(tried - spared), spared=tuple(sorted(spared)), unfit=tuple(sorted(unfit))
     )
+
+
+def _ended_in(changed: TestReport, report: TestReport, sites: Sites) -> Function | None:
+    """Return the test in which a run ended before its time; None where it got as far as the one without mutants."""
+    if changed.proven:
+        return None
+    for test in list(changed.results)[-1:]:
+        if changed.results[test].status != "passed" and changed.results[test].exception is None:
+            return function_of(test, sites)  # it was begun, and never came to an end
+    lost = next((test for test in report.results if test not in changed.results), None)
+    return None if lost is None else function_of(lost, sites)
 
 
 def _rounds(sites: Sites, tests: Sequence[str], count: int) -> list[list[Mutant]]:
