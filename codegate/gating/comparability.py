@@ -1,5 +1,7 @@
 """Comparability: whether baseline and candidate were asked the same things under the same conditions."""
 
+from collections.abc import Collection
+
 from codegate.errors import UsageError
 from codegate.gating.samples import CandidateSamples
 from codegate.gating.verdict import Exclusion, Mismatch
@@ -9,6 +11,9 @@ ABSENT = "(absent)"
 
 QUARANTINED = "quarantined: "
 """How the reason begins for which a run leaves out a quarantined problem."""
+
+CHANGED = "changed: "
+"""How the reason begins for which a problem that is not the same on both sides is left out."""
 
 
 def mismatches(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[Mismatch, ...]:
@@ -46,16 +51,39 @@ def without_quarantined(
         if reason.startswith(QUARANTINED) and problem in ran.problem_digests and problem not in other.problem_digests
     }
 
-    def kept(side: CandidateSamples) -> CandidateSamples:
-        return side.model_copy(
-            update={
-                "problem_digests": {name: value for name, value in side.problem_digests.items() if name not in gone},
-                "samples": {name: value for name, value in side.samples.items() if name not in gone},
-            }
-        )
-
     exclusions = tuple(Exclusion(problem=name, side="both", reason=gone[name]) for name in sorted(gone))
-    return kept(baseline), kept(candidate), exclusions
+    return _without(baseline, gone), _without(candidate, gone), exclusions
+
+
+def without_changed(
+    baseline: CandidateSamples, candidate: CandidateSamples
+) -> tuple[CandidateSamples, CandidateSamples, tuple[Exclusion, ...]]:
+    """Return both sides without the problems that are not the same on both, and which they are.
+
+    The suite's own digest, which any change of a problem changes too, is then no condition.
+    """
+    old, new = baseline.problem_digests, candidate.problem_digests
+    gone: dict[str, str] = {}
+    for name in sorted(name for name in {*old, *new} if old.get(name) != new.get(name)):
+        absent = "is new" if name not in old else "is gone" if name not in new else "has changed"
+        gone[name] = f"{CHANGED}{absent} since the baseline was made"
+    exclusions = tuple(Exclusion(problem=name, side="both", reason=reason) for name, reason in gone.items())
+    left, right = (
+        _without(side, gone).model_copy(
+            update={"conditions": {name: value for name, value in side.conditions.items() if name != "suite"}}
+        )
+        for side in (baseline, candidate)
+    )
+    return left, right, exclusions
+
+
+def _without(side: CandidateSamples, gone: Collection[str]) -> CandidateSamples:
+    return side.model_copy(
+        update={
+            "problem_digests": {name: value for name, value in side.problem_digests.items() if name not in gone},
+            "samples": {name: value for name, value in side.samples.items() if name not in gone},
+        }
+    )
 
 
 def check_samples(samples: CandidateSamples, side: str) -> None:

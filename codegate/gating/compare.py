@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from codegate.errors import UsageError
 from codegate.gating.cohorts import broken_floors, cohort_warnings, cohorts, unseen_floors
-from codegate.gating.comparability import check_samples, mismatches, without_quarantined
+from codegate.gating.comparability import check_samples, mismatches, without_changed, without_quarantined
 from codegate.gating.exact import beta_binomial_cdf
 from codegate.gating.looks import level, levels, looks_taken, samples_by, settled
 from codegate.gating.matching import MIN_CLUSTERS, Matched, clusters_of, copied, match, too_few_graded, without_copies
@@ -90,6 +90,9 @@ def compare(
     _check_must_pass(baseline, candidate, policy)
     terms = _Terms(policy, looks, candidates, looks_taken(candidate))
     baseline, candidate, quarantined = without_quarantined(baseline, candidate)
+    changed: tuple[Exclusion, ...] = ()
+    if policy.drop_changed:
+        baseline, candidate, changed = without_changed(baseline, candidate)
     differing = mismatches(baseline, candidate)
     sides = (baseline, candidate)
     if differing:
@@ -97,7 +100,7 @@ def compare(
 
     matched = match(baseline, candidate)
     total, missing = len(baseline.problem_digests), len(matched.excluded)
-    evidence = _Evidence(replace(matched, excluded=quarantined + matched.excluded))
+    evidence = _Evidence(replace(matched, excluded=quarantined + changed + matched.excluded))
     thinned = too_few_graded(baseline, "baseline", policy) or too_few_graded(candidate, "candidate", policy)
     if missing > policy.max_missing * total:
         thinned = (
@@ -115,6 +118,8 @@ def compare(
         reason += f" Left out for infrastructure faults: {missing} of {total} problems."
     if quarantined:
         reason += f" Left out as quarantined: {len(quarantined)}."
+    if changed:
+        reason += f" Left out as not the same as in the baseline's suite: {len(changed)}."
     return _verdict(kind, reason, sides, terms, evidence)
 
 

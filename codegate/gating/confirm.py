@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from codegate.gating.cohorts import broken_floors
-from codegate.gating.comparability import without_quarantined
+from codegate.gating.comparability import without_changed, without_quarantined
 from codegate.gating.compare import compare
 from codegate.gating.exact import stratified
 from codegate.gating.matching import match, without_copies
@@ -79,7 +79,7 @@ def drift_between(stored: CandidateSamples, fresh: CandidateSamples) -> Drift:
 
     Problems without a graded sample of both are left out. Without any problem p is 1.
     """
-    left, right, _ = without_quarantined(stored, fresh)
+    left, right, _ = without_changed(*without_quarantined(stored, fresh)[:2])
     pairs = tuple(match(without_copies(left), without_copies(right)).pairs.values())
     p = stratified([(pair.candidate_passed, pair.candidate_n, pair.baseline_passed, pair.baseline_n) for pair in pairs])
     n = max(len(pairs), 1)

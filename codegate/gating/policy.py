@@ -65,6 +65,11 @@ class GatePolicy(BaseModel):
         description="Largest share of problems, and of the samples of either side, that infrastructure faults may "
         "take out of the comparison; above it the verdict is infrastructure.",
     )
+    drop_changed: bool = Field(
+        default=False,
+        description="Compare on the problems that are the same on both sides where the suite has changed since the "
+        "baseline was made, and list the others; otherwise such a baseline is incomparable.",
+    )
     confirm_samples: int = Field(
         default=3,
         ge=0,

@@ -264,6 +264,31 @@ def test_only_a_quarantine_excuses_an_absence() -> None:
         assert [mismatch.field for mismatch in verdict.mismatches] == ["problem p039"]
 
 
+def test_changed_problems_leave_both_sides_only_where_that_is_asked_for() -> None:
+    old, new = side(uniform(40, 40)), side(uniform(38, 30))
+    new = new.model_copy(
+        update={
+            "conditions": {**new.conditions, "suite": "another"},
+            "problem_digests": {**new.problem_digests, "p000": "changed", "q000": "new"},
+            "samples": {**new.samples, "q000": new.samples["p001"]},
+        }
+    )
+    assert compare(old, new, POLICY).kind == "incomparable"
+    verdict = compare(old, new, GatePolicy(drop_changed=True))
+    reasons = {entry.problem: entry.reason.partition(" since")[0] for entry in verdict.excluded}
+    assert reasons == {
+        "p000": "changed: has changed",
+        "p038": "changed: is gone",
+        "p039": "changed: is gone",
+        "q000": "changed: is new",
+    }
+    assert {entry.side for entry in verdict.excluded} == {"both"}
+    assert verdict.problems == 37
+    assert "Left out as not the same as in the baseline's suite: 4." in verdict.reason
+    other = new.model_copy(update={"conditions": {**new.conditions, "prompt": "another"}})
+    assert [m.field for m in compare(old, other, GatePolicy(drop_changed=True)).mismatches] == ["prompt"]
+
+
 def test_model_and_label_are_no_conditions() -> None:
     assert compare(side(uniform(30, 30), label="a"), side(uniform(30, 30), label="b"), POLICY).kind == "pass"
 
