@@ -54,12 +54,13 @@ _LEVELS: Final[dict[OnInconclusive, Level]] = {"neutral": "warning", "pass": "no
 
 @dataclass(frozen=True)
 class _Result:
-    """What the step says: its exit code before ``on-inconclusive``, outputs, summary and annotations."""
+    """What the step says: its exit code before ``on_inconclusive``, outputs, summary and annotations."""
 
     code: ExitCode
     outputs: dict[str, str]
     summary: str
     annotations: tuple[tuple[Level, str, str], ...] = field(default=())
+    on_inconclusive: OnInconclusive = "fail"
 
 
 def run_action(environment: Mapping[str, str]) -> ExitCode:
@@ -84,7 +85,7 @@ def run_action(environment: Mapping[str, str]) -> ExitCode:
         if inputs is not None:
             _give_back(inputs)
             result = replace(result, outputs=_with_paths(result.outputs, inputs))
-        return _conclude(step, environment, result, inputs.on_inconclusive if inputs else "fail")
+        return _conclude(step, environment, result)
 
 
 def _run(inputs: Inputs, step: StepLog) -> _Result:
@@ -121,11 +122,14 @@ def _run(inputs: Inputs, step: StepLog) -> _Result:
     write_reports(view, inputs.reports)
     step.log(render_console(view))
     code = run_exit_code(run, verdicts)
+    wanted: OnInconclusive = "neutral" if settings.gate.on_inconclusive == "extend" else settings.gate.on_inconclusive
+    wanted = inputs.on_inconclusive or wanted
     return _Result(
         code,
         _figures(view, verdicts, code),
         render_markdown(view),
-        _annotations(verdicts, code, inputs.on_inconclusive),
+        _annotations(verdicts, code, wanted),
+        wanted,
     )
 
 
@@ -199,9 +203,7 @@ def _bug(step: StepLog, trace: str) -> _Result:
     ))  # fmt: skip
 
 
-def _conclude(
-    step: StepLog, environment: Mapping[str, str], result: _Result, on_inconclusive: OnInconclusive
-) -> ExitCode:
+def _conclude(step: StepLog, environment: Mapping[str, str], result: _Result) -> ExitCode:
     try:
         write_summary(environment, result.summary)
         _write_outputs(environment, result)
@@ -213,7 +215,7 @@ def _conclude(
         step.annotate(level, title, message)
     if more := result.annotations[_MOST_ANNOTATIONS:]:
         step.annotate(more[0][0], "codegate", f"{len(more)} more candidates; see the summary.")
-    neutral = result.code == ExitCode.INCONCLUSIVE and on_inconclusive != "fail"
+    neutral = result.code == ExitCode.INCONCLUSIVE and result.on_inconclusive != "fail"
     return ExitCode.PASS if neutral else result.code
 
 

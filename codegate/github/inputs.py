@@ -28,7 +28,7 @@ class Inputs:
         max_model_calls: the run stops before it makes more.
         repository: where the base commits are.
         reports: folder for the reports and the run.
-        on_inconclusive: what an inconclusive or incomparable verdict does to the step.
+        on_inconclusive: what an inconclusive or incomparable verdict does to the step; None: what the policy says.
     """
 
     workspace: Path
@@ -42,7 +42,7 @@ class Inputs:
     max_model_calls: int | None
     repository: Path | None
     reports: Path
-    on_inconclusive: OnInconclusive
+    on_inconclusive: OnInconclusive | None
 
 
 def read_inputs(environment: Mapping[str, str]) -> Inputs:
@@ -68,9 +68,9 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
             raise UsageError(f"input `{name}` must be a whole number from 1 to {most}, and is {digits[:40]!r}.")
         return int(digits)
 
-    def choice(name: str, allowed: tuple[str, ...]) -> str:
-        value = text(name) or allowed[0]
-        if value not in allowed:
+    def choice(name: str, allowed: tuple[str, ...]) -> str | None:
+        value = text(name) or None
+        if value is not None and value not in allowed:
             raise UsageError(f"input `{name}` must be one of {', '.join(allowed)}, and is {value[:40]!r}.")
         return value
 
@@ -86,7 +86,7 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
         max_model_calls=number("max-model-calls", 999_999_999),
         repository=path("repository"),
         reports=path("report-path") or inside(workspace, DEFAULT_REPORTS, "the default of input `report-path`"),
-        on_inconclusive=cast("OnInconclusive", choice("on-inconclusive", get_args(OnInconclusive))),
+        on_inconclusive=cast("OnInconclusive | None", choice("on-inconclusive", get_args(OnInconclusive))),
     )
 
 

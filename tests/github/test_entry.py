@@ -222,6 +222,9 @@ class TestRuns:
             assert step.code == code
             assert (step.outputs["verdict"], step.outputs["exit-code"]) == ("inconclusive", "3")
             assert step.annotations == [(level, "codegate: inconclusive")]
+        (workspace / "codegate.yml").write_text("candidates: [reference]\ngate: {on_inconclusive: fail}\n")
+        assert act(suite="one", report_path="policy").code == ExitCode.INCONCLUSIVE
+        assert act(suite="one", report_path="input", on_inconclusive="pass").code == ExitCode.PASS
 
     def test_hostile_answers_and_tests_give_no_command(self, act: Act, workspace: Path) -> None:
         write_transcripts(workspace / "answers.jsonl", {p.name: p.broken + f"# {p.name}\n" for p in PROBLEMS})

@@ -27,7 +27,7 @@ def test_nothing_given(tmp_path: Path) -> None:
         max_model_calls=None,
         repository=None,
         reports=tmp_path / "codegate-report",
-        on_inconclusive="neutral",
+        on_inconclusive=None,
     )
     # The runner sets every declared input, to an empty string when nothing was given.
     assert read(tmp_path, suite="", candidates=" \n ", samples="", report_path="", on_inconclusive="") == inputs
