@@ -104,7 +104,16 @@ def command(
     # A broken baseline is better known before money is spent than after.
     gate = Gate(load_pinned(lock), settings.gate) if lock is not None else None
     request = RunRequest(
-        folder, settings.candidates, samples or settings.samples, chosen, out, resume, options, keyless, gate
+        folder,
+        settings.candidates,
+        samples or settings.samples,
+        chosen,
+        out,
+        resume,
+        options,
+        keyless,
+        settings.prices,
+        gate,
     )
     with run_progress() as progress:
         run, journal = run_suite(request, progress, note)

@@ -113,7 +113,14 @@ def _run(inputs: Inputs, step: StepLog) -> _Result:
     )
     samples = inputs.samples or settings.samples
     request = RunRequest(
-        suite, settings.candidates, samples, "docker", out=_run_folder(inputs), options=options, gate=gate
+        suite,
+        settings.candidates,
+        samples,
+        "docker",
+        out=_run_folder(inputs),
+        options=options,
+        prices=settings.prices,
+        gate=gate,
     )
     run, journal = run_suite(request, lambda progress: step.log(_progress_line(progress)), step.log)
     verdicts = gate_run(run, lock, settings.gate) if lock else ()

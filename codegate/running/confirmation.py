@@ -9,12 +9,13 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from codegate.candidates import CandidateSpec, Provider
+from codegate.candidates import CandidateSpec, Prices, Provider
+from codegate.errors import UsageError
 from codegate.gating import Baseline
 from codegate.running.gate import Gate, gate_candidate
-from codegate.running.journal import CONFIRMATION, Journal
+from codegate.running.journal import CONFIRMATION, Journal, Spending
 from codegate.running.outcome import Run
-from codegate.running.plan import check_resumable, plan_run
+from codegate.running.plan import plan_run
 from codegate.running.scheduler import Progress, RunOptions, execute
 from codegate.sandbox import Backend
 from codegate.suite import Suite
@@ -35,6 +36,21 @@ def why_not(baseline: Baseline, candidates: Sequence[CandidateSpec], keyless: fr
     return f"{spec.label} has an address or a key variable of its own, which only the baseline file names"
 
 
+def pinned_prices(
+    baseline: Baseline, candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]
+) -> Prices | None:
+    """Return what the pinned model costs by the user's own word; that of the baseline file is nobody's."""
+    spec = baseline.spec
+    same = [one.prices for one in candidates if (one.provider, one.model) == (spec.provider, spec.model)]
+    return next((known for known in same if known is not None), prices.get(spec.model))
+
+
+def confirmation_spending(journal: Journal) -> Spending:
+    """Return what the confirmation of a run has used of the limits that both share."""
+    folder = journal.folder / CONFIRMATION
+    return Journal.open(folder).spending() if (folder / "run.json").exists() else Spending()
+
+
 def confirm_regressions(
     journal: Journal,
     run: Run,
@@ -42,6 +58,7 @@ def confirm_regressions(
     backend: Backend,
     providers: Mapping[str, Provider | None],
     gate: Gate,
+    prices: Mapping[str, Prices],
     options: RunOptions,
     progress: Callable[[Progress], None],
     interrupt: threading.Event,
@@ -58,6 +75,7 @@ def confirm_regressions(
         backend: where code runs.
         providers: by candidate key, the pinned model's among them.
         gate: what the run was compared with.
+        prices: what models cost, by model.
         options: how to go about it; calls of both runs count against one limit.
         progress: called after each outcome.
         interrupt: set by the user's wish to stop.
@@ -67,20 +85,22 @@ def confirm_regressions(
         CodegateError: as ``execute``; what was made stays, and a resumed run goes on with it.
     """
     spec, policy = gate.baseline.spec, gate.policy
-    verdicts = [gate_candidate(run, candidate, gate) for candidate in run.manifest.candidates]
+    judged = run.model_copy(update={"confirmation": None})
+    verdicts = [gate_candidate(judged, candidate, gate) for candidate in run.manifest.candidates]
     regressed = [verdict.label for verdict in verdicts if verdict.kind == "regressed"]
     if not regressed or not policy.confirm_samples:
         return run
     announce(f"{', '.join(regressed)} regressed: asking {spec.label} again, {policy.confirm_samples} times per problem")
     folder = journal.folder / CONFIRMATION
+    manifest = plan_run(suite, (spec,), policy.confirm_samples, backend.name, f"{run.manifest.id[:80]}-confirmation")
     if (folder / "run.json").exists():
         fresh = Journal.open(folder)
-        check_resumable(fresh.manifest, suite)
+        if fresh.manifest.fingerprint() != manifest.fingerprint():
+            raise UsageError(f"{folder} is no confirmation of this run.", "Remove it, and resume.")
     else:
-        manifest = plan_run(
-            suite, (spec,), policy.confirm_samples, backend.name, f"{run.manifest.id[:80]}-confirmation"
-        )
         fresh = Journal.create(folder, manifest)
+    own = pinned_prices(gate.baseline, run.manifest.candidates, prices)
+    fresh.manifest = manifest.model_copy(update={"candidates": (spec.model_copy(update={"prices": own}),)})
     with fresh.writing():
         record = journal.soundness()
         if record is not None:

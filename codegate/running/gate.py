@@ -9,7 +9,7 @@ from codegate.candidates import CandidateSpec
 from codegate.durable import digest
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import Baseline, GatePolicy, Verdict, VerdictKind, compare, confirm, load_pinned
-from codegate.running.outcome import Run
+from codegate.running.outcome import Run, RunManifest
 from codegate.running.samples import candidate_samples, complete_samples
 
 # The worst of several candidates decides; a fault on our side is never hidden behind a verdict.
@@ -25,8 +25,10 @@ class Gate:
 
     @property
     def digest(self) -> str:
-        """Return the identity of both."""
-        return digest({"baseline": self.baseline.digest, "policy": self.policy.model_dump(mode="json")})
+        """Return the identity of both, as far as they decide."""
+        told = {"max_p95_latency", "max_cost_per_resolved", "on_inconclusive", "looks"}
+        policy = self.policy.model_dump(mode="json", exclude=told) | {"looks": self.policy.planned_looks}
+        return digest({"baseline": self.baseline.digest, "policy": policy})
 
 
 def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
@@ -38,7 +40,8 @@ def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
     samples = candidate_samples(run, candidate)
     stored, looks, together = gate.baseline.samples, run.manifest.looks, len(run.manifest.candidates)
     verdict = compare(stored, samples, gate.policy, looks=looks, candidates=together)
-    if verdict.kind != "regressed" or run.confirmation is None:
+    confirmed_by = () if run.confirmation is None else run.confirmation.manifest.candidates
+    if verdict.kind != "regressed" or run.confirmation is None or confirmed_by != (gate.baseline.spec,):
         return verdict
     fresh = candidate_samples(run.confirmation, gate.baseline.spec)
     return confirm(stored, fresh, samples, gate.policy, looks=looks, candidates=together)
@@ -51,6 +54,7 @@ def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
     be compared.
     """
     settled = set()
+    run = run.model_copy(update={"confirmation": None})  # what it says opens no look again
     for candidate in run.manifest.candidates:
         verdict = gate_candidate(run, candidate, gate)
         decided = verdict.kind != "inconclusive" or verdict.futile
@@ -81,15 +85,32 @@ def check_finished(run: Run, settled: Collection[str] = ()) -> None:
             f"run {run.manifest.id} is unfinished: {made} of {len(wanted)} outcomes.",
             "Finish it with `codegate run --resume`.",
         )
+    if run.confirmation is not None:
+        check_finished(run.confirmation)
+
+
+def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
+    """Refuse to judge a run that was made look by look by another gate than it was planned for.
+
+    Raises:
+        UsageError: its looks were planned for another baseline or policy.
+    """
+    if manifest.looks > 1 and (gate is None or gate.digest != manifest.gated_by):
+        raise UsageError(
+            f"run {manifest.id} was planned for another baseline or gate policy than is at hand.",
+            "Restore codegate.lock and `gate` in codegate.yml as they were, or start a new run.",
+        )
 
 
 def gate_run(run: Run, lock: Path, policy: GatePolicy) -> tuple[Verdict, ...]:
     """Compare every candidate of ``run`` with the baseline that ``lock`` pins.
 
     Raises:
-        UsageError: the run is unfinished, or the lock or the baseline is missing or broken.
+        UsageError: the run is unfinished or was planned for another gate, or the lock or the baseline is missing or
+            broken.
     """
     gate = Gate(load_pinned(lock), policy)
+    check_gate(run.manifest, gate)
     check_finished(run, settled_candidates(run, gate) if run.manifest.looks > 1 else ())
     return tuple(gate_candidate(run, candidate, gate) for candidate in run.manifest.candidates)
 

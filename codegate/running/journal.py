@@ -295,7 +295,7 @@ class Journal:
     def load(self) -> Run:
         """Return the run as it is now, with the one that confirmed it; unsound problems are left out as quarantined."""
         folder = self.folder / CONFIRMATION
-        confirmation = Journal.open(folder)._load() if os.path.lexists(folder) else None
+        confirmation = Journal.open(folder)._load() if os.path.lexists(folder / _MANIFEST) else None
         return self._load().model_copy(update={"confirmation": confirmation})
 
     def _load(self) -> Run:

@@ -106,7 +106,18 @@ def execute(
     every = jobs(journal.manifest, suite)
     run = _Execution(journal, suite, backend, providers, options, progress, interrupt)
     try:
-        run.prepare([job for job in every if job.key not in graded])
+        before = journal.load()
+        over = frozenset(settled(before)) if settled is not None else frozenset()
+        failed = {outcome.key for outcome in before.outcomes if outcome.grade is None}
+        # Faults are tried again first: they may be all that settled a verdict.
+        again = [job for job in every if job.key in failed]
+        run.prepare(
+            [job for job in every if job.key not in graded and (job.candidate.key() not in over or job in again)]
+        )
+        if again and journal.manifest.looks > 1:
+            sound = journal.load().manifest.problems
+            run.work([job for job in again if job.problem.id in sound], len(graded), 0)
+            graded |= {outcome.key for outcome in journal.outcomes() if outcome.grade is not None}
         for look in range(journal.manifest.looks):
             so_far = journal.load()
             over = frozenset(settled(so_far)) if settled is not None else frozenset()
@@ -242,9 +253,16 @@ class _Execution:
         if self._sandboxes.assurances:
             self._journal.record_assurances(self._sandboxes.assurances)
         asked = any(job.candidate.asks_a_model for job in left)
-        if asked and self._options.precheck and self._journal.soundness() is None:
-            problems = {job.problem.id: job.problem for job in left if job.problem.environment.id not in self._broken}
+        record = self._journal.soundness()
+        known = {} if record is None else record.problems
+        problems = {
+            job.problem.id: job.problem
+            for job in left
+            if job.problem.environment.id not in self._broken and job.problem.id not in known
+        }
+        if asked and self._options.precheck and problems:
             found = check_soundness(problems.values(), self._base, self._sandboxes, self._options.sandboxes, self._stop)
+            found = {**known, **found}
             refuse_unsound(found)
             checked = datetime.now(UTC).isoformat(timespec="seconds")
             self._journal.record_soundness(SoundnessRecord(checked=checked, problems=found))

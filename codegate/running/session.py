@@ -1,17 +1,19 @@
 """A whole run from its request: suite, backend, journal, execution."""
 
+import contextlib
+import os
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from codegate.candidates import CandidateSpec, Provider, open_provider
+from codegate.candidates import CandidateSpec, Prices, Provider, open_provider
 from codegate.errors import Interrupted, UsageError
 from codegate.gating import asked
-from codegate.running.confirmation import confirm_regressions, why_not
-from codegate.running.gate import Gate, settled_candidates
+from codegate.running.confirmation import confirm_regressions, confirmation_spending, pinned_prices, why_not
+from codegate.running.gate import Gate, check_gate, settled_candidates
 from codegate.running.interrupts import interruptible
 from codegate.running.journal import Journal
 from codegate.running.outcome import Run, RunManifest
@@ -36,6 +38,7 @@ class RunRequest:
         out: folder of a new run; None makes ``runs/<id>``.
         resume: folder of a run to continue.
         keyless: candidates, by their keys, that no API key is sent for.
+        prices: what models cost, by model, for the pinned one.
         gate: what the run is compared with; with it and no ``samples``, candidates are asked no more once their
             verdict is settled.
     """
@@ -48,6 +51,7 @@ class RunRequest:
     resume: Path | None = None
     options: RunOptions = field(default_factory=RunOptions)
     keyless: frozenset[str] = frozenset()
+    prices: Mapping[str, Prices] = field(default_factory=dict)
     gate: Gate | None = None
 
 
@@ -122,7 +126,8 @@ def run_suite(
         journal = Journal.open(request.resume)
         check_resumable(journal.manifest, suite)
         sandbox = _same_sandbox(request.sandbox, journal.manifest)
-        run_id, candidates = journal.manifest.id, journal.manifest.candidates
+        run_id = journal.manifest.id
+        candidates = _as_asked(journal.manifest, request.candidates).candidates
     check_bases(suite, suite.active, request.options.repository)
     _check_prices(request, candidates)
     stop = threading.Event()
@@ -135,13 +140,25 @@ def run_suite(
             journal = _same_gate(manifest, announce) if request.gate is not None and request.out is None else None
             journal = journal or Journal.create(request.out or _RUNS / run_id, manifest)
         announce(f"run {journal.manifest.id} in {journal.folder}, sandbox {backend.name}")
+        journal.manifest = _as_asked(journal.manifest, request.candidates)
         settled = _settled(request.gate, journal.manifest)
+        options = replace(request.options, spent_before=confirmation_spending(journal))
         confirmable = request.gate is not None and _open_pinned(request, request.gate, candidates, providers, announce)
         with journal.writing():
-            run = execute(journal, suite, backend, providers, request.options, progress, stop, settled)
+            run = execute(journal, suite, backend, providers, options, progress, stop, settled)
             if request.gate is not None and confirmable:
                 run = confirm_regressions(
-                    journal, run, suite, backend, providers, request.gate, request.options, progress, stop, announce
+                    journal,
+                    run,
+                    suite,
+                    backend,
+                    providers,
+                    request.gate,
+                    request.prices,
+                    request.options,
+                    progress,
+                    stop,
+                    announce,
                 )
             return run, journal
 
@@ -149,8 +166,7 @@ def run_suite(
 def _check_prices(request: RunRequest, candidates: Sequence[CandidateSpec]) -> None:
     if request.options.budget_usd is None:
         return
-    pinned = [request.gate.baseline.spec] if request.gate is not None and request.gate.policy.confirm_samples else []
-    for candidate in (*candidates, *pinned):
+    for candidate in candidates:
         if candidate.asks_a_model and candidate.prices is None:
             raise UsageError(
                 f"a budget in dollars needs to know what {candidate.label} costs.",
@@ -166,11 +182,13 @@ def _open_pinned(
     announce: Callable[[str], None],
 ) -> bool:
     """Add the pinned model's provider to ``providers``; tell why and return False where it cannot be asked again."""
-    spec = gate.baseline.spec
+    spec = gate.baseline.spec.model_copy(update={"prices": pinned_prices(gate.baseline, candidates, request.prices)})
     if not gate.policy.confirm_samples:
         return False
     try:
         reason = why_not(gate.baseline, candidates, request.keyless)
+        if request.options.budget_usd is not None and spec.asks_a_model and spec.prices is None:
+            reason = f"the budget in dollars needs to know what {spec.label} costs"
         if reason is None and spec.key() not in providers:
             providers[spec.key()] = open_provider(spec, request.options.transcripts)
     except UsageError as error:
@@ -200,32 +218,40 @@ def _plan(suite: Suite, request: RunRequest, sandbox: str, run_id: str) -> RunMa
     )
 
 
+def _as_asked(manifest: RunManifest, candidates: Sequence[CandidateSpec]) -> RunManifest:
+    """Return the plan with the user's own prices and time limits, which are no part of what a candidate is."""
+    own = {candidate.key(): candidate for candidate in candidates}
+    return manifest.model_copy(
+        update={"candidates": tuple(own.get(candidate.key(), candidate) for candidate in manifest.candidates)}
+    )
+
+
 def _same_gate(manifest: RunManifest, announce: Callable[[str], None]) -> Journal | None:
     """Return the newest run that was planned for the same gate: new samples would roll the dice again."""
-    for folder in sorted(_RUNS.iterdir(), reverse=True) if _RUNS.is_dir() else ():
-        try:
+    if os.environ.get("CI"):
+        return None  # such a folder would come with the checkout, which may be a stranger's
+    found: list[Journal] = []
+    for folder in _RUNS.iterdir() if _RUNS.is_dir() else ():
+        with contextlib.suppress(UsageError, OSError):  # somebody else's folder
             journal = Journal.open(folder)
-        except UsageError:
-            continue  # somebody else's folder
-        if journal.manifest.fingerprint() == manifest.fingerprint():
-            announce(f"{folder} is this gate's run: its outcomes are used again (--out FOLDER makes new ones)")
-            return journal
-    return None
+            if journal.manifest.fingerprint() == manifest.fingerprint():
+                found.append(journal)
+    if not found:
+        return None
+    newest = max(found, key=lambda journal: journal.manifest.created)
+    announce(f"{newest.folder} is this gate's run: its outcomes are used again (--out FOLDER makes new ones)")
+    return newest
 
 
 def _settled(gate: Gate | None, manifest: RunManifest) -> Callable[[Run], Collection[str]] | None:
-    """Return what tells the candidates that need no further look.
+    """Return what tells the candidates that need no further look; samples of a fixed number are one look.
 
     Raises:
-        UsageError: the run's looks were planned for another baseline or policy than it is to go on with.
+        UsageError: as ``check_gate``.
     """
-    if manifest.looks == 1:
+    check_gate(manifest, gate)
+    if gate is None:
         return None
-    if gate is None or gate.digest != manifest.gated_by:
-        raise UsageError(
-            f"run {manifest.id} was planned for another baseline or gate policy than is at hand.",
-            "Restore codegate.lock and `gate` in codegate.yml as they were, or start a new run.",
-        )
     return lambda run: settled_candidates(run, gate)
 
 

@@ -24,6 +24,7 @@ from codegate.running import (
     plan_run,
     run_suite,
 )
+from codegate.running.gate import settled_candidates
 from codegate.running.samples import complete_samples
 from codegate.sandbox import select_backend
 from codegate.suite import Suite
@@ -83,7 +84,7 @@ def test_candidates_that_are_settled_are_asked_no_more(suite: Suite, server: Mod
             )
     finally:
         backend.close()
-    assert seen == [0, 6, 12], "asked before each look, when all of the look before is in"
+    assert seen == [0, 0, 6, 12], "at the start, and before each look when all of the look before is in"
     assert sorted(o.sample for o in run.of(settled.key())) == [0] * 3 + [1] * 3
     assert len(run.of(open_.key())) == 9
     assert [(step.done, step.total) for step in steps][-1] == (15, 15)
@@ -152,6 +153,7 @@ def test_a_gate_that_is_run_again_uses_the_samples_that_it_has(
     suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.script = various()
+    monkeypatch.delenv("CI", raising=False)
     monkeypatch.chdir(tmp_path)
     old = server.spec()
     gate = Gate(pinned(run_here(suite, tmp_path / "b", old, samples=2), old), GatePolicy(looks=1))
@@ -185,10 +187,11 @@ def test_looks_are_carried_on_under_the_same_gate_only(suite: Suite, server: Mod
 PROBLEMS = {f"p-{number}": f"{number:064d}" for number in range(30)}
 
 
-def planned(looks: int) -> RunManifest:
+def planned(looks: int, gate: Gate | None = None) -> RunManifest:
     return RunManifest(
         id="r", created="2025-01-01T00:00:00+00:00", codegate="1", suite="s", suite_digest="d" * 64, sandbox="bwrap",
-        samples=looks, looks=looks, gated_by="0" * 64, candidates=SPECS, problems=PROBLEMS, conditions={},
+        samples=looks, looks=looks, gated_by=gate.digest if gate else "0" * 64, candidates=SPECS, problems=PROBLEMS,
+        conditions={},
     )  # fmt: skip
 
 
@@ -204,12 +207,50 @@ def test_a_verdict_is_of_the_looks_that_are_complete(tmp_path: Path) -> None:
     gate = Gate(pinned(Run(manifest=fixed, outcomes=base), old), GatePolicy())
     first = [graded(spec, problem, 0, resolved=spec is old) for problem in PROBLEMS for spec in SPECS]
     begun = [graded(old, problem, 1, resolved=False) for problem in list(PROBLEMS)[:20]]
-    run = Run(manifest=planned(3), outcomes=(*first, *begun))
+    run = Run(manifest=planned(3, gate), outcomes=(*first, *begun))
     assert len(candidate_samples(run, old).samples["p-0"]) == 1, "the second look is not complete"
     good, bad = _verdicts(run, gate, tmp_path)
     assert (good.kind, bad.kind) == ("pass", "regressed")
     with pytest.raises(UsageError, match="is unfinished"):
         _verdicts(run.model_copy(update={"outcomes": tuple(first[2:])}), gate, tmp_path)
+
+
+def test_what_the_confirmation_says_opens_no_look_again(tmp_path: Path) -> None:
+    old, worse = SPECS
+    fixed = planned(5).model_copy(update={"looks": 1, "candidates": (old,)})
+    base = tuple(graded(old, problem, sample, resolved=True) for problem in PROBLEMS for sample in range(5))
+    gate = Gate(pinned(Run(manifest=fixed, outcomes=base), old), GatePolicy())
+    manifest = planned(3, gate).model_copy(update={"candidates": (worse,)})
+    lost = tuple(graded(worse, problem, 0, resolved=False) for problem in PROBLEMS)
+    fresh = fixed.model_copy(update={"samples": 3})
+    now = tuple(graded(old, problem, sample, resolved=False) for problem in PROBLEMS for sample in range(3))
+    run = Run(manifest=manifest, outcomes=lost, confirmation=Run(manifest=fresh, outcomes=now))
+    (verdict,) = _verdicts(run, gate, tmp_path)
+    assert (verdict.kind, verdict.confirmed) == ("inconclusive", False)
+    assert settled_candidates(run, gate) == {worse.key()}, "looks after the confirmation would be another test"
+    half = run.model_copy(update={"confirmation": Run(manifest=fresh, outcomes=now[:-1])})
+    with pytest.raises(UsageError, match="is unfinished: 89 of 90"):
+        _verdicts(half, gate, tmp_path)
+    with pytest.raises(UsageError, match="was planned for another baseline or gate policy"):
+        _verdicts(run, Gate(gate.baseline, GatePolicy(margin=0.25)), tmp_path)
+    _verdicts(run, Gate(gate.baseline, GatePolicy(max_p95_latency=1.0)), tmp_path)
+
+
+@pytest.mark.bwrap
+def test_an_outage_is_tried_again_when_the_run_goes_on(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    server.script = various()
+    old = server.spec()
+    gate = Gate(pinned(run_here(suite, tmp_path / "b", old, samples=2), old), GatePolicy(looks=2))
+    server.script = lambda name, turn, request: Said(status=401)
+    down = gated(suite, tmp_path / "r", gate, old)
+    assert {o.fault.cause for o in down.outcomes if o.fault} == {"provider.authentication"}
+    assert {verdict.kind for verdict in _verdicts(down, gate, tmp_path)} == {"infrastructure"}
+    server.script = various()
+    up = gated(suite, tmp_path / "r", gate)
+    assert all(outcome.grade for outcome in up.outcomes)
+    assert {verdict.kind for verdict in _verdicts(up, gate, tmp_path)} == {"inconclusive"}
+    (tmp_path / "r" / "confirmation").mkdir()  # all that a crash left of one
+    assert Journal.open(tmp_path / "r").load().outcomes == up.outcomes
 
 
 def test_every_second_look_leaves_out_what_the_baseline_settled() -> None:
