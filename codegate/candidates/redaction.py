@@ -26,6 +26,12 @@ _SECRET_NAME: Final = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 # zeros that UTF-16 leaves when it is read as something else.
 _BETWEEN: Final = r"[\s\x00\xad\u034f\u061c\u115f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufe0f\ufeff]"
 _SPLITTER: Final = re.compile(_BETWEEN)
+# The same as a JSON text within a text spells it, such as the arguments of a tool call.
+_SPELLED: Final = (
+    r"\\+(?:[nrtf]|u(?:0000|00a[0d]|034f|061c|115f|180e|200[b-fB-F]|202[89a-eA-E]|206[0-9]"
+    r"|[fF][eE]0[fF]|[fF][eE][fF][fF]))"
+)
+_SPELLED_SPLITTER: Final = re.compile(f"{_BETWEEN}|{_SPELLED}")
 
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -56,10 +62,11 @@ class Redactor:
         joined = "".join(text.split())
         if not (joined.isascii() and joined.isprintable()):
             joined = _SPLITTER.sub("", joined)
-        found = [form for form in self._forms if form in joined]
+        spelled = _SPELLED_SPLITTER.sub("", text) if "\\" in text else joined
+        found = [form for form in self._forms if form in joined or form in spelled]
         if not found:
             return text
-        apart = f"{_BETWEEN}*+"
+        apart = f"(?:{_BETWEEN}|{_SPELLED})*+"
         pattern = "|".join(apart.join(re.escape(sign) for sign in form) for form in found)
         return re.sub(pattern, MARK, text)
 
