@@ -94,7 +94,9 @@ def _workspace(exported: tuple[Suite, Path, Path], folder: Path) -> Path:
     """Make the task's container: its base tree, with the task's own scripts pointed at it."""
     workspace = folder / "workspace"
     with tarfile.open(exported[2] / "environment/base.tar") as archive:
-        archive.extractall(workspace, filter="data")
+        if hasattr(tarfile, "data_filter"):  # from Python 3.11.4 on
+            archive.extraction_filter = tarfile.data_filter
+        archive.extractall(workspace)
     return workspace
 
 

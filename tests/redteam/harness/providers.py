@@ -292,7 +292,7 @@ def _asked(place: Place, sandbox: str, candidates: list[dict[str, Any]], proxy: 
         **dict.fromkeys(("NO_PROXY", "no_proxy"), ""),
     }
     return codegate(
-        "run", "--config", "own.yml", "--sandbox", sandbox, "--out", "out", "--json",
+        "run", "--config", "own.yml", "--sandbox", sandbox, "--out", "out", "--no-gate", "--no-precheck", "--json",
         cwd=place.home, environment=environment, timeout=240,
     )  # fmt: skip
 
