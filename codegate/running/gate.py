@@ -48,16 +48,16 @@ def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
 
 
 def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
-    """Return the keys of the candidates that need no further look.
+    """Return the keys of the candidates that are asked no more.
 
-    A baseline that was made under other conditions settles it before the first one: nothing is spent on what cannot
-    be compared.
+    A baseline that was made under other conditions settles it before the first look: nothing is spent on what cannot
+    be compared. What the outcomes say settles it only where the run was planned to look at them on the way.
     """
     settled = set()
     run = run.model_copy(update={"confirmation": None})  # what it says opens no look again
     for candidate in run.manifest.candidates:
         verdict = gate_candidate(run, candidate, gate)
-        decided = verdict.kind != "inconclusive" or verdict.futile
+        decided = run.manifest.looks > 1 and (verdict.kind != "inconclusive" or verdict.futile)
         if verdict.kind == "incomparable" or (decided and complete_samples(run, candidate.key())):
             settled.add(candidate.key())
     return frozenset(settled)
@@ -111,7 +111,7 @@ def gate_run(run: Run, lock: Path, policy: GatePolicy) -> tuple[Verdict, ...]:
     """
     gate = Gate(load_pinned(lock), policy)
     check_gate(run.manifest, gate)
-    check_finished(run, settled_candidates(run, gate) if run.manifest.looks > 1 else ())
+    check_finished(run, settled_candidates(run, gate))
     return tuple(gate_candidate(run, candidate, gate) for candidate in run.manifest.candidates)
 
 

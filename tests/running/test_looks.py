@@ -215,6 +215,23 @@ def test_a_verdict_is_of_the_looks_that_are_complete(tmp_path: Path) -> None:
         _verdicts(run.model_copy(update={"outcomes": tuple(first[2:])}), gate, tmp_path)
 
 
+def test_samples_of_a_fixed_number_are_looked_at_once(tmp_path: Path) -> None:
+    old, worse = SPECS
+    fixed = planned(5).model_copy(update={"looks": 1, "candidates": (old,)})
+    base = tuple(graded(old, problem, sample, resolved=True) for problem in PROBLEMS for sample in range(5))
+    gate = Gate(pinned(Run(manifest=fixed, outcomes=base), old), GatePolicy())
+    lost = tuple(graded(worse, problem, 0, resolved=False) for problem in PROBLEMS)
+    begun = Run(manifest=fixed.model_copy(update={"samples": 3, "candidates": (worse,)}), outcomes=lost)
+    assert not settled_candidates(begun, gate), "carried on, it makes the samples that it was planned with"
+    with pytest.raises(UsageError, match="is unfinished: 30 of 90"):
+        _verdicts(begun, gate, tmp_path)
+    conditions = {**begun.manifest.conditions, "grader": "another"}
+    elsewhere = begun.model_copy(update={"manifest": begun.manifest.model_copy(update={"conditions": conditions})})
+    assert settled_candidates(elsewhere, gate) == {worse.key()}
+    (verdict,) = _verdicts(elsewhere, gate, tmp_path)
+    assert verdict.kind == "incomparable", "and nobody is told to make samples that could not be compared"
+
+
 def test_what_the_confirmation_says_opens_no_look_again(tmp_path: Path) -> None:
     old, worse = SPECS
     fixed = planned(5).model_copy(update={"looks": 1, "candidates": (old,)})
