@@ -13,7 +13,7 @@ from codegate.candidates import CandidateSpec, Prices, Provider
 from codegate.errors import UsageError
 from codegate.gating import Baseline
 from codegate.running.gate import Gate, gate_candidate
-from codegate.running.journal import CONFIRMATION, Journal, Spending
+from codegate.running.journal import CONFIRMATION, Journal
 from codegate.running.outcome import Run
 from codegate.running.plan import plan_run
 from codegate.running.scheduler import Progress, RunOptions, execute
@@ -45,12 +45,6 @@ def pinned_prices(
     return next((known for known in same if known is not None), prices.get(spec.model))
 
 
-def confirmation_spending(journal: Journal) -> Spending:
-    """Return what the confirmation of a run has used of the limits that both share."""
-    folder = journal.folder / CONFIRMATION
-    return Journal.open(folder).spending() if (folder / "run.json").exists() else Spending()
-
-
 def confirm_regressions(
     journal: Journal,
     run: Run,
@@ -58,7 +52,7 @@ def confirm_regressions(
     backend: Backend,
     providers: Mapping[str, Provider | None],
     gate: Gate,
-    prices: Mapping[str, Prices],
+    pinned: CandidateSpec,
     options: RunOptions,
     progress: Callable[[Progress], None],
     interrupt: threading.Event,
@@ -75,7 +69,7 @@ def confirm_regressions(
         backend: where code runs.
         providers: by candidate key, the pinned model's among them.
         gate: what the run was compared with.
-        prices: what models cost, by model.
+        pinned: the baseline's own candidate, at the user's prices.
         options: how to go about it; calls of both runs count against one limit.
         progress: called after each outcome.
         interrupt: set by the user's wish to stop.
@@ -84,23 +78,20 @@ def confirm_regressions(
     Raises:
         CodegateError: as ``execute``; what was made stays, and a resumed run goes on with it.
     """
-    spec, policy = gate.baseline.spec, gate.policy
+    count = gate.policy.confirm_samples
     judged = run.model_copy(update={"confirmation": None})
     verdicts = [gate_candidate(judged, candidate, gate) for candidate in run.manifest.candidates]
     regressed = [verdict.label for verdict in verdicts if verdict.kind == "regressed"]
-    if not regressed or not policy.confirm_samples:
+    if not regressed or not count:
         return run
-    announce(f"{', '.join(regressed)} regressed: asking {spec.label} again, {policy.confirm_samples} times per problem")
-    folder = journal.folder / CONFIRMATION
-    manifest = plan_run(suite, (spec,), policy.confirm_samples, backend.name, f"{run.manifest.id[:80]}-confirmation")
-    if (folder / "run.json").exists():
-        fresh = Journal.open(folder)
-        if fresh.manifest.fingerprint() != manifest.fingerprint():
-            raise UsageError(f"{folder} is no confirmation of this run.", "Remove it, and resume.")
-    else:
-        fresh = Journal.create(folder, manifest)
-    own = pinned_prices(gate.baseline, run.manifest.candidates, prices)
-    fresh.manifest = manifest.model_copy(update={"candidates": (spec.model_copy(update={"prices": own}),)})
+    announce(f"{', '.join(regressed)} regressed: asking {pinned.label} again, {count} times per problem")
+    manifest = plan_run(suite, (pinned,), count, backend.name, f"{run.manifest.id[:80]}-confirmation")
+    fresh = journal.confirmation()
+    if fresh is None:
+        fresh = Journal.create(journal.folder / CONFIRMATION, manifest)
+    elif fresh.manifest.fingerprint() != manifest.fingerprint():
+        raise UsageError(f"{fresh.folder} is no confirmation of this run.", "Remove it, and resume.")
+    fresh.manifest = manifest
     with fresh.writing():
         record = journal.soundness()
         if record is not None:

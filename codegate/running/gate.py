@@ -40,10 +40,12 @@ def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
     samples = candidate_samples(run, candidate)
     stored, looks, together = gate.baseline.samples, run.manifest.looks, len(run.manifest.candidates)
     verdict = compare(stored, samples, gate.policy, looks=looks, candidates=together)
-    confirmed_by = () if run.confirmation is None else run.confirmation.manifest.candidates
-    if verdict.kind != "regressed" or run.confirmation is None or confirmed_by != (gate.baseline.spec,):
+    if verdict.kind != "regressed" or run.confirmation is None:
         return verdict
-    fresh = candidate_samples(run.confirmation, gate.baseline.spec)
+    pinned = gate.baseline.spec
+    if [candidate.key() for candidate in run.confirmation.manifest.candidates] != [pinned.key()]:
+        return verdict
+    fresh = candidate_samples(run.confirmation, pinned)
     return confirm(stored, fresh, samples, gate.policy, looks=looks, candidates=together)
 
 

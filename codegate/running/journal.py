@@ -292,10 +292,19 @@ class Journal:
         path = self.folder / _SOUNDNESS
         return read_json(path, SoundnessRecord) if os.path.lexists(path) else None
 
+    def confirmation(self) -> "Journal | None":
+        """Return the journal of the run that asked the pinned model again; None where nothing came of one.
+
+        Raises:
+            UsageError: it is broken.
+        """
+        folder = self.folder / CONFIRMATION
+        return Journal.open(folder) if os.path.lexists(folder / _MANIFEST) else None
+
     def load(self) -> Run:
         """Return the run as it is now, with the one that confirmed it; unsound problems are left out as quarantined."""
-        folder = self.folder / CONFIRMATION
-        confirmation = Journal.open(folder)._load() if os.path.lexists(folder / _MANIFEST) else None
+        again = self.confirmation()
+        confirmation = again._load() if again is not None else None
         return self._load().model_copy(update={"confirmation": confirmation})
 
     def _load(self) -> Run:

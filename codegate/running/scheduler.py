@@ -102,32 +102,30 @@ def execute(
         InfrastructureError: the disk refused the journal, or too many problems are not sound here.
         UsageError: a base tree, a lock or a kept attempt is not usable.
     """
-    graded = {outcome.key for outcome in journal.outcomes() if outcome.grade is not None}
     every = jobs(journal.manifest, suite)
     run = _Execution(journal, suite, backend, providers, options, progress, interrupt)
     try:
-        before = journal.load()
-        over = frozenset(settled(before)) if settled is not None else frozenset()
-        failed = {outcome.key for outcome in before.outcomes if outcome.grade is None}
-        # Faults are tried again first: they may be all that settled a verdict.
-        again = [job for job in every if job.key in failed]
+        so_far = journal.load()
+        over = frozenset(settled(so_far)) if settled is not None else frozenset()
+        graded = {outcome.key for outcome in so_far.outcomes if outcome.grade is not None}
+        failed = {outcome.key for outcome in so_far.outcomes if outcome.grade is None}
         run.prepare(
-            [job for job in every if job.key not in graded and (job.candidate.key() not in over or job in again)]
+            [job for job in every if job.key in failed or (job.key not in graded and job.candidate.key() not in over)]
         )
-        if again and journal.manifest.looks > 1:
+        if failed and journal.manifest.looks > 1:
+            # Faults are tried again first: they may be all that settled a verdict.
             sound = journal.load().manifest.problems
-            run.work([job for job in again if job.problem.id in sound], len(graded), 0)
-            graded |= {outcome.key for outcome in journal.outcomes() if outcome.grade is not None}
+            run.work([job for job in every if job.key in failed and job.problem.id in sound], len(graded), 0)
         for look in range(journal.manifest.looks):
             so_far = journal.load()
             over = frozenset(settled(so_far)) if settled is not None else frozenset()
+            graded = {outcome.key for outcome in so_far.outcomes if outcome.grade is not None}
             wanted = [
                 job for job in every if job.problem.id in so_far.manifest.problems and job.candidate.key() not in over
             ]
             now = [job for job in wanted if journal.manifest.looks == 1 or job.sample == look]
-            done = sum(outcome.grade is not None for outcome in so_far.outcomes)
             later = sum(job.sample > look for job in wanted) if journal.manifest.looks > 1 else 0
-            run.work([job for job in now if job.key not in graded], done, later)
+            run.work([job for job in now if job.key not in graded], len(graded), later)
     finally:
         run.close()
     return journal.load()

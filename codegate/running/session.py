@@ -12,7 +12,7 @@ from typing import Final
 from codegate.candidates import CandidateSpec, Prices, Provider, open_provider
 from codegate.errors import Interrupted, UsageError
 from codegate.gating import asked
-from codegate.running.confirmation import confirm_regressions, confirmation_spending, pinned_prices, why_not
+from codegate.running.confirmation import confirm_regressions, pinned_prices, why_not
 from codegate.running.gate import Gate, check_gate, settled_candidates
 from codegate.running.interrupts import interruptible
 from codegate.running.journal import Journal
@@ -142,23 +142,14 @@ def run_suite(
         announce(f"run {journal.manifest.id} in {journal.folder}, sandbox {backend.name}")
         journal.manifest = _as_asked(journal.manifest, request.candidates)
         settled = _settled(request.gate, journal.manifest)
-        options = replace(request.options, spent_before=confirmation_spending(journal))
-        confirmable = request.gate is not None and _open_pinned(request, request.gate, candidates, providers, announce)
+        gate, again = request.gate, journal.confirmation()
+        pinned = _open_pinned(request, gate, candidates, providers, announce) if gate is not None else None
+        options = request.options if again is None else replace(request.options, spent_before=again.spending())
         with journal.writing():
             run = execute(journal, suite, backend, providers, options, progress, stop, settled)
-            if request.gate is not None and confirmable:
+            if gate is not None and pinned is not None:
                 run = confirm_regressions(
-                    journal,
-                    run,
-                    suite,
-                    backend,
-                    providers,
-                    request.gate,
-                    request.prices,
-                    request.options,
-                    progress,
-                    stop,
-                    announce,
+                    journal, run, suite, backend, providers, gate, pinned, request.options, progress, stop, announce
                 )
             return run, journal
 
@@ -180,11 +171,11 @@ def _open_pinned(
     candidates: Sequence[CandidateSpec],
     providers: dict[str, Provider | None],
     announce: Callable[[str], None],
-) -> bool:
-    """Add the pinned model's provider to ``providers``; tell why and return False where it cannot be asked again."""
+) -> CandidateSpec | None:
+    """Return the pinned model and add its provider to ``providers``; tell why where it cannot be asked again."""
     spec = gate.baseline.spec.model_copy(update={"prices": pinned_prices(gate.baseline, candidates, request.prices)})
     if not gate.policy.confirm_samples:
-        return False
+        return None
     try:
         reason = why_not(gate.baseline, candidates, request.keyless)
         if request.options.budget_usd is not None and spec.asks_a_model and spec.prices is None:
@@ -195,7 +186,8 @@ def _open_pinned(
         reason = error.cause
     if reason is not None:
         announce(f"a regression could not be confirmed by fresh samples of the pinned model: {reason}")
-    return reason is None
+        return None
+    return spec
 
 
 def _plan(suite: Suite, request: RunRequest, sandbox: str, run_id: str) -> RunManifest:
