@@ -218,7 +218,7 @@ b`; expect(text.length).toBe(3);
       }
     `);
   });
-  it('throws', () => { expect(() => { throw new Error('no such thing') }).toThrow('such') });
+  it('throws', () => { expect(() => { throw new Error('trouble') }).toThrow('trouble') });
   it.fails('is the other way round', () => { expect(1).toBe(2); });
 });
 """
@@ -246,7 +246,7 @@ def test_every_shape_of_a_test_is_run_as_it_was_and_fails_its_mutants(
     assert {receipt.test for receipt in found.receipts} == TYPED_TESTS
     plain = instrument(sites)
     assert "'é' as any" in plain.files[path].decode()
-    assert "'no such thing'" not in plain.files[path].decode()
+    assert "'trouble'" not in plain.files[path].decode()
     report = run(plain)
     assert report.proven
     assert {result.status for result in report.results.values()} == {"passed"}, report.output
