@@ -1,0 +1,15 @@
+"""A GitHub on this machine: it enforces what the real one does, and fails as it does."""
+
+from tests.github.fake.server import (
+    FakeGitHub,
+    Fault,
+    Listing,
+    Reply,
+    Request,
+    Token,
+    fake_github,
+    rate_limited,
+    route,
+)
+
+__all__ = ["FakeGitHub", "Fault", "Listing", "Reply", "Request", "Token", "fake_github", "rate_limited", "route"]
