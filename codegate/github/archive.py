@@ -1,0 +1,229 @@
+"""Zip archives: reads a few known files out of one that a stranger made, and writes one of a report folder.
+
+An artifact is a zip whose every byte may be an attacker's. Nothing is ever extracted to a path that the archive
+names: the caller names the members that it knows and how large each may be, and gets their bytes. An archive that is
+odd in any way, also in members that nobody asked for, is refused as a whole.
+Format: PKWARE APPNOTE.TXT 6.3.10, sections 4.3.16 (end record) and 4.4.
+"""
+
+import io
+import os
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from codegate.errors import InfrastructureError, UsageError
+from codegate.strict import open_regular, shown
+from codegate.suite import is_plain_path
+
+MAX_MEMBERS: Final = 10_000
+MAX_PACKED_BYTES: Final = 512 << 20
+"""Bytes that the files of one report folder may have together."""
+
+_END: Final = struct.Struct("<4s4H2LH")
+_END_MARK: Final = b"PK\x05\x06"
+_HEADER_BYTES: Final = 30
+_MAX_DIRECTORY_BYTES: Final = 4 << 20
+_ZIP64_FIELD: Final = 0x0001
+_RATIO: Final = 400  # deflate gives 1032 at most, and JSON that repeats itself some 100
+_SMALL: Final = 1 << 20  # up to this size a ratio is no danger
+_METHODS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+_ENCRYPTED_OR_PATCHED: Final = 0x1 | 0x20 | 0x40 | 0x2000
+_KINDS: Final = frozenset({0, stat.S_IFREG, stat.S_IFDIR})
+_PIECE: Final = 1 << 20
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+
+
+class BadArchive(UsageError):
+    """An archive that is none, is broken, or is made to harm."""
+
+
+@dataclass(frozen=True)
+class Packed:
+    """What ``pack`` wrote.
+
+    Attributes:
+        files: names of the files in the archive.
+        bytes: how many they have together, before they were deflated.
+        left_out: what was found and is not in the archive, each with the reason.
+    """
+
+    files: tuple[str, ...]
+    bytes: int
+    left_out: tuple[str, ...]
+
+
+def read_members(data: bytes, wanted: Mapping[str, int], place: str) -> dict[str, bytes]:
+    """Return those of the ``wanted`` files that the zip ``data`` holds.
+
+    Args:
+        data: the archive.
+        wanted: most bytes of each file, by its name in the archive.
+        place: what the archive is, for error messages.
+
+    Raises:
+        BadArchive: it is no zip, or not one that an honest program makes of regular files: damaged, encrypted, of
+            zip64, with links, names that leave the folder or are given twice, sizes that lie, or more than the
+            limits allow.
+    """
+    try:
+        with _opened(data) as archive:
+            members = _checked(archive, wanted)
+            return {name: _inflated(archive, member, wanted[name]) for name, member in members.items()}
+    except (ValueError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+        raise BadArchive(f"{place} is no usable archive: {_words(error)}.") from error
+    except (OSError, struct.error, OverflowError, IndexError) as error:  # offsets that lead nowhere
+        raise BadArchive(f"{place} is no usable archive: its directory is damaged.") from error
+
+
+def pack(folder: Path, archive: Path, *, most_bytes: int = MAX_PACKED_BYTES, most_files: int = MAX_MEMBERS) -> Packed:
+    """Write the regular files of ``folder`` to the zip ``archive``; the same files give the same bytes.
+
+    Args:
+        folder: what is packed; no link in it is followed.
+        archive: the file that is made, outside of ``folder``.
+        most_bytes: that the files may have together.
+        most_files: that there may be.
+
+    Raises:
+        UsageError: there is no such folder, nothing in it, or more than the limits allow.
+        InfrastructureError: the disk refused.
+    """
+    packed: list[str] = []
+    left_out: list[str] = []
+    total = 0
+    try:
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as target:
+            for path in _files(folder):
+                name = path.relative_to(folder).as_posix()
+                reason = _unfit(path, name)
+                if reason:
+                    left_out.append(f"{shown(name)}: {reason}")
+                    continue
+                if len(packed) == most_files:
+                    raise UsageError(f"{folder} has more than {most_files} files, too many for an artifact.")
+                total += _add(target, path, name, most_bytes - total, folder)
+                packed.append(name)
+    except OSError as error:
+        raise InfrastructureError(
+            f"cannot pack {folder} as {archive}: {error.strerror or error}.", "Free some space."
+        ) from error
+    if not packed:
+        raise UsageError(f"{folder} holds no file that could be in an artifact.")
+    return Packed(tuple(packed), total, tuple(left_out))
+
+
+def _opened(data: bytes) -> zipfile.ZipFile:
+    if len(data) < _END.size or data[-_END.size :][:4] != _END_MARK:
+        raise ValueError("it does not end as a zip does")
+    _, disk, first_disk, here, count, size, offset, comment = _END.unpack(data[-_END.size :])
+    if disk or first_disk or here != count or comment:
+        raise ValueError("its last record contradicts itself")
+    if count > MAX_MEMBERS or size > _MAX_DIRECTORY_BYTES:
+        raise ValueError(f"it has more than {MAX_MEMBERS} members")
+    if size + offset + _END.size != len(data):  # zip64, or something before or between its parts
+        raise ValueError("its directory is not where it says")
+    archive = zipfile.ZipFile(io.BytesIO(data))
+    if len(archive.infolist()) != count:
+        raise ValueError("it has another number of members than it says")
+    return archive
+
+
+def _checked(archive: zipfile.ZipFile, wanted: Mapping[str, int]) -> dict[str, zipfile.ZipInfo]:
+    seen: set[str] = set()
+    found: dict[str, zipfile.ZipInfo] = {}
+    for member in archive.infolist():
+        _check(member)
+        if member.header_offset + _HEADER_BYTES + member.compress_size > archive.start_dir:
+            raise ValueError(f"{shown(member.filename)!r} is not where it says")
+        name = member.filename.removesuffix("/")
+        if name in seen:
+            raise ValueError(f"{shown(name)!r} is in it twice")
+        seen.add(name)
+        if member.filename in wanted:
+            if member.file_size > wanted[name]:
+                raise ValueError(f"{shown(name)!r} is larger than {wanted[name]} bytes")
+            found[name] = member
+    return found
+
+
+def _check(member: zipfile.ZipInfo) -> None:
+    name = shown(member.orig_filename)
+    if member.orig_filename != member.filename or not is_plain_path(member.filename.removesuffix("/")):
+        raise ValueError(f"{name!r} is no plain name")
+    kind = stat.S_IFMT(member.external_attr >> 16)
+    if kind not in _KINDS or (kind == stat.S_IFDIR) > member.is_dir():
+        raise ValueError(f"{name!r} is a link or another odd file")
+    if member.is_dir() and member.file_size:
+        raise ValueError(f"{name!r} is a folder and a file at once")
+    if member.flag_bits & _ENCRYPTED_OR_PATCHED:
+        raise ValueError(f"{name!r} is encrypted")
+    if member.compress_type not in _METHODS:
+        raise ValueError(f"{name!r} is compressed in a way that no artifact is")
+    if _ZIP64_FIELD in _extra_fields(member.extra):
+        raise ValueError(f"{name!r} is of zip64, which nothing of its size needs")
+    if member.file_size > _SMALL and member.file_size > _RATIO * member.compress_size:
+        raise ValueError(f"{name!r} would grow more than {_RATIO} times")
+
+
+def _extra_fields(extra: bytes) -> Iterator[int]:
+    while len(extra) >= 4:
+        kind, length = struct.unpack_from("<HH", extra)
+        yield kind
+        extra = extra[4 + length :]
+
+
+def _inflated(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> bytes:
+    data = bytearray()
+    with archive.open(member) as file:
+        while piece := file.read(_PIECE):  # to its end, where its checksum is compared
+            data += piece
+            if len(data) > most:
+                raise ValueError(f"{shown(member.filename)!r} is larger than {most} bytes")
+    if len(data) != member.file_size:
+        raise ValueError(f"{shown(member.filename)!r} has another size than it says")
+    return bytes(data)
+
+
+def _words(error: Exception) -> str:
+    return shown(error).removesuffix(".") or type(error).__name__
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield everything below ``folder`` that is no folder, in the order of the names."""
+    if folder.is_symlink() or not folder.is_dir():
+        raise UsageError(f"{folder} is no folder.")
+    with os.scandir(folder) as entries:
+        found = sorted(entries, key=lambda entry: entry.name)
+    for entry in found:
+        path = folder / entry.name
+        if entry.is_dir(follow_symlinks=False):
+            yield from _files(path)
+        else:
+            yield path
+
+
+def _unfit(path: Path, name: str) -> str:
+    if not is_plain_path(name) or not name.isprintable() or any(sign in name for sign in '":<>|*?'):
+        return "its name is not allowed in an artifact"
+    return "" if stat.S_ISREG(path.lstat().st_mode) else "not a regular file"
+
+
+def _add(target: zipfile.ZipFile, path: Path, name: str, room: int, folder: Path) -> int:
+    entry = zipfile.ZipInfo(name, _EPOCH)
+    entry.external_attr = (stat.S_IFREG | 0o644) << 16
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.create_system = 3  # Unix, wherever this runs
+    written = 0
+    with open_regular(path, max(room, 0)) as source, target.open(entry, "w") as file:
+        while piece := source.read(_PIECE):
+            written += len(piece)
+            if written > room:
+                raise UsageError(f"{folder} has more than the bytes that an artifact may have.")
+            file.write(piece)
+    return written

@@ -1,0 +1,209 @@
+"""What is read out of a stranger's zip, and what is not; and that a folder becomes the same archive every time."""
+
+import contextlib
+import io
+import os
+import stat
+import struct
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codegate.errors import UsageError
+from codegate.github.archive import MAX_MEMBERS, BadArchive, pack, read_members
+
+LIMIT = {"baseline.json": 1 << 20}
+
+
+def zipped(*members: tuple[str | zipfile.ZipInfo, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", method) as archive:
+        for name, data in members:
+            archive.writestr(name, data)
+    return target.getvalue()
+
+
+def patched(data: bytes, mark: bytes, offset: int, new: bytes) -> bytes:
+    """Return ``data`` with ``new`` put ``offset`` bytes after the last ``mark``."""
+    start = data.rindex(mark) + offset
+    return data[:start] + new + data[start + len(new) :]
+
+
+GOOD = zipped(("baseline.json", b'{"a": 1}' * 20), ("notes/", b""), ("notes/read.me", b"hello"))
+BOMB = zipped(("baseline.json", b"0" * (8 << 20)))
+CENTRAL = b"PK\x01\x02"
+END = b"PK\x05\x06"
+
+
+def of_mode(name: str, mode: int, data: bytes = b"/etc/passwd") -> bytes:
+    entry = zipfile.ZipInfo(name)
+    entry.create_system = 3
+    entry.external_attr = mode << 16
+    return zipped((entry, data))
+
+
+def test_the_known_members_are_read_and_the_others_are_not() -> None:
+    assert read_members(GOOD, {**LIMIT, "absent.json": 10}, "x") == {"baseline.json": b'{"a": 1}' * 20}
+    assert read_members(zipped(("baseline.json", b"{}"), method=zipfile.ZIP_STORED), LIMIT, "x") == {
+        "baseline.json": b"{}"
+    }
+
+
+HOSTILE: dict[str, tuple[bytes, str]] = {
+    "nothing": (b"", "does not end"),
+    "no zip": (b"<html>" * 100, "does not end"),
+    "truncated": (GOOD[:-30], "does not end"),
+    "cut in front": (GOOD[7:], "not where it says"),
+    "something in front": (b"#!/bin/sh\n" + GOOD, "not where it says"),
+    "something behind": (GOOD + b"x", "does not end"),
+    "a comment": (patched(GOOD + b"x", END, 20, b"\x01\x00"), "does not end"),
+    "a folder above": (zipped(("../baseline.json", b"{}"), ("baseline.json", b"{}")), "no plain name"),
+    "a folder above, later": (zipped(("baseline.json", b"{}"), ("a/../../b", b"{}")), "no plain name"),
+    "a name that ends above": (zipped(("baseline.json", b"{}"), ("a/..", b"")), "no plain name"),
+    "an absolute name": (zipped(("baseline.json", b"{}"), ("/etc/cron.d/x", b"")), "no plain name"),
+    "a backslash": (zipped(("baseline.json", b"{}"), ("..\\x", b"")), "no plain name"),
+    "a drive's NUL": (GOOD.replace(b"read.me", b"read\0me"), "no plain name"),
+    "git's folder": (zipped((".git/config", b"")), "no plain name"),
+    "a link": (of_mode("baseline.json", stat.S_IFLNK | 0o777), "link"),
+    "a link beside": (of_mode("other", stat.S_IFLNK | 0o777), "link"),
+    "a device": (of_mode("other", stat.S_IFBLK | 0o666), "link"),
+    "a folder that is a file": (of_mode("other", stat.S_IFDIR | 0o755), "odd file"),
+    "twice": (
+        zipped(("baseline.json", b"{}"), ("baseline.jsoN", b"[]")).replace(b"baseline.jsoN", b"baseline.json"),
+        "twice",
+    ),
+    "twice, as a folder": (zipped(("baseline.json", b"{}"), ("baseline.json/", b"")), "twice"),
+    "encrypted": (patched(GOOD, CENTRAL, 8, b"\x01"), "encrypted"),
+    "bzip2": (zipped(("baseline.json", b"{}"), method=zipfile.ZIP_BZIP2), "compressed in a way"),
+    "lzma": (zipped(("baseline.json", b"{}"), method=zipfile.ZIP_LZMA), "compressed in a way"),
+    "a bomb": (BOMB, "would grow"),
+    "too large": (zipped(("baseline.json", os.urandom((1 << 20) + 1))), "larger than 1048576"),
+    "a count that lies": (patched(GOOD, END, 8, b"\x02\x00\x02\x00"), "another number"),
+    "counts that differ": (patched(GOOD, END, 8, b"\x02\x00"), "contradicts"),
+    "too many": (patched(GOOD, END, 8, struct.pack("<2H", MAX_MEMBERS + 1, MAX_MEMBERS + 1)), "more than 10000"),
+    "several disks": (patched(GOOD, END, 4, b"\x01\x00"), "contradicts"),
+    "an offset into nowhere": (patched(GOOD, CENTRAL, 42, b"\xff\xff\xff\x7f"), "not where it says"),
+    "a directory elsewhere": (patched(GOOD, END, 16, b"\0\0\0\0"), "not where it says"),
+    "another checksum": (patched(zipped(("baseline.json", b"{}")), CENTRAL, 16, b"abcd"), "CRC"),
+}
+
+
+@pytest.mark.parametrize("name", list(HOSTILE))
+def test_an_odd_archive_is_refused_as_a_whole(name: str) -> None:
+    data, words = HOSTILE[name]
+    with pytest.raises(BadArchive, match=words) as caught:
+        read_members(data, LIMIT, "artifact 7")
+    text = str(caught.value)
+    assert text.startswith("artifact 7 is no usable archive: ")
+    assert "\n" not in text
+    assert len(text) < 400
+
+
+@pytest.mark.parametrize(
+    ("offset", "size"),
+    [(24, 1), (24, 100), (24, 0xFFFF_FFFF), (20, 1), (20, 0xFFFF_FFFF)],  # inflated and deflated size
+)
+def test_a_size_that_lies_is_refused(offset: int, size: int) -> None:
+    data = patched(zipped(("baseline.json", b'{"a": 1}' * 20)), CENTRAL, offset, struct.pack("<L", size))
+    with pytest.raises(BadArchive):
+        read_members(data, LIMIT, "x")
+
+
+def test_zip64_is_refused_wherever_it_is_said() -> None:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        entry = zipfile.ZipInfo("baseline.json")
+        entry.extra = struct.pack("<HHQ", 1, 8, 1 << 40)
+        archive.writestr(entry, b"{}")
+    data = target.getvalue()
+    with pytest.raises(BadArchive):
+        read_members(data, LIMIT, "x")
+    with pytest.raises(BadArchive):
+        read_members(patched(data, CENTRAL, 24, b"\xff" * 4), LIMIT, "x")
+    end = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, 46, 0)
+    locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, len(GOOD) - 22, 1)
+    with pytest.raises(BadArchive, match="not where it says"):
+        read_members(GOOD[:-22] + end + locator + GOOD[-22:], LIMIT, "x")
+
+
+@given(st.data())
+def test_a_damaged_archive_gives_what_was_packed_or_nothing(data: st.DataObject) -> None:
+    damaged = bytearray(GOOD)
+    for _ in range(data.draw(st.integers(1, 4))):
+        damaged[data.draw(st.integers(0, len(GOOD) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        found = read_members(bytes(damaged), LIMIT, "x")
+    except BadArchive:
+        return
+    assert set(found.values()) <= {b'{"a": 1}' * 20}
+
+
+@given(st.binary(max_size=200))
+def test_garbage_is_no_archive(data: bytes) -> None:
+    with contextlib.suppress(BadArchive):
+        assert read_members(data + GOOD[-22:], LIMIT, "x") == {}
+
+
+def _report(folder: Path) -> None:
+    (folder / "logs").mkdir(parents=True)
+    (folder / "report.html").write_text("<p>ü</p>")
+    (folder / "logs" / "a.log").write_bytes(b"x" * 100)
+    (folder / "logs" / "b.log").write_bytes(b"")
+
+
+def test_a_folder_is_packed_the_same_every_time(tmp_path: Path) -> None:
+    made: list[bytes] = []
+    for name in ("one", "two"):
+        _report(tmp_path / name)
+        os.utime(tmp_path / name / "report.html", (len(made), len(made)))
+        (tmp_path / name / "report.html").chmod(0o600 + len(made))
+        packed = pack(tmp_path / name, tmp_path / f"{name}.zip")
+        made.append((tmp_path / f"{name}.zip").read_bytes())
+    assert made[0] == made[1]
+    assert packed.files == ("logs/a.log", "logs/b.log", "report.html")
+    assert packed.bytes == 109
+    assert packed.left_out == ()
+    limits = dict.fromkeys(packed.files, 1000)
+    assert read_members(made[0], limits, "x") == {
+        "logs/a.log": b"x" * 100, "logs/b.log": b"", "report.html": "<p>ü</p>".encode(),
+    }  # fmt: skip
+
+
+def test_what_is_no_regular_file_is_left_out_and_said(tmp_path: Path) -> None:
+    _report(tmp_path / "r")
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "r" / "link").symlink_to(tmp_path / "secret")
+    (tmp_path / "r" / "folder").symlink_to(tmp_path)
+    (tmp_path / "r" / "what?").write_text("")
+    (tmp_path / "r" / "two\nlines").write_text("")
+    os.mkfifo(tmp_path / "r" / "pipe")
+    packed = pack(tmp_path / "r", tmp_path / "r.zip")
+    assert packed.files == ("logs/a.log", "logs/b.log", "report.html")
+    assert len(packed.left_out) == 5
+    assert all(line.isprintable() for line in packed.left_out)
+    assert b"secret" not in (tmp_path / "r.zip").read_bytes()
+
+
+def _limited(folder: Path, out: Path) -> None:
+    pack(folder, out, most_bytes=108)
+
+
+def _few(folder: Path, out: Path) -> None:
+    pack(folder, out, most_files=2)
+
+
+@pytest.mark.parametrize("too_much", [_limited, _few])
+def test_too_much_is_refused(tmp_path: Path, too_much: Callable[[Path, Path], None]) -> None:
+    _report(tmp_path / "r")
+    with pytest.raises(UsageError):
+        too_much(tmp_path / "r", tmp_path / "r.zip")
+
+
+def test_nothing_is_no_artifact(tmp_path: Path) -> None:
+    for folder in (tmp_path / "absent", tmp_path):
+        with pytest.raises(UsageError):
+            pack(folder, tmp_path.parent / "x.zip")
