@@ -258,7 +258,7 @@ class GitHub:
             found = bytearray()
             for chunk in response.iter_content(1 << 16):
                 found += chunk
-                if len(found) > most:
+                if len(found) > (most if response.status_code < 300 else MAX_ANSWER_BYTES):
                     raise GitHubError(f"GitHub: {where} answered with more than {most} bytes.", status=200)
                 if time.monotonic() - started > seconds:
                     raise GitHubError(f"GitHub: {where} took longer than {seconds:.0f} s to answer.")
