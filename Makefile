@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test redteam check lint format schema lock clean
+.PHONY: demo test test-action redteam check lint format schema lock clean
 
 demo: $(VENV)/installed
 	@sh .ci/sandbox.sh
@@ -17,6 +17,11 @@ test: $(VENV)/installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+
+# The shipped workflows in act, one after the other: two of them at once would share containers and ports.
+test-action: $(VENV)/installed-action
+	@sh .ci/sandbox.sh
+	$(BIN)/pytest tests/action/act
 
 # Every attack on both sandboxes; the tests run the ones that tell most.
 redteam: $(VENV)/installed-dev
@@ -44,6 +49,8 @@ lock: $(VENV)/installed-dev
 		pyproject.toml --output-file .ci/requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 		pyproject.toml --group dev --output-file .ci/requirements-dev.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
+		--group action --output-file .ci/requirements-action.lock
 
 # A stamp and not the interpreter: a set-up that was interrupted is begun again.
 $(VENV)/created:
@@ -59,6 +66,11 @@ $(VENV)/installed: .ci/requirements.lock pyproject.toml | $(VENV)/created
 $(VENV)/installed-dev: .ci/requirements-dev.lock $(VENV)/installed
 	@echo "setting up $(VENV): the tools for tests, about 80 MB; a minute or so, once"
 	@$(PIP) --require-hashes -r .ci/requirements-dev.lock
+	@touch $@
+
+$(VENV)/installed-action: .ci/requirements-action.lock $(VENV)/installed-dev
+	@echo "setting up $(VENV): act, which runs workflows here, about 30 MB"
+	@$(PIP) --require-hashes -r .ci/requirements-action.lock
 	@touch $@
 
 clean:
