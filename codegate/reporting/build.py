@@ -13,7 +13,8 @@ from codegate.gating import CandidateSamples, Verdict
 from codegate.grading import Behaviour
 from codegate.reporting.correctness import Samples, baseline_samples, common_k, correctness
 from codegate.reporting.evidence import NO_EVIDENCE, Evidence, Transcripts
-from codegate.reporting.measures import Measures, graded_samples, measure
+from codegate.reporting.figures import dollars
+from codegate.reporting.measures import Measures, Terms, graded_samples, measure
 from codegate.reporting.plain import one_line, plain
 from codegate.reporting.view import (
     AttemptView,
@@ -79,7 +80,7 @@ def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: 
     incomparable = {verdict.candidate for verdict in verdicts if verdict.kind == "incomparable"}
     k = common_k([*(graded_samples(found) for found in outcomes), pinned])
     return ReportView(
-        runs=tuple(_run(run) for run in runs),
+        runs=tuple(_run(run, evidence.terms) for run in runs),
         candidates=tuple(
             _candidate(
                 run,
@@ -144,7 +145,7 @@ def _by_problem(run: Run, key: str) -> dict[str, list[Outcome]]:
     return found
 
 
-def _run(run: Run) -> RunView:
+def _run(run: Run, terms: Terms) -> RunView:
     manifest = run.manifest
     words = dict.fromkeys(found.words for found in run.assurances)
     return RunView(
@@ -159,7 +160,17 @@ def _run(run: Run) -> RunView:
             dict.fromkeys(one_line(clause, 300) for found in run.assurances for clause in found.weaknesses)
         ),
         samples=manifest.samples,
+        confirmation=_asked_again(run.confirmation, terms) if run.confirmation is not None else None,
     )
+
+
+def _asked_again(run: Run, terms: Terms) -> str:
+    """Return what a confirmation took: it is none of a candidate's costs, and on the same bill."""
+    told = []
+    for spec in run.manifest.candidates:
+        spent = measure(spec, _by_problem(run, spec.key()), terms).costs
+        told.append(f"{one_line(spec.label)} asked again: {spent.attempts} attempts, cost {dollars(spent.total_usd)}")
+    return "; ".join(told)
 
 
 def _candidate(

@@ -68,6 +68,8 @@ def render_console(view: ReportView, *, width: int = 100, color: bool = False) -
         console.print(inert(f"  sandbox: {run.assurance}"))
         for clause in run.weaknesses:
             console.print(inert(f"    but {clause}"))
+        if run.confirmation is not None:
+            console.print(inert(f"  {run.confirmation}"))
     for verdict in view.verdicts:
         _verdict(console, verdict)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"

@@ -147,6 +147,7 @@ def render_markdown(view: ReportView, *, limit: int = SUMMARY_LIMIT) -> str:
             f"{code(run.codegate)}, sandbox: {code(run.assurance)}.",
             "",
             *(part for clause in run.weaknesses for part in (f"Sandbox of {code(run.id)}: {code(clause)}.", "")),
+            *(() if run.confirmation is None else (f"{escape(run.confirmation)}.", "")),
         )
     return page.text()
 

@@ -172,6 +172,7 @@ class RunView:
     Attributes:
         assurance: whether the sandbox was verified before anything ran in it, and what it is made of.
         weaknesses: what that sandbox does not promise, a clause each.
+        confirmation: what was spent on asking the pinned model again; None where it was not.
     """
 
     id: str
@@ -183,6 +184,7 @@ class RunView:
     assurance: str
     weaknesses: tuple[str, ...]
     samples: int
+    confirmation: str | None
 
 
 @dataclass(frozen=True)

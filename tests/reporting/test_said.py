@@ -5,16 +5,18 @@ import io
 import json
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from html import unescape
 from pathlib import Path
 
 import pytest
 
-from codegate.candidates import CandidateSpec, Message
+from codegate.candidates import CandidateSpec, Message, Prices
 from codegate.gating import Cohort, Drift, Flip, Verdict
 from codegate.reporting import (
     Evidence,
     ReportView,
+    Terms,
     build_view,
     gather,
     render_console,
@@ -304,3 +306,15 @@ def test_the_candidates_own_prices_are_used_without_any_terms() -> None:
     manifest = run.manifest.model_copy(update={"candidates": (priced,)})
     (entry,) = build_view([run.model_copy(update={"manifest": manifest})]).candidates
     assert entry.measures.costs.total_usd == pytest.approx((1850 + 240) / 1e6)
+
+
+@people
+def test_what_a_confirmation_took_is_said(name: str) -> None:
+    again = looped()
+    (spec,) = again.manifest.candidates
+    priced = Evidence(Terms(prices={spec.model or "": Prices(input=Decimal(2), output=Decimal(8))}))
+    view = build_view([looped().model_copy(update={"confirmation": again})], (), priced)
+    said = f"{spec.label} asked again: 36 attempts, cost ${view.candidates[0].measures.costs.total_usd:.4f}"
+    assert said in plainly(PEOPLE[name](view))
+    assert json.loads(render_json(view))["runs"][0]["confirmation"] == said
+    assert "asked again" not in plainly(PEOPLE[name](build_view([looped()])))
