@@ -8,7 +8,7 @@ from typing import Final
 from codegate.candidates import CandidateSpec
 from codegate.durable import digest
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import Baseline, GatePolicy, Verdict, VerdictKind, compare, confirm, load_pinned
+from codegate.gating import Baseline, GatePolicy, Verdict, VerdictKind, age_of, compare, confirm, load_pinned
 from codegate.running.outcome import Run, RunManifest
 from codegate.running.samples import candidate_samples, complete_samples
 
@@ -105,7 +105,7 @@ def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
 
 
 def gate_run(run: Run, lock: Path, policy: GatePolicy) -> tuple[Verdict, ...]:
-    """Compare every candidate of ``run`` with the baseline that ``lock`` pins.
+    """Compare every candidate of ``run`` with the baseline that ``lock`` pins; each verdict warns where that is old.
 
     Raises:
         UsageError: the run is unfinished or was planned for another gate, or the lock or the baseline is missing or
@@ -114,7 +114,10 @@ def gate_run(run: Run, lock: Path, policy: GatePolicy) -> tuple[Verdict, ...]:
     gate = Gate(load_pinned(lock), policy)
     check_gate(run.manifest, gate)
     check_finished(run, settled_candidates(run, gate))
-    return tuple(gate_candidate(run, candidate, gate) for candidate in run.manifest.candidates)
+    verdicts = [gate_candidate(run, candidate, gate) for candidate in run.manifest.candidates]
+    words = age_of(gate.baseline).words()
+    old = (f"the baseline is not fresh: {words}",) if words else ()
+    return tuple(verdict.model_copy(update={"warnings": (*verdict.warnings, *old)}) for verdict in verdicts)
 
 
 def run_exit_code(run: Run, verdicts: Sequence[Verdict]) -> ExitCode:

@@ -1,6 +1,7 @@
 """Gated runs: candidates are asked until their verdict is settled; a regression has to stand up to fresh samples."""
 
 import threading
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from codegate.candidates import CandidateSpec, open_provider
 from codegate.errors import UsageError
-from codegate.gating import Baseline, GatePolicy, RunSamples, pin, write_baseline, write_lock
+from codegate.gating import EXPIRE_DAYS, Baseline, GatePolicy, RunSamples, pin, write_baseline, write_lock
 from codegate.running import (
     Gate,
     Journal,
@@ -213,6 +214,22 @@ def test_a_verdict_is_of_the_looks_that_are_complete(tmp_path: Path) -> None:
     assert (good.kind, bad.kind) == ("pass", "regressed")
     with pytest.raises(UsageError, match="is unfinished"):
         _verdicts(run.model_copy(update={"outcomes": tuple(first[2:])}), gate, tmp_path)
+
+
+def test_an_old_baseline_is_named_with_the_verdict(tmp_path: Path) -> None:
+    old, _ = SPECS
+    fixed = planned(5).model_copy(update={"looks": 1, "candidates": (old,)})
+    base = tuple(graded(old, problem, sample, resolved=True) for problem in PROBLEMS for sample in range(5))
+    run = Run(manifest=fixed, outcomes=base)
+
+    def warnings(days: int) -> str:
+        finished = (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="seconds")
+        samples = RunSamples("r", finished, fixed.suite_digest, old, candidate_samples(run, old))
+        (verdict,) = _verdicts(run, Gate(pin([samples], min_samples=1), GatePolicy()), tmp_path)
+        return " ".join(verdict.warnings)
+
+    assert "the baseline is not fresh" not in warnings(1)
+    assert f"the baseline is not fresh: its newest samples are {EXPIRE_DAYS} days old" in warnings(EXPIRE_DAYS)
 
 
 def test_samples_of_a_fixed_number_are_looked_at_once(tmp_path: Path) -> None:
