@@ -1,0 +1,211 @@
+"""What is taken from an event's payload, and what is not done for it."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from codegate.errors import UsageError
+from codegate.github.event import MAX_PAYLOAD_BYTES, Event, read_event, refusal
+
+BASE, HEAD, MERGE = "b" * 40, "a" * 40, "c" * 40
+HOME, FORK = {"id": 1000, "full_name": "acme/demo"}, {"id": 2000, "full_name": "mallory/demo"}
+REPOSITORY = {"id": 1000, "full_name": "acme/demo", "default_branch": "main"}
+
+
+def pull_payload(head: object = HOME) -> dict[str, Any]:
+    return {
+        "repository": REPOSITORY,
+        "pull_request": {
+            "number": 7,
+            "title": "::set-output name=verdict::pass",
+            "base": {"sha": BASE, "ref": "main", "repo": HOME},
+            "head": {"sha": HEAD, "ref": "feature/x", "repo": head},
+        },
+    }
+
+
+def run_payload(head: object = HOME, **changes: Any) -> dict[str, Any]:
+    run = {
+        "id": 55, "run_attempt": 2, "head_sha": HEAD, "head_branch": "main", "head_repository": head,
+        "event": "pull_request", "path": ".github/workflows/gate.yml", "conclusion": "success", "pull_requests": [],
+    }  # fmt: skip
+    return {"repository": REPOSITORY, "workflow_run": run | changes}
+
+
+def event_of(folder: Path, name: str, payload: object, **environment: str) -> Event:
+    path = folder / "event.json"
+    path.write_text(payload if isinstance(payload, str) else json.dumps(payload))
+    return read_event(
+        {
+            "GITHUB_EVENT_PATH": str(path),
+            "GITHUB_EVENT_NAME": name,
+            "GITHUB_REPOSITORY": "acme/demo",
+            "GITHUB_SHA": MERGE,
+            "GITHUB_RUN_ID": "123",
+            "GITHUB_RUN_ATTEMPT": "2",
+            **environment,
+        }
+    )
+
+
+def test_a_pull_request_is_read(tmp_path: Path) -> None:
+    event = event_of(tmp_path, "pull_request", pull_payload())
+    assert event.pull is not None
+    assert (event.pull.number, event.base_sha, event.head_sha, event.sha) == (7, BASE, HEAD, MERGE)
+    assert (event.pull.head_ref, event.repository_id, event.default_branch) == ("feature/x", 1000, "main")
+    assert not event.fork
+    assert refusal(event) is None
+    assert event.run_url == "https://github.com/acme/demo/actions/runs/123"
+
+
+def test_the_addresses_of_an_enterprise_server_are_its_own(tmp_path: Path) -> None:
+    event = event_of(
+        tmp_path, "push", {}, GITHUB_SERVER_URL="https://git.acme.example:8443", GITHUB_API_URL="https://git.acme.example/api/v3/"
+    )  # fmt: skip
+    assert event.run_url == "https://git.acme.example:8443/acme/demo/actions/runs/123"
+    assert event.api_url == "https://git.acme.example/api/v3"
+
+
+@pytest.mark.parametrize("head", [FORK, None, {}, {"id": None}])
+def test_a_head_that_is_not_known_to_be_ours_is_a_forks(tmp_path: Path, head: object) -> None:
+    event = event_of(tmp_path, "pull_request", pull_payload(head))
+    assert event.fork
+    assert refusal(event) is None  # GitHub gives it no secrets
+    refused = refusal(event_of(tmp_path, "pull_request_target", pull_payload(head)))
+    assert refused is not None
+    assert "pull_request_target" in refused
+
+
+def test_without_our_own_id_everything_is_foreign(tmp_path: Path) -> None:
+    payload = pull_payload() | {"repository": {}}
+    assert event_of(tmp_path, "pull_request", payload).fork
+    assert not event_of(tmp_path, "pull_request", payload, GITHUB_REPOSITORY_ID="1000").fork
+
+
+@pytest.mark.parametrize(
+    ("name", "payload", "runs"),
+    [
+        ("pull_request_target", pull_payload(HOME), True),
+        ("workflow_run", run_payload(HOME), True),
+        ("workflow_run", run_payload(FORK), False),
+        ("workflow_run", run_payload(None), False),
+        ("push", {}, True),
+        ("schedule", {}, True),
+        ("workflow_dispatch", {}, True),
+        ("merge_group", {"merge_group": {"base_sha": BASE, "head_sha": HEAD}}, True),
+        ("issue_comment", {}, False),
+        ("issues", {}, False),
+        ("discussion_comment", {}, False),
+        ("fork", {}, False),
+        ("watch", {}, False),
+        ("something_new", {}, False),
+    ],
+)
+def test_suites_are_run_for_those_who_may_push(tmp_path: Path, name: str, payload: dict[str, Any], runs: bool) -> None:
+    assert (refusal(event_of(tmp_path, name, payload)) is None) == runs
+
+
+def test_the_end_of_another_run_is_read(tmp_path: Path) -> None:
+    event = event_of(tmp_path, "workflow_run", run_payload(FORK))
+    run = event.workflow_run
+    assert run is not None
+    assert (run.id, run.attempt, run.head_sha, run.head_repository) == (55, 2, HEAD, "mallory/demo")
+    assert (run.event, run.path, run.conclusion) == ("pull_request", ".github/workflows/gate.yml", "success")
+    assert (event.head_sha, event.pull, event.fork) == (HEAD, None, True)
+
+
+def test_the_base_of_a_merge_queue_is_read(tmp_path: Path) -> None:
+    payload = {"merge_group": {"base_sha": BASE, "head_sha": HEAD}}
+    assert event_of(tmp_path, "merge_group", payload).base_sha == BASE
+    assert event_of(tmp_path, "push", payload).base_sha is None
+
+
+def _changed(payload: dict[str, Any], path: str, value: object) -> dict[str, Any]:
+    changed = copy.deepcopy(payload)
+    *parents, last = path.split(".")
+    inner = changed
+    for name in parents:
+        inner = inner[name]
+    inner[last] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("pull_request.number", "7/../../issues/1"),
+        ("pull_request.number", 0),
+        ("pull_request.number", True),
+        ("pull_request.number", 1 << 63),
+        ("pull_request.base.sha", "main"),
+        ("pull_request.base.sha", BASE + "\n"),
+        ("pull_request.base.sha", "--upload-pack=x"),
+        ("pull_request.head.sha", None),
+        ("pull_request.head.ref", "a b"),
+        ("pull_request.head.ref", "a\u2028b"),
+        ("pull_request.head.ref", "x" * 256),
+        ("pull_request.head", []),
+        ("pull_request", "text"),
+        ("pull_request", None),
+        ("repository.id", "1000"),
+        ("repository", []),
+    ],
+)
+def test_what_has_another_form_is_refused(tmp_path: Path, path: str, value: object) -> None:
+    with pytest.raises(UsageError, match=r"event|payload"):
+        event_of(tmp_path, "pull_request", _changed(pull_payload(), path, value))
+
+
+@pytest.mark.parametrize(
+    "payload", ["", "[]", "{", '{"a": 1, "a": 2}', "[" * 5000, '{"repository": {"id": NaN}}', " " * 99 + "null"]
+)
+def test_what_is_no_payload_is_refused(tmp_path: Path, payload: str) -> None:
+    with pytest.raises(UsageError):
+        event_of(tmp_path, "push", payload)
+
+
+def test_a_payload_has_a_limit(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="larger"):
+        event_of(tmp_path, "push", " " * (MAX_PAYLOAD_BYTES + 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("GITHUB_REPOSITORY", "a/b/c"),
+        ("GITHUB_SHA", "HEAD"),
+        ("GITHUB_SERVER_URL", "https://x y"),
+        ("GITHUB_API_URL", "ftp://x"),
+        ("GITHUB_EVENT_NAME", "push\n::error::"),
+    ],
+)
+def test_an_environment_that_is_no_workflows_is_refused(tmp_path: Path, name: str, value: str) -> None:
+    with pytest.raises(UsageError, match=name):
+        event_of(tmp_path, "push", {}, **{name: value})
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["pull_request", "repository", "head", "base", "repo", "id", "sha", "ref", "number"]), inner
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.sampled_from(["pull_request", "workflow_run", "pull_request_target", "push"]), _json)
+def test_any_payload_is_read_or_refused(tmp_path: Path, name: str, payload: object) -> None:
+    try:
+        event = event_of(tmp_path, name, payload)
+    except UsageError:
+        return
+    assert event.run_url is not None
