@@ -84,6 +84,7 @@ def test_a_head_that_is_not_known_to_be_ours_is_a_forks(tmp_path: Path, head: ob
 def test_without_our_own_id_everything_is_foreign(tmp_path: Path) -> None:
     payload = pull_payload() | {"repository": {}}
     assert event_of(tmp_path, "pull_request", payload).fork
+    assert event_of(tmp_path, "pull_request", pull_payload(None) | {"repository": {}}).fork
     assert not event_of(tmp_path, "pull_request", payload, GITHUB_REPOSITORY_ID="1000").fork
 
 
