@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Final
 
 from codegate.grading.classify import broken_collection, classify_failure
 from codegate.grading.controls.control import (
@@ -25,8 +26,11 @@ from codegate.grading.testreport import TestReport
 from codegate.sandbox import FilesRefused
 from codegate.suite import PatchError, Problem, Tree, apply_patch
 
-GRADER_VERSION = "3"
+GRADER_VERSION = "4"
 """Raised when the same patch may get another grade than before: baselines are then no longer comparable."""
+
+_MOST_CONTROLS: Final = 4
+"""Of a patch with signs of an attempt: as many assertions of each of its tests are asked for something else in turn."""
 
 
 def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Grade:
@@ -79,7 +83,8 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
     if subject.candidate != subject.reference:  # the reference is what others are measured by
         doubts = refute(subject, report, used, sandboxes)
         if not doubts and report.proven and passing.issuperset(problem.tests.expected):
-            doubts = examine(subject, report, 2 if wary else 1, sandboxes, first)
+            rounds = (_MOST_CONTROLS if suspicious else 2) if wary else 1
+            doubts = examine(subject, report, rounds, sandboxes, first)
     result = _grade_report(problem, _doubted(report, doubts), inspection.lint, dropped)
     controlled = subject.controllable if result.resolved else None
     return result.model_copy(update={"suspicious": suspicious, "controlled": controlled})

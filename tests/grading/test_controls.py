@@ -582,6 +582,24 @@ def test_what_everybody_can_read_tells_no_run_of_a_control_from_another(sites: S
     assert first == {True, False}
 
 
+def test_each_control_changes_what_those_before_it_have_left(sites: Sites) -> None:
+    tests = [f"{TESTS}::test_{name}" for name in ("words", "raising", "approximately")]
+    order = ids_by_function(_report(**dict.fromkeys(tests, "passed")), sites)
+    for _ in range(20):
+        first = choose_mutants(sites, tests, [], order, frozenset())
+        tried = frozenset(mutant.name for mutant in first.mutants)
+        second = choose_mutants(sites, tests, [], order, frozenset(), tried)
+        assert {mutant.test for mutant in (*first.mutants, *second.mutants)} == {
+            test.partition("::")[2] for test in tests
+        }
+    places, tried = [], frozenset()
+    for _ in range(4):
+        (mutant,) = choose_mutants(sites, tests[:1], [], order, frozenset(), tried).mutants
+        places.append(mutant.assertion)
+        tried |= {mutant.name}
+    assert len(set(places)) == 4
+
+
 def test_a_search_that_fails_is_no_search_that_finds_nothing(everything: World, sandboxes: Sandboxes) -> None:
     problem = everything.problem
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:

@@ -18,7 +18,7 @@ ATTACKS = frozenset(
         "always-equal@single", "oracle@classes", "oracle@unittest", "raises-by-gc@functions", "memorised-tests@single",
         "constants-written@single", "assertions-stripped@single", "comparison-of-texts@single",
         "first-time-tmp@single", "low-process-number@single", "known-tests@known", "computed-sides@computed",
-        "raises-own-class@own-class", "truth-by-form@truths",
+        "raises-own-class@own-class", "truth-by-form@truths", "exceptions-of-the-source@raising",
     }
 )  # fmt: skip
 HONEST = frozenset(

@@ -18,6 +18,7 @@ from codegate.grading.testreport import TestReport, test_selection
 from codegate.grading.testrun import run_hidden_tests
 from codegate.suite import Problem, Tree
 
+_STEADY: Final = 2  # controls beside which the fail-to-pass tests are run as they are
 _WORDS: Final = {
     "unreceipted": "is reported as passed, but not all of its assertions were",
     "mutant": "passes, and passes as well when it expects something else",
@@ -106,8 +107,9 @@ def examine(
 ) -> frozenset[Contradiction]:
     """Run ``rounds`` controls of a candidate that would pass; return what it cannot explain, empty for honest code.
 
-    Where no fail-to-pass test is left as it is beside the mutants, they are run once more as they are, before the
-    control or after it: a program that is honest whenever it is not the first run would fail them.
+    Where no fail-to-pass test is left as it is beside the mutants, they are run once more as they are, before one of
+    the first two controls or after it: a program that is honest whenever it is not the first run would fail them.
+    Each control changes what those before it have left, as long as there is something.
 
     Args:
         subject: what is examined.
@@ -120,12 +122,14 @@ def examine(
     order = ids_by_function(real, subject.sites)
     tests = subject.problem.tests
     found = _contradicted(subject, real, first, sandboxes, wary=True) if first else frozenset()
+    tried = frozenset(mutant.name for run in (first.mutants, *first.rest) for mutant in run) if first else frozenset()
     for number in range(rounds):
         if number == 0 and first:
             runs = list(first.rest)
         else:
-            plan = choose_mutants(subject.sites, tests.FAIL_TO_PASS, tests.PASS_TO_PASS, order, subject.spared)
-            runs = plan.runs() if plan.mutants else []
+            plan = choose_mutants(subject.sites, tests.FAIL_TO_PASS, tests.PASS_TO_PASS, order, subject.spared, tried)
+            tried |= {mutant.name for mutant in plan.mutants}
+            runs = (plan.runs() if number < _STEADY else [plan.mutants]) if plan.mutants else []
         for mutants in runs:
             if not found:
                 control = _run(subject, subject.candidate, mutants, sandboxes)

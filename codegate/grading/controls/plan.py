@@ -42,11 +42,12 @@ def choose_mutants(
     others: Iterable[str],
     order: Mapping[Function, Sequence[str]],
     spared: frozenset[str],
+    tried: frozenset[str] = frozenset(),
 ) -> Plan:
     """Choose at random which ``tests`` are changed, and how.
 
     Of fail-to-pass tests at least one in each file, and not all; of the others a few, for what a patch breaks may be
-    hidden as well. A function's last assertion is the likeliest: everything before it has to come out as it did.
+    hidden as well. What no control has changed so far comes first.
 
     Args:
         sites: what was found in the test files.
@@ -54,6 +55,7 @@ def choose_mutants(
         others: ids of pass-to-pass tests.
         order: by function, all of its ids in the order of its rows.
         spared: names of mutants that are not to be chosen.
+        tried: names of the mutants of earlier controls of the same patch.
     """
     chosen: list[Mutant] = []
     beside: list[Mutant] = []
@@ -68,21 +70,33 @@ def choose_mutants(
         parts, left = _parts(own, wanted, order)
         _dice.shuffle(parts)
         most = len(parts) if partners or left or len(parts) < 2 else len(parts) - 1
-        count = min(max(sum(_dice.random() < 0.5 for _ in parts), 1), most)
+        parts.sort(key=lambda part: any(mutant.name in tried for mutant in part))
+        new = sum(not any(mutant.name in tried for mutant in part) for part in parts) if tried else 1
+        count = min(max(sum(_dice.random() < 0.5 for _ in parts), new, 1), most)
         partners = partners or left or count < len(parts)
         further, _ = _parts(own, rest, order)
         _dice.shuffle(further)
         taken = {mutant.test for part in parts for mutant in part}
         further = [part for part in further if part[0].test not in taken]
-        chosen += map(_one, parts[:count])
-        beside += map(_one, further[: max(1, min(len(further) // 2, _MOST_OTHERS))])
+        chosen += [_one(part, tried) for part in parts[:count]]
+        beside += [_one(part, tried) for part in further[: max(1, min(len(further) // 2, _MOST_OTHERS))]]
     return Plan((*chosen, *beside), tuple(beside), partners)
 
 
-def _one(possible: Sequence[Mutant]) -> Mutant:
-    """Return one of the mutants of a part, with one of its choices."""
-    last = [mutant for mutant in possible if mutant.order == possible[-1].order]
-    mutant = _dice.choice(last if _dice.random() < 0.5 else possible)
+def _one(possible: Sequence[Mutant], tried: frozenset[str]) -> Mutant:
+    """Return one of the mutants of a part, with one of its choices.
+
+    Which assertion is changed comes first: one that no control has changed so far. The first of them, since a program
+    that has its answer from there gives another now, and the last, since everything before it has to come out as it
+    did, are the likeliest.
+    """
+    places: dict[tuple[int, bool], list[Mutant]] = {}
+    for mutant in possible:
+        place = mutant.order if mutant.assertion is None else mutant.assertion
+        places.setdefault((place, mutant.classes), []).append(mutant)
+    found = list(places.values())
+    new = [mutants for mutants in found if not any(mutant.name in tried for mutant in mutants)] or found
+    mutant = _dice.choice(_dice.choice([new[0], new[-1], _dice.choice(new)]))
     return mutant.model_copy(update={"choices": (_dice.choice(mutant.choices),)})
 
 
