@@ -466,6 +466,14 @@ def test_computed():
 def test_copies():
     assert list(PRICES) == [1, 2]
 
+def test_added():
+    assert total(PRICES) == PRICES[0] + PRICES[1]
+
+def test_ways():
+    prices = [2, 5]
+    wanted = max(prices) * len(prices)
+    assert total(prices) == wanted
+
 def test_dead():
     with pytest.raises(PriceError):
         total("a")
@@ -513,8 +521,12 @@ def test_a_mutant_is_something_that_an_author_could_have_written(forms: FileSite
     assert said["test_between"] == {"assert 4 < total([2]) < 6", "assert -2 < total([2]) < 0"}
     assert said["test_both"] == {"assert not total([2]) and not total([])", "assert total([2]) and total([])"}
     assert "assert isinstance(total([2]), str)" in said["test_kind"]
-    computed = {"assert total(PRICES) == list(PRICES)", "assert total(PRICES) == helped(1)"}
-    assert said["test_computed"] == computed
+    # The text itself says another thing: who reads it finds nothing to undo.
+    assert said["test_computed"] == {f"assert total(PRICES) == sum(PRICES) {more}" for more in ("+ 1", "- 1", "+ 2")}
+    ways = {text.partition("wanted = ")[2].partition("\n")[0] for text in said["test_ways"]}
+    assert {"min(prices) * len(prices)", "max(prices) + len(prices)", "max(prices) * len(prices) - 1"} <= ways
+    others = ("list(PRICES)", "sum(PRICES)", "helped(1)")
+    assert said["test_added"] == {f"assert total(PRICES) == {other}" for other in others}
 
 
 def test_a_copy_shares_no_token_with_what_it_is_copied_from(forms: FileSites) -> None:

@@ -19,6 +19,7 @@ ATTACKS = frozenset(
         "constants-written@single", "assertions-stripped@single", "comparison-of-texts@single",
         "first-time-tmp@single", "low-process-number@single", "known-tests@known", "computed-sides@computed",
         "raises-own-class@own-class", "truth-by-form@truths", "exceptions-of-the-source@raising",
+        "undo-wrapped-values@twice",
     }
 )  # fmt: skip
 HONEST = frozenset(

@@ -14,6 +14,7 @@ from typing import Any
 
 from codegate.grading.drivers.python_context_driver import EXPECTING, Context, name_of
 from codegate.grading.drivers.python_values_driver import far, near
+from codegate.grading.drivers.python_ways_driver import other_ways
 
 #: Methods of unittest and of mocks with the one that holds exactly when it does not.
 OPPOSITE = {
@@ -41,7 +42,7 @@ WARNINGS = ("UserWarning", "DeprecationWarning", "RuntimeWarning", "FutureWarnin
 #: Classes of which no value is of two.
 APART = ("int", "float", "str", "bytes", "list", "dict", "tuple", "set")
 #: Contexts that wait for no exception.
-OPEN_CONTEXTS = ("open(__file__)", "memoryview(b'')", "__import__('contextlib').nullcontext()")
+OPEN_CONTEXTS = ("open(__file__)", "memoryview(b'')")
 TOLERANT = re.compile(r"approx|almost|close", re.IGNORECASE)
 MAKING = frozenset(
     {"approx", "array", "date", "datetime", "dedent", "dict_", "mark_safe", "time", "timedelta", "u", "b"}
@@ -207,6 +208,8 @@ class Mutants:
                 self.literal(at, node, tolerance=tolerance)
             if self.count > before:
                 return
+        if tolerance is None and any(self.computed(at, side) for side in reversed(sides) if self.is_settled(side)):
+            return
         # The side that is computed without the code under test, if there is one: else nothing of it would be compared.
         side = next((side for side in reversed(sides) if self.context.is_known(side)), sides[-1])
         values = [value for name in sides if isinstance(name, ast.Name) for value in self.bound(name)]
@@ -217,6 +220,30 @@ class Mutants:
         start, end = self.file.start(sides[-1]), self.file.end(sides[-1])
         number = self.file.value([[start, start, '$change$("$token$", '], [end, end, ")"]], "0")
         self.add(at, [], ["1"], number)
+
+    def is_settled(self, node: Any, depth: int = 3) -> bool:
+        """Return whether an expression is computed by nothing but the standard library, out of what the test has."""
+        unknown = [part for part in ast.walk(node) if isinstance(part, ast.Name) and part.id not in self.context.known]
+        values = [
+            [cell(row, self.names, name.id) for row in self.rows] if name.id in self.names else self.bound(name)
+            for name in unknown
+        ]
+        return self.context.is_known(node) or (
+            depth > 0 and all(found and all(self.is_settled(one, depth - 1) for one in found) for found in values)
+        )
+
+    def computed(self, at: int, node: Any) -> bool:
+        """Find the mutants of how something is computed; return whether there are some.
+
+        The text itself says something else then: what is wrapped in a call can be unwrapped by who reads it.
+        """
+        if isinstance(node, ast.Name):
+            values = self.bound(node)[:1] if self.uses.count(node.id) <= 2 else []
+            return any(self.computed(at, value) for value in values if not isinstance(value, ast.Name))
+        found = list(other_ways(node, self.file))
+        for edit, choices in found:
+            self.add(at, [edit], choices)
+        return bool(found)
 
     def bound(self, name: Any) -> list[Any]:
         """Return the expressions that a name may stand for."""
