@@ -1,0 +1,198 @@
+"""Every workflow, ours and those that are shipped: three linters, and what they do not look at."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+OURS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+SHIPPED = sorted((ROOT / ".github" / "workflow-templates").glob("*.yml"))
+PLACEHOLDER = f"codegate-ci/codegate@{'0' * 40} # filled in by `codegate init`"
+
+CHECKOUT = "3d3c42e5aac5ba805825da76410c181273ba90b1"
+UPLOAD = "bbbca2ddaa5d8feaa63e36b76fdaad77386f024f"
+
+READ = {"contents": "read"}
+REPORT = {"contents": "read", "actions": "read", "pull-requests": "write"}
+NEEDED: dict[str, dict[str, dict[str, str]]] = {
+    "codegate-gate.yml": {"gate": REPORT},
+    "codegate-matrix.yml": {
+        "plan": {**READ, "actions": "read"},
+        "shard": {**READ, "actions": "read"},
+        "merge": REPORT,
+    },
+    "codegate-nightly.yml": {"nightly": {**READ, "actions": "read", "issues": "write"}},
+    "codegate-baseline.yml": {"baseline": {**READ, "actions": "read"}},
+    "codegate-comment.yml": {"comment": {"actions": "read", "pull-requests": "write"}},
+    "codegate-mine.yml": {"mine": READ},
+}
+"""What each job of the shipped workflows may do."""
+
+# A newer commit of the same pull request makes an older run worthless; what else was begun has been paid for.
+CANCELS = {"codegate-gate.yml", "codegate-matrix.yml"}
+WITH_A_CHECKOUT = set(NEEDED) - {"codegate-comment.yml"}
+
+
+def run(program: str, *words: str, cwd: Path = ROOT) -> "subprocess.CompletedProcess[str]":
+    """Run a linter of this environment."""
+    path = Path(sys.executable).with_name(program)
+    return subprocess.run([str(path), *words], cwd=cwd, capture_output=True, text=True, check=False, timeout=60)
+
+
+def accepted(program: str, *words: str, cwd: Path = ROOT) -> None:
+    done = run(program, *words, cwd=cwd)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def actionlint(*files: Path, cwd: Path = ROOT) -> "subprocess.CompletedProcess[str]":
+    # Whether shellcheck is there is the machine's affair.
+    return run("actionlint", "-no-color", "-shellcheck=", "-pyflakes=", *map(str, files), cwd=cwd)
+
+
+def zizmor(*files: Path) -> "subprocess.CompletedProcess[str]":
+    config = ROOT / ".github" / "zizmor.yml"
+    return run("zizmor", "--offline", "--no-progress", "--config", str(config), *map(str, files))
+
+
+def complaints(text: str, *, cancels: bool) -> list[str]:
+    """Return what a shipped or own workflow leaves out or opens up."""
+    workflow: dict[Any, Any] = yaml.safe_load(text)
+    events = workflow[True]  # YAML 1.1 takes `on` for a truth value
+    found = []
+    if workflow.get("permissions") != {}:
+        found.append("permissions: {} is not at the top")
+    if "group" not in workflow.get("concurrency", {}):
+        found.append("no concurrency")
+    elif workflow["concurrency"].get("cancel-in-progress", False) is not cancels:
+        found.append(f"cancel-in-progress is not {cancels}")
+    if "pull_request_target" in events:
+        found.append("runs with the repository's rights on anybody's branch")
+    found += ["starts in minute 0" for entry in events.get("schedule", ()) if entry["cron"].startswith("0 ")]
+    for name, job in workflow["jobs"].items():
+        if "permissions" not in job:
+            found.append(f"{name}: no permissions")
+        if not 1 <= job.get("timeout-minutes", 0) <= 350:
+            found.append(f"{name}: no timeout within GitHub's six hours")
+        if job["runs-on"].endswith("-latest"):
+            found.append(f"{name}: another system one day")
+        for step in job["steps"]:
+            found += [f"{name}: {words}" for words in _of_step(step, "workflow_run" in events)]
+    for line in text.splitlines():
+        used = re.search(r"\buses: (.*)", line)
+        if used and not (line.endswith(PLACEHOLDER) or re.fullmatch(r"\S+@[0-9a-f]{40} # v\d+\.\d+\.\d+", used[1])):
+            found.append(f"not pinned with its version: {used[1]}")
+    return found
+
+
+def _of_step(step: dict[str, Any], trusted: bool) -> list[str]:
+    found = []
+    if "${{" in step.get("run", ""):
+        found.append("an expression is pasted into a shell")
+    if step.get("uses", "").startswith("actions/checkout@"):
+        if trusted:
+            found.append("a checkout where the repository's rights are")
+        if step.get("with", {}).get("persist-credentials") is not False:
+            found.append("the token stays in .git/config")
+        if step.get("with", {}).get("fetch-depth") != 0:
+            found.append("base trees are read from history, which is not there")
+    return found
+
+
+def test_there_are_workflows() -> None:
+    assert {path.name for path in SHIPPED} == set(NEEDED)
+    assert OURS
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+def test_a_shipped_workflow_opens_nothing(path: Path) -> None:
+    assert complaints(path.read_text(), cancels=path.name in CANCELS) == []
+    jobs = yaml.safe_load(path.read_text())["jobs"]
+    assert {name: job["permissions"] for name, job in jobs.items()} == NEEDED[path.name]
+    assert ("actions/checkout@" in path.read_text()) == (path.name in WITH_A_CHECKOUT)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("permissions: {}\n", "", "permissions: {} is not at the top"),
+        ("permissions: {}\n", "permissions: write-all\n", "permissions: {} is not at the top"),
+        ("concurrency:\n  group:", "concurrency:\n  cancel:", "no concurrency"),
+        ("cancel-in-progress: true", "cancel-in-progress: false", "cancel-in-progress is not True"),
+        ("  pull_request:\n", "  pull_request_target:\n", "runs with the repository's rights on anybody's branch"),
+        ("  merge_group:\n", '  schedule: [{cron: "0 3 * * *"}]\n', "starts in minute 0"),
+        ("    permissions:\n      contents: read", "    env:\n      contents: read", "gate: no permissions"),
+        ("timeout-minutes: 120", "timeout-minutes: 600", "gate: no timeout within GitHub's six hours"),
+        ("    timeout-minutes: 120\n", "", "gate: no timeout within GitHub's six hours"),
+        ("ubuntu-24.04", "ubuntu-latest", "gate: another system one day"),
+        (f"@{UPLOAD} # v7.0.0", f"@{UPLOAD}", f"not pinned with its version: actions/upload-artifact@{UPLOAD}"),
+        (f"@{CHECKOUT} # v7.0.1", "@v7", "not pinned with its version: actions/checkout@v7"),
+        ('"$BASE...HEAD"', "${{ github.head_ref }}", "gate: an expression is pasted into a shell"),
+        ("persist-credentials: false", "persist-credentials: true", "gate: the token stays in .git/config"),
+        ("fetch-depth: 0", "fetch-depth: 1", "gate: base trees are read from history, which is not there"),
+        ("  merge_group:\n", "  workflow_run:\n", "gate: a checkout where the repository's rights are"),
+    ],
+)  # fmt: skip
+def test_what_a_workflow_may_not_lack_is_missed(old: str, new: str, words: str) -> None:
+    text = (ROOT / ".github" / "workflow-templates" / "codegate-gate.yml").read_text()
+    assert old in text
+    assert complaints(text.replace(old, new, 1), cancels=True) == [words]
+
+
+@pytest.mark.parametrize("path", OURS, ids=lambda path: path.name)
+def test_our_own_workflows_open_nothing(path: Path) -> None:
+    text = path.read_text().replace("cancel-in-progress: ${{ github.event_name == 'pull_request' }}", "")
+    assert complaints(text, cancels=False) == []
+
+
+def test_the_linters_accept_every_workflow_and_the_action() -> None:
+    files = [*OURS, *SHIPPED]
+    assert actionlint(*files).stdout == ""
+    found = zizmor(*files, ROOT / "action.yml")
+    assert found.returncode == 0, found.stdout + found.stderr
+    accepted("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *map(str, files))
+    accepted("check-jsonschema", "--builtin-schema", "vendor.github-actions", str(ROOT / "action.yml"))
+
+
+def test_each_linter_refuses_what_is_its_to_see(tmp_path: Path) -> None:
+    text = (ROOT / ".github" / "workflow-templates" / "codegate-gate.yml").read_text()
+
+    def changed(name: str, old: str, new: str) -> Path:
+        assert old in text
+        (tmp_path / name).write_text(text.replace(old, new))
+        return tmp_path / name
+
+    assert actionlint(changed("a.yml", "steps.changes", "steps.chnages")).returncode == 1
+    assert zizmor(changed("b.yml", '"$BASE...HEAD"', "${{ github.head_ref }}")).returncode != 0
+    schema = ("--builtin-schema", "vendor.github-workflows")
+    assert (
+        run("check-jsonschema", *schema, str(changed("c.yml", "timeout-minutes: 120", "timeout: 120"))).returncode == 1
+    )
+
+
+@pytest.mark.xfail(strict=True, reason="the action has one mode yet")
+def test_the_shipped_workflows_use_the_inputs_and_outputs_that_there_are(tmp_path: Path) -> None:
+    """The linter reads ``action.yml`` where a workflow uses ``./``."""
+    workflows = tmp_path / ".github" / "workflows"
+    workflows.mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    shutil.copyfile(ROOT / "action.yml", tmp_path / "action.yml")
+    shutil.copyfile(ROOT / "Dockerfile", tmp_path / "Dockerfile")
+    for path in SHIPPED:
+        assert PLACEHOLDER in path.read_text()
+        (workflows / path.name).write_text(path.read_text().replace(PLACEHOLDER, "./"))
+    found = actionlint(cwd=tmp_path)
+    assert found.returncode == 0, found.stdout
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+def test_githubs_page_of_templates_knows_what_each_is(path: Path) -> None:
+    properties = json.loads(path.with_suffix(".properties.json").read_text())
+    assert set(properties) == {"name", "description", "iconName", "categories"}
+    assert properties["name"].startswith("codegate: ")
