@@ -1,14 +1,30 @@
-"""``codegate init``: a configuration file to start from."""
+"""``codegate init``: a configuration file to start from, and the workflows that gate pull requests with it."""
 
+import os
+import re
+from importlib import resources
 from pathlib import Path
+from typing import Final
 
 import click
 
+import codegate
 from codegate.cli.options import FILE, json_option
 from codegate.cli.output import emit, say
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
 from codegate.running import CONFIG_NAME
+
+ACTION: Final = f"codegate-ci/codegate@v{codegate.__version__}"
+PLACEHOLDER: Final = f"codegate-ci/codegate@{'0' * 40} # filled in by `codegate init`"
+"""What the templates say: no such commit exists, so a copy that nobody filled in fails at once."""
+
+_WORKFLOWS: Final = Path(".github", "workflows")
+_ALWAYS: Final = ("codegate-baseline.yml", "codegate-comment.yml", "codegate-mine.yml", "codegate-nightly.yml")
+_GATE: Final = "codegate-gate.yml"
+_MATRIX: Final = "codegate-matrix.yml"  # both are called the same, and only one of them may be there
+_REFERENCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}@[A-Za-z0-9][A-Za-z0-9._/-]{0,199}")
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 _TEXT = """\
 # Configuration of codegate; every key but `candidates` has a default (docs/configuration.md).
@@ -31,12 +47,70 @@ gate:
 
 @click.command()
 @click.option("--out", type=FILE, default=Path(CONFIG_NAME), show_default=True, help="Where to write it.")
+@click.option("--workflows", is_flag=True, help=f"Write the GitHub workflows too, into {_WORKFLOWS}.")
+@click.option("--matrix", is_flag=True, help="With --workflows: gate in shards side by side, for a large suite.")
+@click.option(
+    "--action",
+    default=ACTION,
+    show_default=True,
+    metavar="OWNER/REPO@REF",
+    help="What the workflows use; give a commit for REF, for tags can be moved.",
+)
+@click.option("--force", is_flag=True, help="With --workflows: overwrite those that are there.")
 @json_option
-def command(out: Path, as_json: bool) -> None:
-    """Write a codegate.yml to start from; an existing file is left alone."""
-    if out.exists():
+def command(out: Path, workflows: bool, matrix: bool, action: str, force: bool, as_json: bool) -> None:
+    """Write a codegate.yml to start from; an existing file is left alone.
+
+    With --workflows, also: the gate on pull requests, the nightly run, the making of the baseline, the comment on
+    pull requests from forks, and the mining of a suite.
+    """
+    if not workflows and (matrix or force or action != ACTION):
+        raise UsageError("--matrix, --action and --force are about the workflows.", "Give --workflows, too.")
+    present = os.path.lexists(out)
+    if present and not workflows:
         raise UsageError(f"{out} exists.", "Remove it first, or give another --out.")
-    write_atomic(out, _TEXT.encode("utf-8"))
-    say(f"wrote {out}", as_json=as_json)
+    texts = _workflows(action, matrix=matrix, force=force) if workflows else {}
+    if not present:
+        write_atomic(out, _TEXT.encode("utf-8"))
+    say(f"{out} is left as it is" if present else f"wrote {out}", as_json=as_json)
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, text.encode("utf-8"))
+        say(f"wrote {path}", as_json=as_json)
+    if workflows and not _COMMIT.fullmatch(action.partition("@")[2]):
+        name, _, reference = action.partition("@")
+        say(
+            f"They use {action}, and who owns a tag can move it. To pin the commit that it is now:\n"
+            f"  git ls-remote https://github.com/{name} {reference}\n"
+            f"  codegate init --workflows --force --action {name}@COMMIT",
+            as_json=as_json,
+        )
     if as_json:
-        emit({"schema": "codegate.files/1", "config": str(out)})
+        written = [path.as_posix() for path in texts]
+        emit({"schema": "codegate.files/1", "config": None if present else str(out), "workflows": written})
+
+
+def _workflows(action: str, *, matrix: bool, force: bool) -> dict[Path, str]:
+    """Return the text of every workflow to write, by where it goes, after a look at what is there."""
+    if not _REFERENCE.fullmatch(action):
+        raise UsageError(f"--action {action[:100]!r} is no OWNER/REPO@REF.", f"Give one such as {ACTION}.")
+    if not Path(".git").exists():
+        raise UsageError("this is not the root of a git repository.", f"GitHub reads {_WORKFLOWS} there only.")
+    gate, other = (_MATRIX, _GATE) if matrix else (_GATE, _MATRIX)
+    if os.path.lexists(_WORKFLOWS / other):
+        raise UsageError(f"{_WORKFLOWS / other} exists, and gates already.", "Remove it first: one of them may gate.")
+    paths = {name: _WORKFLOWS / name for name in (gate, *_ALWAYS)}
+    there = [str(path) for path in paths.values() if os.path.lexists(path)]
+    if there and not force:
+        raise UsageError(f"{', '.join(there)} exists already.", "Remove it first, or give --force to overwrite it.")
+    templates = _templates()
+    return {
+        path: (templates / name).read_text(encoding="utf-8").replace(PLACEHOLDER, action)
+        for name, path in paths.items()
+    }
+
+
+def _templates() -> Path:
+    packaged = Path(str(resources.files(codegate))) / "workflow_templates"
+    checkout = Path(codegate.__file__).parents[1] / ".github" / "workflow-templates"
+    return packaged if packaged.is_dir() else checkout
