@@ -1,0 +1,174 @@
+"""Runs workflows in act, offline: every flag here keeps it from a network, from a question or from this user's files.
+
+What a green run here does not show, because act does not do it: permissions, concurrency, environments, the limits of
+summaries and annotations, and the runner's own paths and signals (tests/e2e/runner.py shows those).
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[3]
+TEMPLATES = ROOT / ".github" / "workflow-templates"
+REPOSITORY = "acme/demo"
+ACTION = "codegate-ci/codegate@0123456789abcdef0123456789abcdef01234567"
+# Shorter ones would be masked all over the log.
+TOKEN = "ghs_faketoken0123456789abcdefghijklmnop"
+
+_UPLOAD = "actions/upload-artifact@bbbca2ddaa5d8feaa63e36b76fdaad77386f024f"
+_DOWNLOAD = "actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What is left of a workflow."""
+
+    code: int
+    log: str
+    lines: tuple[dict[str, Any], ...]
+
+    def outputs(self, step: str, job: str | None = None) -> dict[str, str]:
+        """Return the outputs of the step with that id, in the job with that id or in any."""
+        return {
+            line["name"]: line["arg"]
+            for line in self.lines
+            if line.get("command") == "set-output"
+            and line.get("stepID") == [step]
+            and (job is None or line["jobID"] == job)
+        }
+
+    def result(self, job: str) -> str:
+        """Return the result of the job with that id: success, failure, or nothing where it did not run."""
+        found = [line["jobResult"] for line in self.lines if line["jobID"] == job and "jobResult" in line]
+        return str(found[-1]) if found else ""
+
+
+@dataclass
+class RunningWorkflow:
+    """A workflow under way; act prints one document a line."""
+
+    process: "subprocess.Popen[str]"
+
+    def finish(self, seconds: float) -> Ran:
+        """Wait for its end, and read what act says of it."""
+        try:
+            log, _ = self.process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            log, _ = self.process.communicate()
+            raise AssertionError(f"act took more than {seconds} s:\n{log[-5000:]}") from None
+        lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+        return Ran(self.process.returncode, log, tuple({"jobID": "", **line} for line in lines))
+
+
+@dataclass(frozen=True)
+class Act:
+    """act with a home of its own.
+
+    Attributes:
+        folder: everything that act writes on the host goes here.
+        runner: image of the jobs: git, bash, node and the official artifact client.
+        action: copy of what the runner would fetch of our repository.
+        environment: what the runner tells every step: the API of the fake GitHub and its artifact service.
+    """
+
+    folder: Path
+    runner: str
+    action: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def start(
+        self,
+        repository: Path,
+        workflow: str,
+        event: str,
+        payload: Mapping[str, Any],
+        *,
+        secrets: Mapping[str, str] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> RunningWorkflow:
+        """Start a workflow of ``repository``.
+
+        Args:
+            repository: a checkout with at least one commit.
+            workflow: file name in its ``.github/workflows``.
+            event: name of the event.
+            payload: the event's document.
+            secrets: what the workflow finds in ``secrets``, besides its token; a fork's run gets none.
+            environment: of every step, besides ``Act.environment``.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        event_file = self.folder / "event.json"
+        event_file.write_text(json.dumps(payload))
+        values = {"GITHUB_TOKEN": TOKEN, **(secrets or {})}
+        variables = {**self.environment, **(environment or {})}
+        stand_ins = {
+            ACTION: self.action,
+            _UPLOAD: self.folder / "actions" / "upload",
+            _DOWNLOAD: self.folder / "actions" / "download",
+        }
+        if not (self.folder / "actions").exists():
+            shutil.copytree(Path(__file__).parent / "actions", self.folder / "actions")
+        program = Path(sys.executable).with_name("act")
+        process = subprocess.Popen(
+            [
+                str(program), event, "--json",
+                "--workflows", f".github/workflows/{workflow}", "--eventpath", str(event_file),
+                "--platform", f"ubuntu-24.04={self.runner}", "--pull=false", "--action-offline-mode",
+                "--no-cache-server", "--container-daemon-socket", "unix:///var/run/docker.sock", "--rm",
+                "--use-new-action-cache", "--action-cache-path", str(self.folder / "cache"),
+                *(f"--local-repository={name}={path}" for name, path in stand_ins.items()),
+                *(word for name, value in values.items() for word in ("--secret", f"{name}={value}")),
+                *(word for name, value in variables.items() for word in ("--env", f"{name}={value}")),
+            ],
+            cwd=repository,
+            # act hands the first two from its own environment to every step.
+            env={
+                "PATH": os.environ["PATH"],
+                **{name: value for name, value in variables.items() if name.startswith("ACTIONS_RUNTIME_")},
+                "HOME": str(self.folder / "home"),
+                "XDG_CONFIG_HOME": str(self.folder / "home" / "config"),
+                "XDG_CACHE_HOME": str(self.folder / "home" / "cache"),
+                **{name: value for name, value in os.environ.items() if name == "DOCKER_HOST"},
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )  # fmt: skip
+        return RunningWorkflow(process)
+
+    def run(self, repository: Path, workflow: str, event: str, payload: Mapping[str, Any], **more: Any) -> Ran:
+        """Run a workflow to its end."""
+        return self.start(repository, workflow, event, payload, **more).finish(600)
+
+
+def copy_of_the_action(target: Path) -> Path:
+    """Copy what the runner would have of our repository after .dockerignore, which act does not read."""
+    for name in ("action.yml", "Dockerfile", "LICENSE", ".ci/requirements.lock"):
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, target / name)
+    shutil.copytree(ROOT / "codegate", target / "codegate", ignore=shutil.ignore_patterns("__pycache__"))
+    return target
+
+
+def leftovers() -> list[str]:
+    """Return the names of act's containers."""
+    listed = ["docker", "ps", "--all", "--filter", "name=^act-", "--format", "{{.Names}}"]
+    return subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split()
+
+
+def sweep() -> None:
+    """Remove what act leaves where it was stopped: its containers and their volumes, by their names."""
+    if names := leftovers():
+        subprocess.run(["docker", "rm", "--force", "--volumes", *names], capture_output=True, check=False)
+    listed = ["docker", "volume", "ls", "--filter", "name=^act-", "--format", "{{.Name}}"]
+    if volumes := subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split():
+        subprocess.run(["docker", "volume", "rm", "--force", *volumes], capture_output=True, check=False)
