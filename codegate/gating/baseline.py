@@ -27,8 +27,8 @@ WARN_DAYS: Final = 60
 EXPIRE_DAYS: Final = 90
 """From this age on ``verify`` refuses: GitHub too keeps an artifact for 90 days, unless told otherwise."""
 
-_MAX_BASELINE_BYTES = 16 * 1024 * 1024
-_MAX_LOCK_BYTES = 64 * 1024
+MAX_BASELINE_BYTES: Final = 16 * 1024 * 1024
+MAX_LOCK_BYTES: Final = 64 * 1024
 _MAX_EVENTS = 1000
 
 _Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -177,6 +177,26 @@ def age_of(baseline: Baseline, now: datetime | None = None) -> Age:
     return Age(max(days, 0), state)
 
 
+class Transport(_File):
+    """Where else the bytes of a pinned baseline can be had. Nothing there is trusted: the lock's SHA-256 is.
+
+    Attributes:
+        artifact: name of the GitHub artifact that holds it.
+        artifact_id: id of the one that was uploaded when it was pinned.
+        workflow: file of the workflow whose runs may upload the same bytes again under that name.
+        release: tag of the release that has it.
+        asset: name of the release's file; None: as the baseline file is named.
+    """
+
+    artifact: Annotated[str, StringConstraints(min_length=1, max_length=256)] | None = None
+    artifact_id: int | None = Field(default=None, ge=1, le=2**62)
+    workflow: str = Field(
+        default=".github/workflows/codegate-baseline.yml", pattern=r"^\.github/workflows/[^/\s]{1,200}\.ya?ml$"
+    )
+    release: Annotated[str, StringConstraints(min_length=1, max_length=256)] | None = None
+    asset: Annotated[str, StringConstraints(min_length=1, max_length=256)] | None = None
+
+
 class Lock(_File):
     """``codegate.lock``: which baseline is pinned.
 
@@ -186,6 +206,7 @@ class Lock(_File):
         digest: the baseline's own digest.
         suite_digest: digest of the suite it was made with.
         model: the pinned model.
+        transport: where else it can be had; None: the file is the only place.
     """
 
     lock_schema: Literal["codegate.lock/1"] = Field(default=LOCK_SCHEMA, alias="schema")
@@ -194,6 +215,7 @@ class Lock(_File):
     digest: _Sha256
     suite_digest: str
     model: str
+    transport: Transport | None = None
 
 
 _FileT = TypeVar("_FileT", bound=_File)
@@ -240,17 +262,22 @@ def load_baseline(path: Path) -> Baseline:
     Raises:
         UsageError: the file is missing, too large, not a baseline, changed since it was pinned, or incomplete.
     """
-    return _verified(path, _read(path, _MAX_BASELINE_BYTES, "baseline"))
+    return _verified(path, _read(path, MAX_BASELINE_BYTES, "baseline"))
 
 
-def write_lock(lock_path: Path, baseline_path: Path) -> Lock:
+def write_lock(lock_path: Path, baseline_path: Path, transport: Transport | None = None) -> Lock:
     """Write a lock that pins the baseline at ``baseline_path``, and return it.
+
+    Args:
+        lock_path: the lock.
+        baseline_path: the baseline file.
+        transport: where else the same bytes can be had.
 
     Raises:
         UsageError: the baseline does not load, or is not below the lock's folder.
         InfrastructureError: the disk refused.
     """
-    data = _read(baseline_path, _MAX_BASELINE_BYTES, "baseline")
+    data = _read(baseline_path, MAX_BASELINE_BYTES, "baseline")
     baseline = _verified(baseline_path, data)
     try:
         relative = baseline_path.resolve().relative_to(lock_path.parent.resolve()).as_posix()
@@ -265,6 +292,7 @@ def write_lock(lock_path: Path, baseline_path: Path) -> Lock:
         digest=baseline.digest,
         suite_digest=baseline.suite_digest,
         model=baseline.samples.model,
+        transport=transport,
     )
     write_atomic(lock_path, encoded(lock))
     return lock
@@ -276,7 +304,7 @@ def load_lock(lock_path: Path) -> Lock:
     Raises:
         UsageError: the file is missing or broken, or names a path outside its own folder.
     """
-    lock = _parse(lock_path, _read(lock_path, _MAX_LOCK_BYTES, "lock"), Lock, "lock")
+    lock = _parse(lock_path, _read(lock_path, MAX_LOCK_BYTES, "lock"), Lock, "lock")
     if not is_plain_path(lock.baseline):
         raise UsageError(
             f"lock {lock_path} names the baseline {lock.baseline!r}, which is not below its folder.", _REPIN
@@ -292,7 +320,7 @@ def load_pinned(lock_path: Path) -> Baseline:
     """
     lock = load_lock(lock_path)
     path = lock_path.parent / lock.baseline
-    data = _read(path, _MAX_BASELINE_BYTES, "baseline")
+    data = _read(path, MAX_BASELINE_BYTES, "baseline")
     if sha256(data) != lock.sha256:
         raise UsageError(
             f"baseline {path} is not the one that {lock_path} pins: its sha256 is {sha256(data)[:16]}..., "

@@ -15,6 +15,7 @@ from codegate.gating import (
     Origin,
     PooledRun,
     Sample,
+    Transport,
     age_of,
     load_baseline,
     load_lock,
@@ -45,6 +46,32 @@ def test_what_is_pinned_is_read_back(locked: Path) -> None:
     lock = load_lock(locked)
     assert lock.baseline == "gate/baseline.json"
     assert (lock.model, lock.suite_digest, lock.digest) == ("model-x", "d" * 64, pinned().digest)
+
+
+def test_a_lock_may_say_where_else_the_bytes_are(tmp_path: Path, locked: Path) -> None:
+    assert load_lock(locked).transport is None
+    said = Transport(artifact="codegate-baseline", artifact_id=7, release="v1", asset="b.json")
+    written = write_lock(locked, tmp_path / "gate" / "baseline.json", said)
+    assert load_lock(locked) == written
+    assert load_lock(locked).transport == said
+    assert load_pinned(locked) == pinned()
+
+
+@pytest.mark.parametrize(
+    "transport",
+    [
+        {"artifact_id": 0},
+        {"artifact_id": "7"},
+        {"artifact": ""},
+        {"workflow": "codegate.yml"},
+        {"workflow": ".github/workflows/../../x.yml"},
+        {"url": "https://example.org"},
+    ],
+)
+def test_a_place_that_is_none_is_refused(locked: Path, transport: dict[str, Any]) -> None:
+    locked.write_text(json.dumps({**json.loads(locked.read_text()), "transport": transport}))
+    with pytest.raises(UsageError, match="broken at transport"):
+        load_lock(locked)
 
 
 def test_equal_baselines_are_equal_bytes(tmp_path: Path) -> None:
