@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.docker import DockerBackend
 from tests.action.act.harness import TOKEN, Act, copy_of_the_action, sweep
+from tests.action.act.repository import BRANCH, Repository, git, make_repository, pin_baseline
 from tests.conftest import unavailable
 from tests.github.fake import FakeGitHub, Token, fake_github
 from tests.github.fake.artifacts import Artifacts, Run
@@ -86,3 +88,21 @@ def act(runner_image: str, action: Path, github: FakeGitHub, tmp_path: Path) -> 
     runtime = github.store(Artifacts).runtime(github, Run(1, event="pull_request", path=".github/workflows/gate.yml"))
     yield Act(tmp_path / "act", runner_image, action, {"GITHUB_API_URL": github.api_url, **runtime})
     sweep()
+
+
+@pytest.fixture(scope="session")
+def origin(recipe: EnvironmentRecipe, tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """A repository with a pinned baseline."""
+    made = make_repository(tmp_path_factory.mktemp("origin") / "demo", recipe)
+    pin_baseline(made)
+    return made
+
+
+@pytest.fixture
+def repository(origin: Repository, tmp_path: Path) -> Repository:
+    """A clone of it, on a branch."""
+    folder = tmp_path / "demo"
+    git(tmp_path, "clone", "--quiet", str(origin.folder), str(folder))
+    git(folder, "remote", "set-url", "origin", "https://github.com/acme/demo.git")
+    git(folder, "switch", "--quiet", "--create", BRANCH)
+    return Repository(folder)

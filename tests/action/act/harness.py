@@ -12,8 +12,13 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
+
+from tests.github.fake import FakeGitHub
+from tests.github.fake.artifacts import Artifacts
 
 ROOT = Path(__file__).resolve().parents[3]
 TEMPLATES = ROOT / ".github" / "workflow-templates"
@@ -172,3 +177,8 @@ def sweep() -> None:
     listed = ["docker", "volume", "ls", "--filter", "name=^act-", "--format", "{{.Name}}"]
     if volumes := subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split():
         subprocess.run(["docker", "volume", "rm", "--force", *volumes], capture_output=True, check=False)
+
+
+def uploaded(github: FakeGitHub) -> dict[str, ZipFile]:
+    """Return every artifact by its name; the service has checked its size and digest."""
+    return {stored.name: ZipFile(BytesIO(stored.data)) for stored in github.store(Artifacts).stored.values()}

@@ -9,10 +9,12 @@ from typing import Any
 
 from codegate.sandbox import EnvironmentRecipe
 from tests.action.act.harness import ACTION, REPOSITORY, TEMPLATES
+from tests.github.fake.artifacts import REPOSITORY_ID
 from tests.github.workspace import LENIENT, PROBLEMS, HandwrittenProblem, write_suite
 
 BRANCH = "another-model"
 PULL = 7
+OURS = {"id": REPOSITORY_ID, "full_name": REPOSITORY}
 
 
 def git(folder: Path, *words: str) -> str:
@@ -36,9 +38,10 @@ class Repository:
 
     folder: Path
 
-    def configure(self, candidate: str) -> None:
-        """Write a configuration that names another candidate."""
-        (self.folder / "codegate.yml").write_text(f"suite: suites/handwritten\ncandidates: [{candidate}]\n{LENIENT}")
+    def configure(self, candidate: str, more: str = "") -> None:
+        """Write a configuration that names a candidate, and whatever else."""
+        text = f"suite: suites/handwritten\ncandidates: [{candidate}]\n{LENIENT}{more}"
+        (self.folder / "codegate.yml").write_text(text)
 
     def commit(self, message: str) -> str:
         """Commit everything, and return the commit."""
@@ -48,8 +51,8 @@ class Repository:
 
     def pull_request(self, *, fork: bool = False) -> dict[str, Any]:
         """Return the event of a pull request of the branch that is checked out."""
-        head = {"id": 2, "full_name": "mallory/demo"} if fork else {"id": 1, "full_name": REPOSITORY}
-        base = {"ref": "main", "sha": git(self.folder, "rev-parse", "main"), "repo": {"id": 1, "full_name": REPOSITORY}}
+        head = {"id": 2, "full_name": "mallory/demo"} if fork else OURS
+        base = {"ref": "main", "sha": git(self.folder, "rev-parse", "main"), "repo": OURS}
         return {
             "action": "synchronize",
             "number": PULL,
@@ -64,7 +67,7 @@ class Repository:
     def event(self, **more: Any) -> dict[str, Any]:
         """Return what every event says of the repository."""
         return {
-            "repository": {"id": 1, "full_name": REPOSITORY, "default_branch": "main", "fork": False},
+            "repository": {**OURS, "default_branch": "main", "fork": False},
             "sender": {"login": "octocat"},
             **more,
         }

@@ -1,42 +1,19 @@
 """codegate-gate.yml: a pull request from its event to the check's colour."""
 
 import json
-from io import BytesIO
+import subprocess
+import time
 from pathlib import Path
-from zipfile import ZipFile
 
 import pytest
 
 from codegate.sandbox import EnvironmentRecipe
-from tests.action.act.harness import Act
-from tests.action.act.repository import BRANCH, Repository, git, make_repository, pin_baseline
+from tests.action.act.harness import ACTION, Act, leftovers, uploaded
+from tests.action.act.repository import BRANCH, Repository, git, make_repository
 from tests.github.fake import FakeGitHub
-from tests.github.fake.artifacts import Artifacts
+from tests.github.workspace import SLOW
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
-
-
-@pytest.fixture(scope="module")
-def origin(recipe: EnvironmentRecipe, tmp_path_factory: pytest.TempPathFactory) -> Repository:
-    """A repository with a pinned baseline."""
-    made = make_repository(tmp_path_factory.mktemp("origin") / "demo", recipe)
-    pin_baseline(made)
-    return made
-
-
-@pytest.fixture
-def repository(origin: Repository, tmp_path: Path) -> Repository:
-    """A clone of it, on a branch."""
-    folder = tmp_path / "demo"
-    git(tmp_path, "clone", "--quiet", str(origin.folder), str(folder))
-    git(folder, "remote", "set-url", "origin", "https://github.com/acme/demo.git")
-    git(folder, "switch", "--quiet", "--create", BRANCH)
-    return Repository(folder)
-
-
-def uploaded(github: FakeGitHub) -> dict[str, ZipFile]:
-    """Return every artifact, by its name; the service has checked sizes and digests."""
-    return {stored.name: ZipFile(BytesIO(stored.data)) for stored in github.store(Artifacts).stored.values()}
 
 
 def test_a_pull_request_with_a_worse_model_is_red(act: Act, github: FakeGitHub, repository: Repository) -> None:
@@ -71,3 +48,66 @@ def test_a_pull_request_that_changes_nothing_of_the_gates_asks_no_model(
     assert ran.outputs("changes") == {"gate": "false"}
     assert ran.outputs("codegate") == {}
     assert uploaded(github) == {}
+
+
+PUSH = f"""\
+on: push
+permissions: {{}}
+jobs:
+  gate:
+    runs-on: ubuntu-24.04
+    permissions: {{contents: read}}
+    steps:
+      - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
+        with: {{fetch-depth: 0, persist-credentials: false}}
+      - uses: {ACTION}
+        id: codegate
+"""
+
+
+def test_a_push_is_gated_without_a_word_of_configuration(act: Act, repository: Repository) -> None:
+    (repository.folder / ".github" / "workflows" / "push.yml").write_text(PUSH)
+    repository.commit("the shortest workflow")
+    ran = act.run(repository.folder, "push.yml", "push", repository.event(ref="refs/heads/main"))
+    assert (ran.code, ran.result("gate")) == (0, "success"), ran.log
+    assert ran.outputs("codegate")["verdict"] == "pass"
+
+
+def said(*words: str) -> str:
+    return subprocess.run(["docker", *words], capture_output=True, text=True, check=False).stdout.strip()
+
+
+def containers(of_the_action: bool) -> list[str]:
+    """Return act's containers of docker actions, or of jobs; there is one workflow at a time."""
+    lines = said("ps", "--all", "--filter", "name=^act-", "--format", "{{.Names}} {{.Image}}").splitlines()
+    return [name for name, image in map(str.split, lines) if ("dockeraction" in image) is of_the_action]
+
+
+def test_a_cancelled_run_leaves_no_container_after_ten_seconds(
+    act: Act, github: FakeGitHub, recipe: EnvironmentRecipe, tmp_path: Path
+) -> None:
+    slow = make_repository(tmp_path / "demo", recipe, (SLOW,))
+    git(slow.folder, "switch", "--quiet", "--create", BRANCH)
+    slow.configure("reference", "# anything\n")
+    slow.commit("a change")
+    running = act.start(slow.folder, "codegate-gate.yml", "pull_request", slow.pull_request())
+    run = ""
+    deadline = time.monotonic() + 200
+    while not (run and said("ps", "--quiet", "--filter", f"label=codegate.run={run}")):
+        assert running.process.poll() is None, running.finish(10).log
+        assert time.monotonic() < deadline
+        time.sleep(0.3)
+        for job in containers(of_the_action=False):
+            manifest = said("exec", job, "cat", str(slow.folder / "codegate-report" / "run" / "run.json"))
+            run = str(json.loads(manifest)["id"]) if manifest else ""
+    (container,) = containers(of_the_action=True)
+    said("kill", "--signal", "INT", container)  # what the runner's SIGINT to `docker run` becomes; act sends none
+    started = time.monotonic()
+    while said("ps", "--all", "--quiet", "--filter", f"label=codegate.run={run}") or containers(of_the_action=True):
+        assert time.monotonic() - started < 10
+        time.sleep(0.2)
+    ran = running.finish(120)
+    assert (ran.code, ran.result("gate")) == (1, "failure"), ran.log
+    assert (ran.outputs("codegate")["verdict"], ran.outputs("codegate")["exit-code"]) == ("interrupted", "130")
+    assert "run/run.json" in uploaded(github)["codegate-report"].namelist()
+    assert leftovers() == []
