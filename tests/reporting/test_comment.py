@@ -1,0 +1,133 @@
+"""The comment says what a reviewer needs, fits, and does nothing that its data ask for."""
+
+import dataclasses
+import functools
+import html
+import re
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from codegate.reporting import ReportView
+from codegate.reporting.comment import COMMENT_LIMIT, render_comment, render_notice, worst
+from tests.reporting.example import example_view
+from tests.reporting.hostile import PAYLOADS
+from tests.reporting.test_markdown import structure
+
+NOTICE = {f"{kind}_{end}" for kind in ("blockquote", "paragraph", "strong") for end in ("open", "close")} | {"inline"}
+RUN, REPORT = "https://git.acme.example/acme/demo/actions/runs/1", "https://git.acme.example/a/artifacts/2"
+
+
+@functools.cache
+def view(text: str = "", n: int = 30) -> ReportView:
+    return example_view(text, n)
+
+
+def test_it_says_what_a_reviewer_needs() -> None:
+    text = render_comment(view(), run_url=RUN, report_url=REPORT, commit="a" * 40)
+    for part in (
+        "> [!CAUTION]\n> **✗ codegate: regressed**",
+        "| <code>worse</code> | ✗ regressed | 82.8% | 48.3% | -34.5 pp (91%: -62.8 to -10.2 pp) |",
+        "the candidate is worse",
+        "29, look 1 of 1 | 37.0 pp |",
+        "power of the comparison",
+        "| <code>worse</code> | <code>money-27</code> | 100% (n=1) | 0% (n=1) | no | <code>logic&#95;error</code> |",
+        "**Won problems**",
+        "| <code>worse</code> | logic error | 15 | 51.7% [34–69%] n=29 | 17.2% | +34.5 pp",
+        "| Cost: Per completed task | $0.0073 [$0.0063–$0.0088] n=25 |",
+        "| Time: Model, median / P95 |",
+        "429 Too Many Requests",
+        "2 problems left out",
+        "at <code>aaaaaaaaaaaa</code>",
+        f"[All of the report]({REPORT}) · [Workflow run]({RUN})",
+    ):
+        assert part in text, part
+    assert "controlled" not in text
+    assert "decide nothing" in render_comment(view(), claimed=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "alert"),
+    [("pass", "TIP"), ("regressed", "CAUTION"), ("inconclusive", "WARNING"), ("incomparable", "WARNING"),
+     ("infrastructure", "IMPORTANT")],
+)  # fmt: skip
+def test_the_worst_verdict_is_the_headline(kind: str, alert: str) -> None:
+    verdict = view().verdicts[0].model_copy(update={"kind": kind})
+    text = render_comment(dataclasses.replace(view(), verdicts=(verdict,)))
+    assert text.startswith(f"> [!{alert}]\n> **")
+    assert f"codegate: {kind}**" in text.split("\n")[1]
+    passed = verdict.model_copy(update={"kind": "pass"})
+    assert worst([passed, verdict, passed]) == verdict or kind == "pass"
+
+
+def test_without_a_verdict_nothing_is_green() -> None:
+    bare = dataclasses.replace(view(), verdicts=())
+    assert render_comment(bare).startswith("> [!IMPORTANT]\n> **! codegate: infrastructure**\n>\n> 1 attempts")
+    whole = dataclasses.replace(bare, candidates=bare.candidates[:1])
+    assert render_comment(whole).startswith("> [!NOTE]\n> **· codegate: ungated**")
+
+
+@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
+def test_nothing_in_it_is_markup_or_a_mention(payload: str) -> None:
+    text = render_comment(view(f"x{payload}", 3))
+    assert structure(text) == structure(render_comment(view("x", 3)))
+    notice = render_notice(payload, f"a\n{payload}")
+    assert {kind for kind, _ in structure(notice)} <= NOTICE
+    for said in (text, notice):
+        assert not re.search(r"<!--|https?:|www\.", said)
+        outside = re.sub(r"<code>.*?</code>", "", said)
+        assert not re.search(r"@\w|#\d|gh-\d", html.unescape(outside), re.IGNORECASE)
+
+
+def _rows(text: str, title: str) -> int:
+    found = re.search(rf"\*\*{title}\*\*\n\n\|.*\n\|.*\n((?:\|.*\n)*)(?:\n\+([\d,]+) more)?", text)
+    assert found is not None
+    return len(found[1].splitlines()) + int(found[2] or 0)
+
+
+@pytest.mark.parametrize("limit", [24_000, 27_001, COMMENT_LIMIT])
+def test_it_fits_and_is_cut_between_rows(limit: int) -> None:
+    text = render_comment(view("é" * 90, 120), run_url=RUN, limit=limit)
+    assert len(text.encode()) <= limit
+    assert f"[Workflow run]({RUN})" in text
+    for line in text.splitlines():
+        assert not line.startswith("|") or line.endswith("|")
+        assert line.count("<code>") == line.count("</code>")
+    if limit == COMMENT_LIMIT:
+        lost = sum(len(verdict.regressions) for verdict in view("é" * 90, 120).verdicts)
+        assert lost > 25
+        assert _rows(text, "Lost problems") == lost
+
+
+def test_more_candidates_than_fit_are_counted() -> None:
+    verdict = view().verdicts[1].model_copy(update={"label": "@" * 200, "warnings": ("@" * 2000,) * 9})
+    text = render_comment(dataclasses.replace(view(), verdicts=(verdict,) * 300))
+    assert len(text.encode()) <= COMMENT_LIMIT
+    assert _rows(text, "Scores") == 300
+
+
+@settings(max_examples=40, deadline=None)
+@example("\U0001f600" * 60, 0)
+@given(st.text(max_size=60), st.sampled_from([0, COMMENT_LIMIT]))
+def test_any_text_fits(text: str, limit: int) -> None:
+    changes = {"label": text, "baseline_label": text * 3, "reason": text * 20}
+    verdicts = tuple(verdict.model_copy(update=changes) for verdict in view().verdicts)
+    runs = tuple(dataclasses.replace(run, id=text * 9, suite=text * 9) for run in view().runs * 3)
+    said = render_comment(dataclasses.replace(view(), verdicts=verdicts, runs=runs), limit=limit)
+    assert "**✗ codegate: regressed**" in said
+    assert len(said.encode()) <= max(limit, 24_000)
+
+
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "https://x/) [y](https://z", "https://x y", "ftp://x", ""])
+def test_only_an_address_is_linked(url: str) -> None:
+    assert "](" not in render_comment(view(), run_url=url, report_url=url)
+
+
+def test_a_notice_says_why_there_is_no_report() -> None:
+    text = render_notice("skipped", "No keys.\n\nA fork's pull request has none.", run_url=RUN, fault=False)
+    assert text == (
+        "> [!NOTE]\n> **codegate: skipped**\n>\n> No keys&#46;\n> A fork&#39;s pull request has none&#46;\n"
+        f"\n\n[Workflow run]({RUN})\n"
+    )
+    assert len(render_notice("x", "y" * 10**6 + "\n" * 10**5 + "z\n" * 10**4)) < 20_000
