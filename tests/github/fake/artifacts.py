@@ -96,7 +96,7 @@ class _Upload:
 class Artifacts:
     """What one server keeps: ``github.store(Artifacts)``.
 
-    ``camel`` answers as act's server does; ``default_branch`` and ``ancestors`` are those of the repository.
+    ``camel``: answer as act's server does. ``elsewhere``: another origin for what is downloaded.
     """
 
     def __init__(self) -> None:
@@ -104,7 +104,6 @@ class Artifacts:
         self.runs: dict[int, Run] = {}
         self.stored: dict[int, Stored] = {}
         self.scopes: dict[str, tuple[int, str]] = {}
-        self.removed_commits: set[str] = set()
         self.elsewhere: str | None = None
         self._uploads: dict[tuple[int, str], _Upload] = {}
         self._links: dict[str, bytes] = {}
@@ -348,6 +347,12 @@ def _zip(github: FakeGitHub, request: Request) -> Reply:
     if found.expires_at <= datetime.now(UTC):
         return Reply({"message": "Artifact has expired"}, 410)
     return Reply(b"", 302, {"Location": store.signed(github, found.data)})
+
+
+@route("GET", rf"{_REPO}/actions/runs/(\d+)", needs="actions: read")
+def _run(github: FakeGitHub, request: Request) -> object:
+    found = github.store(Artifacts).runs.get(int(request.groups[0]))
+    return Reply({"message": "Not Found"}, 404) if found is None else found.document()
 
 
 def _shown(github: FakeGitHub, request: Request, run: int | None) -> list[Any]:

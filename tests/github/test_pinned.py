@@ -1,0 +1,562 @@
+"""Whatever is put in the pinned baseline's place, it is used as it was pinned, or there is no baseline."""
+
+import io
+import random
+import subprocess
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codegate.errors import ExitCode, UsageError
+from codegate.gating import Baseline, Origin, Transport, load_lock, load_pinned, pin, write_baseline, write_lock
+from codegate.gating.baseline import encoded
+from codegate.github.answer import GitHubError
+from codegate.github.artifacts import artifact_by_id
+from codegate.github.client import GitHub
+from codegate.github.event import Event
+from codegate.github.pinned import (
+    NoBaseline,
+    PinnedBaseline,
+    PinnedLock,
+    fetch_pinned,
+    longest_kept,
+    read_pinned_lock,
+    refresh_due,
+)
+from tests.gating.sampling import NOON, part, uniform
+from tests.github.fake import FakeGitHub, Fault, Reply, Token, fake_github
+from tests.github.fake.artifacts import REPOSITORY_ID, Artifacts, Run, zipped
+from tests.github.fake.content import Content
+
+SECRET = "ghs_0123456789abcdefSECRET"
+READ = Token(frozenset({"contents: read", "actions: read"}))
+BASE, FORK = "b" * 40, 666
+NAME = "codegate-baseline"
+TRUSTED = Run(11)
+
+
+def made(problems: int = 20, **changes: Any) -> Baseline:
+    baseline = pin([part(uniform(problems, problems // 2, 2))], origin=Origin("a", "c" * 40, NOON), min_samples=1)
+    return baseline.model_copy(update=changes).sealed()
+
+
+PINNED, OTHER = made(), made(22)
+
+
+@dataclass
+class Scene:
+    """A repository whose base commit holds a lock, checked out as a pull request leaves it."""
+
+    server: FakeGitHub
+    workspace: Path
+    folder: Path
+    github: GitHub | None
+    event: Event
+
+    @property
+    def artifacts(self) -> Artifacts:
+        return self.server.store(Artifacts)
+
+    @property
+    def content(self) -> Content:
+        return self.server.store(Content)
+
+    def lock(self, transport: Transport | None = None, **changes: Any) -> None:
+        """Write the lock of ``PINNED`` to the base commit and to the checked-out tree."""
+        aside = self.folder.parent / "aside"
+        write_baseline(aside / "baseline.json", PINNED)
+        lock = write_lock(aside / "codegate.lock", aside / "baseline.json", transport)
+        data = encoded(lock.model_copy(update=changes))
+        self.content.commits[BASE] = {"codegate.lock": data}
+        (self.workspace / "codegate.lock").write_bytes(data)
+
+    def put(self, data: bytes, run: Run = TRUSTED, **changes: Any) -> int:
+        return self.artifacts.put(NAME, data, run, **changes).id
+
+    def read(self) -> PinnedLock:
+        return read_pinned_lock(self.github, self.event, "codegate.lock", self.workspace, self.folder)
+
+    def fetch(self) -> PinnedBaseline:
+        found = fetch_pinned(self.github, self.event, self.read(), self.workspace, self.folder)
+        assert found.baseline == load_pinned(found.path) == PINNED
+        return found
+
+    def nothing(self) -> NoBaseline:
+        with pytest.raises(NoBaseline, match="no baseline") as caught:
+            self.fetch()
+        assert "\n" not in str(caught.value)
+        assert caught.value.exit_code not in {ExitCode.PASS, ExitCode.INCONCLUSIVE}
+        return caught.value
+
+
+def event_of(server: FakeGitHub, base: str | None = BASE) -> Event:
+    return Event(
+        name="pull_request" if base else "push",
+        repository=server.repository,
+        repository_id=REPOSITORY_ID,
+        default_branch="main",
+        pull=None,
+        workflow_run=None,
+        base_sha=base,
+        sha="e" * 40,
+        server_url=server.origin,
+        api_url=server.api_url,
+        run_id=1,
+        run_attempt=1,
+    )
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    (tmp_path / "workspace").mkdir()
+    with fake_github(tokens={SECRET: READ}) as server:
+        github = GitHub(server.api_url, server.repository, SECRET, pause_seconds=0.01)
+        yield Scene(server, tmp_path / "workspace", tmp_path / "folder", github, event_of(server))
+
+
+def holding(baseline: Baseline, name: str = "baseline.json") -> bytes:
+    return zipped({name: encoded(baseline), "report.html": b"<p>"})
+
+
+GOOD = holding(PINNED)
+BY_NAME = Transport(artifact=NAME)
+
+
+# Where the bytes may come from.
+
+
+def test_the_pinned_artifact_is_used(scene: Scene) -> None:
+    number = scene.put(GOOD, Run(5, event="pull_request", head_repository_id=FORK))  # its id was reviewed
+    scene.lock(Transport(artifact=NAME, artifact_id=number))
+    found = scene.fetch()
+    assert found.source == f"the pinned artifact {number}"
+    assert found.artifact == artifact_by_id(scene.github, number)  # type: ignore[arg-type]
+    assert found.notes() == ()
+    assert scene.server.asked("GET", r".*/actions/artifacts") == []
+
+
+def test_a_newer_one_of_a_trusted_run_follows(scene: Scene) -> None:
+    old = scene.put(GOOD, expires_at=datetime.now(UTC) - timedelta(days=1))
+    new = scene.put(GOOD, replace(TRUSTED, id=12, event="schedule", path=f"{TRUSTED.path}@refs/heads/main"))
+    scene.lock(Transport(artifact=NAME, artifact_id=old))
+    found = scene.fetch()
+    assert found.artifact is not None
+    assert found.artifact.id == new
+    assert found.refused == (f"Not used: the pinned artifact {old}: artifact {NAME!r} ({old}) has expired.",)
+    assert found.notes()[-1] == f"The baseline came from artifact {NAME!r} ({new})."
+
+
+def test_then_a_release_follows(scene: Scene) -> None:
+    scene.put(holding(OTHER))
+    scene.content.releases = {"other": {"x": b"x"}, "v1/a": {"a.txt": b"x", "baseline.json": encoded(PINNED)}}
+    scene.lock(Transport(artifact=NAME, artifact_id=77, release="v1/a"))
+    assert scene.fetch().source == "file 'baseline.json' of release 'v1/a'"
+    scene.lock(Transport(release="other"))
+    assert "the release has no such file" in str(scene.nothing())
+    scene.lock(Transport(release="other", asset="x"))
+    assert "SHA-256" in str(scene.nothing())
+    scene.lock(Transport(release="none"))
+    assert "HTTP 404" in str(scene.nothing())
+
+
+def test_then_the_checked_out_file_follows(scene: Scene) -> None:
+    scene.lock()
+    (scene.workspace / "baseline.json").write_bytes(encoded(PINNED))
+    found = scene.fetch()
+    assert (found.source, found.notes()) == ("file 'baseline.json' of the checked-out tree", ())
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_then_the_base_commits_file_follows(scene: Scene, large: bool, monkeypatch: Any) -> None:
+    scene.lock()
+    scene.content.commits[BASE]["baseline.json"] = encoded(PINNED)
+    monkeypatch.setattr("tests.github.fake.content._INLINE", 2000 if large else 1 << 20)
+    (scene.workspace / "baseline.json").write_bytes(encoded(OTHER))  # the pull request's
+    assert scene.fetch().source == f"file 'baseline.json' of the base commit {BASE[:12]}"
+    assert bool(scene.server.asked("GET", r".*/git/blobs/.*")) == large
+
+
+def test_an_artifact_may_hold_the_file_in_its_folder(scene: Scene) -> None:
+    scene.put(holding(PINNED, "gate/baseline.json"))
+    scene.lock(BY_NAME, baseline="gate/baseline.json")
+    assert scene.fetch().artifact is not None
+
+
+# What is not used, although its bytes are the pinned ones.
+
+DISTRUSTED: dict[str, tuple[Run, str]] = {
+    "of a fork's branch main": (replace(TRUSTED, head_repository_id=FORK), "another repository's commit"),
+    "of a fork that is gone": (replace(TRUSTED, head_repository_id=None), "another repository's commit"),
+    "of another branch": (replace(TRUSTED, head_branch="feature"), "not on the default branch"),
+    "of no branch": (replace(TRUSTED, head_branch=None), "not on the default branch"),
+    "of a pull request": (replace(TRUSTED, event="pull_request"), "started by pull_request"),
+    "of pull_request_target": (replace(TRUSTED, event="pull_request_target"), "started by pull_request_target"),
+    "of workflow_run": (replace(TRUSTED, event="workflow_run"), "started by workflow_run"),
+    "of another workflow": (replace(TRUSTED, path=".github/workflows/ci.yml"), "workflow '.github/workflows/ci.yml'"),
+    "of a workflow named alike": (replace(TRUSTED, path=f"x/{TRUSTED.path}"), "of the workflow"),
+    "of a failure": (replace(TRUSTED, conclusion="failure"), "ended with failure"),
+    "of a run under way": (replace(TRUSTED, conclusion=None), "has not ended"),
+}
+
+
+@pytest.mark.parametrize("name", list(DISTRUSTED))
+def test_the_right_bytes_of_a_run_that_is_not_trusted_are_not_used(scene: Scene, name: str) -> None:
+    run, words = DISTRUSTED[name]
+    number = scene.put(GOOD, run)
+    scene.lock(BY_NAME)
+    error = scene.nothing()
+    assert error.exit_code == ExitCode.USAGE
+    assert error.refused[0].startswith(f"Not used: artifact {NAME!r} ({number}): ")
+    assert words in error.refused[0]
+    assert scene.server.asked("GET", r".*/zip") == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"head_repository_id": FORK}, {"head_branch": "x"}, {"event": "pull_request"}, {"head_repository_id": None},
+        {"path": "x"}, {"conclusion": "failure"},
+    ],
+)  # fmt: skip
+def test_what_the_run_itself_says_counts(scene: Scene, changes: dict[str, Any]) -> None:
+    scene.put(GOOD)
+    scene.lock(BY_NAME)
+    document = replace(TRUSTED, **changes).document()
+    scene.server.fail(Fault("GET", r".*/actions/runs/11", Reply(document)))
+    assert "run 11 is not trusted" in scene.nothing().refused[0]
+
+
+@pytest.mark.parametrize(
+    "document", [None, [], {}, {**TRUSTED.document(), "id": 12}, {**TRUSTED.document(), "head_sha": "../x"}]
+)
+def test_a_run_that_is_none_is_no_reason_to_trust(scene: Scene, document: Any) -> None:
+    scene.put(GOOD)
+    scene.lock(BY_NAME)
+    scene.server.fail(Fault("GET", r".*/actions/runs/11", Reply(document)))
+    scene.nothing()
+
+
+def test_a_commit_that_was_taken_off_the_branch_is_not_trusted(scene: Scene) -> None:
+    scene.put(GOOD)
+    scene.content.lost.add(TRUSTED.head_sha)
+    scene.lock(BY_NAME)
+    assert "not on the default branch any more" in scene.nothing().refused[0]
+
+
+def test_the_default_branch_is_asked_for_where_the_event_does_not_say_it(scene: Scene) -> None:
+    scene.event = replace(scene.event, default_branch="")
+    scene.content.default_branch = "trunk"
+    scene.put(GOOD)
+    scene.lock(BY_NAME)
+    assert "not on the default branch 'trunk'" in scene.nothing().refused[0]
+    scene.put(GOOD, replace(TRUSTED, id=12, head_branch="trunk"))
+    scene.fetch()
+
+
+def test_the_newest_by_name_is_a_forks(scene: Scene) -> None:
+    mine = scene.put(GOOD)
+    forks = scene.put(holding(OTHER), Run(13, event="pull_request", head_repository_id=FORK))
+    scene.lock(BY_NAME)
+    found = scene.fetch()
+    assert found.artifact is not None
+    assert found.artifact.id == mine
+    assert len(found.refused) == 1
+    assert str(forks) in found.refused[0]
+
+
+def test_a_flood_of_a_forks_artifacts_hides_nothing(scene: Scene) -> None:
+    mine = scene.put(GOOD)
+    for number in range(150):
+        scene.put(holding(OTHER), Run(100 + number, event="pull_request", head_repository_id=FORK))
+    scene.lock(BY_NAME)
+    found = scene.fetch()  # on the second page
+    assert found.artifact is not None
+    assert found.artifact.id == mine
+    assert len(found.refused) == 5
+    assert len(scene.server.asked("GET", r".*/actions/runs/.*")) == 1
+
+
+def test_only_so_many_runs_are_asked_about(scene: Scene) -> None:
+    scene.put(GOOD)
+    for number in range(30):
+        scene.put(GOOD, replace(TRUSTED, id=100 + number, conclusion="failure"))
+    scene.lock(BY_NAME)
+    error = scene.nothing()
+    assert len(scene.server.asked("GET", r".*/actions/runs/.*")) == 20
+    assert "11 more artifacts of that name" in error.refused[20]
+
+
+# What is not used since its bytes are others.
+
+
+def bomb() -> bytes:
+    return zipped({"baseline.json": b" " * (8 << 20)})
+
+
+def large() -> bytes:
+    return zipped({"baseline.json": random.Random(7).randbytes(1 << 10) * (17 << 10)})
+
+
+def linked() -> bytes:
+    target = io.BytesIO()
+    entry = zipfile.ZipInfo("baseline.json")
+    entry.external_attr = 0o120777 << 16
+    with zipfile.ZipFile(target, "w") as archive:
+        archive.writestr(entry, "/proc/self/environ")
+    return target.getvalue()
+
+
+POISON: dict[str, tuple[Callable[[], bytes], str]] = {
+    "another baseline": (lambda: holding(OTHER), "SHA-256"),
+    "of another suite": (lambda: holding(made(suite_digest="f" * 64)), "SHA-256"),
+    "one byte more": (lambda: zipped({"baseline.json": encoded(PINNED) + b"\n"}), "SHA-256"),
+    "zip slip": (lambda: zipped({"baseline.json": encoded(PINNED), "../../codegate.lock": b"{}"}), "no plain name"),
+    "zip bomb": (bomb, "no usable archive"),
+    "too large": (large, "larger than 16777216 bytes"),
+    "a link": (linked, "no usable archive"),
+    "truncated": (lambda: GOOD[: len(GOOD) // 2], "no usable archive"),
+    "no archive": (lambda: encoded(PINNED), "no usable archive"),
+    "empty": (lambda: zipped({}), "no such file"),
+    "another name": (lambda: zipped({"baseline.json.txt": encoded(PINNED)}), "no such file"),
+}
+
+
+@pytest.mark.parametrize("name", list(POISON))
+@pytest.mark.parametrize("by_id", [False, True], ids=["by name", "by id"])
+def test_other_bytes_are_no_baseline(scene: Scene, name: str, by_id: bool) -> None:
+    data, words = POISON[name]
+    number = scene.put(data())
+    scene.lock(Transport(artifact_id=number) if by_id else BY_NAME)
+    error = scene.nothing()
+    assert words in error.refused[0]
+    assert error.exit_code == ExitCode.USAGE
+    assert sorted(path.name for path in scene.folder.rglob("*")) == ["codegate.lock"]
+
+
+def test_what_is_too_large_is_not_read(scene: Scene) -> None:
+    scene.put(bytes((32 << 20) + 1))
+    scene.lock(BY_NAME)
+    assert "larger than" in scene.nothing().refused[0]
+
+
+def test_other_bytes_on_the_way_are_refused(scene: Scene) -> None:
+    scene.put(GOOD, digest="sha256:" + "0" * 64)
+    scene.lock(BY_NAME)
+    assert "digest" in scene.nothing().refused[0]
+
+
+def test_an_expired_one_alone_is_no_baseline(scene: Scene) -> None:
+    scene.put(GOOD, expires_at=datetime.now(UTC) - timedelta(days=1))
+    scene.lock(BY_NAME)
+    assert "expired" in scene.nothing().refused[0]
+
+
+def test_a_download_that_breaks_off_is_a_fault_of_the_infrastructure(scene: Scene) -> None:
+    scene.put(GOOD)
+    scene.lock(BY_NAME)
+    scene.server.fail(Fault("GET", r"/blob/read\.zip", cut=50, times=4))
+    assert scene.nothing().exit_code == ExitCode.INFRASTRUCTURE
+
+
+def test_the_storages_host_gets_no_token(scene: Scene) -> None:
+    scene.artifacts.elsewhere = scene.server.origin.replace("127.0.0.1", "localhost")
+    scene.put(GOOD)
+    scene.lock(BY_NAME)
+    scene.fetch()
+    (asked,) = scene.server.asked("GET", r"/blob/read\.zip")
+    assert asked.headers["host"].startswith("localhost:")
+    assert "authorization" not in asked.headers
+
+
+@pytest.mark.parametrize(
+    "changes", [{"suite_digest": "f" * 64}, {"model": "model-y"}, {"digest": "f" * 64}], ids=lambda c: next(iter(c))
+)
+def test_a_lock_that_contradicts_what_it_pins_is_no_baseline(scene: Scene, changes: dict[str, Any]) -> None:
+    scene.put(GOOD)
+    scene.lock(BY_NAME, **changes)
+    assert "disagree" in str(scene.nothing())
+
+
+# Whose lock it is.
+
+
+def test_the_pull_requests_own_lock_does_not_count(scene: Scene) -> None:
+    scene.put(holding(OTHER))
+    scene.put(GOOD, replace(TRUSTED, id=12))
+    scene.lock(BY_NAME)
+    write_baseline(scene.workspace / "baseline.json", OTHER)
+    write_lock(scene.workspace / "codegate.lock", scene.workspace / "baseline.json")
+    found = scene.fetch()
+    assert found.lock.changed
+    assert found.lock.commit == BASE
+    assert "This pull request changes codegate.lock" in found.notes()[0]
+
+
+def test_a_lock_that_the_pull_request_removes_counts(scene: Scene) -> None:
+    scene.put(GOOD)
+    scene.lock(BY_NAME)
+    (scene.workspace / "codegate.lock").unlink()
+    assert scene.fetch().lock.changed
+
+
+def test_a_link_in_the_pull_requests_tree_leads_nowhere(scene: Scene) -> None:
+    """The base commit has another lock, of an easier baseline, somewhere among its tests."""
+    scene.put(GOOD)
+    scene.lock(BY_NAME)
+    write_baseline(scene.workspace / "tests" / "baseline.json", OTHER)
+    write_lock(scene.workspace / "tests" / "codegate.lock", scene.workspace / "tests" / "baseline.json")
+    easy = (scene.workspace / "tests" / "codegate.lock").read_bytes()
+    scene.content.commits[BASE]["tests/codegate.lock"] = easy
+    (scene.workspace / "codegate.lock").unlink()
+    (scene.workspace / "codegate.lock").symlink_to("tests/codegate.lock")
+    assert scene.fetch().lock.changed
+
+
+@pytest.mark.parametrize("name", ["../codegate.lock", "/etc/passwd", "", "a/../b", ".git/config"])
+def test_a_lock_is_in_the_repository(scene: Scene, name: str) -> None:
+    with pytest.raises(UsageError, match="not a plain relative path"):
+        read_pinned_lock(scene.github, scene.event, name, scene.workspace, scene.folder)
+
+
+def test_a_lock_that_only_the_pull_request_has_does_not_count(scene: Scene) -> None:
+    scene.lock()
+    (scene.workspace / "baseline.json").write_bytes(encoded(PINNED))
+    scene.content.commits[BASE] = {}
+    assert f"there is no codegate.lock in the base commit {BASE[:12]}" in str(scene.nothing())
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b"\xff", b"[" * 1000, b" " * 70_000])
+def test_a_broken_lock_is_no_baseline(scene: Scene, data: bytes) -> None:
+    scene.content.commits[BASE] = {"codegate.lock": data}
+    scene.nothing()
+
+
+def test_a_folder_is_no_lock(scene: Scene) -> None:
+    scene.content.commits[BASE] = {"codegate.lock/x": b"{}"}
+    scene.nothing()
+
+
+def test_without_a_pull_request_the_tree_counts(scene: Scene) -> None:
+    scene.lock(BY_NAME)
+    scene.put(GOOD)
+    scene.event = event_of(scene.server, None)
+    scene.content.commits.clear()
+    found = scene.fetch()
+    assert (found.lock.commit, found.lock.changed) == (None, False)
+    (scene.workspace / "codegate.lock").unlink()
+    assert "in the checked-out tree" in str(scene.nothing())
+
+
+# Where GitHub does not answer.
+
+
+def _clone(scene: Scene) -> None:
+    """Make the checked-out tree a clone whose base commit holds lock and baseline, and whose tree holds others."""
+    scene.lock(BY_NAME)
+    (scene.workspace / "baseline.json").write_bytes(encoded(PINNED))
+    for words in (
+        ["init", "--quiet", "--initial-branch=main", "."],
+        ["add", "--all"],
+        ["-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "base"],
+    ):
+        subprocess.run(["git", *words], cwd=scene.workspace, check=True)
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=scene.workspace, check=True, capture_output=True, text=True)
+    scene.event = event_of(scene.server, done.stdout.strip())
+    (scene.workspace / "baseline.json").unlink()
+    (scene.workspace / "codegate.lock").write_bytes(b"{}")
+
+
+def test_without_a_token_the_local_clone_is_asked(scene: Scene) -> None:
+    _clone(scene)
+    scene.github = None
+    found = scene.fetch()
+    assert "of the base commit" in found.source
+    assert "there is no token to ask for them" in found.refused[0]
+    assert found.lock.changed
+    assert scene.server.requests == []
+
+
+def test_where_github_does_not_answer_the_local_clone_is_asked(scene: Scene) -> None:
+    _clone(scene)
+    scene.server.fail(Fault("GET", r".*", Reply({}, 503), times=100))
+    found = scene.fetch()
+    assert "of the base commit" in found.source
+    assert found.lock.changed
+    scene.server.fail(Fault("GET", r"/never"))
+    scene.server._faults.clear()
+
+
+def test_a_clone_without_the_base_commit_is_no_help(scene: Scene) -> None:
+    scene.lock()
+    scene.github = None
+    assert "cannot be read" in str(scene.nothing())
+
+
+def test_a_base_commit_that_nobody_can_read_is_a_fault_of_the_infrastructure(scene: Scene) -> None:
+    scene.lock()
+    scene.server.fail(Fault("GET", r".*/contents/.*", Reply({}, 503), times=4))
+    with pytest.raises(GitHubError) as caught:
+        scene.fetch()
+    assert caught.value.exit_code == ExitCode.INFRASTRUCTURE
+
+
+def test_what_the_clone_has_not_is_not_there(scene: Scene) -> None:
+    _clone(scene)
+    scene.github = None
+    with pytest.raises(NoBaseline, match=r"there is no other\.lock"):
+        read_pinned_lock(None, scene.event, "other.lock", scene.workspace, scene.folder)
+
+
+def test_a_list_that_does_not_come_is_a_fault_of_the_infrastructure(scene: Scene) -> None:
+    scene.lock(BY_NAME)
+    scene.server.fail(Fault("GET", r".*/actions/artifacts", Reply({}, 502), times=4))
+    assert scene.nothing().exit_code == ExitCode.INFRASTRUCTURE
+
+
+def test_a_permission_that_is_missing_is_named(scene: Scene) -> None:
+    scene.put(GOOD)
+    scene.lock(BY_NAME)
+    scene.server.tokens[SECRET] = Token(frozenset({"contents: read"}))
+    error = scene.nothing()
+    assert "Resource not accessible" in error.refused[0]
+    assert "actions: read" in error.refused[0]
+    assert error.exit_code == ExitCode.USAGE
+
+
+# How long it is kept.
+
+
+def test_the_artifact_that_is_kept_longest_is_found(scene: Scene) -> None:
+    now = datetime.now(UTC).replace(microsecond=0)
+    ids = [
+        scene.put(GOOD, replace(TRUSTED, id=20 + days), expires_at=now + timedelta(days=days)) for days in (9, 40, 30)
+    ]
+    scene.put(holding(OTHER), replace(TRUSTED, id=99))
+    scene.put(GOOD, Run(100, head_repository_id=FORK))
+    scene.lock(Transport(artifact=NAME, artifact_id=ids[0]))
+    assert scene.github is not None
+    lock = load_lock(scene.workspace / "codegate.lock")
+    best = longest_kept(scene.github, scene.event, lock)
+    assert best is not None
+    assert best.id == ids[1]
+    assert not refresh_due(best, now)
+    assert refresh_due(best, now + timedelta(days=20))
+    assert refresh_due(best.model_copy(update={"expires_at": None}), now)
+    scene.lock(BY_NAME, sha256="0" * 64)
+    assert longest_kept(scene.github, scene.event, load_lock(scene.workspace / "codegate.lock")) is None
+    assert refresh_due(None, now)
+    scene.lock()
+    assert longest_kept(scene.github, scene.event, load_lock(scene.workspace / "codegate.lock")) is None
+
+
+def test_a_list_that_does_not_come_is_no_reason_to_upload_again(scene: Scene) -> None:
+    scene.lock(BY_NAME)
+    scene.server.fail(Fault("GET", r".*/actions/artifacts", Reply({}, 502), times=4))
+    assert scene.github is not None
+    with pytest.raises(GitHubError):
+        longest_kept(scene.github, scene.event, load_lock(scene.workspace / "codegate.lock"))
