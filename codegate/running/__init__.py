@@ -13,17 +13,20 @@ from codegate.running.config import (
     configuration,
     load_config,
     named_candidates,
+    priced,
 )
 from codegate.running.expense import SampleExpense, sample_expense
 from codegate.running.gate import Gate, gate_run, run_exit_code
 from codegate.running.journal import Journal, Spending, load_run
-from codegate.running.outcome import Fault, Outcome, Run, RunManifest
+from codegate.running.merging import merge_shards, shard_folders
+from codegate.running.outcome import Fault, Outcome, Run, RunManifest, Shard
 from codegate.running.plan import candidate_conditions, new_run_id, plan_run, suite_facts
 from codegate.running.predictions import grade_predictions
 from codegate.running.readiness import check_images
 from codegate.running.samples import candidate_samples, choose_candidate
 from codegate.running.scheduler import Progress, RunOptions, execute
-from codegate.running.session import RunRequest, opened_backend, run_suite
+from codegate.running.session import RunRequest, opened_backend, plan_shards, run_suite
+from codegate.running.shards import ShardChoice, ShardPlan, shard_choice
 from codegate.solving import AttemptSummary
 
 __all__ = [
@@ -42,6 +45,9 @@ __all__ = [
     "RunOptions",
     "RunRequest",
     "SampleExpense",
+    "Shard",
+    "ShardChoice",
+    "ShardPlan",
     "Spending",
     "candidate_conditions",
     "candidate_samples",
@@ -55,12 +61,17 @@ __all__ = [
     "grade_predictions",
     "load_config",
     "load_run",
+    "merge_shards",
     "named_candidates",
     "new_run_id",
     "opened_backend",
     "plan_run",
+    "plan_shards",
+    "priced",
     "run_exit_code",
     "run_suite",
     "sample_expense",
+    "shard_choice",
+    "shard_folders",
     "suite_facts",
 ]

@@ -32,8 +32,8 @@ MAX_CALL_LINE_BYTES: Final = 200
 CONFIRMATION: Final = "confirmation"
 """Folder, in a run's own, of the run that asked the pinned model again."""
 
-_MANIFEST: Final = "run.json"
-_OUTCOMES: Final = "outcomes.jsonl"
+MANIFEST: Final = "run.json"
+OUTCOMES: Final = "outcomes.jsonl"
 _CALLS: Final = "calls.log"
 _TRANSCRIPTS: Final = "transcripts"
 _SANDBOX: Final = "sandbox.json"
@@ -73,13 +73,13 @@ class Journal:
             UsageError: there already is a run, or what is left of one.
             InfrastructureError: the disk refused.
         """
-        for name in (_MANIFEST, _OUTCOMES, _CALLS, _TRANSCRIPTS, _SANDBOX, _SOUNDNESS, CONFIRMATION):
+        for name in (MANIFEST, OUTCOMES, _CALLS, _TRANSCRIPTS, _SANDBOX, _SOUNDNESS, CONFIRMATION):
             if os.path.lexists(folder / name):
                 raise UsageError(
                     f"{folder} already holds a run: there is {folder / name}.",
                     "Continue it with --resume, or choose another --out.",
                 )
-        write_atomic(folder / _MANIFEST, manifest.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n")
+        write_atomic(folder / MANIFEST, manifest.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n")
         return cls(folder, manifest)
 
     @classmethod
@@ -89,9 +89,9 @@ class Journal:
         Raises:
             UsageError: there is none, or its ``run.json`` is broken.
         """
-        if not (folder / _MANIFEST).exists():
-            raise UsageError(f"{folder} holds no run: it has no {_MANIFEST}.", "Give the folder that `run` named.")
-        return cls(folder, read_json(folder / _MANIFEST, RunManifest))
+        if not (folder / MANIFEST).exists():
+            raise UsageError(f"{folder} holds no run: it has no {MANIFEST}.", "Give the folder that `run` named.")
+        return cls(folder, read_json(folder / MANIFEST, RunManifest))
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -103,12 +103,12 @@ class Journal:
             UsageError: another process is at it, or a part of the folder is a link or another odd file.
             InfrastructureError: the disk refused.
         """
-        for name, kind in ((_OUTCOMES, stat.S_ISREG), (_CALLS, stat.S_ISREG), (_TRANSCRIPTS, stat.S_ISDIR)):
+        for name, kind in ((OUTCOMES, stat.S_ISREG), (_CALLS, stat.S_ISREG), (_TRANSCRIPTS, stat.S_ISDIR)):
             _check_kind(self.folder / name, kind)
         try:
-            descriptor = os.open(self.folder / _MANIFEST, os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = os.open(self.folder / MANIFEST, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
-            raise UsageError(f"cannot read {self.folder / _MANIFEST}: {error.strerror or error}.") from error
+            raise UsageError(f"cannot read {self.folder / MANIFEST}: {error.strerror or error}.") from error
         try:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -149,10 +149,19 @@ class Journal:
         Raises:
             UsageError: a line is not an outcome of this run (a last line that was cut short is left out).
         """
-        if not os.path.lexists(self._outcomes):
-            return ()
-        candidates = {candidate.key() for candidate in self.manifest.candidates}
         counted: dict[tuple[str, str, int], Outcome] = {}
+        for outcome in self.written():
+            before = counted.get(outcome.key)
+            if before is None or before.grade is None or outcome.grade is not None:
+                counted.pop(outcome.key, None)
+                counted[outcome.key] = outcome
+        return tuple(counted.values())
+
+    def written(self) -> Iterator[Outcome]:
+        """Yield every outcome of the journal, also those that count no more; raises as ``outcomes``."""
+        if not os.path.lexists(self._outcomes):
+            return
+        candidates = {candidate.key() for candidate in self.manifest.candidates}
         for number, line in enumerate(read_lines(self._outcomes, MAX_JOURNAL_BYTES, MAX_LINE_BYTES), start=1):
             if not line.endswith(b"\n"):
                 break
@@ -160,14 +169,10 @@ class Journal:
             planned = self.manifest.problems.get(outcome.problem) == outcome.problem_digest
             if not planned or outcome.candidate not in candidates or outcome.sample >= self.manifest.samples:
                 raise UsageError(
-                    f"{self._outcomes} line {number} is of another run: {self.folder / _MANIFEST} did not plan it.",
+                    f"{self._outcomes} line {number} is of another run: {self.folder / MANIFEST} did not plan it.",
                     "Restore the file.",
                 )
-            before = counted.get(outcome.key)
-            if before is None or before.grade is None or outcome.grade is not None:
-                counted.pop(outcome.key, None)
-                counted[outcome.key] = outcome
-        return tuple(counted.values())
+            yield outcome
 
     def record_call(self, candidate: str, usd: Decimal | None = None) -> None:
         """Count a model call that is about to be made; the count is on the disk when this returns.
@@ -202,19 +207,28 @@ class Journal:
         Raises:
             UsageError: the record cannot be read.
         """
-        path = self.folder / _CALLS
         calls, usd = 0, Decimal(0)
+        for found in self._calls():
+            calls += found["what"] == b"call"
+            usd += Decimal(found["usd"].decode()) if found["usd"] != b"-" else 0
+        return Spending(calls, usd)
+
+    def take_calls(self, other: "Journal") -> None:
+        """Add what ``other`` has written down of its model calls; raises as ``record_call`` and ``spending``."""
+        for found in other._calls():
+            self._append_call(found[0].rstrip(b"\n").decode("ascii"))
+
+    def _calls(self) -> Iterator["re.Match[bytes]"]:
+        path = self.folder / _CALLS
         if not os.path.lexists(path):
-            return Spending(calls, usd)
+            return
         for number, line in enumerate(read_lines(path, MAX_JOURNAL_BYTES, MAX_CALL_LINE_BYTES), start=1):
             if not line.endswith(b"\n"):
                 break
             found = _CALL.search(line)  # a line that a crash cut short may stand before it
             if found is None:
                 raise UsageError(f"{path} line {number} is not of a model call.", "Restore the file.")
-            calls += found["what"] == b"call"
-            usd += Decimal(found["usd"].decode()) if found["usd"] != b"-" else 0
-        return Spending(calls, usd)
+            yield found
 
     def write_attempt(self, attempt: Attempt) -> None:
         """Keep an attempt, before anything else is done with it.
@@ -299,7 +313,7 @@ class Journal:
             UsageError: it is broken.
         """
         folder = self.folder / CONFIRMATION
-        return Journal.open(folder) if os.path.lexists(folder / _MANIFEST) else None
+        return Journal.open(folder) if os.path.lexists(folder / MANIFEST) else None
 
     def load(self) -> Run:
         """Return the run as it is now, with the one that confirmed it; unsound problems are left out as quarantined."""
@@ -316,7 +330,7 @@ class Journal:
 
     @property
     def _outcomes(self) -> Path:
-        return self.folder / _OUTCOMES
+        return self.folder / OUTCOMES
 
     def _outcome(self, line: bytes, place: str) -> Outcome:
         try:

@@ -21,6 +21,8 @@ MAX_SAMPLES: Final = 100
 MAX_LOOKS: Final = 5
 MAX_OUTCOMES: Final = 1_000_000
 """Candidates x problems x samples of one run: a plan that no journal could hold is refused when it is read."""
+MAX_SHARDS: Final = 256
+"""Jobs that a matrix of GitHub Actions can have."""
 
 
 class Fault(BaseModel):
@@ -89,6 +91,28 @@ class Outcome(BaseModel):
         return (self.candidate, self.problem, self.sample)
 
 
+class Shard(BaseModel):
+    """Part ``number`` of ``of``, from 1, of a run that has ``problems`` problems in all."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    number: int = Field(ge=1, strict=True)
+    of: int = Field(ge=1, le=MAX_SHARDS, strict=True)
+    problems: int = Field(ge=1, strict=True)
+
+    @model_validator(mode="after")
+    def _possible(self) -> "Shard":
+        if not self.number <= self.of <= self.problems:
+            message = f"there is no part {self.number} of {self.of} of {self.problems} problems"
+            raise ValueError(message)
+        return self
+
+    @property
+    def words(self) -> str:
+        """Return it as people write it, ``2/3``."""
+        return f"{self.number}/{self.of}"
+
+
 class RunManifest(BaseModel):
     """``run.json``: what the run is made of; two runs with equal ``conditions`` are comparable.
 
@@ -103,6 +127,7 @@ class RunManifest(BaseModel):
         gated_by: digest of the baseline and the policy that the run is gated with, None for an ungated one.
         clusters: by problem id the change that it was mined from, where that gave several problems.
         tags: by problem id its tags as ``name:value``.
+        shard: None for a whole run; in a shard's manifest ``problems``, ``clusters`` and ``tags`` are its part only.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -125,6 +150,7 @@ class RunManifest(BaseModel):
     tags: dict[str, tuple[str, ...]] = {}
     conditions: dict[str, str]
     prompts: dict[str, str] = Field(default={}, description="Prompt version by candidate key, as of this run.")
+    shard: Shard | None = None
 
     @model_validator(mode="after")
     def _bounded(self) -> "RunManifest":

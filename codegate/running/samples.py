@@ -25,7 +25,15 @@ def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
     """Return the samples of ``candidate`` in ``run``, None where there is no grade.
 
     There is one for each planned sample; of a run with several looks, for each look that is complete.
+
+    Raises:
+        UsageError: the run is a shard: a part is no run to judge by.
     """
+    if run.manifest.shard is not None:
+        raise UsageError(
+            f"this is shard {run.manifest.shard.words} of run {run.manifest.id}, not the run.",
+            "Put its shards together with `codegate merge`.",
+        )
     outcomes = {(o.problem, o.sample): o for o in run.of(candidate.key())}
     width = run.manifest.samples if run.manifest.looks == 1 else complete_samples(run, candidate.key())
     models = sorted({model for o in outcomes.values() if o.attempt for model in o.attempt.models})

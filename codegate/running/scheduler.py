@@ -261,7 +261,8 @@ class _Execution:
         if asked and self._options.precheck and problems:
             found = check_soundness(problems.values(), self._base, self._sandboxes, self._options.sandboxes, self._stop)
             found = {**known, **found}
-            refuse_unsound(found)
+            shard = self._journal.manifest.shard
+            refuse_unsound(found, shard.problems if shard is not None else None)
             checked = datetime.now(UTC).isoformat(timespec="seconds")
             self._journal.record_soundness(SoundnessRecord(checked=checked, problems=found))
 

@@ -16,10 +16,12 @@ from codegate.running.confirmation import confirm_regressions, pinned_prices, wh
 from codegate.running.gate import Gate, check_gate, settled_candidates
 from codegate.running.interrupts import interruptible
 from codegate.running.journal import Journal
-from codegate.running.outcome import Run, RunManifest
+from codegate.running.outcome import Run, RunManifest, Shard
 from codegate.running.plan import check_resumable, new_run_id, plan_run
 from codegate.running.readiness import check_bases, check_images
+from codegate.running.result import write_result
 from codegate.running.scheduler import Progress, RunOptions, execute
+from codegate.running.shards import ShardChoice, ShardPlan, check_planned_gate, part_of, share, shared_options
 from codegate.sandbox import Backend, Choice, check_choice, select_backend
 from codegate.suite import Suite, load_suite
 
@@ -41,6 +43,8 @@ class RunRequest:
         prices: what models cost, by model, for the pinned one.
         gate: what the run is compared with; with it and no ``samples``, candidates are asked no more once their
             verdict is settled.
+        shard: do one part of a shared run only. It makes a fixed number of samples (as many as the gate has looks,
+            where ``samples`` does not say), and no verdict: no shard knows what the others found.
     """
 
     suite: Path
@@ -53,6 +57,7 @@ class RunRequest:
     keyless: frozenset[str] = frozenset()
     prices: Mapping[str, Prices] = field(default_factory=dict)
     gate: Gate | None = None
+    shard: ShardChoice | None = None
 
 
 @contextmanager
@@ -136,22 +141,57 @@ def run_suite(
         opened_backend(sandbox, run_id, stop) as backend,
     ):
         if journal is None:
-            manifest = _plan(suite, request, backend.name, run_id)
-            journal = _same_gate(manifest, announce) if request.gate is not None and request.out is None else None
-            journal = journal or Journal.create(request.out or _RUNS / run_id, manifest)
+            journal = _new_journal(suite, request, backend.name, run_id, announce)
         announce(f"run {journal.manifest.id} in {journal.folder}, sandbox {backend.name}")
         journal.manifest = _as_asked(journal.manifest, request.candidates)
-        settled = _settled(request.gate, journal.manifest)
-        gate, again = request.gate, journal.confirmation()
-        pinned = _open_pinned(request, gate, candidates, providers, announce) if gate is not None else None
-        options = request.options if again is None else replace(request.options, spent_before=again.spending())
+        settled = _settled(request.gate, journal.manifest, suite)
+        gate, again, shard = request.gate, journal.confirmation(), journal.manifest.shard
+        pinned, options = None, request.options
+        if shard is not None:
+            options = shared_options(options, shard)
+            announce(_shard_words(journal.manifest, shard, options))
+        elif gate is not None:
+            pinned = _open_pinned(request, gate, candidates, providers, announce)
+        if again is not None:
+            options = replace(options, spent_before=again.spending())
         with journal.writing():
             run = execute(journal, suite, backend, providers, options, progress, stop, settled)
             if gate is not None and pinned is not None:
                 run = confirm_regressions(
                     journal, run, suite, backend, providers, gate, pinned, request.options, progress, stop, announce
                 )
+            write_result(run, journal.folder)
             return run, journal
+
+
+def plan_shards(request: RunRequest, of: int) -> ShardPlan:
+    """Return how a run is shared: its id, and as many parts as are asked for, or one per problem where that is fewer.
+
+    Raises:
+        UsageError: no suite, no active problem, or no candidate.
+    """
+    return share(_plan(load_suite(request.suite), request, "", new_run_id(), fixed=True), of)
+
+
+def _new_journal(
+    suite: Suite, request: RunRequest, sandbox: str, run_id: str, announce: Callable[[str], None]
+) -> Journal:
+    choice = request.shard
+    manifest = _plan(suite, request, sandbox, run_id, fixed=choice is not None)
+    if choice is not None:
+        part = part_of(manifest, choice)
+        return Journal.create(request.out or _RUNS / f"{part.id}-shard-{choice.number}-of-{choice.of}", part)
+    journal = _same_gate(manifest, announce) if request.gate is not None and request.out is None else None
+    return journal or Journal.create(request.out or _RUNS / run_id, manifest)
+
+
+def _shard_words(manifest: RunManifest, shard: Shard, options: RunOptions) -> str:
+    words = [f"shard {shard.words}: {len(manifest.problems)} of {shard.problems} problems"]
+    if options.max_model_calls is not None:
+        words.append(f"at most {options.max_model_calls} of the model calls")
+    if options.budget_usd is not None:
+        words.append(f"at most ${options.budget_usd} of the budget")
+    return ", ".join(words)
 
 
 def _check_prices(request: RunRequest, candidates: Sequence[CandidateSpec]) -> None:
@@ -190,9 +230,10 @@ def _open_pinned(
     return spec
 
 
-def _plan(suite: Suite, request: RunRequest, sandbox: str, run_id: str) -> RunManifest:
+def _plan(suite: Suite, request: RunRequest, sandbox: str, run_id: str, *, fixed: bool) -> RunManifest:
     gate = request.gate
-    looks = gate.policy.planned_looks if gate is not None and request.samples is None else 1
+    most = gate.policy.planned_looks if gate is not None and request.samples is None else 1
+    looks = 1 if fixed else most
     gated_by = gate.digest if gate is not None else None
     settled: Collection[str] = ()
     if gate is not None and looks > 1:
@@ -201,7 +242,7 @@ def _plan(suite: Suite, request: RunRequest, sandbox: str, run_id: str) -> RunMa
     return plan_run(
         suite,
         request.candidates,
-        request.samples or looks,
+        request.samples or most,
         sandbox,
         run_id,
         looks=looks,
@@ -235,15 +276,21 @@ def _same_gate(manifest: RunManifest, announce: Callable[[str], None]) -> Journa
     return newest
 
 
-def _settled(gate: Gate | None, manifest: RunManifest) -> Callable[[Run], Collection[str]] | None:
+def _settled(gate: Gate | None, manifest: RunManifest, suite: Suite) -> Callable[[Run], Collection[str]] | None:
     """Return what tells the candidates that need no further look; samples of a fixed number are one look.
 
     Raises:
-        UsageError: as ``check_gate``.
+        UsageError: as ``check_gate`` and ``check_planned_gate``.
     """
     check_gate(manifest, gate)
+    if manifest.shard is not None:
+        check_planned_gate(manifest, gate)
     if gate is None:
         return None
+    if manifest.shard is not None:  # what the whole cannot be compared in, its parts need not be asked
+        whole = plan_run(suite, manifest.candidates, manifest.samples, manifest.sandbox, manifest.id)
+        over = settled_candidates(Run(manifest=whole, outcomes=()), gate)
+        return lambda _run: over
     return lambda run: settled_candidates(run, gate)
 
 

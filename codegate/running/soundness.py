@@ -46,18 +46,24 @@ def check_soundness(
         return dict(zip((problem.id for problem in known), found, strict=True))
 
 
-def refuse_unsound(found: Mapping[str, str | None]) -> None:
-    """Refuse to ask models when too many problems are not sound.
+def refuse_unsound(found: Mapping[str, str | None], total: int | None = None) -> None:
+    """Refuse to go on when too many problems are not sound.
+
+    Args:
+        found: what is wrong with each problem, None where nothing is.
+        total: problems of the whole run where ``found`` is a shard's, in which all may be unsound: only what is too
+            much for the whole is refused. None: ``found`` is the whole.
 
     Raises:
         InfrastructureError: all of them, or more than one and than ``MOST_UNSOUND``; names some.
     """
     unsound = {problem: reason for problem, reason in found.items() if reason}
-    if len(unsound) <= max(1, MOST_UNSOUND * len(found)) and len(unsound) < len(found):
+    total = len(found) if total is None else total
+    if len(unsound) <= max(1, MOST_UNSOUND * total) and len(unsound) < max(1, total):
         return
     first = "; ".join(f"{problem}: {reason}" for problem, reason in list(unsound.items())[:3])
     raise InfrastructureError(
-        f"{len(unsound)} of {len(found)} problems are not sound here, so no model was asked: {first}.",
+        f"{len(unsound)} of {total} problems are not sound here, which is too many to go on: {first}.",
         "Mend the environment and resume, or quarantine them with `codegate validate`.",
     )
 

@@ -1,0 +1,317 @@
+"""Merging: the shards of a run become the run; what is missing, doubled, foreign or changed is refused by name."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codegate.errors import InfrastructureError, UsageError
+from codegate.gating import GatePolicy, RunSamples, pin
+from codegate.grading import Grade
+from codegate.running import (
+    Fault,
+    Gate,
+    Journal,
+    Run,
+    RunManifest,
+    candidate_samples,
+    load_run,
+    merge_shards,
+    run_exit_code,
+    shard_folders,
+)
+from codegate.running.outcome import SoundnessRecord
+from codegate.running.result import RESULT, write_result
+from tests.running.runs import SPECS
+from tests.running.sharded import keys, made, parts, plan, write, write_shards
+
+WHOLE = plan(samples=1)
+FAULT = Fault(cause="provider.timeout", message="late.", retries=1)
+
+
+def changed(folder: Path, name: str, change: Callable[[Any], Any]) -> None:
+    """Change a JSON file of a run."""
+    path = folder / name
+    path.write_text(json.dumps(change(json.loads(path.read_text()))))
+
+
+def refused(words: str, folders: list[Path], out: Path, **more: Any) -> None:
+    """Merging ends with a usage error that has ``words``, and leaves nothing behind."""
+    before = sorted(out.parent.iterdir())
+    with pytest.raises(UsageError, match=words):
+        merge_shards(folders, out, **more)
+    assert sorted(out.parent.iterdir()) == before
+
+
+@pytest.mark.parametrize("of", [1, 3, 7])
+def test_shards_and_merge_are_one_run(tmp_path: Path, of: int) -> None:
+    folders = write_shards(tmp_path, WHOLE, of)
+    merged = merge_shards(list(reversed(folders)), tmp_path / "merged")
+    single = Journal.open(write(tmp_path / "single", WHOLE))
+    write_result(single.load(), single.folder)
+
+    run = merged.load()
+    assert run.manifest == WHOLE.model_copy(update={"id": merged.manifest.id})
+    assert list(run.manifest.problems) == list(WHOLE.problems)
+    assert (merged.folder / RESULT).read_bytes() == (single.folder / RESULT).read_bytes()
+    assert [outcome.key for outcome in run.outcomes] == keys(WHOLE)
+    assert set(run.outcomes) == set(single.load().outcomes), "every outcome, in full"
+    assert merged.spending() == single.spending()
+    for key in keys(WHOLE):
+        assert merged.read_attempt(*key) == single.read_attempt(*key) is not None
+    assert run_exit_code(run, ()) == run_exit_code(single.load(), ())
+    for spec in SPECS:
+        assert candidate_samples(run, spec) == candidate_samples(single.load(), spec)
+
+
+def test_the_order_of_the_shards_changes_no_byte(tmp_path: Path) -> None:
+    folders = write_shards(tmp_path / "shards", WHOLE, 3)
+    one = merge_shards(folders, tmp_path / "one").folder
+    other = merge_shards(list(reversed(folders)), tmp_path / "other").folder
+    files = sorted(path.relative_to(one) for path in one.rglob("*") if path.is_file())
+    assert len(files) == 4 + len(keys(WHOLE))
+    for path in files:
+        assert (one / path).read_bytes() == (other / path).read_bytes(), path
+
+
+def test_a_result_has_no_time_and_no_id(tmp_path: Path) -> None:
+    folder = write(tmp_path / "r", WHOLE)
+    write_result(load_run(folder), folder)
+    before = (folder / RESULT).read_bytes()
+    run = load_run(folder)
+    later = tuple(
+        outcome.model_copy(
+            update={
+                "finished": "2030",
+                "grading_seconds": 9.0,
+                "sandbox": "another",
+                "grade": outcome.grade and outcome.grade.model_copy(update={"seconds": 9.0, "peak_memory_bytes": 9}),
+            }
+        )
+        for outcome in reversed(run.outcomes)
+    )
+    manifest = run.manifest.model_copy(update={"id": "other", "created": "2030", "codegate": "9"})
+    write_result(Run(manifest=manifest, outcomes=later), folder)
+    assert (folder / RESULT).read_bytes() == before
+    faulted = later[0].model_copy(update={"grade": None, "fault": FAULT})
+    write_result(Run(manifest=manifest, outcomes=(faulted, *later[1:])), folder)
+    assert (folder / RESULT).read_bytes() != before
+
+
+def test_missing_and_doubled_shards_are_named(tmp_path: Path) -> None:
+    one, two, three, four = write_shards(tmp_path, WHOLE, 4)
+    out = tmp_path / "out"
+    refused(r"2 of 4 shards are missing: 2/4, 4/4\.", [one, three], out)
+    copy = Path(shutil.copytree(two, tmp_path / "copy"))
+    refused(rf"shard 2/4 is given twice: {two} and {copy}", [one, two, copy, three, four], out)
+    refused(r"shard 2/4 is given twice", [one, two, two, three], out)
+    refused("no shard was given", [], out)
+
+
+def test_what_is_of_another_run_is_refused(tmp_path: Path) -> None:
+    one, two, three = write_shards(tmp_path, WHOLE, 3)
+    later = plan(samples=1).model_copy(update={"id": "20250102T000000Z-abcdef"})
+    again = write_shards(tmp_path / "again", later, 3)[1]
+    out = tmp_path / "out"
+    refused(rf"{again} is a shard of run 20250102T\S+, not of 20250101T", [one, again, three], out)
+    refused(r"is a shard of run 20250101T\S+, not of another", [one, two, three], out, run_id="another")
+    whole = write(tmp_path / "whole", WHOLE)
+    refused(rf"{whole} is a whole run, and no shard", [one, two, whole], out)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"suite_digest": "e" * 64}, "differ in suite_digest"),
+        ({"conditions": {**WHOLE.conditions, "grader": "2"}}, "differ in conditions"),
+        ({"sandbox": "docker", "conditions": {**WHOLE.conditions, "sandbox": "docker"}}, "differ in sandbox, condit"),
+        ({"samples": 2}, "differ in samples"),
+        ({"gated_by": "0" * 64}, "differ in gated_by"),
+        ({"codegate": "0.2.0"}, "differ in codegate"),
+        ({"prompts": {}}, "differ in prompts"),
+        ({"shard": {"number": 2, "of": 4, "problems": 7}}, "is shard 2/4, and .* is shard 1/3|is shard 2/4"),
+        ({"shard": {"number": 2, "of": 3, "problems": 8}}, "is shard 2/3, and"),
+        ({"shard": {"number": 9, "of": 3, "problems": 7}}, "there is no part 9 of 3"),
+        ({"shard": {"number": 1, "of": 3, "problems": 7}}, "shard 1/3 is given twice"),
+    ],
+)
+def test_a_shard_whose_plan_was_changed_is_refused(tmp_path: Path, change: dict[str, Any], words: str) -> None:
+    one, two, three = write_shards(tmp_path, WHOLE, 3)
+    changed(two, "run.json", lambda manifest: manifest | change)
+    refused(words, [one, two, three], tmp_path / "out")
+
+
+def test_a_plan_that_was_changed_in_every_shard_is_not_that_of_the_id(tmp_path: Path) -> None:
+    folders = write_shards(tmp_path, plan(samples=1, gated_by="0" * 64), 3)
+    for folder in folders:
+        changed(folder, "run.json", lambda manifest: manifest | {"gated_by": None})
+    refused("are not those of its plan", folders, tmp_path / "out")
+
+
+def test_an_outcome_of_another_shard_is_refused(tmp_path: Path) -> None:
+    one, two, three = write_shards(tmp_path, WHOLE, 3)
+    stranger = made(WHOLE, keys(parts(WHOLE, 3)[2])[0])
+    with (two / "outcomes.jsonl").open("a") as journal:
+        journal.write(stranger.line() + "\n")
+    refused(rf"{two}/outcomes.jsonl line \d+ is of another run", [one, two, three], tmp_path / "out")
+    # Nor does it help to plan it there too.
+    problems = {stranger.problem: stranger.problem_digest}
+    changed(two, "run.json", lambda manifest: manifest | {"problems": manifest["problems"] | problems})
+    refused("are not those of its plan", [one, two, three], tmp_path / "out")
+
+
+def test_an_outcome_that_was_made_into_one_of_another_problem_is_refused(tmp_path: Path) -> None:
+    one, two, three = write_shards(tmp_path, WHOLE, 3)
+    first, second = list(parts(WHOLE, 3)[1].problems)
+    path = two / "outcomes.jsonl"
+    text = path.read_text()
+    out = tmp_path / "out"
+    path.write_text(text.replace(f'"problem": "{first}"', f'"problem": "{second}"'))
+    refused("is of another run", [one, two, three], out)
+    path.write_text(text.replace(first, second))
+    refused(rf"shard 2/3 \({two}\) has two grades of sample|shard 2/3 .* is unfinished", [one, two, three], out)
+
+
+def test_two_grades_of_one_sample_are_refused_and_a_fault_that_was_tried_again_is_not(tmp_path: Path) -> None:
+    folders = write_shards(tmp_path, WHOLE, 3)
+    manifest = parts(WHOLE, 3)[0]
+    outcomes = [made(manifest, key) for key in keys(manifest)]
+    graded = next(outcome for outcome in outcomes if outcome.grade)
+    fault = graded.model_copy(update={"grade": None, "fault": FAULT})
+    path = folders[0] / "outcomes.jsonl"
+    path.write_text(fault.line() + "\n" + path.read_text())
+    assert graded in merge_shards(folders, tmp_path / "tried-again").load().outcomes
+    path.write_text(path.read_text() + graded.line() + "\n")
+    refused(r"shard 1/3 .* has two grades of sample", folders, tmp_path / "out")
+
+
+def test_an_unfinished_shard_is_refused_until_it_is_finished(tmp_path: Path) -> None:
+    manifests = parts(WHOLE, 3)
+    folders = write_shards(tmp_path, WHOLE, 3)
+    shutil.rmtree(folders[1])
+    write(folders[1], manifests[1], keys(manifests[1])[:-2])
+    total = len(keys(manifests[1]))
+    refused(rf"shard 2/3 .* is unfinished: {total - 2} of {total} outcomes\.", folders, tmp_path / "out")
+    journal = Journal.open(folders[1])
+    with journal.writing():
+        for key in keys(manifests[1])[-2:]:
+            journal.append(made(manifests[1], key))
+    assert len(merge_shards(folders, tmp_path / "out").load().outcomes) == len(keys(WHOLE))
+
+
+def test_what_is_unsound_in_a_shard_is_left_out_of_the_whole(tmp_path: Path) -> None:
+    manifests = parts(WHOLE, 3)
+    folders = write_shards(tmp_path, WHOLE, 3)
+    (bad, *_), found = list(manifests[1].problems), {}
+    for folder, manifest in zip(folders, manifests, strict=True):
+        found = {name: "it does not pass here" if name == bad else None for name in manifest.problems}
+        _record(folder, found)
+    run = merge_shards(folders, tmp_path / "out").load()
+    assert run.manifest.excluded[bad] == "quarantined: it does not pass here"
+    assert bad not in run.manifest.problems
+    assert len(run.outcomes) == len(keys(WHOLE)) - 2
+    record = Journal.open(tmp_path / "out").soundness()
+    assert record is not None
+    assert record.problems.keys() == WHOLE.problems.keys()
+
+    _record(folders[1], dict.fromkeys(manifests[1].problems, "it does not pass here"))
+    with pytest.raises(InfrastructureError, match=rf"{len(manifests[1].problems)} of 7 problems are not sound here"):
+        merge_shards(folders, tmp_path / "again")
+
+    stranger = next(iter(manifests[0].problems))
+    _record(folders[1], {stranger: "it does not pass here"})
+    refused(rf"shard 2/3 .* says whether '{stranger}' is sound, which is not its problem", folders, tmp_path / "third")
+
+
+def _record(folder: Path, problems: dict[str, str | None]) -> None:
+    journal = Journal.open(folder)
+    with journal.writing():
+        journal.record_soundness(SoundnessRecord(checked="2025-01-01T00:00:00+00:00", problems=problems))
+
+
+def test_a_gated_run_is_merged_under_its_gate_only(tmp_path: Path) -> None:
+    gate = _gate(WHOLE)
+    folders = write_shards(tmp_path, plan(samples=1, gated_by=gate.digest), 3)
+    other = Gate(gate.baseline, GatePolicy(margin=0.2))
+    refused("planned for another baseline or gate policy", folders, tmp_path / "out", gate=other)
+    refused("planned for another baseline or gate policy", folders, tmp_path / "out")
+    assert len(merge_shards(folders, tmp_path / "out", gate=gate).load().outcomes) == len(keys(WHOLE))
+    ungated = write_shards(tmp_path / "ungated", WHOLE, 3)
+    refused("planned without a baseline, and one is at hand", ungated, tmp_path / "again", gate=gate)
+
+
+def test_a_candidate_that_cannot_be_compared_need_not_have_been_asked(tmp_path: Path) -> None:
+    gate = _gate(WHOLE.model_copy(update={"prompts": dict.fromkeys(WHOLE.prompts, "older")}))
+    manifests = parts(plan(samples=1, gated_by=gate.digest), 3)
+    folders = [write(tmp_path / str(number), part, ()) for number, part in enumerate(manifests)]
+    assert merge_shards(folders, tmp_path / "out", gate=gate).load().outcomes == ()
+
+
+def _gate(manifest: RunManifest) -> Gate:
+    solved = Grade(resolved=True, score=100, tests_total=1)
+    outcomes = tuple(made(manifest, key).model_copy(update={"grade": solved, "fault": None}) for key in keys(manifest))
+    run = Run(manifest=manifest, outcomes=outcomes)
+    samples = candidate_samples(run, SPECS[0])
+    part = RunSamples("r-1", "2025-01-01T00:00:00+00:00", manifest.suite_digest, SPECS[0], samples)
+    return Gate(pin([part], min_samples=1), GatePolicy())
+
+
+def test_a_confirmation_in_a_shard_is_refused(tmp_path: Path) -> None:
+    folders = write_shards(tmp_path, WHOLE, 3)
+    write(folders[0] / "confirmation", WHOLE)
+    refused("shard 1/3 .* holds a confirmation", folders, tmp_path / "out")
+
+
+def test_a_shard_is_not_judged_by_itself(tmp_path: Path) -> None:
+    folder = write_shards(tmp_path, WHOLE, 3)[1]
+    with pytest.raises(UsageError, match=r"this is shard 2/3 of run .*, not the run\. .*codegate merge"):
+        candidate_samples(load_run(folder), SPECS[0])
+
+
+@pytest.mark.parametrize("name", ["run.json", "outcomes.jsonl", "soundness.json", "calls.log"])
+@pytest.mark.parametrize("kind", ["link", "pipe", "junk"])
+def test_odd_files_in_a_shard_are_refused(tmp_path: Path, name: str, kind: str) -> None:
+    folders = write_shards(tmp_path, WHOLE, 3)
+    path = folders[1] / name
+    if path.exists():
+        path.rename(tmp_path / "elsewhere")
+    if kind == "link":
+        path.symlink_to(tmp_path / "elsewhere")
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.write_bytes(b'{"schema": "\xff\n')
+    refused(str(folders[1]), folders, tmp_path / "out")
+
+
+def test_a_transcript_of_another_sample_is_refused(tmp_path: Path) -> None:
+    folders = write_shards(tmp_path, WHOLE, 3)
+    one, other = sorted(folders[2].glob("transcripts/*/*.json"))[:2]
+    one.write_bytes(other.read_bytes())
+    refused("holds another attempt", folders, tmp_path / "out")
+
+
+def test_nothing_is_written_over_and_nothing_half_is_left(tmp_path: Path) -> None:
+    folders = write_shards(tmp_path, WHOLE, 3)
+    out = tmp_path / "out"
+    out.mkdir()
+    assert merge_shards(folders, out).folder == out, "an empty folder is as good as none"
+    refused(f"{out} exists already", folders, out)
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    refused("exists already", folders, tmp_path / "link")
+
+
+def test_folders_of_downloaded_artifacts_are_found(tmp_path: Path) -> None:
+    down = tmp_path / "down"
+    folders = write_shards(down, WHOLE, 3)
+    (down / "codegate-shard-2-of-3" / "report").mkdir(parents=True)
+    folders[1] = folders[1].rename(down / "codegate-shard-2-of-3" / "run")
+    assert sorted(shard_folders([down])) == sorted(folders)
+    assert shard_folders(folders) == tuple(folders)
+    for nothing in (tmp_path / "none", down / "codegate-shard-2-of-3" / "report"):
+        with pytest.raises(UsageError, match=r"is no folder|holds no run"):
+            shard_folders([nothing])
