@@ -24,6 +24,7 @@ _COMMANDS: Final = {
     "validate": "Prove again, by execution, that every problem of a suite is sound.",
     "plan": "Say what a gate can find and what it will take, before a model is asked.",
     "run": "Run candidates on a suite, and gate them when a baseline is pinned.",
+    "merge": "Put the shards of a run together, and gate the whole.",
     "grade": "Grade patches from a predictions file.",
     "gate": "Compare a run with the pinned baseline.",
     "baseline": "Pin runs as the baseline; show, compare, check, refresh or reset it.",

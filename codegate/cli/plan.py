@@ -27,11 +27,14 @@ from codegate.gating import (
 from codegate.running import (
     CONFIG_NAME,
     Config,
+    Gate,
     Run,
+    RunRequest,
     SampleExpense,
     configuration,
     load_run,
     named_candidates,
+    plan_shards,
     sample_expense,
     suite_facts,
 )
@@ -51,6 +54,8 @@ USUAL_RATE: Final = 0.6
 @click.option("--drop", type=click.FloatRange(0.01, 0.9), help="Say what it takes to find a drop of this share.")
 @click.option("--rate", type=click.FloatRange(0.05, 0.99), help="Pass rate to expect where there is no baseline; .6.")
 @click.option("--like", type=FOLDER, multiple=True, help="A run to take a sample's tokens and minutes from.")
+@click.option("--shards", type=click.IntRange(1, 256), help="Share the run: give its id, and a matrix of its parts.")
+@click.option("--no-gate", is_flag=True, help="Plan without a baseline, as `codegate run --no-gate` does.")
 @json_option
 def command(
     suite: Path | None,
@@ -61,23 +66,37 @@ def command(
     drop: float | None,
     rate: float | None,
     like: tuple[Path, ...],
+    shards: int | None,
+    no_gate: bool,
     as_json: bool,
 ) -> None:
     """Say which drop a gate on SUITE finds in 4 of 5 cases, how often it ends without an answer, and what it takes.
 
     With a pinned baseline all of it follows from that; without one a suite of usual difficulty is assumed. Nothing is
     run and nobody is asked.
+
+    With --shards it also gives what the jobs of a matrix need (`.shards.matrix`, `.shards.run_id` with --json): run
+    each part with the same options by `codegate run --shard K/N --run-id ID`. Its samples are of a fixed number: as
+    many as the gate has looks, or --samples.
     """
-    settings, home = _settings(config, names)
+    if no_gate and baseline is not None:
+        raise UsageError("--no-gate compares with no baseline.", "Leave out --baseline.")
+    settings, home = _settings(config, names, alone=shards is None)
     folder = suite or (home / settings.suite if settings.suite else None)
     if folder is None:
         raise UsageError("no suite was given.", "Name its folder, or set `suite` in codegate.yml.")
     loaded = load_suite(folder)
-    pinned = _pinned(baseline, settings, home)
+    pinned = None if no_gate else _pinned(baseline, settings, home)
     if pinned is not None and rate is not None:
         raise UsageError("--rate is for a suite without a baseline.", "Leave it out: the baseline says the rate.")
     facts = baseline_facts(pinned.samples) if pinned is not None else suite_facts(loaded, rate or USUAL_RATE)
-    plan = design(settings.gate, candidates=max(len(settings.candidates), 1), samples=samples or settings.samples)
+    samples = samples or settings.samples
+    shared = None
+    if shards is not None:
+        gate = Gate(pinned, settings.gate) if pinned is not None else None
+        shared = plan_shards(RunRequest(folder, settings.candidates, samples, gate=gate), shards)
+        samples = samples or (gate.policy.planned_looks if gate is not None else None)
+    plan = design(settings.gate, candidates=max(len(settings.candidates), 1), samples=samples)
     statements = [power_statement(facts, plan, relation) for relation in _RELATIONS]
     runs = [load_run(path) for path in like] or _pooled_runs(pinned)
     expenses = {spec.label: sample_expense(runs, spec.prices) for spec in settings.candidates if spec.asks_a_model}
@@ -92,6 +111,8 @@ def command(
         say(f"  {need['sentence']}", as_json=as_json)
     for label, expense in expenses.items():
         say(f"  {label}: {_expense_words(expense, statements, settings)}", as_json=as_json)
+    if shared is not None:
+        say(f"  run {shared.run_id} in {len(shared.shards)} shards: {', '.join(shared.shards)}", as_json=as_json)
     if as_json:
         emit(
             {
@@ -103,14 +124,15 @@ def command(
                 "statements": [{**asdict(one), "sentence": one.sentence()} for one in statements],
                 "needs": needs,
                 "expenses": {label: _expense_json(one, statements, settings) for label, one in expenses.items()},
+                "shards": shared.document() if shared is not None else None,
             }
         )
 
 
-def _settings(config: Path | None, names: Sequence[str]) -> tuple[Config, Path]:
-    """Return the configuration, with the candidate ``reference`` where neither a name nor a file gives one."""
+def _settings(config: Path | None, names: Sequence[str], *, alone: bool) -> tuple[Config, Path]:
+    """Return the configuration; where the plan is not for a run, ``reference`` stands in for a missing candidate."""
     named = named_candidates(names, "--candidate")
-    if not named and config is None and not Path(CONFIG_NAME).exists():
+    if alone and not named and config is None and not Path(CONFIG_NAME).exists():
         named = (CandidateSpec(provider="reference"),)
     return configuration(named, config, Path(CONFIG_NAME))
 

@@ -25,6 +25,7 @@ from codegate.running import (
     load_config,
     named_candidates,
     run_suite,
+    shard_choice,
 )
 from codegate.sandbox import Choice
 
@@ -40,6 +41,8 @@ from codegate.sandbox import Choice
 )
 @click.option("--out", type=FOLDER, help="Folder of the run; default runs/<id>.")
 @click.option("--resume", type=FOLDER, help="Continue the run in this folder, with its own candidates and samples.")
+@click.option("--shard", metavar="K/N", help="Do part K of N only; all parts need the same --run-id.")
+@click.option("--run-id", help="Id of the shared run, as `codegate plan --shards N` gives it.")
 @click.option("--baseline", type=FILE, help="Lock file of the baseline to gate with; default codegate.lock if it is.")
 @click.option("--no-precheck", is_flag=True, help="Ask models without a look whether the problems are sound here.")
 @click.option("--no-gate", is_flag=True, help="Compare with no baseline, for example to make a new one.")
@@ -60,6 +63,8 @@ def command(
     samples: int | None,
     out: Path | None,
     resume: Path | None,
+    shard: str | None,
+    run_id: str | None,
     baseline: Path | None,
     no_precheck: bool,
     no_gate: bool,
@@ -79,11 +84,18 @@ def command(
     candidates no more whose verdict is settled. Without a baseline the exit code is 0 when every outcome has a
     grade, and 4 when infrastructure faults left some without. A run that --max-model-calls stopped exits 2 and can
     be resumed.
+
+    With --shard one part of the problems is done, and compared with nothing: `codegate merge` puts the parts together
+    and gates the whole. A shard makes a fixed number of samples (as many as the gate has looks, or --samples), and
+    gets its part of --max-model-calls and --budget-usd, by its number of problems.
     """
     if no_gate and baseline is not None:
         raise UsageError("--no-gate compares with no baseline.", "Leave out --baseline.")
-    if resume is not None and (samples or out):
-        raise UsageError("--resume continues a run as it was planned.", "Leave out --samples and --out.")
+    if resume is not None and (samples or out or shard or run_id):
+        raise UsageError(
+            "--resume continues a run as it was planned.", "Leave out --samples, --out, --shard and --run-id."
+        )
+    choice = shard_choice(shard, run_id)
     settings, home, keyless = _settings(config, names, resume)
     folder = suite or (home / settings.suite if settings.suite else None)
     if folder is None:
@@ -114,9 +126,14 @@ def command(
         keyless,
         settings.prices,
         gate,
+        choice,
     )
     with run_progress() as progress:
         run, journal = run_suite(request, progress, note)
+    part = run.manifest.shard
+    if part is not None:
+        note(f"shard {part.words} is done: `codegate merge` puts the shards together")
+        lock = None  # a part is compared with nothing
     return conclude(run, journal, lock, settings.gate, reports, as_json=as_json, terms=terms_of(settings))
 
 

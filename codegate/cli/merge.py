@@ -1,0 +1,57 @@
+"""``codegate merge``: the shards of a run become the run; with a baseline, the gate right after it."""
+
+from pathlib import Path
+
+import click
+
+from codegate.cli.conclude import conclude
+from codegate.cli.options import FILE, FOLDER, config_option, json_option
+from codegate.cli.output import note
+from codegate.cli.policy import gate_settings, report_terms
+from codegate.errors import ExitCode, UsageError
+from codegate.gating import load_pinned
+from codegate.running import Gate, Journal, merge_shards, shard_folders
+
+
+@click.command()
+@click.argument("shards", type=FOLDER, nargs=-1, required=True)
+@click.option("--out", type=FOLDER, help="Folder of the run; default runs/<id>.")
+@click.option("--run-id", help="Id that the run must have, as `codegate plan --shards N` gave it.")
+@click.option("--baseline", type=FILE, help="The baseline's lock; default as in the configuration, or codegate.lock.")
+@config_option
+@click.option("--reports", type=FOLDER, help="Where the reports go; default <run>/reports.")
+@json_option
+def command(
+    shards: tuple[Path, ...],
+    out: Path | None,
+    run_id: str | None,
+    baseline: Path | None,
+    config: Path | None,
+    reports: Path | None,
+    as_json: bool,
+) -> ExitCode:
+    """Put the SHARDS of a run together, report it, and compare it with the baseline that it was planned with.
+
+    SHARDS are the folders that `codegate run --shard` wrote, or a folder that they are in. Every shard has to be there
+    exactly once, finished, and of the same run; else the command exits with 2, names them and writes nothing. What it
+    writes is a run like any other. No model is asked: where a candidate regressed, `codegate run --resume` on the
+    merged run asks the pinned model again.
+    """
+    policy, default = gate_settings(config)
+    folders = shard_folders(shards)
+    gated = Journal.open(folders[0]).manifest.gated_by is not None
+    if baseline is not None and not gated:
+        raise UsageError("the run was planned without a baseline.", "Leave it out; `codegate gate` compares it.")
+    lock = (baseline or default) if gated else None
+    gate = Gate(load_pinned(lock), policy) if lock is not None else None
+    journal = merge_shards(folders, out, run_id=run_id, gate=gate)
+    note(f"run {journal.manifest.id} in {journal.folder}")
+    if gate is None:
+        note("not gated: the run was planned without a baseline")
+    code = conclude(journal.load(), journal, lock, policy, reports, as_json=as_json, terms=report_terms(config))
+    if code == ExitCode.REGRESSED and policy.confirm_samples:
+        note(
+            "the regression is not confirmed: no fresh samples of the pinned model were made. "
+            f"`codegate run SUITE --resume {journal.folder}` makes them, where its key is."
+        )
+    return code
