@@ -4,44 +4,32 @@ The lock is read from the commit that a pull request is merged into, never from 
 bytes whose SHA-256 the lock holds are taken, whoever has them: the artifact that was pinned, a newer one of that name
 which a trusted run uploaded, a release, a file of the repository. Where none fits there is no baseline, and nothing
 passes.
-Protocol: docs.github.com/rest, "Get repository content", "Get a blob", "Get a release by tag name", "Get a release
-asset".
 """
 
-import base64
-import binascii
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, NoReturn
-from urllib.parse import quote
+from typing import Final
 
 from codegate.durable import sha256, write_atomic
 from codegate.errors import CodegateError, ExitCode, UsageError
 from codegate.gating import MAX_BASELINE_BYTES, MAX_LOCK_BYTES, Baseline, Lock, load_lock, load_pinned
-from codegate.github.answer import Forbidden, GitHubError, NotFound
-from codegate.github.archive import read_members
-from codegate.github.artifacts import Artifact, artifact_by_id, artifacts_named, download_artifact
+from codegate.github.answer import Forbidden, GitHubError
+from codegate.github.archive import pack
+from codegate.github.artifacts import Artifact
 from codegate.github.client import GitHub
 from codegate.github.event import Event
-from codegate.github.trust import Untrusted, check_origin, check_run, default_branch
-from codegate.strict import read_bytes, shown
-from codegate.suite import GitError, check_path, git
+from codegate.github.sources import Offer, artifact_offers, file_here, file_of_commit, offers
+from codegate.github.upload import Uploaded, upload_artifact
+from codegate.strict import read_bytes
+from codegate.suite import check_path
 
 LOCK_NAME: Final = "codegate.lock"
-MAX_ARCHIVE_BYTES: Final = 2 * MAX_BASELINE_BYTES
-MOST_ASKED: Final = 20
-"""So many artifacts of the default branch are asked about, since each one costs requests."""
 REFRESH_DAYS: Final = 21
 """An artifact that ends within this time is uploaded anew: a weekly run may fail twice."""
 
-_MOST_MENTIONED: Final = 5
-_RAW: Final = "application/vnd.github.raw+json"
-_OCTETS: Final = "application/octet-stream"
 _PIN: Final = "Pin one with `codegate baseline pin RUN`, and commit the lock and the baseline file."
-_FETCH: Final = "Give the input `github-token`, or check out the whole history (fetch-depth: 0)."
 _RESTORE: Final = "Put the pinned bytes back where the lock says, or pin a new baseline."
 
 
@@ -108,15 +96,6 @@ class PinnedBaseline:
         return (*([changed] if self.lock.changed else ()), *self.refused, *([used] if self.refused else ()))
 
 
-@dataclass(frozen=True)
-class _Offer:
-    """A place that may have the bytes; ``fetch`` raises where it has none that may be used."""
-
-    source: str
-    fetch: Callable[[], bytes]
-    artifact: Artifact | None = None
-
-
 def read_pinned_lock(github: GitHub | None, event: Event, name: str, workspace: Path, folder: Path) -> PinnedLock:
     """Return the lock that counts for ``event``.
 
@@ -135,14 +114,16 @@ def read_pinned_lock(github: GitHub | None, event: Event, name: str, workspace: 
         InfrastructureError: the disk refused.
     """
     check_path(name)
-    local = _here(workspace / name, MAX_LOCK_BYTES)
+    local = file_here(workspace / name, MAX_LOCK_BYTES)
     where, data = "the checked-out tree", local
     if event.base_sha is not None:
         where = f"the base commit {event.base_sha[:12]}"
         try:
-            data = _of_commit(github, event.base_sha, name, workspace, MAX_LOCK_BYTES)
+            data = file_of_commit(github, event.base_sha, name, workspace, MAX_LOCK_BYTES)
         except UsageError as error:
-            raise NoBaseline(f"no baseline: {name} of {where} is not usable: {error.cause}", _PIN) from error
+            raise NoBaseline(
+                f"no baseline: {name} of {where} is not usable: {error.cause}", error.remedy or _PIN
+            ) from error
     if data is None:
         raise NoBaseline(f"no baseline: there is no {name} in {where}.", _PIN)
     written = folder / LOCK_NAME
@@ -172,7 +153,7 @@ def fetch_pinned(
     """
     refused: list[str] = []
     unreachable = False
-    for offer in _offers(github, event, lock, workspace):
+    for offer in offers(github, event, lock.lock, lock.name, workspace):
         try:
             data = offer.fetch()
         except (UsageError, GitHubError) as error:
@@ -195,7 +176,7 @@ def longest_kept(github: GitHub, event: Event, lock: Lock) -> Artifact | None:
         GitHubError: no answer that can be used.
     """
     best: Artifact | None = None
-    for offer in _artifacts(github, event, lock):
+    for offer in artifact_offers(github, event, lock):
         try:
             fits = sha256(offer.fetch()) == lock.sha256
         except (UsageError, GitHubError) as error:
@@ -212,7 +193,40 @@ def refresh_due(artifact: Artifact | None, now: datetime) -> bool:
     return artifact is None or artifact.expires_at is None or artifact.expires_at - now < timedelta(days=REFRESH_DAYS)
 
 
-def _kept(lock: PinnedLock, data: bytes, folder: Path, offer: _Offer, refused: tuple[str, ...]) -> PinnedBaseline:
+def upload_again(
+    environment: Mapping[str, str],
+    pinned: PinnedBaseline,
+    folder: Path,
+    *,
+    retention_days: int | None = None,
+    mask: Callable[[str], None] = lambda _: None,
+) -> Uploaded:
+    """Upload the pinned bytes under the artifact's name, so that they are kept longer; the lock need not change.
+
+    Args:
+        environment: the container's, of a run of the lock's own workflow: what others upload is not trusted.
+        pinned: what is uploaded.
+        folder: for the archive; made if it is missing.
+        retention_days: how long it is kept.
+        mask: called with what must be in no log.
+
+    Raises:
+        UsageError: the lock names no artifact, or the runner gives containers no way to upload.
+        ArtifactExists: this run has uploaded it already.
+        UploadFailed: it was not stored.
+        InfrastructureError: the disk refused.
+    """
+    lock = pinned.lock.lock
+    if lock.transport is None or lock.transport.artifact is None:
+        raise UsageError(f"{pinned.lock.name} names no artifact to keep.", "Say its name under transport.artifact.")
+    data = read_bytes(pinned.path.parent / lock.baseline, MAX_BASELINE_BYTES)
+    write_atomic(folder / "files" / PurePosixPath(lock.baseline).name, data)
+    pack(folder / "files", folder / "baseline.zip")
+    name = lock.transport.artifact
+    return upload_artifact(environment, name, folder / "baseline.zip", retention_days=retention_days, mask=mask)
+
+
+def _kept(lock: PinnedLock, data: bytes, folder: Path, offer: Offer, refused: tuple[str, ...]) -> PinnedBaseline:
     path = folder / LOCK_NAME
     write_atomic(path, lock.data)
     write_atomic(folder / lock.lock.baseline, data)
@@ -221,148 +235,6 @@ def _kept(lock: PinnedLock, data: bytes, folder: Path, offer: _Offer, refused: t
     except UsageError as error:  # the lock contradicts what it pins: it is of another suite or model
         raise NoBaseline(f"no baseline: {error.cause}", error.remedy, refused) from error
     return PinnedBaseline(path, baseline, lock, offer.source, offer.artifact, refused)
-
-
-def _offers(github: GitHub | None, event: Event, lock: PinnedLock, workspace: Path) -> Iterator[_Offer]:
-    """Yield the sources in their order; each is asked only where those before it have failed."""
-    transport = lock.lock.transport
-    name = f"file {shown(lock.lock.baseline)!r}"
-    if transport is not None and github is not None:
-        yield from _artifacts(github, event, lock.lock)
-        if transport.release is not None:
-            asset = transport.asset or PurePosixPath(lock.lock.baseline).name
-            source = f"file {shown(asset)!r} of release {shown(transport.release)!r}"
-            yield _Offer(source, partial(_asset, github, transport.release, asset))
-    elif transport is not None:
-        yield _Offer("artifacts and releases", partial(_refuse, UsageError("there is no token to ask for them.")))
-    path = (PurePosixPath(lock.name).parent / lock.lock.baseline).as_posix()
-    yield _Offer(f"{name} of the checked-out tree", lambda: _found(_here(workspace / path, MAX_BASELINE_BYTES)))
-    if event.base_sha is not None:
-        read = partial(_of_commit, github, event.base_sha, path, workspace, MAX_BASELINE_BYTES)
-        yield _Offer(f"{name} of the base commit {event.base_sha[:12]}", lambda: _found(read()))
-
-
-def _artifacts(github: GitHub, event: Event, lock: Lock) -> Iterator[_Offer]:
-    transport = lock.transport
-    if transport is None:
-        return
-    if transport.artifact_id is not None:
-        number = transport.artifact_id
-        try:  # reviewed with the lock, so whose run it was does not matter
-            artifact = artifact_by_id(github, number)
-            yield _Offer(f"the pinned artifact {number}", partial(_content, github, artifact, lock), artifact)
-        except GitHubError as error:
-            yield _Offer(f"the pinned artifact {number}", partial(_refuse, error))
-    if transport.artifact is None:
-        return
-    try:
-        found = artifacts_named(github, transport.artifact)
-        branch = default_branch(github, event)
-    except (UsageError, GitHubError) as error:
-        yield _Offer(f"artifacts named {shown(transport.artifact)!r}", partial(_refuse, error))
-        return
-    asked, foreign = 0, 0
-    for artifact in found:
-        if artifact.id == transport.artifact_id:
-            continue
-        try:
-            check_origin(artifact, branch)
-        except Untrusted as error:
-            foreign += 1
-            if foreign <= _MOST_MENTIONED:
-                yield _Offer(artifact.words(), partial(_refuse, error))
-            continue
-        asked += 1
-        if asked <= MOST_ASKED:
-            read = partial(_trusted_content, github, artifact, lock, branch, transport.workflow)
-            yield _Offer(artifact.words(), read, artifact)
-    more = max(foreign - _MOST_MENTIONED, 0) + max(asked - MOST_ASKED, 0)
-    if more:
-        yield _Offer(f"{more} more artifacts of that name", partial(_refuse, UsageError("they are too many.")))
-
-
-def _trusted_content(github: GitHub, artifact: Artifact, lock: Lock, branch: str, workflow: str) -> bytes:
-    check_run(github, artifact, branch, workflow)
-    return _content(github, artifact, lock)
-
-
-def _content(github: GitHub, artifact: Artifact, lock: Lock) -> bytes:
-    data = download_artifact(github, artifact, MAX_ARCHIVE_BYTES)
-    names = dict.fromkeys((PurePosixPath(lock.baseline).name, lock.baseline), MAX_BASELINE_BYTES)
-    found = read_members(data, names, artifact.words())
-    return _found(next((found[name] for name in names if name in found), None))
-
-
-def _asset(github: GitHub, tag: str, name: str) -> bytes:
-    document = github.get(github.repo(f"releases/tags/{quote(tag, safe='')}"))
-    assets = document.get("assets") if isinstance(document, dict) else None
-    for entry in assets if isinstance(assets, list) else []:
-        number = entry.get("id") if isinstance(entry, dict) and entry.get("name") == name else None
-        if isinstance(number, int) and not isinstance(number, bool) and number > 0:
-            return github.download(github.repo(f"releases/assets/{number}"), MAX_BASELINE_BYTES, _OCTETS)
-    raise UsageError("the release has no such file.")
-
-
-def _of_commit(github: GitHub | None, commit: str, name: str, workspace: Path, most: int) -> bytes | None:
-    """Return the file as ``commit`` has it, None where it has none: GitHub's word, else the local clone's.
-
-    A step before this one may have written into the clone, so it is asked second.
-    """
-    problem: GitHubError | None = None
-    if github is not None:
-        try:
-            return _from_api(github, commit, name, most)
-        except NotFound:
-            return None
-        except GitHubError as error:
-            problem = error
-    try:
-        git(workspace, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
-    except GitError as error:
-        raise problem or NoBaseline(f"no baseline: the base commit cannot be read: {error.cause}", _FETCH) from error
-    try:
-        blob = git(workspace, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}:{name}")
-        return git(workspace, "cat-file", "blob", blob.decode("ascii").strip(), limit=most)
-    except GitError:
-        return None
-
-
-def _from_api(github: GitHub, commit: str, name: str, most: int) -> bytes:
-    document = github.get(github.repo(f"contents/{quote(name)}"), ref=commit)
-    if not isinstance(document, dict) or document.get("type") != "file":
-        raise NotFound(f"{shown(name)!r} is no file in commit {commit[:12]}.", status=404)
-    size = document.get("size")
-    if not isinstance(size, int) or size > most:
-        raise UsageError(f"it has more than {most} bytes.")
-    encoded: Any = document.get("content")
-    if document.get("encoding") == "base64" and isinstance(encoded, str):
-        try:
-            data = base64.b64decode(encoded)
-        except (binascii.Error, ValueError):
-            data = b""
-        if data and len(data) <= most:
-            return data
-    blob = document.get("sha")  # above 1 MB the content is left out
-    if not isinstance(blob, str) or not blob.isalnum():
-        raise GitHubError(f"GitHub: the content of {shown(name)!r} in commit {commit[:12]} is not usable.")
-    return github.download(github.repo(f"git/blobs/{blob}"), most, _RAW)
-
-
-def _here(path: Path, most: int) -> bytes | None:
-    try:
-        return read_bytes(path, most)
-    except UsageError:
-        return None
-
-
-def _found(data: bytes | None) -> bytes:
-    if data is None:
-        raise UsageError("it has no such file.")
-    return data
-
-
-def _refuse(error: CodegateError) -> NoReturn:
-    raise error
 
 
 def _end(artifact: Artifact) -> float:

@@ -27,6 +27,7 @@ from codegate.github.pinned import (
     longest_kept,
     read_pinned_lock,
     refresh_due,
+    upload_again,
 )
 from tests.gating.sampling import NOON, part, uniform
 from tests.github.fake import FakeGitHub, Fault, Reply, Token, fake_github
@@ -552,6 +553,22 @@ def test_the_artifact_that_is_kept_longest_is_found(scene: Scene) -> None:
     assert refresh_due(None, now)
     scene.lock()
     assert longest_kept(scene.github, scene.event, load_lock(scene.workspace / "codegate.lock")) is None
+
+
+def test_the_same_bytes_are_uploaded_again_and_found(scene: Scene, tmp_path: Path) -> None:
+    old = scene.put(GOOD)
+    scene.lock(Transport(artifact=NAME, artifact_id=old))
+    found = scene.fetch()
+    environment = scene.artifacts.runtime(scene.server, replace(TRUSTED, id=12, event="schedule"))
+    done = upload_again(environment, found, tmp_path / "again", retention_days=60)
+    del scene.artifacts.stored[old]
+    again = scene.fetch()
+    assert again.artifact is not None
+    assert again.artifact.id == done.id
+    scene.lock()
+    (scene.workspace / "baseline.json").write_bytes(encoded(PINNED))
+    with pytest.raises(UsageError, match="names no artifact"):
+        upload_again(environment, scene.fetch(), tmp_path / "never")
 
 
 def test_a_list_that_does_not_come_is_no_reason_to_upload_again(scene: Scene) -> None:
