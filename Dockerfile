@@ -17,5 +17,9 @@ RUN echo /opt/codegate/source >"$(echo /opt/codegate/venv/lib/python3*/site-pack
     /opt/codegate/venv/bin/python -m compileall -q /opt/codegate/source && \
     /opt/codegate/venv/bin/python -I -m codegate --version
 
+# After the job; a path, because that is all the runner takes.
+RUN printf '#!/bin/sh\nexec /opt/codegate/venv/bin/python -I -m codegate action --reap\n' >/opt/codegate/reap && \
+    chmod 755 /opt/codegate/reap
+
 # Isolated (-I): neither the workspace nor a PYTHONPATH of the workflow can put modules in front of ours.
 ENTRYPOINT ["/opt/codegate/venv/bin/python", "-I", "-m", "codegate", "action"]

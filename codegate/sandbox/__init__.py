@@ -26,7 +26,7 @@ from codegate.sandbox.interpreter import index_environment
 from codegate.sandbox.npm import check_npm_manifest, normal_lock, resolve_npm
 from codegate.sandbox.pool import SandboxPool
 from codegate.sandbox.preflight import preflight
-from codegate.sandbox.selection import CHOICE_PATTERN, Choice, check_choice, select_backend
+from codegate.sandbox.selection import CHOICE_PATTERN, Choice, check_choice, reap_job, select_backend
 
 __all__ = [
     "CHOICE_PATTERN",
@@ -58,6 +58,7 @@ __all__ = [
     "preflight",
     "read_go_mod",
     "read_go_sum",
+    "reap_job",
     "resolve_npm",
     "select_backend",
 ]

@@ -6,6 +6,7 @@ container that has the daemon's socket.
 """
 
 import contextlib
+import os
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,7 +26,7 @@ from codegate.sandbox.contract import (
 from codegate.sandbox.daemon import connect, explained, read_daemon
 from codegate.sandbox.environment import build_environment, cache_folder
 from codegate.sandbox.kernel_files import MASKED
-from codegate.sandbox.ownership import current_owner, parse_owner
+from codegate.sandbox.ownership import current_owner, parse_owner, workflow_job
 from codegate.sandbox.session import USER_ID, WORKSPACE, SandboxSession, Scope
 from codegate.sandbox.sizes import inodes, shared_memory_bytes, temporary_bytes, workspace_bytes
 from codegate.sandbox.sockets import AttachedConnection
@@ -48,6 +49,7 @@ _KERNEL_THREADS: Final = 512  # of gVisor's kernel, which are processes of the m
 RUN_LABEL: Final = "codegate.run"
 OWNER_LABEL: Final = "codegate.owner"
 DEADLINE_LABEL: Final = "codegate.deadline"
+JOB_LABEL: Final = "codegate.job"
 
 
 @dataclass(frozen=True)
@@ -185,6 +187,12 @@ class DockerBackend:
                 if _abandoned(container.get("Labels") or {}):
                     count += self._remove(str(container["Id"]))
         return count
+
+    def reap(self, job: str) -> int:
+        """Remove the sandboxes of all steps of the workflow job ``job``, and return how many there were."""
+        with explained("look for the job's sandboxes"):
+            found = self._undertaker.containers(all=True, filters={"label": f"{JOB_LABEL}={job}"})
+            return sum(self._remove(str(container["Id"])) for container in found)
 
     def _start(self, environment: DockerEnvironment, limits: SandboxLimits) -> "tuple[_Enclosure, AttachedConnection]":
         configuration = _configuration(self._control, environment, limits, self.run_id, self.runtime, self._description)
@@ -360,6 +368,7 @@ def _configuration(
             RUN_LABEL: run_id,
             OWNER_LABEL: str(current_owner()),
             DEADLINE_LABEL: f"{time.time() + limits.lifetime_seconds:.0f}",
+            JOB_LABEL: workflow_job(os.environ),
         },
         host_config=host,
     )

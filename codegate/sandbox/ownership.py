@@ -5,9 +5,13 @@ the machine, its process id namespace, its process id and its start time, which 
 """
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Final
+
+_JOB: Final = ("GITHUB_REPOSITORY", "GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT", "GITHUB_JOB", "RUNNER_NAME")
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,15 @@ class Owner:
         if (self.boot, self.namespace) != (here.boot, here.namespace):
             return False
         return _start_ticks(self.pid) != self.start
+
+
+def workflow_job(environment: Mapping[str, str]) -> str:
+    """Return the name of the GitHub job that this process is a step of, empty outside of one.
+
+    A runner does one job at a time, so what bears this name is over when the job is at its end.
+    """
+    parts = [environment.get(name, "") for name in _JOB]
+    return "/".join(parts) if all(parts) else ""
 
 
 def parse_owner(text: str) -> Owner | None:

@@ -1,10 +1,12 @@
 """Which backend runs here: Docker where a daemon answers, else bubblewrap, else nothing at all."""
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from codegate.errors import UsageError
 from codegate.sandbox.contract import Backend, SandboxUnavailable
+from codegate.sandbox.ownership import workflow_job
 
 Choice = str
 """``auto``, ``bwrap``, ``docker``, or ``docker:RUNTIME`` for a container runtime that the daemon knows."""
@@ -50,6 +52,24 @@ def select_backend(choice: Choice, run_id: str) -> Backend:
         except SandboxUnavailable as error:
             reasons.append(str(error))
     raise SandboxUnavailable(f"no sandbox can run here: {' '.join(reasons)}")
+
+
+def reap_job(environment: Mapping[str, str]) -> int:
+    """Remove the sandboxes that steps of this workflow job left behind, and return how many there were.
+
+    Raises:
+        SandboxUnavailable: no Docker daemon answers.
+    """
+    from codegate.sandbox.docker import DockerBackend  # noqa: PLC0415 - as below
+
+    job = workflow_job(environment)
+    if not job:
+        return 0
+    backend = DockerBackend("reaper")
+    try:
+        return backend.reap(job)
+    finally:
+        backend.close()
 
 
 def _docker(run_id: str, runtime: str | None = None) -> Backend:

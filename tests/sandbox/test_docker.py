@@ -3,6 +3,7 @@
 import contextlib
 import threading
 import time
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ from codegate.sandbox import (
     SandboxError,
     SandboxLimits,
     SandboxUnavailable,
+    reap_job,
 )
 from codegate.sandbox.docker import DEADLINE_LABEL, OWNER_LABEL, RUN_LABEL, DockerBackend, DockerEnvironment
 from codegate.sandbox.ownership import current_owner
@@ -144,6 +146,25 @@ def test_sweeping_takes_the_dead_and_leaves_the_living(
         for one in made.values():
             with contextlib.suppress(Exception):
                 client.remove_container(one, force=True)
+
+
+def test_a_jobs_sandboxes_are_removed_at_its_end_and_no_others(
+    plain: DockerEnvironment, client: APIClient, own: DockerBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = {
+        "GITHUB_REPOSITORY": "acme/demo", "GITHUB_RUN_ID": uuid.uuid4().hex, "GITHUB_RUN_ATTEMPT": "1",
+        "GITHUB_JOB": "gate", "RUNNER_NAME": "one",
+    }  # fmt: skip
+    other = own.open(plain, SandboxLimits())
+    for name, value in job.items():
+        monkeypatch.setenv(name, value)
+    left = own.open(plain, SandboxLimits())
+    assert reap_job({**job, "RUNNER_NAME": "two"}) == 0, "the same job on another runner is at work"
+    assert reap_job({name: value for name, value in job.items() if name != "GITHUB_JOB"}) == 0
+    assert reap_job(job) == 1
+    assert len(containers(client, own.run_id)) == 1
+    other.close()
+    left.close()
 
 
 def test_an_environment_is_built_once_and_named_by_its_content(
