@@ -1,66 +1,29 @@
-"""The action's entry point: inputs in, a run and its verdicts, outputs, summary and exit code out."""
+"""The action's entry point: inputs and event in; outputs, summary, annotations and the exit code out."""
 
 import contextlib
 import os
+import tempfile
 import traceback
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from codegate.candidates import MissingKey
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
-from codegate.gating import Verdict, load_pinned
+from codegate.github.client import GitHub
 from codegate.github.container import leave_to_child
-from codegate.github.inputs import Inputs, OnInconclusive, inside, read_inputs
-from codegate.github.workflow import Level, StepLog, fault_summary, open_log, write_outputs, write_summary
-from codegate.reporting import (
-    ReportView,
-    build_view,
-    gather,
-    render_console,
-    render_markdown,
-    terms_of,
-    write_reports,
-)
-from codegate.running import (
-    CONFIG_NAME,
-    Config,
-    Gate,
-    Progress,
-    RunOptions,
-    RunRequest,
-    configuration,
-    gate_run,
-    named_candidates,
-    run_exit_code,
-    run_suite,
-)
+from codegate.github.event import Event, read_event, refusal
+from codegate.github.gated import gate_step, merge_step, plan_step
+from codegate.github.inputs import Inputs, read_inputs
+from codegate.github.project import project_of, with_baseline
+from codegate.github.step import OUTPUTS, Result, Skipped, bug, conclude, fault
+from codegate.github.workflow import StepLog, open_log
+from codegate.sandbox import reap_job
 
-OUTPUTS: Final = (
-    "pass-rate",
-    "baseline-pass-rate",
-    "difference",
-    "problems",
-    "report-path",
-    "run-path",
-    "exit-code",
-    "verdict",
-)
-"""Every output of the action, in the order they are written: whoever sees the verdict sees all of them."""
+__all__ = ["OUTPUTS", "reap_action", "run_action"]
 
-_MOST_ANNOTATIONS: Final = 9  # GitHub shows ten of a level for each step
-_LEVELS: Final[dict[OnInconclusive, Level]] = {"neutral": "warning", "pass": "notice", "fail": "error"}
-
-
-@dataclass(frozen=True)
-class _Result:
-    """What the step says: its exit code before ``on_inconclusive``, outputs, summary and annotations."""
-
-    code: ExitCode
-    outputs: dict[str, str]
-    summary: str
-    annotations: tuple[tuple[Level, str, str], ...] = field(default=())
-    on_inconclusive: OnInconclusive = "fail"
+_BOTS_WITHOUT_SECRETS: Final = frozenset({"dependabot[bot]"})
 
 
 def run_action(environment: Mapping[str, str]) -> ExitCode:
@@ -75,160 +38,67 @@ def run_action(environment: Mapping[str, str]) -> ExitCode:
         inputs: Inputs | None = None
         try:
             inputs = _fresh(read_inputs(environment))
-            result = _run(inputs, step)
+            result = _run(inputs, environment, step)
         except CodegateError as error:
-            result = _fault(error)
+            result = fault(error)
         except KeyboardInterrupt:
-            result = _fault(Interrupted("the step was cancelled."))
+            result = fault(Interrupted("the step was cancelled."))
         except Exception:
-            result = _bug(step, traceback.format_exc())
+            result = bug(step, traceback.format_exc())
         if inputs is not None:
             _give_back(inputs)
             result = replace(result, outputs=_with_paths(result.outputs, inputs))
-        return _conclude(step, environment, result)
+        return conclude(step, environment, result)
 
 
-def _run(inputs: Inputs, step: StepLog) -> _Result:
-    settings, home = _settings(inputs)
-
-    def configured(value: str | None, key: str) -> Path | None:
-        return inside(inputs.workspace, str(home / value), f"`{key}` in the configuration") if value else None
-
-    suite = inputs.suite or configured(settings.suite, "suite")
-    if suite is None:
-        raise UsageError("no suite was given.", "Set the input `suite`, or `suite` in the configuration.")
-    lock = inputs.baseline
-    if lock is None:
-        named = configured(settings.baseline, "baseline")
-        lock = named if settings.gates_with(home / settings.baseline) else None
-    # A broken one is found before anything is spent.
-    gate = Gate(load_pinned(lock), settings.gate) if lock is not None else None
-    options = RunOptions(
-        models=inputs.models or settings.concurrency.models,
-        sandboxes=inputs.jobs or settings.concurrency.sandboxes,
-        max_model_calls=inputs.max_model_calls or settings.max_model_calls,
-        budget_usd=settings.budget_usd,
-        repository=inputs.repository or configured(settings.repository, "repository"),
-        transcripts=inputs.workspace if inputs.candidates else home,
-    )
-    samples = inputs.samples or settings.samples
-    request = RunRequest(
-        suite,
-        settings.candidates,
-        samples,
-        "docker",
-        out=_run_folder(inputs),
-        options=options,
-        prices=settings.prices,
-        gate=gate,
-    )
-    run, journal = run_suite(request, lambda progress: step.log(_progress_line(progress)), step.log)
-    verdicts = gate_run(run, lock, settings.gate) if lock else ()
-    stored = gate.baseline.samples if gate is not None else None
-    view = build_view([run], verdicts, gather([journal], stored, terms_of(settings)))
-    write_reports(view, inputs.reports)
-    step.log(render_console(view))
-    code = run_exit_code(run, verdicts)
-    wanted: OnInconclusive = "neutral" if settings.gate.on_inconclusive == "extend" else settings.gate.on_inconclusive
-    wanted = inputs.on_inconclusive or wanted
-    return _Result(
-        code,
-        _figures(view, verdicts, code),
-        render_markdown(view),
-        _annotations(verdicts, code, wanted),
-        wanted,
-    )
+def reap_action(environment: Mapping[str, str]) -> ExitCode:
+    """Remove what the steps of the job left of their sandboxes; nothing of it changes how the job ends."""
+    with open_log(environment) as step:
+        try:
+            count = reap_job(environment)
+        except CodegateError as error:
+            step.log(str(error))
+        else:
+            step.log(f"{count} sandboxes were left over" if count else "no sandbox was left over")
+    return ExitCode.PASS
 
 
-def _settings(inputs: Inputs) -> tuple[Config, Path]:
-    """Return the configuration and the folder that its paths are relative to; candidates given by name win."""
-    default = inside(inputs.workspace, CONFIG_NAME, CONFIG_NAME)
-    candidates = named_candidates(inputs.candidates, "input `candidates`")
-    if not candidates and inputs.config is None and not default.exists():
-        raise UsageError("no candidate was given.", f"Set the input `candidates`, or write {CONFIG_NAME}.")
-    return configuration(candidates, inputs.config, default)
+def _run(inputs: Inputs, environment: Mapping[str, str], step: StepLog) -> Result:
+    event = read_event(environment) if environment.get("GITHUB_EVENT_NAME") else None
+    if event is not None and (reason := refusal(event)) is not None:
+        raise UsageError(reason)
+    github = GitHub.from_environment(environment, inputs.token) if event is not None and inputs.token else None
+    with tempfile.TemporaryDirectory(dir=environment.get("RUNNER_TEMP") or None) as scratch:
+        try:
+            return _carry_out(inputs, event, github, Path(scratch), step)
+        except MissingKey as error:
+            if event is None or not _keyless(event, environment):
+                raise
+            raise Skipped(
+                f"{error.cause} Pull requests from forks and of Dependabot get no secrets, so nothing was run.",
+                "A maintainer can run the gate on a branch of this repository.",
+            ) from error
 
 
-def _progress_line(step: Progress) -> str:
-    return f"[{step.done}/{step.total}] {step.candidate}: {step.outcome.problem} {step.outcome.words()}"
+def _carry_out(inputs: Inputs, event: Event | None, github: GitHub | None, scratch: Path, step: StepLog) -> Result:
+    folder = _run_folder(inputs)
+    project = project_of(inputs, event.base_sha if event is not None else None, scratch)
+    if event is not None:
+        project = with_baseline(project, inputs, event, github, scratch)
+    match inputs.mode:
+        case "gate":
+            return gate_step(inputs, project, folder, step)
+        case "plan":
+            return plan_step(inputs, project, step)
+        case "merge":
+            return merge_step(inputs, project, folder, step)
+        case _:
+            raise UsageError(f"mode {inputs.mode} is not there yet.")
 
 
-def _deciding(verdicts: Sequence[Verdict], code: ExitCode) -> Verdict | None:
-    """Return the verdict that the exit code comes from: of several candidates the worst one decides."""
-    return next((verdict for verdict in verdicts if verdict.exit_code == code), None)
-
-
-def _figures(view: ReportView, verdicts: Sequence[Verdict], code: ExitCode) -> dict[str, str]:
-    def rate(value: float | None) -> str:
-        return "" if value is None else f"{value:.4f}"
-
-    verdict = _deciding(verdicts, code)
-    if verdict is None:
-        share = view.candidates[0].pass_rate
-        kind = "ungated" if code == ExitCode.PASS else "infrastructure"
-        return {"pass-rate": rate(share.value), "problems": str(share.n), "verdict": kind}
-    return {
-        "pass-rate": rate(verdict.candidate_rate),
-        "baseline-pass-rate": rate(verdict.baseline_rate),
-        "difference": rate(verdict.difference),
-        "problems": str(verdict.problems),
-        "verdict": verdict.kind,
-    }
-
-
-def _annotations(
-    verdicts: Sequence[Verdict], code: ExitCode, on_inconclusive: OnInconclusive
-) -> tuple[tuple[Level, str, str], ...]:
-    if not verdicts:
-        if code != ExitCode.PASS:
-            return (("error", "codegate: infrastructure", "Some attempts have no grade; the summary says why."),)
-        return (("notice", "codegate: ungated", "There is no baseline, so nothing was compared."),)
-    found: list[tuple[Level, str, str]] = []
-    for verdict in verdicts:
-        if verdict.kind != "pass":
-            level = _LEVELS[on_inconclusive] if verdict.exit_code == ExitCode.INCONCLUSIVE else "error"
-            found.append((level, f"codegate: {verdict.kind}", f"{verdict.label}: {verdict.reason}"))
-    return tuple(sorted(found, key=lambda entry: entry[0] != "error"))
-
-
-def _fault(error: CodegateError) -> _Result:
-    kind = {ExitCode.INFRASTRUCTURE: "infrastructure", ExitCode.INTERRUPTED: "interrupted"}.get(
-        error.exit_code, "error"
-    )
-    text = str(error)
-    return _Result(
-        error.exit_code, {"verdict": kind}, fault_summary(kind, text), (("error", f"codegate: {kind}", text),)
-    )
-
-
-def _bug(step: StepLog, trace: str) -> _Result:
-    step.log(trace)
-    last = trace.strip().rpartition("\n")[2][:500]
-    text = f"this is a bug in codegate; please report it with the traceback in the log. {last}"
-    return _Result(ExitCode.INFRASTRUCTURE, {"verdict": "error"}, fault_summary("error", text), (
-        ("error", "codegate: error", text),
-    ))  # fmt: skip
-
-
-def _conclude(step: StepLog, environment: Mapping[str, str], result: _Result) -> ExitCode:
-    try:
-        write_summary(environment, result.summary)
-        _write_outputs(environment, result)
-    except CodegateError as error:
-        result = replace(_fault(error), outputs=result.outputs | {"verdict": "infrastructure"})
-        with contextlib.suppress(CodegateError):
-            _write_outputs(environment, result)
-    for level, title, message in result.annotations[:_MOST_ANNOTATIONS]:
-        step.annotate(level, title, message)
-    if more := result.annotations[_MOST_ANNOTATIONS:]:
-        step.annotate(more[0][0], "codegate", f"{len(more)} more candidates; see the summary.")
-    neutral = result.code == ExitCode.INCONCLUSIVE and result.on_inconclusive != "fail"
-    return ExitCode.PASS if neutral else result.code
-
-
-def _write_outputs(environment: Mapping[str, str], result: _Result) -> None:
-    outputs = result.outputs | {"exit-code": str(int(result.code))}
-    write_outputs(environment, {name: outputs.get(name, "") for name in OUTPUTS})
+def _keyless(event: Event, environment: Mapping[str, str]) -> bool:
+    """Return whether GitHub keeps the secrets from this run, so that a missing key is nobody's mistake."""
+    return event.fork or environment.get("GITHUB_ACTOR") in _BOTS_WITHOUT_SECRETS
 
 
 def _run_folder(inputs: Inputs) -> Path:

@@ -1,24 +1,43 @@
 """The action's inputs, as the runner gives them: ``INPUT_<NAME>``, upper-cased, hyphens kept, blanks to underscores."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Final, Literal, cast, get_args
 
 from codegate.errors import UsageError
+from codegate.running import ShardChoice, shard_choice
 
 OnInconclusive = Literal["neutral", "pass", "fail"]
+Mode = Literal["gate", "nightly", "baseline", "mine", "validate", "plan", "merge", "report"]
+CommentWhen = Literal["always", "changes", "regression", "never"]
+"""When a pull request is told. A comment that is there is kept up to date, whatever it would take to begin one."""
 
-DEFAULT_REPORTS = "codegate-report"
+DEFAULTS: Final[Mapping[str, str]] = {
+    "mode": "gate",
+    "report-path": "codegate-report",
+    "artifact-name": "codegate-report",
+    "shards-path": "codegate-shards",
+    "comment": "always",
+    "check": "false",
+    "upload": "false",
+    "issue": "true",
+}
+"""Of the inputs that have one; action.yml says the same."""
 
 
 @dataclass(frozen=True)
 class Inputs:
     """The inputs of the action, parsed and checked. None and empty mean: as the configuration says, or its default.
 
+    Paths that are text are relative to the workspace, and to the top of the base commit where that has the say.
+
     Attributes:
         workspace: the checked-out repository; every path below is inside it.
-        suite: folder of the suite.
+        mode: what the step does.
+        token: of the GitHub API.
+        suite: folder of the suite; in mode ``mine`` where it goes.
         candidates: short forms.
         config: configuration file.
         baseline: lock of the pinned baseline.
@@ -29,20 +48,40 @@ class Inputs:
         repository: where the base commits are.
         reports: folder for the reports and the run.
         on_inconclusive: what an inconclusive or incomparable verdict does to the step; None: what the policy says.
+        shard: which part of which shared run.
+        run_id: of the shared run.
+        shards: how many parts mode ``plan`` makes.
+        shards_path: folder that the parts were downloaded into.
+        comment: when a pull request is told.
+        check: add a check run.
+        issue: open and close an issue about the nightly runs.
+        upload: upload the reports from this container.
+        artifact_name: of that artifact; in mode ``report`` of the one to read.
     """
 
     workspace: Path
-    suite: Path | None
+    mode: Mode
+    token: str
+    suite: str | None
     candidates: tuple[str, ...]
-    config: Path | None
-    baseline: Path | None
+    config: str | None
+    baseline: str | None
     samples: int | None
     models: int | None
     jobs: int | None
     max_model_calls: int | None
-    repository: Path | None
+    repository: str | None
     reports: Path
     on_inconclusive: OnInconclusive | None
+    shard: ShardChoice | None
+    run_id: str | None
+    shards: int | None
+    shards_path: Path
+    comment: CommentWhen
+    check: bool
+    issue: bool
+    upload: bool
+    artifact_name: str
 
 
 def read_inputs(environment: Mapping[str, str]) -> Inputs:
@@ -54,10 +93,13 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
     workspace = Path(environment.get("GITHUB_WORKSPACE") or ".").resolve()
 
     def text(name: str) -> str:
-        return environment.get(f"INPUT_{name.upper().replace(' ', '_')}", "").strip()
+        return environment.get(f"INPUT_{name.upper().replace(' ', '_')}", "").strip() or DEFAULTS.get(name, "")
 
-    def path(name: str) -> Path | None:
-        return inside(workspace, text(name), f"input `{name}`") if text(name) else None
+    def path(name: str) -> str | None:
+        if not text(name):
+            return None
+        inside(workspace, text(name), f"input `{name}`")
+        return relative(workspace, text(name), f"input `{name}`")
 
     def number(name: str, most: int) -> int | None:
         digits = text(name)
@@ -74,8 +116,17 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
             raise UsageError(f"input `{name}` must be one of {', '.join(allowed)}, and is {value[:40]!r}.")
         return value
 
+    def flag(name: str) -> bool:
+        return choice(name, ("true", "false")) == "true"
+
+    reports = inside(workspace, text("report-path"), "input `report-path`")
+    if reports == workspace:
+        raise UsageError("input `report-path` is the workspace itself.", "Name a folder in it.")
+    run_id = text("run-id") or None
     return Inputs(
         workspace=workspace,
+        mode=cast("Mode", choice("mode", get_args(Mode))),
+        token=text("github-token"),
         suite=path("suite"),
         candidates=tuple(line.strip() for line in text("candidates").splitlines() if line.strip()),
         config=path("config"),
@@ -85,8 +136,17 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
         jobs=number("jobs", 256),
         max_model_calls=number("max-model-calls", 999_999_999),
         repository=path("repository"),
-        reports=path("report-path") or inside(workspace, DEFAULT_REPORTS, "the default of input `report-path`"),
+        reports=reports,
         on_inconclusive=cast("OnInconclusive | None", choice("on-inconclusive", get_args(OnInconclusive))),
+        shard=shard_choice(text("shard"), run_id) if text("shard") else None,
+        run_id=run_id,
+        shards=number("shards", 256),
+        shards_path=inside(workspace, text("shards-path"), "input `shards-path`"),
+        comment=cast("CommentWhen", choice("comment", get_args(CommentWhen))),
+        check=flag("check"),
+        issue=flag("issue"),
+        upload=flag("upload"),
+        artifact_name=text("artifact-name"),
     )
 
 
@@ -103,3 +163,15 @@ def inside(workspace: Path, relative: str, what: str) -> Path:
     if not chosen.is_relative_to(workspace):
         raise UsageError(f"{what} leaves the workspace: {relative[:200]!r}.", "Give a path inside the repository.")
     return chosen
+
+
+def relative(workspace: Path, path: str, what: str) -> str:
+    """Return ``path`` relative to the workspace, by its words alone: what is at it may be a stranger's link.
+
+    Raises:
+        UsageError: it leaves the workspace; names ``what``.
+    """
+    chosen = Path(os.path.normpath(workspace / path))
+    if "\0" in path or not chosen.is_relative_to(workspace):
+        raise UsageError(f"{what} leaves the workspace: {path[:200]!r}.", "Give a path inside the repository.")
+    return chosen.relative_to(workspace).as_posix()

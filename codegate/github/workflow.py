@@ -12,7 +12,7 @@ import os
 import secrets
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Final, Literal, TextIO
@@ -141,8 +141,16 @@ def write_summary(environment: Mapping[str, str], markdown: str) -> None:
 
 def fault_summary(kind: str, text: str) -> str:
     """Return Markdown that shows an error's text and acts on nothing in it."""
-    shown = html.escape(untrusted(redactor_for().redact_whole(plain(text)))).replace("@", "&#64;")
-    return f"## codegate: {kind}\n\n<pre>\n{shown}\n</pre>\n"
+    return f"## codegate: {kind}\n\n<pre>\n{_inert(text)}\n</pre>\n"
+
+
+def notes_summary(notes: Sequence[str]) -> str:
+    """Return Markdown that shows sentences and acts on nothing in them; empty without any."""
+    return f"\n<pre>\n{_inert(chr(10).join(notes))}\n</pre>\n" if notes else ""
+
+
+def _inert(text: str) -> str:
+    return html.escape(untrusted(redactor_for().redact_whole(plain(text)))).replace("@", "&#64;")
 
 
 def _append(path: Path, data: bytes) -> None:

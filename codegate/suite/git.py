@@ -11,7 +11,7 @@ import resource
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final, Literal, cast
@@ -163,8 +163,13 @@ def _sealed_environment() -> Mapping[str, str]:
     }
 
 
-def read_commit(repository: Path, commit: str) -> Tree:
+def read_commit(repository: Path, commit: str, under: Sequence[str] = ()) -> Tree:
     """Return the files of ``commit`` (or of a tree's id), byte-exact. Submodules and unusable paths are left out.
+
+    Args:
+        repository: where it is.
+        commit: its name.
+        under: files and folders, relative to the top; only these and what is in them. None given: everything.
 
     Raises:
         MissingCommitError: the commit is not in the repository (a shallow clone, perhaps).
@@ -172,7 +177,7 @@ def read_commit(repository: Path, commit: str) -> Tree:
     """
     try:
         tree = git(repository, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
-        return _read_tree(repository, tree.decode("ascii").strip())
+        return _read_tree(repository, tree.decode("ascii").strip(), under)
     except GitError as error:
         if "promisor" in error.cause:
             raise _missing_objects(repository) from error
@@ -185,9 +190,10 @@ def read_commit(repository: Path, commit: str) -> Tree:
     )
 
 
-def _read_tree(repository: Path, tree: str) -> Tree:
+def _read_tree(repository: Path, tree: str, under: Sequence[str]) -> Tree:
     wanted: list[tuple[str, FileMode, str]] = []
-    for entry in git(repository, "ls-tree", "-r", "-z", "--full-tree", tree, limit=MAX_LISTING_BYTES).split(b"\0")[:-1]:
+    asked = ("ls-tree", "-r", "-z", "--full-tree", tree, *(("--", *under) if under else ()))
+    for entry in git(repository, *asked, limit=MAX_LISTING_BYTES).split(b"\0")[:-1]:
         facts, _, raw_path = entry.partition(b"\t")
         mode, kind, name = facts.decode("ascii").split(" ")
         path = raw_path.decode("utf-8", "surrogateescape")

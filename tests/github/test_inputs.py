@@ -6,6 +6,7 @@ import pytest
 
 from codegate.errors import UsageError
 from codegate.github.inputs import Inputs, inside, read_inputs
+from codegate.running import ShardChoice
 
 
 def read(workspace: Path, **inputs: str) -> Inputs:
@@ -17,6 +18,8 @@ def test_nothing_given(tmp_path: Path) -> None:
     inputs = read(tmp_path)
     assert inputs == Inputs(
         workspace=tmp_path,
+        mode="gate",
+        token="",
         suite=None,
         candidates=(),
         config=None,
@@ -28,6 +31,15 @@ def test_nothing_given(tmp_path: Path) -> None:
         repository=None,
         reports=tmp_path / "codegate-report",
         on_inconclusive=None,
+        shard=None,
+        run_id=None,
+        shards=None,
+        shards_path=tmp_path / "codegate-shards",
+        comment="always",
+        check=False,
+        issue=True,
+        upload=False,
+        artifact_name="codegate-report",
     )
     # The runner sets every declared input, to an empty string when nothing was given.
     assert read(tmp_path, suite="", candidates=" \n ", samples="", report_path="", on_inconclusive="") == inputs
@@ -47,15 +59,31 @@ def test_everything_given(tmp_path: Path) -> None:
         repository=".",
         report_path="out/gate",
         on_inconclusive="fail",
+        mode="merge",
+        github_token="ghs_1",
+        shards="3",
+        shard="2/3",
+        run_id="20260101T000000Z-abcdef-0123456789abcdef",
+        shards_path="parts",
+        comment="regression",
+        check="true",
+        issue="false",
+        upload="true",
+        artifact_name="gate of the big suite",
     )
-    assert inputs.suite == tmp_path / "suites/own"
+    assert inputs.suite == "suites/own"
     assert inputs.candidates == ("reference", "openai:gpt-5-2025-08-07@https://models.example/v1")
-    assert inputs.config == tmp_path / "ci/codegate.yml"
-    assert inputs.baseline == tmp_path / "ci/codegate.lock"
+    assert inputs.config == "ci/codegate.yml"
+    assert inputs.baseline == "ci/codegate.lock"
     assert (inputs.samples, inputs.models, inputs.jobs, inputs.max_model_calls) == (3, 8, 4, 500)
-    assert inputs.repository == tmp_path
+    assert inputs.repository == "."
     assert inputs.reports == tmp_path / "out/gate"
     assert inputs.on_inconclusive == "fail"
+    assert (inputs.mode, inputs.token) == ("merge", "ghs_1")
+    assert inputs.shard == ShardChoice(2, 3, inputs.run_id or "")
+    assert (inputs.shards, inputs.shards_path) == (3, tmp_path / "parts")
+    assert (inputs.comment, inputs.check, inputs.issue, inputs.upload) == ("regression", True, False, True)
+    assert inputs.artifact_name == "gate of the big suite"
 
 
 @pytest.mark.parametrize("name", ["suite", "config", "baseline", "repository", "report-path"])
@@ -67,6 +95,12 @@ def test_a_path_stays_inside(tmp_path: Path, name: str, path: str) -> None:
     (workspace / "loop").symlink_to("loop")
     with pytest.raises(UsageError, match=f"input `{name}`"):
         read(workspace, **{name: path})
+
+
+def test_what_a_link_leads_to_is_not_what_is_named(tmp_path: Path) -> None:
+    (tmp_path / "suites" / "easy").mkdir(parents=True)
+    (tmp_path / "suite").symlink_to("suites/easy")
+    assert read(tmp_path, suite="suite/./x/..").suite == "suite", "at the base commit it may be another"
 
 
 def test_the_default_for_reports_is_checked_too(tmp_path: Path) -> None:
@@ -84,7 +118,7 @@ def test_paths_that_no_system_has(tmp_path: Path) -> None:
 def test_a_workspace_behind_a_link(tmp_path: Path) -> None:
     (tmp_path / "real" / "suite").mkdir(parents=True)
     (tmp_path / "seen").symlink_to("real")
-    assert read(tmp_path / "seen", suite="suite").suite == tmp_path / "real/suite"
+    assert read(tmp_path / "seen", suite="suite").suite == "suite"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import yaml
 
 from codegate.gating import GatePolicy
 from codegate.github.entry import OUTPUTS
-from codegate.github.inputs import DEFAULT_REPORTS, read_inputs
+from codegate.github.inputs import DEFAULTS, read_inputs
 
 ROOT = Path(__file__).resolve().parents[2]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -44,7 +44,7 @@ def test_every_output_is_declared_and_set() -> None:
 
 def test_defaults_are_those_of_the_code() -> None:
     defaults = {name: field["default"] for name, field in ACTION["inputs"].items() if "default" in field}
-    assert defaults == {"report-path": DEFAULT_REPORTS}
+    assert defaults == {**DEFAULTS, "github-token": "${{ github.token }}"}
     assert GatePolicy().on_inconclusive == "neutral", "which the description names"
 
 

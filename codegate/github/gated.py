@@ -1,0 +1,126 @@
+"""Modes ``gate``, ``plan`` and ``merge``: run candidates, compare them with the pinned baseline, report."""
+
+import json
+from pathlib import Path
+
+from codegate.errors import ExitCode, UsageError
+from codegate.gating import load_pinned
+from codegate.github.inputs import Inputs, OnInconclusive
+from codegate.github.project import Project
+from codegate.github.step import Result, annotations, figures
+from codegate.github.workflow import StepLog, notes_summary
+from codegate.reporting import build_view, gather, render_console, render_markdown, terms_of, write_reports
+from codegate.running import (
+    Gate,
+    Journal,
+    Progress,
+    Run,
+    RunOptions,
+    RunRequest,
+    gate_run,
+    merge_shards,
+    plan_shards,
+    run_exit_code,
+    run_suite,
+    shard_folders,
+)
+
+
+def gate_step(inputs: Inputs, project: Project, folder: Path, step: StepLog) -> Result:
+    """Run the candidates, or their part of a shared run, in ``folder`` and report; a part is compared with nothing.
+
+    Raises:
+        CodegateError: as ``run_suite``.
+    """
+    request = _request(inputs, project, folder)
+    run, journal = run_suite(request, lambda progress: step.log(_progress_line(progress)), step.log)
+    part = run.manifest.shard
+    if part is None:
+        return _told(inputs, project, run, journal, step)
+    code = run_exit_code(run, ())
+    kind = "ungated" if code == ExitCode.PASS else "infrastructure"
+    text = f"shard {part.words} of run {run.manifest.id} is done; mode merge puts the shards together."
+    return Result(code, {"verdict": kind, "run-id": run.manifest.id}, f"codegate: {text}\n")
+
+
+def plan_step(inputs: Inputs, project: Project, step: StepLog) -> Result:
+    """Return the parts of a shared run as a matrix, each with its ``shard`` and a ``name`` that artifacts can have.
+
+    Raises:
+        UsageError: the input ``shards`` is missing, or nothing can be planned.
+    """
+    if inputs.shards is None:
+        raise UsageError("mode plan needs the input `shards`.", "Say how many jobs share the run.")
+    plan = plan_shards(_request(inputs, project, Path()), inputs.shards)
+    parts = [{"shard": shard, "name": shard.replace("/", "-of-")} for shard in plan.shards]
+    text = f"run {plan.run_id} in {len(parts)} shards"
+    step.log(text)
+    outputs = {"matrix": json.dumps({"include": parts}), "run-id": plan.run_id, "verdict": "ungated"}
+    return Result(ExitCode.PASS, outputs, f"codegate: {text}.\n")
+
+
+def merge_step(inputs: Inputs, project: Project, folder: Path, step: StepLog) -> Result:
+    """Put the shards of a run together in ``folder``, compare the whole with the baseline, and report.
+
+    Raises:
+        UsageError: a shard is missing, doubled or another run's.
+    """
+    if inputs.run_id is None:
+        raise UsageError("mode merge needs the input `run-id`.", "Pass on the output `run-id` of mode plan.")
+    shards = shard_folders([inputs.shards_path])
+    journal = merge_shards(shards, folder, run_id=inputs.run_id, gate=_gate(project))
+    return _told(inputs, project, journal.load(), journal, step)
+
+
+def _request(inputs: Inputs, project: Project, folder: Path) -> RunRequest:
+    settings = project.settings
+    options = RunOptions(
+        models=inputs.models or settings.concurrency.models,
+        sandboxes=inputs.jobs or settings.concurrency.sandboxes,
+        max_model_calls=inputs.max_model_calls or settings.max_model_calls,
+        budget_usd=settings.budget_usd,
+        repository=project.repository,
+        transcripts=project.transcripts,
+    )
+    return RunRequest(
+        project.suite,
+        settings.candidates,
+        inputs.samples or settings.samples,
+        "docker" if settings.sandbox in {"auto", "bwrap"} else settings.sandbox,
+        out=folder,
+        options=options,
+        prices=settings.prices,
+        gate=_gate(project),
+        shard=inputs.shard,
+    )
+
+
+def _gate(project: Project) -> Gate | None:
+    """Return what the run is compared with: a broken baseline is better known before anything is spent."""
+    return Gate(load_pinned(project.lock), project.settings.gate) if project.lock is not None else None
+
+
+def _told(inputs: Inputs, project: Project, run: Run, journal: Journal, step: StepLog) -> Result:
+    policy, lock = project.settings.gate, project.lock
+    verdicts = gate_run(run, lock, policy) if lock is not None else ()
+    stored = load_pinned(lock).samples if lock is not None else None
+    view = build_view([run], verdicts, gather([journal], stored, terms_of(project.settings)))
+    write_reports(view, inputs.reports)
+    step.log(render_console(view))
+    code = run_exit_code(run, verdicts)
+    wanted: OnInconclusive = "neutral" if policy.on_inconclusive == "extend" else policy.on_inconclusive
+    wanted = inputs.on_inconclusive or wanted
+    for note in project.notes:
+        step.log(note)
+    return Result(
+        code,
+        figures(view, verdicts, code),
+        render_markdown(view) + notes_summary(project.notes),
+        annotations(verdicts, code, wanted),
+        wanted,
+        view,
+    )
+
+
+def _progress_line(step: Progress) -> str:
+    return f"[{step.done}/{step.total}] {step.candidate}: {step.outcome.problem} {step.outcome.words()}"

@@ -1,0 +1,144 @@
+"""What a step runs, and by whose word: configuration, suite, lock and repository.
+
+In a pull request the proposal says who is asked, the candidates and their prices. Everything else decides whether it
+passes and what it may cost: the suite, the baseline, the gate's policy and the limits are those of the base commit.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from codegate.candidates import CandidateSpec
+from codegate.errors import UsageError
+from codegate.github.client import GitHub
+from codegate.github.event import Event
+from codegate.github.inputs import Inputs, inside, relative
+from codegate.github.pinned import fetch_pinned, read_pinned_lock
+from codegate.github.step import Skipped
+from codegate.running import CONFIG_NAME, Config, load_config, named_candidates, priced
+from codegate.suite import read_commit
+
+
+@dataclass(frozen=True)
+class Project:
+    """What a step runs.
+
+    Attributes:
+        settings: the configuration that holds.
+        suite: its folder; may be missing.
+        lock: what pins the baseline; None without one.
+        notes: what to know about the baseline, a sentence each.
+        repository: where base commits are; None: where the suite says.
+        transcripts: folder that the paths of ``replay`` candidates are relative to.
+    """
+
+    settings: Config
+    suite: Path
+    lock: Path | None
+    repository: Path | None
+    transcripts: Path
+    notes: tuple[str, ...] = ()
+
+
+def project_of(inputs: Inputs, base: str | None, scratch: Path) -> Project:
+    """Return what is run, read from the commit ``base`` or, without one, from the workspace.
+
+    Args:
+        inputs: of the step.
+        base: commit that has the say; None: what is checked out has it.
+        scratch: an empty folder for files of that commit.
+
+    Raises:
+        UsageError: something is missing or broken, or leads out of the workspace.
+        Skipped: the base commit has no suite yet.
+    """
+    config = inputs.config or CONFIG_NAME
+    root = inputs.workspace if base is None else scratch
+    proposed = _config(inputs.workspace, config, needed=inputs.config is not None)
+    if base is not None:
+        _read_base(inputs.workspace, base, config, scratch)
+    rules = proposed if base is None else _config(scratch, config, needed=False)
+    candidates = named_candidates(inputs.candidates, "input `candidates`") or _candidates(proposed or rules)
+    settings = _settings(rules, proposed, candidates)
+    home = Path(config).parent
+
+    def configured(value: str | None, key: str) -> str | None:
+        place = f"`{key}` in the configuration"
+        return relative(inputs.workspace, str(home / value), place) if value else None
+
+    suite = inputs.suite or configured(settings.suite, "suite")
+    if suite is None and base is not None and rules is None:
+        raise Skipped(f"the base commit {base[:12]} has no {config}: there is nothing to gate with yet.")
+    if suite is None:
+        raise UsageError("no suite was given.", "Set the input `suite`, or `suite` in the configuration.")
+    lock = inputs.baseline or configured(settings.baseline, "baseline") or settings.baseline
+    repository = inputs.repository or configured(settings.repository, "repository")
+    if base is not None:
+        _read_base(inputs.workspace, base, suite, scratch)
+        _read_base(inputs.workspace, base, lock, scratch)
+        if not (scratch / suite).exists():
+            raise Skipped(f"the base commit {base[:12]} has no suite at {suite}: there is nothing to gate with yet.")
+        repository = repository or "."
+    given = inputs.baseline is not None or settings.gates_with(root / lock)
+    return Project(
+        settings=settings,
+        suite=inside(root, suite, "the suite"),
+        lock=inside(root, lock, "the lock of the baseline") if given else None,
+        repository=inside(inputs.workspace, repository, "the repository") if repository else None,
+        transcripts=inputs.workspace / (Path() if inputs.candidates else home),
+    )
+
+
+def _config(root: Path, path: str, *, needed: bool) -> Config | None:
+    place = inside(root, path, "the configuration")
+    return load_config(place) if needed or place.exists() else None
+
+
+def _candidates(config: Config | None) -> tuple[CandidateSpec, ...]:
+    if config is None:
+        raise UsageError("no candidate was given.", f"Set the input `candidates`, or write {CONFIG_NAME}.")
+    return config.candidates
+
+
+def _settings(rules: Config | None, proposed: Config | None, candidates: tuple[CandidateSpec, ...]) -> Config:
+    """Return the rules, with the candidates and prices that are proposed; a price that the rules know is theirs."""
+    known = rules.prices if rules else {}
+    prices = {**(proposed.prices if proposed else {}), **known}
+    named = tuple(
+        spec.model_copy(update={"prices": known[spec.model]}) if spec.model in known else spec
+        for spec in priced(candidates, prices)
+    )
+    if rules is None:
+        return Config(candidates=named, prices=prices)
+    return rules.model_copy(update={"candidates": named, "prices": prices})
+
+
+def _read_base(workspace: Path, commit: str, path: str, folder: Path) -> None:
+    """Write what is at ``path`` in ``commit`` into ``folder``: plain files alone, nothing that leads elsewhere."""
+    for name, file in read_commit(workspace, commit, (path,)).items():
+        if file.is_link:
+            continue
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(file.data)
+
+
+def with_baseline(project: Project, inputs: Inputs, event: Event, github: GitHub | None, scratch: Path) -> Project:
+    """Return the project with a lock that has its baseline beside it, from wherever the pinned bytes can be had.
+
+    Args:
+        project: what is run.
+        inputs: of the step.
+        event: what started the workflow.
+        github: the API; None: what is checked out has to do.
+        scratch: the folder that ``project`` was made with.
+
+    Raises:
+        NoBaseline: a baseline is pinned and nobody has it.
+    """
+    if project.lock is None:
+        return project
+    root = inputs.workspace if event.base_sha is None else scratch.resolve()
+    name = project.lock.relative_to(root).as_posix()
+    lock = read_pinned_lock(github, event, name, inputs.workspace, scratch / ".pinned")
+    found = fetch_pinned(github, event, lock, inputs.workspace, scratch / ".pinned")
+    return replace(project, lock=found.path, notes=found.notes())

@@ -1,0 +1,150 @@
+"""What a step ends with: outputs, summary, annotations and the exit code, however it went."""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from codegate.errors import CodegateError, ExitCode
+from codegate.gating import Verdict
+from codegate.github.inputs import OnInconclusive
+from codegate.github.pinned import NoBaseline
+from codegate.github.workflow import Level, StepLog, fault_summary, write_outputs, write_summary
+from codegate.reporting import ReportView
+
+OUTPUTS: Final = (
+    "pass-rate",
+    "baseline-pass-rate",
+    "difference",
+    "problems",
+    "report-path",
+    "run-path",
+    "suite-path",
+    "matrix",
+    "run-id",
+    "comment-url",
+    "exit-code",
+    "verdict",
+)
+"""Every output of the action, in the order they are written: whoever sees the verdict sees all of them."""
+
+_MOST_ANNOTATIONS: Final = 9  # GitHub shows ten of a level for each step
+_LEVELS: Final[dict[OnInconclusive, Level]] = {"neutral": "warning", "pass": "notice", "fail": "error"}
+
+Annotation = tuple[Level, str, str]
+"""Level, title and message."""
+
+
+class Skipped(CodegateError):
+    """There is nothing that this step could gate, and nothing was spent."""
+
+    exit_code = ExitCode.PASS
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the step says.
+
+    Attributes:
+        code: the exit code before ``on_inconclusive``.
+        outputs: those that are known.
+        summary: Markdown for the job summary.
+        annotations: most important first.
+        on_inconclusive: what an inconclusive or incomparable verdict does to the step.
+        view: what was reported, where something was.
+    """
+
+    code: ExitCode
+    outputs: dict[str, str]
+    summary: str
+    annotations: tuple[Annotation, ...] = field(default=())
+    on_inconclusive: OnInconclusive = "fail"
+    view: ReportView | None = None
+
+    @property
+    def verdict(self) -> str:
+        """Return the output ``verdict``."""
+        return self.outputs.get("verdict", "error")
+
+    @property
+    def step_code(self) -> ExitCode:
+        """Return what the step exits with."""
+        neutral = self.code == ExitCode.INCONCLUSIVE and self.on_inconclusive != "fail"
+        return ExitCode.PASS if neutral else self.code
+
+
+def figures(view: ReportView, verdicts: Sequence[Verdict], code: ExitCode) -> dict[str, str]:
+    """Return the outputs that are figures: of several candidates those of the one that the exit code comes from."""
+
+    def rate(value: float | None) -> str:
+        return "" if value is None else f"{value:.4f}"
+
+    verdict = next((verdict for verdict in verdicts if verdict.exit_code == code), None)
+    if verdict is None:
+        share = view.candidates[0].pass_rate
+        kind = "ungated" if code == ExitCode.PASS else "infrastructure"
+        return {"pass-rate": rate(share.value), "problems": str(share.n), "verdict": kind}
+    return {
+        "pass-rate": rate(verdict.candidate_rate),
+        "baseline-pass-rate": rate(verdict.baseline_rate),
+        "difference": rate(verdict.difference),
+        "problems": str(verdict.problems),
+        "verdict": verdict.kind,
+    }
+
+
+def annotations(verdicts: Sequence[Verdict], code: ExitCode, on_inconclusive: OnInconclusive) -> tuple[Annotation, ...]:
+    """Return what is shown beside the step: a line for each verdict that is no pass, errors first."""
+    if not verdicts:
+        if code != ExitCode.PASS:
+            return (("error", "codegate: infrastructure", "Some attempts have no grade; the summary says why."),)
+        return (("notice", "codegate: ungated", "There is no baseline, so nothing was compared."),)
+    found: list[Annotation] = []
+    for verdict in verdicts:
+        if verdict.kind != "pass":
+            level = _LEVELS[on_inconclusive] if verdict.exit_code == ExitCode.INCONCLUSIVE else "error"
+            found.append((level, f"codegate: {verdict.kind}", f"{verdict.label}: {verdict.reason}"))
+    return tuple(sorted(found, key=lambda entry: entry[0] != "error"))
+
+
+def fault(error: CodegateError) -> Result:
+    """Return what is said of an error that codegate knows."""
+    kinds = {ExitCode.INFRASTRUCTURE: "infrastructure", ExitCode.INTERRUPTED: "interrupted"}
+    kind = kinds.get(error.exit_code, "error")
+    if isinstance(error, Skipped):
+        kind = "skipped"
+    elif isinstance(error, NoBaseline):
+        kind = "no baseline"
+    text = str(error)
+    said: Annotation = ("notice" if kind == "skipped" else "error", f"codegate: {kind}", text)
+    return Result(error.exit_code, {"verdict": kind}, fault_summary(kind, text), (said,))
+
+
+def bug(step: StepLog, trace: str) -> Result:
+    """Return what is said of an error that codegate does not know; its traceback goes to the log."""
+    step.log(trace)
+    last = trace.strip().rpartition("\n")[2][:500]
+    text = f"this is a bug in codegate; please report it with the traceback in the log. {last}"
+    said: Annotation = ("error", "codegate: error", text)
+    return Result(ExitCode.INFRASTRUCTURE, {"verdict": "error"}, fault_summary("error", text), (said,))
+
+
+def conclude(step: StepLog, environment: Mapping[str, str], result: Result) -> ExitCode:
+    """Write outputs, summary and annotations, and return what the step exits with."""
+    try:
+        write_summary(environment, result.summary)
+        _write_outputs(environment, result)
+    except CodegateError as error:
+        result = replace(fault(error), outputs=result.outputs | {"verdict": "infrastructure"})
+        with contextlib.suppress(CodegateError):
+            _write_outputs(environment, result)
+    for level, title, message in result.annotations[:_MOST_ANNOTATIONS]:
+        step.annotate(level, title, message)
+    if more := result.annotations[_MOST_ANNOTATIONS:]:
+        step.annotate(more[0][0], "codegate", f"{len(more)} more; see the summary.")
+    return result.step_code
+
+
+def _write_outputs(environment: Mapping[str, str], result: Result) -> None:
+    outputs = result.outputs | {"exit-code": str(int(result.code))}
+    write_outputs(environment, {name: outputs.get(name, "") for name in OUTPUTS})

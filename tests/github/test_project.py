@@ -1,0 +1,116 @@
+"""In a pull request the proposal says who is asked, and the base commit everything that decides."""
+
+import subprocess
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from codegate.errors import UsageError
+from codegate.github.inputs import read_inputs
+from codegate.github.project import Project, project_of
+from codegate.github.step import Skipped
+from codegate.suite import GitError
+
+RULES = (
+    "suite: suites/own\ncandidates: [reference]\nbudget_usd: 3\ngate: {margin: 0.05}\n"
+    "prices: {m-2025-01-01: {input: 2, output: 8}}\n"
+)
+PROPOSED = (
+    "suite: suites/easy\ncandidates: ['openai:m-2025-01-01', 'openai:n-2025-01-01']\nbudget_usd: 9999\n"
+    "gate: {margin: 0.25, alpha: 0.01}\nbaseline: other.lock\n"
+    "prices: {m-2025-01-01: {input: 0, output: 0}, n-2025-01-01: {input: 1, output: 1}}\n"
+)
+
+
+def commit(workspace: Path, files: dict[str, str]) -> str:
+    for name, text in files.items():
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / name).write_text(text)
+    identity = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+    for words in (["init", "--quiet"], ["add", "--all"], [*identity, "commit", "--quiet", "-m", "x"]):
+        subprocess.run(["git", *words], cwd=workspace, check=True, capture_output=True)
+    found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=workspace, check=True, capture_output=True, text=True)
+    return found.stdout.strip()
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    (tmp_path / "workspace").mkdir()
+    return tmp_path / "workspace"
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    (tmp_path / "scratch").mkdir()
+    return tmp_path / "scratch"
+
+
+def project(workspace: Path, base: str | None, scratch: Path, **inputs: str) -> Project:
+    given = {f"INPUT_{name.replace('_', '-').upper()}": value for name, value in inputs.items()}
+    return project_of(read_inputs({"GITHUB_WORKSPACE": str(workspace), **given}), base, scratch)
+
+
+def test_a_pull_request_proposes_candidates_and_their_prices(workspace: Path, scratch: Path) -> None:
+    base = commit(
+        workspace,
+        {"codegate.yml": RULES, "codegate.lock": "the pinned", "suites/own/suite.yml": "own", "suites/easy/x": "easy"},
+    )
+    (workspace / "suites/own/suite.yml").write_text("made easier")
+    (workspace / "codegate.lock").unlink()
+    (workspace / "codegate.yml").write_text(PROPOSED)
+    found = project(workspace, base, scratch)
+    assert [spec.label for spec in found.settings.candidates] == ["openai:m-2025-01-01", "openai:n-2025-01-01"]
+    assert [spec.prices.input for spec in found.settings.candidates if spec.prices] == [Decimal(2), Decimal(1)]
+    assert (found.settings.gate.margin, found.settings.budget_usd) == (0.05, Decimal(3))
+    assert (found.suite / "suite.yml").read_text() == "own"
+    assert not (found.suite.parent / "easy").exists()
+    assert found.lock is not None
+    assert found.lock.read_text() == "the pinned"
+    assert (found.repository, found.transcripts) == (workspace, workspace)
+
+
+def test_without_a_base_the_workspace_has_the_say(workspace: Path, scratch: Path) -> None:
+    commit(workspace, {"ci/codegate.yml": RULES.replace("suites/own", "../suites/own"), "ci/codegate.lock": "pinned"})
+    found = project(workspace, None, scratch, config="ci/codegate.yml")
+    assert found.suite == workspace / "suites/own"
+    assert found.lock == workspace / "ci/codegate.lock"
+    assert (found.repository, found.transcripts) == (None, workspace / "ci")
+    assert not list(scratch.iterdir())
+    (workspace / "ci/codegate.lock").unlink()
+    assert project(workspace, None, scratch, config="ci/codegate.yml").lock is None
+
+
+def test_a_base_without_a_suite_has_nothing_to_gate_with(workspace: Path, scratch: Path) -> None:
+    bare = commit(workspace, {"readme": "x"})
+    base = commit(workspace, {"codegate.yml": RULES})
+    commit(workspace, {"suites/own/suite.yml": "own"})
+    with pytest.raises(Skipped, match=r"has no codegate\.yml"):
+        project(workspace, bare, scratch)
+    with pytest.raises(Skipped, match="has no suite at suites/own"):
+        project(workspace, base, scratch)
+    with pytest.raises(GitError, match="fetch-depth: 0"):
+        project(workspace, "1" * 40, scratch)
+
+
+def test_the_base_leads_nowhere_else_either(workspace: Path, scratch: Path) -> None:
+    (workspace / "suites").mkdir()
+    (workspace / "suites/own").symlink_to("/etc")
+    (workspace / "codegate.lock").symlink_to("/etc/passwd")
+    base = commit(workspace, {"codegate.yml": RULES, "suites/x": ""})
+    with pytest.raises(Skipped):
+        project(workspace, base, scratch)
+    assert not (scratch / "codegate.lock").exists()
+    (workspace / "codegate.yml").write_text(RULES.replace("suites/own", "../../etc"))
+    with pytest.raises(UsageError, match="`suite` in the configuration leaves the workspace"):
+        project(workspace, None, scratch)
+
+
+def test_candidates_of_the_inputs_win(workspace: Path, scratch: Path) -> None:
+    base = commit(workspace, {"codegate.yml": RULES, "suites/own/suite.yml": "own"})
+    found = project(workspace, base, scratch, candidates="empty", repository="sub")
+    assert [spec.label for spec in found.settings.candidates] == ["empty"]
+    assert found.repository == workspace / "sub"
+    (workspace / "codegate.yml").unlink()
+    with pytest.raises(UsageError, match="no candidate was given"):
+        project(workspace, None, scratch, suite="s")
