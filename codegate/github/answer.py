@@ -85,6 +85,8 @@ def refuse(method: str, path: str, answer: Answer, token: str | None) -> None:
     cause = f"GitHub: {method} {path} answered HTTP {answer.status}{_said(answer, token)}."
     if answer.status == 401:
         raise GitHubError(cause, "Check the input `github-token`.", status=401)
+    if answer.status == 403 and "locked" in cause:
+        raise GitHubError(cause, "Unlock the conversation.", status=403)
     if answer.status == 403:
         raise Forbidden(cause, _missing(method, path, answer.headers))
     if answer.status == 404:
