@@ -1,24 +1,32 @@
 """Shards as they are carried out: soundness and limits of a part, resuming one, and what is not asked in any."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from codegate.candidates import CandidateSpec
-from codegate.gating import QUARANTINED
+from codegate.errors import UsageError
+from codegate.gating import QUARANTINED, GatePolicy
+from codegate.grading import Grade
 from codegate.running import (
+    Gate,
+    Outcome,
     Run,
     RunOptions,
     RunRequest,
     merge_shards,
+    plan_run,
     plan_shards,
     run_exit_code,
     run_suite,
     shard_choice,
 )
+from codegate.running.gate import gate_candidate
 from codegate.suite import Suite, load_suite
+from tests.running.test_looks import pinned
 from tests.running.test_soundness import break_fix
 from tests.running.world import ModelServer, Said, answer, lines
 
@@ -73,3 +81,28 @@ def test_a_shard_is_resumed_and_asks_of_its_own_problems_only(
     assert [outcome.grade is not None for outcome in run.outcomes] == [True, True]
     assert merged.spending().calls == 3
     assert len(lines(merged.folder)) == 2, "the fault that was tried again is no outcome of the run"
+
+
+def test_what_cannot_be_compared_is_asked_in_no_shard(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    spec = server.spec()
+    whole = plan_run(suite, (spec,), 5, "bwrap", "r")
+    older = whole.model_copy(update={"prompts": {spec.key(): "older"}})
+    solved = Grade(resolved=True, score=100, tests_total=1)
+    outcomes = tuple(
+        Outcome(problem=name, problem_digest=value, candidate=spec.key(), sample=sample, grade=solved)
+        for name, value in older.problems.items()
+        for sample in range(5)
+    )
+    gate = Gate(pinned(Run(manifest=older, outcomes=outcomes), spec), GatePolicy())
+    request = RunRequest(suite.folder, (spec,), None, "bwrap", gate=gate)
+    shared = plan_shards(request, 2)
+    folders = [tmp_path / "1", tmp_path / "2"]
+    for folder, shard in zip(folders, shared.shards, strict=True):
+        choice = shard_choice(shard, shared.run_id)
+        run_suite(replace(request, out=folder, shard=choice), lambda step: None, lambda text: None)
+    assert server.asked == []
+    run = merge_shards(folders, tmp_path / "merged", gate=gate).load()
+    assert (run.manifest.samples, run.manifest.looks) == (GatePolicy().looks, 1), "fixed, as many as there were looks"
+    assert gate_candidate(run, spec, gate).kind == "incomparable"
+    with pytest.raises(UsageError, match="planned for another baseline or gate policy"):
+        run_suite(replace(request, resume=folders[0], gate=None), lambda step: None, lambda text: None)
