@@ -1,6 +1,7 @@
 """One comment, ours, updated in place, on the pull request that GitHub says it belongs on."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,10 +11,12 @@ from hypothesis import strategies as st
 from codegate.errors import UsageError
 from codegate.github.client import GitHub, GitHubError
 from codegate.github.comment import pull_number, upsert_comment
-from codegate.github.event import Event, PullRequest, WorkflowRun
+from codegate.github.event import Event
 from codegate.github.said import BOT, MAX_BODY_BYTES, cut, marker
 from tests.github.fake import FakeGitHub, Fault, Reply, Token, fake_github, rate_limited
-from tests.github.fake.rest import FORK, HOME, Rest
+from tests.github.fake.rest import HOME, Rest
+from tests.github.test_event import FORK as STRANGERS
+from tests.github.test_event import event_of, pull_payload, run_payload
 
 COMMENTS, ONE = r"/repos/acme/demo/issues/7/comments", r"/repos/acme/demo/issues/comments/\d+"
 HEAD = "a" * 40
@@ -169,29 +172,20 @@ def test_a_key_that_could_end_the_marker_is_refused(server: FakeGitHub, key: str
         upsert_comment(client(server), 7, key, "x")
 
 
-def ended(**changes: Any) -> Event:
+def ended(folder: Path, head: object = STRANGERS, **changes: Any) -> Event:
     """Return the event of a run that a fork's pull request started."""
-    run: dict[str, Any] = {
-        "id": 55, "attempt": 1, "head_sha": HEAD, "head_branch": "patch", "head_repository": "mallory/demo",
-        "head_repository_id": FORK, "event": "pull_request", "path": ".github/workflows/gate.yml",
-        "conclusion": "success",
-    }  # fmt: skip
-    return Event(
-        name="workflow_run", repository="acme/demo", repository_id=HOME, default_branch="main", pull=None,
-        workflow_run=WorkflowRun(**run | changes), base_sha=None, sha="c" * 40, server_url="https://git.acme.example",
-        api_url="https://git.acme.example/api/v3", run_id=1, run_attempt=1,
-    )  # fmt: skip
+    return event_of(folder, "workflow_run", run_payload(head, **{"head_branch": "patch", **changes}))
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["by commit", "by branch"])
-def test_the_pull_request_of_a_run_is_asked_for(server: FakeGitHub, known: bool) -> None:
+def test_the_pull_request_of_a_run_is_asked_for(server: FakeGitHub, tmp_path: Path, known: bool) -> None:
     rest = server.store(Rest)
     rest.pulls.clear()
     rest.commits.clear()
     for number in range(10, 240):
         rest.add_pull(number, f"{number:040x}", branch="patch")
     rest.add_pull(9, HEAD, known=known)
-    assert pull_number(client(server), ended()) == 9
+    assert pull_number(client(server), ended(tmp_path)) == 9
     assert len(server.asked("GET", r"/repos/acme/demo/pulls")) == (0 if known else 3)
 
 
@@ -209,31 +203,28 @@ def test_the_pull_request_of_a_run_is_asked_for(server: FakeGitHub, known: bool)
 )
 @pytest.mark.parametrize("known", [True, False])
 def test_only_an_open_pull_request_of_the_runs_own_head_is_meant(
-    server: FakeGitHub, pull: dict[str, Any], known: bool
+    server: FakeGitHub, tmp_path: Path, pull: dict[str, Any], known: bool
 ) -> None:
     rest = server.store(Rest)
     rest.pulls.clear()
     rest.commits.clear()
     rest.add_pull(9, **pull, known=known)
-    assert pull_number(client(server), ended()) is None
+    assert pull_number(client(server), ended(tmp_path)) is None
 
 
-def test_no_pull_request_is_looked_for_where_there_can_be_none(server: FakeGitHub) -> None:
+def test_no_pull_request_is_looked_for_where_there_can_be_none(server: FakeGitHub, tmp_path: Path) -> None:
     for event in (
-        ended(event="push"),
-        ended(event="schedule"),
-        Event(**{**ended().__dict__, "workflow_run": None, "name": "push"}),
+        ended(tmp_path, event="push"),
+        ended(tmp_path, event="schedule"),
+        event_of(tmp_path, "push", {}),
     ):
         assert pull_number(client(server), event) is None
-    pull = PullRequest(
-        number=3, base_sha=HEAD, base_ref="main", head_sha=HEAD, head_ref="x", head_repository_id=HOME
-    )  # fmt: skip
-    assert pull_number(client(server), Event(**{**ended().__dict__, "workflow_run": None, "pull": pull})) == 3
+    assert pull_number(client(server), event_of(tmp_path, "pull_request", pull_payload())) == 7
     assert not server.requests
-    assert pull_number(client(server), ended(head_repository=None, head_repository_id=None)) is None
+    assert pull_number(client(server), ended(tmp_path, None)) is None
 
 
-def test_what_cannot_be_asked_is_no_answer(server: FakeGitHub) -> None:
+def test_what_cannot_be_asked_is_no_answer(server: FakeGitHub, tmp_path: Path) -> None:
     server.fail(Fault("GET", f"/repos/acme/demo/commits/{HEAD}/pulls", Reply({"message": "no"}, 403)))
     with pytest.raises(GitHubError, match="pull-requests: read"):
-        pull_number(client(server), ended())
+        pull_number(client(server), ended(tmp_path))
