@@ -176,7 +176,6 @@ def test_each_linter_refuses_what_is_its_to_see(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="the action has one mode yet")
 def test_the_shipped_workflows_use_the_inputs_and_outputs_that_there_are(tmp_path: Path) -> None:
     """The linter reads ``action.yml`` where a workflow uses ``./``."""
     workflows = tmp_path / ".github" / "workflows"
