@@ -60,7 +60,9 @@ def shard_folders(folders: Sequence[Path]) -> tuple[Path, ...]:
 def _runs_in(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder.", "Give the folders of the shards, or the folder they are in.")
-    places = [place for child in sorted(folder.iterdir()) for place in (child, child / "run")]
+    # Not through a link, which an artifact may have brought.
+    children = [child for child in sorted(folder.iterdir()) if not child.is_symlink()]
+    places = [place for child in children for place in (child, child / "run") if not place.is_symlink()]
     return [place for place in places if os.path.lexists(place / MANIFEST)]
 
 

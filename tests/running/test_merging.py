@@ -310,7 +310,10 @@ def test_folders_of_downloaded_artifacts_are_found(tmp_path: Path) -> None:
     folders = write_shards(down, WHOLE, 3)
     (down / "codegate-shard-2-of-3" / "report").mkdir(parents=True)
     folders[1] = folders[1].rename(down / "codegate-shard-2-of-3" / "run")
-    assert sorted(shard_folders([down])) == sorted(folders)
+    (down / "link").symlink_to(folders[0])
+    (down / "linked").mkdir()
+    (down / "linked" / "run").symlink_to(folders[0])
+    assert sorted(shard_folders([down])) == sorted(folders), "not through a link"
     assert shard_folders(folders) == tuple(folders)
     for nothing in (tmp_path / "none", down / "codegate-shard-2-of-3" / "report"):
         with pytest.raises(UsageError, match=r"is no folder|holds no run"):
