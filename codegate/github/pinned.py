@@ -29,7 +29,10 @@ LOCK_NAME: Final = "codegate.lock"
 REFRESH_DAYS: Final = 21
 """An artifact that ends within this time is uploaded anew: a weekly run may fail twice."""
 
-_PIN: Final = "Pin one with `codegate baseline pin RUN`, and commit the lock and the baseline file."
+_PIN: Final = (
+    "Pin one with `codegate baseline pin RUN`, commit the lock and the baseline file, and give the job "
+    "`permissions: contents: read`."
+)
 _RESTORE: Final = "Put the pinned bytes back where the lock says, or pin a new baseline."
 
 
@@ -125,7 +128,7 @@ def read_pinned_lock(github: GitHub | None, event: Event, name: str, workspace: 
                 f"no baseline: {name} of {where} is not usable: {error.cause}", error.remedy or _PIN
             ) from error
     if data is None:
-        raise NoBaseline(f"no baseline: there is no {name} in {where}.", _PIN)
+        raise NoBaseline(f"no baseline: there is no {name} in {where}, or none that the token may read.", _PIN)
     written = folder / LOCK_NAME
     write_atomic(written, data)
     try:

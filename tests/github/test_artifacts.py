@@ -177,6 +177,7 @@ def test_what_is_secret_is_masked_and_in_no_log(
     server: FakeGitHub, archive: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.NOTSET, logger="urllib3")  # as it is before anything here is used
     masked: list[str] = []
     upload(server, archive, mask=masked.append)
     (plain, quoted) = masked

@@ -1,6 +1,7 @@
 """Whatever is put in the pinned baseline's place, it is used as it was pinned, or there is no baseline."""
 
 import io
+import json
 import random
 import subprocess
 import zipfile
@@ -18,7 +19,7 @@ from codegate.gating.baseline import encoded
 from codegate.github.answer import GitHubError
 from codegate.github.artifacts import artifact_by_id
 from codegate.github.client import GitHub
-from codegate.github.event import Event
+from codegate.github.event import Event, read_event
 from codegate.github.pinned import (
     NoBaseline,
     PinnedBaseline,
@@ -95,20 +96,21 @@ class Scene:
         return caught.value
 
 
-def event_of(server: FakeGitHub, base: str | None = BASE) -> Event:
-    return Event(
-        name="pull_request" if base else "push",
-        repository=server.repository,
-        repository_id=REPOSITORY_ID,
-        default_branch="main",
-        pull=None,
-        workflow_run=None,
-        base_sha=base,
-        sha="e" * 40,
-        server_url=server.origin,
-        api_url=server.api_url,
-        run_id=1,
-        run_attempt=1,
+def event_of(server: FakeGitHub, folder: Path, base: str | None = BASE) -> Event:
+    home = {"id": REPOSITORY_ID, "default_branch": "main"}
+    payload: dict[str, Any] = {"repository": home}
+    if base:
+        base_of, head_of = {"sha": base, "ref": "main"}, {"sha": "e" * 40, "ref": "change", "repo": home}
+        payload["pull_request"] = {"number": 7, "base": base_of, "head": head_of}
+    (folder / "event.json").write_text(json.dumps(payload))
+    return read_event(
+        {
+            "GITHUB_EVENT_NAME": "pull_request" if base else "push",
+            "GITHUB_EVENT_PATH": str(folder / "event.json"),
+            "GITHUB_REPOSITORY": server.repository,
+            "GITHUB_SHA": "e" * 40,
+            "GITHUB_API_URL": server.api_url,
+        }
     )
 
 
@@ -117,7 +119,8 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     (tmp_path / "workspace").mkdir()
     with fake_github(tokens={SECRET: READ}) as server:
         github = GitHub(server.api_url, server.repository, SECRET, pause_seconds=0.01)
-        yield Scene(server, tmp_path / "workspace", tmp_path / "folder", github, event_of(server))
+        event = event_of(server, tmp_path)
+        yield Scene(server, tmp_path / "workspace", tmp_path / "folder", github, event)
 
 
 def holding(baseline: Baseline, name: str = "baseline.json") -> bytes:
@@ -445,7 +448,7 @@ def test_a_folder_is_no_lock(scene: Scene) -> None:
 def test_without_a_pull_request_the_tree_counts(scene: Scene) -> None:
     scene.lock(BY_NAME)
     scene.put(GOOD)
-    scene.event = event_of(scene.server, None)
+    scene.event = event_of(scene.server, scene.folder.parent, None)
     scene.content.commits.clear()
     found = scene.fetch()
     assert (found.lock.commit, found.lock.changed) == (None, False)
@@ -467,7 +470,7 @@ def _clone(scene: Scene) -> None:
     ):
         subprocess.run(["git", *words], cwd=scene.workspace, check=True)
     done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=scene.workspace, check=True, capture_output=True, text=True)
-    scene.event = event_of(scene.server, done.stdout.strip())
+    scene.event = event_of(scene.server, scene.folder.parent, done.stdout.strip())
     (scene.workspace / "baseline.json").unlink()
     (scene.workspace / "codegate.lock").write_bytes(b"{}")
 

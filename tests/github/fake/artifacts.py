@@ -18,9 +18,10 @@ from typing import Any
 from urllib.parse import quote, unquote
 from xml.etree import ElementTree
 
+from tests.github.fake.rest import HOME
 from tests.github.fake.server import FakeGitHub, Listing, Reply, Request, route
 
-REPOSITORY_ID = 1001
+REPOSITORY_ID = HOME
 MAX_DAYS = 90
 
 _SERVICE = r"/twirp/github\.actions\.results\.api\.v1\.ArtifactService"

@@ -7,6 +7,7 @@ from urllib.parse import unquote
 
 from codegate.suite.git import object_id
 from tests.github.fake.artifacts import Artifacts
+from tests.github.fake.rest import HOME
 from tests.github.fake.server import FakeGitHub, Reply, Request, route
 
 _REPO = r"/repos/acme/demo"
@@ -40,7 +41,7 @@ class Content:
 
 @route("GET", _REPO)
 def _repository(github: FakeGitHub, request: Request) -> object:
-    return {"id": 1001, "full_name": "acme/demo", "default_branch": github.store(Content).default_branch}
+    return {"id": HOME, "full_name": "acme/demo", "default_branch": github.store(Content).default_branch}
 
 
 @route("GET", rf"{_REPO}/contents/(.+)", needs="contents: read")

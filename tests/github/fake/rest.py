@@ -1,12 +1,13 @@
-"""Pull requests, issues, comments, check runs, contents and workflow runs of ``acme/demo``."""
+"""Pull requests, issues, comments, check runs and lists of workflow runs of ``acme/demo``.
 
-import base64
+A single run is in ``artifacts``, files of commits are in ``content``.
+"""
+
 import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote
 
 from tests.github.fake.server import FakeGitHub, Listing, Reply, Request, route
 
@@ -27,7 +28,6 @@ class Rest:
     comments: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     checks: dict[int, dict[str, Any]] = field(default_factory=dict)
     commits: dict[str, list[int]] = field(default_factory=dict)
-    contents: dict[tuple[str, str], bytes] = field(default_factory=dict)
     runs: list[dict[str, Any]] = field(default_factory=list)
     ids: Iterator[int] = field(default_factory=lambda: itertools.count(500))
 
@@ -258,26 +258,9 @@ def _change_check(github: FakeGitHub, request: Request) -> object:
     return check
 
 
-@route("GET", rf"{REPO}/contents/(.+)", needs="contents: read")
-def _contents(github: FakeGitHub, request: Request) -> object:
-    path = unquote(request.groups[0])
-    data = github.store(Rest).contents.get((path, request.query.get("ref", "main")))
-    if data is None:
-        return _missing()
-    if "raw" in request.headers.get("accept", ""):
-        return Reply(data)
-    return {"type": "file", "encoding": "base64", "size": len(data), "content": base64.encodebytes(data).decode()}
-
-
 @route("GET", rf"{REPO}/actions/runs", needs="actions: read")
 def _runs(github: FakeGitHub, request: Request) -> object:
     return Listing([run for run in github.store(Rest).runs if _wanted(run, request)], "workflow_runs")
-
-
-@route("GET", rf"{REPO}/actions/runs/(\d+)", needs="actions: read")
-def _run(github: FakeGitHub, request: Request) -> object:
-    number = int(request.groups[0])
-    return next((run for run in github.store(Rest).runs if run["id"] == number), None) or _missing()
 
 
 @route("GET", rf"{REPO}/actions/workflows/([^/]+)/runs", needs="actions: read")

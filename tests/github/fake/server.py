@@ -285,6 +285,7 @@ class FakeGitHub:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            wbufsize = -1  # one packet an answer: two would wait for each other's acknowledgement
 
             def _answer(self) -> None:
                 parts = urlsplit(self.path)
