@@ -131,9 +131,11 @@ def _said(answer: Answer, token: str | None) -> str:
 
 def _missing(method: str, path: str, headers: Mapping[str, str]) -> str:
     """Return the permission that a request needs: as GitHub says, else as its documentation does."""
-    accepted = _PERMISSION.findall(headers.get("x-accepted-github-permissions", "")[:1000])
-    if accepted:
-        return " or ".join(f"{name.replace('_', '-')}: {level}" for name, level in accepted)
+    # Sets of permissions, of which any one will do, each of one permission or several.
+    sets = headers.get("x-accepted-github-permissions", "")[:1000].split(";")
+    named = [[f"{name.replace('_', '-')}: {level}" for name, level in _PERMISSION.findall(one)] for one in sets]
+    if any(named):
+        return " or ".join(" and ".join(one) for one in named if one)
     level = "read" if method == "GET" else "write"
     name = next((name for pattern, name in _PERMISSIONS if pattern.search(path)), "contents")
     return f"{name}: {level}"

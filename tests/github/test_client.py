@@ -130,6 +130,10 @@ def test_what_the_token_lacks_is_named(server: FakeGitHub) -> None:
     assert caught.value.permission == "pull-requests: write or issues: write"
     assert "`permissions: pull-requests: write or issues: write`" in str(caught.value)
     assert len(server.asked("POST")) == 1
+    several = {"X-Accepted-GitHub-Permissions": "contents=read,pull_requests=write; issues=write; ::error::=x"}
+    server.fail(Fault("POST", THING, Reply({"message": "no"}, 403, several)))
+    with pytest.raises(Forbidden, match="`permissions: contents: read and pull-requests: write or issues: write`"):
+        github.send("POST", github.repo("things"), {})
     silent = Reply({"message": "Resource not accessible by integration"}, 403)
     for path, permission in [
         ("issues/7/comments", "pull-requests: write"),

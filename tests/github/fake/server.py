@@ -157,7 +157,7 @@ class FakeGitHub:
         self._stores: dict[type[Any], Any] = {}
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.005,), daemon=True).start()
 
     @property
     def origin(self) -> str:
