@@ -11,13 +11,10 @@ import pytest
 
 from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.docker import DockerBackend
-from tests.action.act.harness import TOKEN, Act, copy_of_the_action, sweep
+from tests.action.act.harness import Act, copy_of_the_action, sweep
 from tests.action.act.repository import BRANCH, Repository, git, make_repository, pin_baseline
 from tests.conftest import unavailable
-from tests.github.fake import FakeGitHub, Token, fake_github
-from tests.github.fake.artifacts import Artifacts, Run
-
-GATE = frozenset({"contents: read", "actions: read", "pull-requests: write"})
+from tests.github.fake import FakeGitHub, fake_github
 
 _ACTIONS = Path(__file__).parent / "actions"
 _BASE = "python:3.11-slim-bookworm"
@@ -73,8 +70,8 @@ def action(docker_backend: DockerBackend, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture
 def github() -> Iterator[FakeGitHub]:
-    """A GitHub whose token may do what the gate's may."""
-    with fake_github(tokens={TOKEN: Token(GATE)}) as fake:
+    """A GitHub with the repository's pull request; the token may do what the workflow says that it may."""
+    with fake_github() as fake:
         yield fake
 
 
@@ -84,9 +81,7 @@ def act(runner_image: str, action: Path, github: FakeGitHub, tmp_path: Path) -> 
     if not Path(sys.executable).with_name("act").exists():
         pytest.fail("act is missing; `make test-action` installs it")
     sweep()
-    # act numbers every run 1.
-    runtime = github.store(Artifacts).runtime(github, Run(1, event="pull_request", path=".github/workflows/gate.yml"))
-    yield Act(tmp_path / "act", runner_image, action, {"GITHUB_API_URL": github.api_url, **runtime})
+    yield Act(tmp_path / "act", runner_image, action, {"GITHUB_API_URL": github.api_url}, github).as_run(1)
     sweep()
 
 

@@ -11,14 +11,17 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
-from tests.github.fake import FakeGitHub
-from tests.github.fake.artifacts import Artifacts
+import yaml
+
+from tests.github.fake import FakeGitHub, Token
+from tests.github.fake.artifacts import Artifacts, Run
+from tests.github.fake.content import Content
 
 ROOT = Path(__file__).resolve().parents[3]
 TEMPLATES = ROOT / ".github" / "workflow-templates"
@@ -69,8 +72,10 @@ class RunningWorkflow:
             os.killpg(self.process.pid, signal.SIGKILL)
             log, _ = self.process.communicate()
             raise AssertionError(f"act took more than {seconds} s:\n{log[-5000:]}") from None
-        lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
-        return Ran(self.process.returncode, log, tuple({"jobID": "", **line} for line in lines))
+        lines = [{"jobID": "", **json.loads(line)} for line in log.splitlines() if line.startswith("{")]
+        rest = [line for line in log.splitlines() if not line.startswith("{")]
+        words = [f"[{line['jobID']}] {str(line.get('msg')).rstrip()}" for line in lines]
+        return Ran(self.process.returncode, "\n".join([*words, *rest]), tuple(lines))
 
 
 @dataclass(frozen=True)
@@ -82,12 +87,20 @@ class Act:
         runner: image of the jobs: git, bash, node and the official artifact client.
         action: copy of what the runner would fetch of our repository.
         environment: what the runner tells every step: the API of the fake GitHub and its artifact service.
+        github: the fake.
     """
 
     folder: Path
     runner: str
     action: Path
-    environment: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str]
+    github: FakeGitHub
+
+    def as_run(self, number: int) -> "Act":
+        """Return act as another run of GitHub's; act itself numbers every run 1."""
+        run = Run(number, event="pull_request", path=".github/workflows/gate.yml")
+        runtime = self.github.store(Artifacts).runtime(self.github, run)
+        return replace(self, environment={**self.environment, **runtime})
 
     def start(
         self,
@@ -98,6 +111,7 @@ class Act:
         *,
         secrets: Mapping[str, str] | None = None,
         environment: Mapping[str, str] | None = None,
+        read_only: bool = False,
     ) -> RunningWorkflow:
         """Start a workflow of ``repository``.
 
@@ -108,8 +122,12 @@ class Act:
             payload: the event's document.
             secrets: what the workflow finds in ``secrets``, besides its token; a fork's run gets none.
             environment: of every step, besides ``Act.environment``.
+            read_only: the token is that of a run for a fork.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
+        _publish(self.github.store(Content), repository)
+        path = Path(".github", "workflows", workflow)
+        self.github.tokens[TOKEN] = Token(_permissions(repository / path, read_only=read_only))
         event_file = self.folder / "event.json"
         event_file.write_text(json.dumps(payload))
         values = {"GITHUB_TOKEN": TOKEN, **(secrets or {})}
@@ -125,7 +143,7 @@ class Act:
         process = subprocess.Popen(
             [
                 str(program), event, "--json",
-                "--workflows", f".github/workflows/{workflow}", "--eventpath", str(event_file),
+                "--workflows", str(path), "--eventpath", str(event_file),
                 "--platform", f"ubuntu-24.04={self.runner}", "--pull=false", "--action-offline-mode",
                 "--no-cache-server", "--container-daemon-socket", "unix:///var/run/docker.sock", "--rm",
                 "--use-new-action-cache", "--action-cache-path", str(self.folder / "cache"),
@@ -153,6 +171,24 @@ class Act:
     def run(self, repository: Path, workflow: str, event: str, payload: Mapping[str, Any], **more: Any) -> Ran:
         """Run a workflow to its end."""
         return self.start(repository, workflow, event, payload, **more).finish(600)
+
+
+def _permissions(workflow: Path, *, read_only: bool) -> frozenset[str]:
+    """Return what the jobs of a workflow may do, which the fake enforces and act does not."""
+    jobs = yaml.safe_load(workflow.read_text())["jobs"].values()
+    levels = {(name, level) for job in jobs for name, level in job["permissions"].items()}
+    return frozenset(f"{name}: {'read' if read_only else level}" for name, level in levels)
+
+
+def _publish(content: Content, repository: Path) -> None:
+    """Let the fake have the commit that pull requests are merged into, as GitHub has it."""
+
+    def git(*words: str) -> bytes:
+        return subprocess.run(["git", *words], cwd=repository, capture_output=True, check=True).stdout
+
+    commit = git("rev-parse", "main").decode().strip()
+    names = git("ls-tree", "-r", "--name-only", "-z", commit).decode().split("\0")[:-1]
+    content.commits[commit] = {name: git("show", f"{commit}:{name}") for name in names}
 
 
 def copy_of_the_action(target: Path) -> Path:

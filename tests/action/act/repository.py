@@ -14,7 +14,8 @@ from tests.github.workspace import LENIENT, PROBLEMS, HandwrittenProblem, write_
 
 BRANCH = "another-model"
 PULL = 7
-OURS = {"id": REPOSITORY_ID, "full_name": REPOSITORY}
+OURS: dict[str, Any] = {"id": REPOSITORY_ID, "full_name": REPOSITORY}
+THEIRS: dict[str, Any] = {"id": REPOSITORY_ID + 1, "full_name": "mallory/demo"}
 
 
 def git(folder: Path, *words: str) -> str:
@@ -51,7 +52,7 @@ class Repository:
 
     def pull_request(self, *, fork: bool = False) -> dict[str, Any]:
         """Return the event of a pull request of the branch that is checked out."""
-        head = {"id": 2, "full_name": "mallory/demo"} if fork else OURS
+        head = THEIRS if fork else OURS
         base = {"ref": "main", "sha": git(self.folder, "rev-parse", "main"), "repo": OURS}
         return {
             "action": "synchronize",

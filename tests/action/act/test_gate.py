@@ -111,3 +111,21 @@ def test_a_cancelled_run_leaves_no_container_after_ten_seconds(
     assert (ran.outputs("codegate")["verdict"], ran.outputs("codegate")["exit-code"]) == ("interrupted", "130")
     assert "run/run.json" in uploaded(github)["codegate-report"].namelist()
     assert leftovers() == []
+
+
+def test_a_pull_request_from_a_fork_spends_nothing_and_is_not_red(
+    act: Act, github: FakeGitHub, repository: Repository
+) -> None:
+    repository.configure("openai:gpt-4.1-2025-04-14")
+    repository.commit("a model that costs money")
+    ran = act.run(repository.folder, "codegate-gate.yml", "pull_request", repository.pull_request(fork=True))
+    assert (ran.code, ran.result("gate")) == (0, "success"), ran.log
+    assert ran.outputs("codegate")["verdict"] == "skipped"
+
+
+def test_a_branch_of_our_own_without_a_key_is_a_mistake(act: Act, repository: Repository) -> None:
+    repository.configure("openai:gpt-4.1-2025-04-14")
+    repository.commit("a model whose key nobody gave")
+    ran = act.run(repository.folder, "codegate-gate.yml", "pull_request", repository.pull_request())
+    assert (ran.code, ran.result("gate")) == (1, "failure"), ran.log
+    assert (ran.outputs("codegate")["verdict"], ran.outputs("codegate")["exit-code"]) == ("error", "2")
