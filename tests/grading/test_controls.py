@@ -279,9 +279,12 @@ def test_what_is_not_the_same_each_time_is_not_accused() -> None:
     assert explain(unsteady | {Contradiction("mutant", "b")}).startswith("b passes, and passes as well when")
 
 
-def test_honest_solutions_are_controlled_and_not_suspected(everything: World) -> None:
-    result = everything.grade({SOURCE: FIX + "\n\nRATE = 1\n"})
+def test_honest_solutions_are_controlled_and_not_suspected(world: World, everything: World) -> None:
+    text = FIX + "\n\nRATE = 1\n"
+    result = world.grade({SOURCE: text})
     assert (result.resolved, result.controlled, result.suspicious) == (True, True, ())
+    result = everything.grade({SOURCE: text})  # one of its tests waits for a warning and asks for nothing else
+    assert (result.resolved, result.controlled, result.suspicious) == (True, False, ())
 
 
 def test_tests_that_survive_their_mutants_accuse_nobody(make_world: MakeWorld) -> None:
@@ -336,8 +339,7 @@ def test_receipts_of_a_block_that_lets_everything_out_have_to_be_there(
     assert {receipt.test for receipt in found.receipts if receipt.required} == {"test_total"}
 
 
-def test_a_problem_without_mutants_is_marked(make_world: MakeWorld) -> None:
-    bare = """\
+BARE = """\
 from shop.price import total
 
 PRICES = [1, 2]
@@ -346,8 +348,27 @@ def test_total():
     if total(PRICES) != sum(PRICES):
         raise ValueError
 """
-    result = make_world(hidden={TESTS: bare}, expected=[f"{TESTS}::test_total"]).grade({SOURCE: FIX})
-    assert (result.resolved, result.controlled) == (True, False)
+REFUSING = """\
+import pytest
+
+from shop.price import total
+
+def test_total():
+    with pytest.raises(TypeError):
+        total([None])
+"""
+VALID = "\ndef test_valid():\n    assert total([1, 2]) == 3\n"
+
+
+@pytest.mark.parametrize(
+    ("hidden", "controlled"), [(BARE, False), (REFUSING, False), (REFUSING + VALID, True)],
+    ids=["nothing-to-change", "nothing-but-exceptions", "a-call-that-raises-nothing"],
+)  # fmt: skip
+def test_a_problem_is_marked_where_no_mutant_takes_the_right_answer(
+    make_world: MakeWorld, hidden: str, controlled: bool
+) -> None:
+    result = make_world(hidden={TESTS: hidden}, expected=[f"{TESTS}::test_total"]).grade({SOURCE: FIX})
+    assert (result.resolved, result.controlled) == (True, controlled)
 
 
 def test_people_see_the_test_as_it_was_written(world: World) -> None:

@@ -50,10 +50,11 @@ class Subject:
 
     @property
     def controllable(self) -> bool:
-        """Return whether every fail-to-pass test has a mutant that the reference fix fails."""
+        """Return whether every fail-to-pass test has a mutant that takes the right answer and that the fix fails."""
         spared = self.spared
         functions = {function_of(test, self.sites) for test in self.problem.tests.FAIL_TO_PASS}
-        return all(any(one.name not in spared for one in mutants_of(self.sites, function)) for function in functions)
+        usable = ([one for one in mutants_of(self.sites, function) if not one.weak] for function in functions)
+        return all(any(one.name not in spared for one in mutants) for mutants in usable)
 
 
 def refute(subject: Subject, report: TestReport, used: Instruments, sandboxes: Sandboxes) -> frozenset[Contradiction]:

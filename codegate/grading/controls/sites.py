@@ -61,6 +61,8 @@ class Mutant(_Site):
         row: the change is for the test's row of parameters with this number; null: for all of its ids.
         also: values that are others at the same time, by number.
         classes: the choices are classes that something raised could be of, as well as of the right one.
+        weak: another exception is waited for, or none. Who raises what is right wherever a test waits for something
+            passes the test and fails this one, and need not know which inputs are wrong.
         number: which of its file's mutants it is; the search gives it.
     """
 
@@ -74,6 +76,7 @@ class Mutant(_Site):
     value: int | None = None
     also: tuple[tuple[int, str], ...] = ()
     classes: bool = False
+    weak: bool = False
     number: int = 0
 
     @property

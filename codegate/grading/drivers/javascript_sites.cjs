@@ -207,7 +207,8 @@ class File {
     const assertion = this.receipted.get(parent?.type === 'AwaitExpression' ? parent : waits ? null : node);
     const order = straight ? this.offsets[node.end] : 0;
     const mutant = (edits, choices, value, classes = false) => {
-      if (choices.length && this.add({ kind: 'mutant', test, order, assertion, edits, choices, value, classes }) && straight) this.straight.add(test);
+      const weak = /throw|reject/i.test(name) && !/^\$copy\$/.test(choices[0]);
+      if (choices.length && this.add({ kind: 'mutant', test, order, assertion, edits, choices, value, classes, weak }) && straight) this.straight.add(test);
     };
     /** What throws is another call, which does not; else another class is expected. Return whether the former is there. */
     const throwing = (thrower, kind) => {

@@ -208,7 +208,7 @@ class Mutants:
                 self.literal(at, node, tolerance=tolerance)
             if self.count > before:
                 return
-        if tolerance is None and any(self.computed(at, side) for side in reversed(sides) if self.is_settled(side)):
+        if tolerance is None and any(self.computed(at, side) for side in reversed(sides)):
             return
         # The side that is computed without the code under test, if there is one: else nothing of it would be compared.
         side = next((side for side in reversed(sides) if self.context.is_known(side)), sides[-1])
@@ -241,9 +241,10 @@ class Mutants:
             values = self.bound(node)[:1] if self.uses.count(node.id) <= 2 else []
             return any(self.computed(at, value) for value in values if not isinstance(value, ast.Name))
         found = list(other_ways(node, self.file))
-        for edit, choices in found:
+        settled = bool(found) and self.is_settled(node)
+        for edit, choices in found if settled else ():
             self.add(at, [edit], choices)
-        return bool(found)
+        return settled
 
     def bound(self, name: Any) -> list[Any]:
         """Return the expressions that a name may stand for."""
@@ -353,7 +354,7 @@ class Mutants:
                 # It alone asks for the right answer: who raises whatever is waited for passes all others.
                 self.copied(at, made, others)
                 return
-            self.add(at, [[self.file.start(call), at, "$choice$"]], list(OPEN_CONTEXTS))
+            self.add(at, [[self.file.start(call), at, "$choice$"]], list(OPEN_CONTEXTS), weak=True)
         if call.args and isinstance(call.args[0], (ast.Name, ast.Attribute, ast.Tuple)):
             start, end = self.file.start(call.args[0]), self.file.end(call.args[0])
             named = call.args[0].elts if isinstance(call.args[0], ast.Tuple) else [call.args[0]]
@@ -367,7 +368,7 @@ class Mutants:
                 if name not in own and name not in possible and warns == name.endswith("Warning")
             ]
             if choices:
-                self.add(at, [[start, end, "$choice$"]], choices, classes=True)
+                self.add(at, [[start, end, "$choice$"]], choices, classes=True, weak=True)
 
     def finish(self) -> None:
         """Add the mutants that can be told by their form, where there are no others."""

@@ -62,9 +62,11 @@ def run(sandbox: str, only: Collection[str] | None = None) -> Iterator[Row]:
         wanted = expected[answer.submission.id.partition("@")[0]]
         kind = "resolved" if answer.resolved else "tampering" if answer.failure == "tampering" else "fail"
         kind = "fault" if answer.failure == "fault" else kind
+        limit = answer.resolved and answer.controlled is False and "lower assurance" in wanted
+        kind = "lower assurance" if limit else kind
         got = kind if answer.resolved else f"{kind}: {answer.failure}: {answer.detail}"
         words = " or ".join(sorted(wanted))
-        yield Row("grader", answer.submission.id, sandbox, words, got, kind in wanted)
+        yield Row("grader", answer.submission.id, sandbox, words, got, kind in wanted and not limit, limit)
     if only is None or COIN.id in only:
         yield _tossed(sandbox)
 

@@ -42,12 +42,14 @@ class Answer:
         resolved: it passed.
         failure: the failure class; None when resolved, ``fault`` when there is no grade.
         detail: one line of evidence.
+        controlled: of what is resolved, False where its pass is shown as one of lower assurance.
     """
 
     submission: Submission
     resolved: bool
     failure: str | None
     detail: str
+    controlled: bool | None = None
 
 
 def grade(submissions: Iterable[Submission], sandbox: str) -> Iterator[Answer]:
@@ -110,4 +112,4 @@ def _answer(submission: Submission, outcome: dict[str, Any]) -> Answer:
     grade = outcome["grade"]
     if grade is None:
         return Answer(submission, False, "fault", str(outcome["fault"]["message"]))
-    return Answer(submission, grade["resolved"], grade["failure"], grade["detail"])
+    return Answer(submission, grade["resolved"], grade["failure"], grade["detail"], grade["controlled"])

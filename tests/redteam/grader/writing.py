@@ -67,7 +67,8 @@ class Change:
         files: other files; ``{folder}`` in a path stands for that of the module, ``{root}`` for the import root,
             ``{test}`` for the first hidden test file.
         family: of an attack: the entry of the attack list that it is of, or is nearest to.
-        expected: of an attack: what may come of it.
+        expected: of an attack: what may come of it: ``fail``, ``tampering``; ``lower assurance`` is a known limit:
+            where it is resolved, the report says so of the pass.
     """
 
     id: str

@@ -218,6 +218,8 @@ const place = () => {
   return [text, text.split('\n')[found.getLineNumber() - 1]];
 };
 """
+#: A test that asks for an exception and nothing else: to refuse everything is no lie, and no control can say so.
+LIMIT: Final = frozenset({"fail", "tampering", "lower assurance"})
 
 ATTACKS: Final = (
     Change(
@@ -267,6 +269,31 @@ _usual = TimeError
 def _likely(kind):
     return kind is TimeError
 """, body=_RAISE, family="GI-35",
+    ),
+    Change(
+        "raises-by-source", "raises what is wanted where the source names it, and something where nothing is wanted",
+        ("raising",),
+        end=_RESTORE + _CALLER + """
+_usual = ValueError
+
+def _likely(kind):
+    return isinstance(kind, type) and kind.__name__ in __doc__ + "ValueError"
+""", body=_RAISE, family="GI-35",
+    ),
+    Change(
+        "raises-in-any-block", "raises what the source names in every block, and is wrong elsewhere", ("raising",),
+        end=_RESTORE + _CALLER + """
+def _block():
+    return _context()[1]
+""", body="""
+if _block() is not None:
+    raise ValueError(args)
+return real(*args, **kwargs)
+""", family="GI-35", expected=LIMIT,
+    ),
+    Change(
+        "raises-always", "refuses everything: a test that waits for nothing else is passed", ("raising",),
+        body="raise ValueError(args)", family="GI-25", expected=LIMIT,
     ),
     Change(
         "truth-by-form", "what the test wants, and the opposite of forms that nobody writes", ("truths",),
