@@ -74,6 +74,7 @@ class Context:
         texts = [text for text in constants if isinstance(text, str) and len(text) < 1000]
         self.words = sorted({word for text in texts for word in re.findall(r"[^\W\d_]{2,12}", text)})
         self.classes = sorted({name for name in imported if re.search("(Error|Exception|Warning)$", name)})
+        self.stores: dict[Any, set[str]] = {}  # by function, what it binds
         self.calls: list[tuple[Any, Any]] = []  # with the function that they are in
         self.sides: list[tuple[Any, Any]] = []
         for test in tests:
@@ -87,8 +88,7 @@ class Context:
         """Return whether an expression of the function ``own`` means the same in ``test``."""
         own_args, args = {arg.arg for arg in own.args.args}, {arg.arg for arg in test.args.args}
         shared = set() if own.decorator_list or test.decorator_list else own_args & args - {"self"}
-        bound = {part.id for part in ast.walk(own) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
-        here = {part.id for part in ast.walk(test) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+        bound, here = self.stored(own), self.stored(test)
         free = names_in(node) - ((self.top - own_args - args) | shared)
         inner = any(isinstance(part, NOT_COPIED) for part in ast.walk(node))
         doubled = any("mock" in name.lower() for name in names_in(node))
@@ -99,6 +99,13 @@ class Context:
             and not inner
             and node.lineno == node.end_lineno
         )
+
+    def stored(self, function: Any) -> set[str]:
+        """Return the names that a function binds."""
+        if function not in self.stores:
+            names = [part for part in ast.walk(function) if isinstance(part, ast.Name)]
+            self.stores[function] = {part.id for part in names if isinstance(part.ctx, ast.Store)}
+        return self.stores[function]
 
     def other_calls(self, call: Any, test: Any) -> list[Any]:
         """Return calls of the same function with other arguments that tests make as a matter of course."""
