@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codegate.errors import UsageError
@@ -130,6 +130,7 @@ def test_zip64_is_refused_wherever_it_is_said() -> None:
         read_members(GOOD[:-22] + end + locator + GOOD[-22:], LIMIT, "x")
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_a_damaged_archive_gives_what_was_packed_or_nothing(data: st.DataObject) -> None:
     damaged = bytearray(GOOD)
@@ -142,6 +143,7 @@ def test_a_damaged_archive_gives_what_was_packed_or_nothing(data: st.DataObject)
     assert set(found.values()) <= {b'{"a": 1}' * 20}
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_garbage_is_no_archive(data: bytes) -> None:
     with contextlib.suppress(BadArchive):

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import Baseline, Origin, Transport, load_lock, load_pinned, pin, write_baseline, write_lock
@@ -440,6 +442,17 @@ def test_a_broken_lock_is_no_baseline(scene: Scene, data: bytes) -> None:
     scene.nothing()
 
 
+@settings(max_examples=30, deadline=None)
+@given(st.binary(max_size=300))
+def test_garbage_is_no_lock(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    folder = tmp_path_factory.getbasetemp() / "garbage"
+    folder.mkdir(exist_ok=True)
+    (folder / "codegate.lock").write_bytes(data)
+    pushed = {"GITHUB_EVENT_NAME": "push", "GITHUB_REPOSITORY": "acme/demo", "GITHUB_SHA": "e" * 40}
+    with pytest.raises(NoBaseline, match="is broken"):
+        read_pinned_lock(None, read_event(pushed), "codegate.lock", folder, folder / "aside")
+
+
 def test_a_folder_is_no_lock(scene: Scene) -> None:
     scene.content.commits[BASE] = {"codegate.lock/x": b"{}"}
     scene.nothing()
@@ -487,12 +500,11 @@ def test_without_a_token_the_local_clone_is_asked(scene: Scene) -> None:
 
 def test_where_github_does_not_answer_the_local_clone_is_asked(scene: Scene) -> None:
     _clone(scene)
-    scene.server.fail(Fault("GET", r".*", Reply({}, 503), times=100))
+    tries_of_three_requests = 12  # for the lock, for artifacts, for the baseline
+    scene.server.fail(Fault("GET", r".*", Reply({}, 503), times=tries_of_three_requests))
     found = scene.fetch()
     assert "of the base commit" in found.source
     assert found.lock.changed
-    scene.server.fail(Fault("GET", r"/never"))
-    scene.server._faults.clear()
 
 
 def test_a_clone_without_the_base_commit_is_no_help(scene: Scene) -> None:
