@@ -51,7 +51,7 @@ def command(
     code = conclude(journal.load(), journal, lock, policy, reports, as_json=as_json, terms=report_terms(config))
     if code == ExitCode.REGRESSED and policy.confirm_samples:
         note(
-            "the regression is not confirmed: no fresh samples of the pinned model were made. "
-            f"`codegate run SUITE --resume {journal.folder}` makes them, where its key is."
+            f"`codegate run SUITE --resume {journal.folder}` asks the pinned model again, where its key is set, and "
+            "judges with what it says"
         )
     return code

@@ -105,7 +105,9 @@ def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
 
 
 def gate_run(run: Run, lock: Path, policy: GatePolicy) -> tuple[Verdict, ...]:
-    """Compare every candidate of ``run`` with the baseline that ``lock`` pins; each verdict warns where that is old.
+    """Compare every candidate of ``run`` with the baseline that ``lock`` pins.
+
+    A verdict warns where that is old, and where a regression is one that nobody asked the pinned model about.
 
     Raises:
         UsageError: the run is unfinished or was planned for another gate, or the lock or the baseline is missing or
@@ -117,7 +119,16 @@ def gate_run(run: Run, lock: Path, policy: GatePolicy) -> tuple[Verdict, ...]:
     verdicts = [gate_candidate(run, candidate, gate) for candidate in run.manifest.candidates]
     words = age_of(gate.baseline).words()
     old = (f"the baseline is not fresh: {words}",) if words else ()
-    return tuple(verdict.model_copy(update={"warnings": (*verdict.warnings, *old)}) for verdict in verdicts)
+    return tuple(
+        verdict.model_copy(update={"warnings": (*verdict.warnings, *old, *_unconfirmed(verdict, policy))})
+        for verdict in verdicts
+    )
+
+
+def _unconfirmed(verdict: Verdict, policy: GatePolicy) -> tuple[str, ...]:
+    if verdict.kind != "regressed" or verdict.confirmed is not None or not policy.confirm_samples:
+        return ()
+    return ("the regression is not confirmed: the pinned model was not asked again",)
 
 
 def run_exit_code(run: Run, verdicts: Sequence[Verdict]) -> ExitCode:

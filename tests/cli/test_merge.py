@@ -61,15 +61,19 @@ def test_a_matrix_of_shards_is_one_run(suite: Suite, tmp_path: Path) -> None:
     done = codegate("merge", "shards", "--run-id", shared["run_id"], "--out", "merged", "--json", cwd=tmp_path)
     assert done.code == 1, done.stderr
     assert [verdict["kind"] for verdict in done.document["verdicts"]] == ["inconclusive", "regressed"]
+    unconfirmed = "the regression is not confirmed: the pinned model was not asked again"
     assert done.document["verdicts"][1]["confirmed"] is None
-    assert "the regression is not confirmed" in done.stderr
+    assert [unconfirmed in verdict["warnings"] for verdict in done.document["verdicts"]] == [False, True]
+    assert "codegate run SUITE --resume merged" in done.stderr
     assert (tmp_path / "merged/result.json").read_bytes() == (single / "result.json").read_bytes()
 
     assert _differences(*(_report(tmp_path / name, tmp_path) for name in ("merged", "single"))) <= MEASURED | NAMED
 
     # The merged run is a run like any other: carried on where the pinned model can be asked, it is confirmed.
     _run(RunRequest(suite.folder, both, None, "bwrap", None, tmp_path / "merged", gate=gate))
-    assert _report(tmp_path / "merged", tmp_path)["verdicts"][1]["confirmed"] is True
+    regressed = _report(tmp_path / "merged", tmp_path)["verdicts"][1]
+    assert regressed["confirmed"] is True
+    assert unconfirmed not in regressed["warnings"]
 
 
 def _lock(suite: Suite, folder: Path) -> Path:
