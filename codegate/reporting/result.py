@@ -6,7 +6,6 @@ attempts can still say what it likes, so what comes from it is shown and decides
 """
 
 import dataclasses
-import json
 import math
 from collections.abc import Iterator
 from typing import Any, Final
@@ -15,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from codegate.errors import UsageError
 from codegate.gating import Flip, Verdict
-from codegate.reporting.json_report import REPORT_SCHEMA, render_json
+from codegate.reporting.json_report import REPORT_SCHEMA
 from codegate.reporting.view import CandidateView, Cell, ReportView
 from codegate.strict import parse_json
 
@@ -40,15 +39,15 @@ def read_result(data: bytes) -> ReportView:
         raise UsageError(f"{_PLACE} is not UTF-8 text.") from error
     if not isinstance(document, dict) or document.get("schema") != REPORT_SCHEMA:
         raise UsageError(f"{_PLACE} is no {REPORT_SCHEMA}.", "Write it with the version of codegate that reads it.")
+    del document["schema"]
     if any(abs(number) > _LARGEST for number in _numbers(document)):
         raise UsageError(f"{_PLACE} has a number that no report has.")
     try:
-        view = TypeAdapter(ReportView).validate_python({k: v for k, v in document.items() if k != "schema"})
-        written = json.loads(render_json(view))
-    except (ValidationError, ValueError) as error:
+        view = TypeAdapter(ReportView).validate_python(document)
+    except ValidationError as error:
         raise UsageError(f"{_PLACE} has not the form of a {REPORT_SCHEMA}.") from error
-    # Whatever validation let through (a text for a number, a key too many, one too few) is not written again.
-    if not _same(document, written):
+    # Whatever validation let through (a text for a number, a key too many, one too few) is not what is written.
+    if not _same(document, view):
         raise UsageError(f"{_PLACE} has not the form of a {REPORT_SCHEMA}.")
     _check(view)
     return view
@@ -66,13 +65,28 @@ def _numbers(document: Any) -> Iterator[float]:
             yield value
 
 
-def _same(ours: Any, theirs: Any) -> bool:
-    """Tell whether two documents are alike to the type, but that 1 and 1.0 are one number."""
-    if isinstance(ours, dict) and isinstance(theirs, dict):
-        return ours.keys() == theirs.keys() and all(_same(value, theirs[key]) for key, value in ours.items())
-    if isinstance(ours, list) and isinstance(theirs, list):
-        return len(ours) == len(theirs) and all(_same(*pair) for pair in zip(ours, theirs, strict=True))
-    return bool(ours == theirs) and isinstance(ours, bool) == isinstance(theirs, bool)
+def _same(said: Any, value: Any) -> bool:
+    """Tell whether ``render_json`` writes ``value`` as ``said``; 1 and 1.0 are one number."""
+    if dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value)]
+        return (
+            isinstance(said, dict)
+            and said.keys() == set(names)
+            and all(_same(said[name], getattr(value, name)) for name in names)
+        )
+    if isinstance(value, Verdict):
+        return _alike(said, value.model_dump(mode="json"))
+    if isinstance(value, tuple):
+        return isinstance(said, list) and len(said) == len(value) and all(map(_same, said, value))
+    return _alike(said, value)
+
+
+def _alike(said: Any, value: Any) -> bool:
+    if isinstance(said, dict) and isinstance(value, dict):
+        return said.keys() == value.keys() and all(_alike(said[name], value[name]) for name in said)
+    if isinstance(said, list) and isinstance(value, list):
+        return len(said) == len(value) and all(map(_alike, said, value))
+    return bool(said == value) and isinstance(said, bool) == isinstance(value, bool)
 
 
 def _check(view: ReportView) -> None:
