@@ -88,6 +88,7 @@ class Act:
         action: copy of what the runner would fetch of our repository.
         environment: what the runner tells every step: the API of the fake GitHub and its artifact service.
         github: the fake.
+        number: of the run.
     """
 
     folder: Path
@@ -95,12 +96,12 @@ class Act:
     action: Path
     environment: dict[str, str]
     github: FakeGitHub
+    number: int = 1
 
     def as_run(self, number: int) -> "Act":
         """Return act as another run of GitHub's; act itself numbers every run 1."""
-        run = Run(number, event="pull_request", path=".github/workflows/gate.yml")
-        runtime = self.github.store(Artifacts).runtime(self.github, run)
-        return replace(self, environment={**self.environment, **runtime})
+        runtime = self.github.store(Artifacts).runtime(self.github, Run(number))
+        return replace(self, environment={**self.environment, **runtime}, number=number)
 
     def start(
         self,
@@ -127,11 +128,15 @@ class Act:
         self.folder.mkdir(parents=True, exist_ok=True)
         _publish(self.github.store(Content), repository)
         path = Path(".github", "workflows", workflow)
+        head = _git(repository, "rev-parse", "HEAD").decode().strip()
+        self.github.store(Artifacts).runs[self.number] = Run(self.number, event, str(path), head_sha=head)
         self.github.tokens[TOKEN] = Token(_permissions(repository / path, read_only=read_only))
         event_file = self.folder / "event.json"
         event_file.write_text(json.dumps(payload))
         values = {"GITHUB_TOKEN": TOKEN, **(secrets or {})}
-        variables = {**self.environment, **(environment or {})}
+        # act does not say which workflow it is at.
+        reference = {"GITHUB_WORKFLOW_REF": f"{REPOSITORY}/{path}@refs/heads/main"}
+        variables = {**self.environment, **reference, **(environment or {})}
         stand_ins = {
             ACTION: self.action,
             _UPLOAD: self.folder / "actions" / "upload",
@@ -182,13 +187,13 @@ def _permissions(workflow: Path, *, read_only: bool) -> frozenset[str]:
 
 def _publish(content: Content, repository: Path) -> None:
     """Let the fake have the commit that pull requests are merged into, as GitHub has it."""
+    commit = _git(repository, "rev-parse", "main").decode().strip()
+    names = _git(repository, "ls-tree", "-r", "--name-only", "-z", commit).decode().split("\0")[:-1]
+    content.commits[commit] = {name: _git(repository, "show", f"{commit}:{name}") for name in names}
 
-    def git(*words: str) -> bytes:
-        return subprocess.run(["git", *words], cwd=repository, capture_output=True, check=True).stdout
 
-    commit = git("rev-parse", "main").decode().strip()
-    names = git("ls-tree", "-r", "--name-only", "-z", commit).decode().split("\0")[:-1]
-    content.commits[commit] = {name: git("show", f"{commit}:{name}") for name in names}
+def _git(repository: Path, *words: str) -> bytes:
+    return subprocess.run(["git", *words], cwd=repository, capture_output=True, check=True).stdout
 
 
 def copy_of_the_action(target: Path) -> Path:
