@@ -1,5 +1,6 @@
 """One comment, ours, updated in place, on the pull request that GitHub says it belongs on."""
 
+import copy
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,32 @@ def test_a_strangers_comment_with_our_marker_is_left_alone(server: FakeGitHub) -
     assert [entry["body"] for entry in planted] == [f"{GATE}\n✓ codegate: pass"] * 4
     assert quoted["body"].startswith("somebody")
     assert comments(server)[-1]["user"]["login"] == BOT
+
+
+ODD: list[dict[str, Any]] = [
+    {"id": 1, "user": None, "body": f"{GATE}\nx"},  # of an account that is gone
+    {"id": 2, "user": {"login": BOT}, "body": None},
+    {"id": 3, "user": [BOT], "body": f"{GATE}\nx"},
+    {"user": {"login": ["x"]}, "body": f"{GATE}\nx"},
+    {},
+]
+
+
+def test_odd_comments_are_nobodys(server: FakeGitHub) -> None:
+    server.store(Rest).comments[7] = copy.deepcopy(ODD)
+    assert upsert_comment(client(server), 7, "gate", "red").did == "created"
+    assert comments(server)[:-1] == ODD
+
+
+@pytest.mark.parametrize("number", ["5/../../x", None, True, 0, -1, 1.5])
+def test_no_address_is_made_of_an_odd_number(server: FakeGitHub, tmp_path: Path, number: object) -> None:
+    server.store(Rest).comments[7] = [{"id": number, "user": {"login": BOT}, "body": f"{GATE}\nx"}]
+    done = upsert_comment(client(server), 7, "gate", "red")
+    assert done.warning is not None
+    assert "no id" in done.warning
+    server.store(Rest).pulls[7]["number"] = number
+    with pytest.raises(GitHubError, match="no number"):
+        pull_number(client(server), ended(tmp_path))
 
 
 def test_of_several_comments_of_ours_the_oldest_stays(server: FakeGitHub) -> None:
