@@ -490,6 +490,10 @@ def test_copies():
 def test_added():
     assert total(PRICES) == PRICES[0] + PRICES[1]
 
+def test_own():
+    own = PriceError()
+    assert total([]) == len(own.args)
+
 def test_ways():
     prices = [2, 5]
     wanted = max(prices) * len(prices)
@@ -546,6 +550,7 @@ def test_a_mutant_is_something_that_an_author_could_have_written(forms: FileSite
     assert said["test_computed"] == {f"assert total(PRICES) == sum(PRICES) {more}" for more in ("+ 1", "- 1", "+ 2")}
     ways = {text.partition("wanted = ")[2].partition("\n")[0] for text in said["test_ways"]}
     assert {"min(prices) * len(prices)", "max(prices) + len(prices)", "max(prices) * len(prices) - 1"} <= ways
+    assert not any("len(own.args) " in text for text in said["test_own"])  # what is in it is for the patch to say
     others = ("list(PRICES)", "sum(PRICES)", "helped(1)")
     assert said["test_added"] == {f"assert total(PRICES) == {other}" for other in others}
 

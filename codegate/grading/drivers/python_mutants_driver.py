@@ -228,7 +228,7 @@ class Mutants:
             [cell(row, self.names, name.id) for row in self.rows] if name.id in self.names else self.bound(name)
             for name in unknown
         ]
-        return self.context.is_known(node) or (
+        return not values or (
             depth > 0 and all(found and all(self.is_settled(one, depth - 1) for one in found) for found in values)
         )
 
