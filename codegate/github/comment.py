@@ -9,7 +9,7 @@ from codegate.github.event import Event, WorkflowRun
 from codegate.github.said import Said, attempted, author, create, is_own, marked, number_of, own_login, said
 
 
-def upsert_comment(github: GitHub, number: int, key: str, body: str) -> Said:
+def upsert_comment(github: GitHub, number: int, key: str, body: str, *, begin: bool = True) -> Said:
     """Say ``body`` about ``key`` in the one comment of a pull request or issue that is for it.
 
     Where several of ours are there, the oldest is updated and the others, which would say something else, go.
@@ -19,12 +19,13 @@ def upsert_comment(github: GitHub, number: int, key: str, body: str) -> Said:
         number: of the pull request or issue.
         key: which of several gates speaks.
         body: Markdown, without the marker.
+        begin: write one where there is none yet.
 
     Raises:
         UsageError: ``key`` cannot stand in a marker. GitHub's refusals are a warning instead.
     """
     text = marked(key, body)
-    return attempted(f"The comment on #{number}", lambda: _upsert(github, number, key, text))
+    return attempted(f"The comment on #{number}", lambda: _upsert(github, number, key, text, begin))
 
 
 def pull_number(github: GitHub, event: Event) -> int | None:
@@ -44,7 +45,7 @@ def pull_number(github: GitHub, event: Event) -> int | None:
     return min((number_of(found, "number") for found in _asked(github, run) if _is_of(found, event)), default=None)
 
 
-def _upsert(github: GitHub, number: int, key: str, text: str) -> Said:
+def _upsert(github: GitHub, number: int, key: str, text: str, begin: bool) -> Said:
     def own(login: str) -> list[dict[str, Any]]:
         """Return our comments, the oldest first."""
         comments = github.pages(github.repo(f"issues/{number}/comments"))
@@ -59,6 +60,8 @@ def _upsert(github: GitHub, number: int, key: str, text: str) -> Said:
             return _update(github, there, text)
         except NotFound:  # somebody deleted it meanwhile
             there = there[1:]
+    if not begin:
+        return Said("nothing")
     made = create(github, github.repo(f"issues/{number}/comments"), {"body": text}, lambda: own(login))
     truly = author(made)
     if truly not in {login, None}:

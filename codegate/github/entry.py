@@ -11,14 +11,22 @@ from typing import Final
 
 from codegate.candidates import MissingKey
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
+from codegate.github.archive import pack
+from codegate.github.baselines import keep_step, pin_step
 from codegate.github.client import GitHub
+from codegate.github.commands import Command
 from codegate.github.container import leave_to_child
 from codegate.github.event import Event, read_event, refusal
 from codegate.github.gated import gate_step, merge_step, plan_step
 from codegate.github.inputs import Inputs, read_inputs
+from codegate.github.nightly import nightly_step
 from codegate.github.project import project_of, with_baseline
-from codegate.github.step import OUTPUTS, Result, Skipped, bug, conclude, fault
-from codegate.github.workflow import StepLog, open_log
+from codegate.github.report import report_step
+from codegate.github.step import COMMENT_URL, OUTPUTS, Result, Skipped, bug, conclude, fault
+from codegate.github.suites import mine_step, validate_step
+from codegate.github.told import tell
+from codegate.github.upload import upload_artifact
+from codegate.github.workflow import StepLog, open_log, write_outputs
 from codegate.sandbox import reap_job
 
 __all__ = ["OUTPUTS", "reap_action", "run_action"]
@@ -26,19 +34,25 @@ __all__ = ["OUTPUTS", "reap_action", "run_action"]
 _BOTS_WITHOUT_SECRETS: Final = frozenset({"dependabot[bot]"})
 
 
-def run_action(environment: Mapping[str, str]) -> ExitCode:
+def run_action(environment: Mapping[str, str], command: Command) -> ExitCode:
     """Run the action in ``environment`` (the process's own) and return the exit code of the step.
 
     Outputs, summary and annotations are written however it ends, and nothing that is printed meanwhile can give the
     runner a command. An error that codegate did not expect is a bug: it says so, and ends with 4.
+
+    Args:
+        environment: where inputs, event and credentials are.
+        command: carries out codegate's own commands.
     """
     if os.getpid() == 1:
         leave_to_child()
     with open_log(environment) as step:
         inputs: Inputs | None = None
+        event: Event | None = None
         try:
             inputs = _fresh(read_inputs(environment))
-            result = _run(inputs, environment, step)
+            event = read_event(environment) if environment.get("GITHUB_EVENT_NAME") else None
+            result = _run(inputs, event, environment, step, command)
         except CodegateError as error:
             result = fault(error)
         except KeyboardInterrupt:
@@ -48,7 +62,10 @@ def run_action(environment: Mapping[str, str]) -> ExitCode:
         if inputs is not None:
             _give_back(inputs)
             result = replace(result, outputs=_with_paths(result.outputs, inputs))
-        return conclude(step, environment, result)
+        code = conclude(step, environment, result)
+        if inputs is not None and event is not None:
+            _afterwards(result, inputs, event, environment, step)
+        return code
 
 
 def reap_action(environment: Mapping[str, str]) -> ExitCode:
@@ -63,14 +80,17 @@ def reap_action(environment: Mapping[str, str]) -> ExitCode:
     return ExitCode.PASS
 
 
-def _run(inputs: Inputs, environment: Mapping[str, str], step: StepLog) -> Result:
-    event = read_event(environment) if environment.get("GITHUB_EVENT_NAME") else None
+def _run(
+    inputs: Inputs, event: Event | None, environment: Mapping[str, str], step: StepLog, command: Command
+) -> Result:
+    github = GitHub.from_environment(environment, inputs.token) if event is not None and inputs.token else None
+    if inputs.mode == "report":
+        return report_step(inputs, event, github, environment, step)
     if event is not None and (reason := refusal(event)) is not None:
         raise UsageError(reason)
-    github = GitHub.from_environment(environment, inputs.token) if event is not None and inputs.token else None
     with tempfile.TemporaryDirectory(dir=environment.get("RUNNER_TEMP") or None) as scratch:
         try:
-            return _carry_out(inputs, event, github, Path(scratch), step)
+            return _carry_out(inputs, event, github, Path(scratch), step, command)
         except MissingKey as error:
             if event is None or not _keyless(event, environment):
                 raise
@@ -80,20 +100,57 @@ def _run(inputs: Inputs, environment: Mapping[str, str], step: StepLog) -> Resul
             ) from error
 
 
-def _carry_out(inputs: Inputs, event: Event | None, github: GitHub | None, scratch: Path, step: StepLog) -> Result:
-    folder = _run_folder(inputs)
-    project = project_of(inputs, event.base_sha if event is not None else None, scratch)
-    if event is not None:
+def _carry_out(
+    inputs: Inputs, event: Event | None, github: GitHub | None, scratch: Path, step: StepLog, command: Command
+) -> Result:
+    folder, base = _run_folder(inputs), event.base_sha if event is not None else None
+    if inputs.mode == "mine":
+        return mine_step(inputs, command)
+    if inputs.mode == "validate":
+        return validate_step(inputs, base, scratch, command)
+    making = inputs.mode == "baseline" and bool(inputs.candidates)
+    project = project_of(inputs, base, scratch)
+    if event is not None and not making:
         project = with_baseline(project, inputs, event, github, scratch)
     match inputs.mode:
-        case "gate":
-            return gate_step(inputs, project, folder, step)
         case "plan":
             return plan_step(inputs, project, step)
         case "merge":
             return merge_step(inputs, project, folder, step)
+        case "nightly":
+            return nightly_step(inputs, project, event, github, folder, step, command)
+        case "baseline" if making:
+            return pin_step(inputs, project, event, folder, step, command)
+        case "baseline":
+            return keep_step(inputs, project, step)
         case _:
-            raise UsageError(f"mode {inputs.mode} is not there yet.")
+            return gate_step(inputs, project, folder, step)
+
+
+def _afterwards(result: Result, inputs: Inputs, event: Event, environment: Mapping[str, str], step: StepLog) -> None:
+    """Upload the reports and tell people; whatever becomes of that, the verdict stands."""
+    try:
+        if inputs.upload and inputs.reports.is_dir():
+            _upload(inputs, environment, step)
+        if inputs.token and inputs.mode != "report":
+            github = GitHub.from_environment(environment, inputs.token)
+            url = tell(result, inputs, event, github, environment, step)
+            if url is not None:
+                write_outputs(environment, {COMMENT_URL: url})
+    except CodegateError as error:
+        step.annotate("warning", "codegate", str(error))
+    except Exception:
+        step.annotate("warning", "codegate", f"this is a bug in codegate; {traceback.format_exc(limit=-3)}")
+
+
+def _upload(inputs: Inputs, environment: Mapping[str, str], step: StepLog) -> None:
+    with tempfile.TemporaryDirectory(dir=environment.get("RUNNER_TEMP") or None) as folder:
+        archive = Path(folder) / "reports.zip"
+        packed = pack(inputs.reports, archive)
+        uploaded = upload_artifact(environment, inputs.artifact_name, archive, mask=step.mask)
+    step.log(f"artifact {uploaded.name} ({uploaded.id}): {len(packed.files)} files, {uploaded.size} bytes")
+    for reason in packed.left_out:
+        step.log(f"not in the artifact: {reason}")
 
 
 def _keyless(event: Event, environment: Mapping[str, str]) -> bool:

@@ -23,6 +23,7 @@ _REPOSITORY: Final = re.compile(r"[A-Za-z0-9._-]{1,100}/[A-Za-z0-9._-]{1,100}")
 _EVENT: Final = re.compile(r"[a-z_]{1,60}")
 _URL: Final = re.compile(r"https?://[A-Za-z0-9.:\[\]-]{1,300}(?:/[A-Za-z0-9._~/-]{0,300})?")
 _REF: Final = re.compile(r"[^\x00-\x20\x7f-\x9f~^:?*\[\\\s\ud800-\udfff]{1,255}")
+_WORKFLOW: Final = re.compile(r"\.github/workflows/[A-Za-z0-9._-]{1,200}\.ya?ml")
 _WORD: Final = re.compile(r"[a-z_]{1,60}")
 _FILE: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]{1,500}")
 _MOST_ID: Final = 1 << 62
@@ -85,6 +86,7 @@ class Event:
         sha: commit that the run is of, as GitHub counts it (of a pull request, the merge).
         server_url: for people, ``api_url`` for programs; those of an Enterprise server where it is one.
         run_id: of this workflow run, ``run_attempt`` of it; 0 outside of one.
+        workflow_path: of this workflow's file in the repository; empty where nobody said.
     """
 
     name: str
@@ -99,6 +101,7 @@ class Event:
     api_url: str
     run_id: int
     run_attempt: int
+    workflow_path: str
 
     @property
     def fork(self) -> bool:
@@ -155,6 +158,7 @@ def read_event(environment: Mapping[str, str]) -> Event:
         api_url=_address(environment, "GITHUB_API_URL", DEFAULT_API),
         run_id=_number(environment.get("GITHUB_RUN_ID", "")),
         run_attempt=_number(environment.get("GITHUB_RUN_ATTEMPT", "")),
+        workflow_path=_workflow_path(environment.get("GITHUB_WORKFLOW_REF", ""), repository),
     )
 
 
@@ -258,6 +262,12 @@ def _form(value: object, form: re.Pattern[str], what: str) -> str:
     if not isinstance(value, str) or not form.fullmatch(value):
         raise UsageError(f"{what} is missing, or not what GitHub writes there.")
     return value
+
+
+def _workflow_path(reference: str, repository: str) -> str:
+    """Return the path in ``owner/name/PATH@ref``; a workflow of another repository has none here."""
+    path = reference.removeprefix(f"{repository}/").partition("@")[0]
+    return path if path != reference and _WORKFLOW.fullmatch(path) else ""
 
 
 def _number(text: str) -> int:

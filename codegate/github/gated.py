@@ -1,15 +1,25 @@
 """Modes ``gate``, ``plan`` and ``merge``: run candidates, compare them with the pinned baseline, report."""
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from codegate.candidates import CandidateSpec
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import load_pinned
+from codegate.gating import Verdict, load_pinned
 from codegate.github.inputs import Inputs, OnInconclusive
 from codegate.github.project import Project
 from codegate.github.step import Result, annotations, figures
 from codegate.github.workflow import StepLog, notes_summary
-from codegate.reporting import build_view, gather, render_console, render_markdown, terms_of, write_reports
+from codegate.reporting import (
+    ReportView,
+    build_view,
+    gather,
+    render_console,
+    render_markdown,
+    terms_of,
+    write_reports,
+)
 from codegate.running import (
     Gate,
     Journal,
@@ -32,8 +42,7 @@ def gate_step(inputs: Inputs, project: Project, folder: Path, step: StepLog) -> 
     Raises:
         CodegateError: as ``run_suite``.
     """
-    request = _request(inputs, project, folder)
-    run, journal = run_suite(request, lambda progress: step.log(_progress_line(progress)), step.log)
+    run, journal = run_suite(run_request(inputs, project, folder), progress_to(step), step.log)
     part = run.manifest.shard
     if part is None:
         return _told(inputs, project, run, journal, step)
@@ -51,7 +60,7 @@ def plan_step(inputs: Inputs, project: Project, step: StepLog) -> Result:
     """
     if inputs.shards is None:
         raise UsageError("mode plan needs the input `shards`.", "Say how many jobs share the run.")
-    plan = plan_shards(_request(inputs, project, Path()), inputs.shards)
+    plan = plan_shards(run_request(inputs, project, Path()), inputs.shards)
     parts = [{"shard": shard, "name": shard.replace("/", "-of-")} for shard in plan.shards]
     text = f"run {plan.run_id} in {len(parts)} shards"
     step.log(text)
@@ -72,7 +81,28 @@ def merge_step(inputs: Inputs, project: Project, folder: Path, step: StepLog) ->
     return _told(inputs, project, journal.load(), journal, step)
 
 
-def _request(inputs: Inputs, project: Project, folder: Path) -> RunRequest:
+def run_request(
+    inputs: Inputs,
+    project: Project,
+    folder: Path,
+    *,
+    candidates: Sequence[CandidateSpec] = (),
+    samples: int | None = None,
+    gated: bool = True,
+) -> RunRequest:
+    """Return what is run in ``folder``, by the inputs and else by the configuration.
+
+    Args:
+        inputs: of the step.
+        project: what is run.
+        folder: of the run.
+        candidates: instead of the project's.
+        samples: instead of what inputs and configuration say.
+        gated: with the project's baseline, where it has one.
+
+    Raises:
+        UsageError: the baseline is broken, which is better known before anything is spent.
+    """
     settings = project.settings
     options = RunOptions(
         models=inputs.models or settings.concurrency.models,
@@ -84,34 +114,48 @@ def _request(inputs: Inputs, project: Project, folder: Path) -> RunRequest:
     )
     return RunRequest(
         project.suite,
-        settings.candidates,
-        inputs.samples or settings.samples,
+        candidates or settings.candidates,
+        samples or inputs.samples or settings.samples,
         "docker" if settings.sandbox in {"auto", "bwrap"} else settings.sandbox,
         out=folder,
         options=options,
         prices=settings.prices,
-        gate=_gate(project),
+        gate=_gate(project) if gated else None,
         shard=inputs.shard,
     )
 
 
+def write_run_reports(
+    inputs: Inputs, project: Project, run: Run, journal: Journal, verdicts: Sequence[Verdict], step: StepLog
+) -> ReportView:
+    """Write the reports of a run, show it in the log, and return what was reported."""
+    stored = load_pinned(project.lock).samples if project.lock is not None else None
+    view = build_view([run], verdicts, gather([journal], stored, terms_of(project.settings)))
+    write_reports(view, inputs.reports)
+    step.log(render_console(view))
+    for note in project.notes:
+        step.log(note)
+    return view
+
+
+def progress_to(step: StepLog) -> Callable[[Progress], None]:
+    """Return what shows each outcome in the log."""
+    return lambda done: step.log(
+        f"[{done.done}/{done.total}] {done.candidate}: {done.outcome.problem} {done.outcome.words()}"
+    )
+
+
 def _gate(project: Project) -> Gate | None:
-    """Return what the run is compared with: a broken baseline is better known before anything is spent."""
     return Gate(load_pinned(project.lock), project.settings.gate) if project.lock is not None else None
 
 
 def _told(inputs: Inputs, project: Project, run: Run, journal: Journal, step: StepLog) -> Result:
-    policy, lock = project.settings.gate, project.lock
-    verdicts = gate_run(run, lock, policy) if lock is not None else ()
-    stored = load_pinned(lock).samples if lock is not None else None
-    view = build_view([run], verdicts, gather([journal], stored, terms_of(project.settings)))
-    write_reports(view, inputs.reports)
-    step.log(render_console(view))
+    policy = project.settings.gate
+    verdicts = gate_run(run, project.lock, policy) if project.lock is not None else ()
+    view = write_run_reports(inputs, project, run, journal, verdicts, step)
     code = run_exit_code(run, verdicts)
     wanted: OnInconclusive = "neutral" if policy.on_inconclusive == "extend" else policy.on_inconclusive
     wanted = inputs.on_inconclusive or wanted
-    for note in project.notes:
-        step.log(note)
     return Result(
         code,
         figures(view, verdicts, code),
@@ -120,7 +164,3 @@ def _told(inputs: Inputs, project: Project, run: Run, journal: Journal, step: St
         wanted,
         view,
     )
-
-
-def _progress_line(step: Progress) -> str:
-    return f"[{step.done}/{step.total}] {step.candidate}: {step.outcome.problem} {step.outcome.words()}"

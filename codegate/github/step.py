@@ -22,11 +22,13 @@ OUTPUTS: Final = (
     "suite-path",
     "matrix",
     "run-id",
-    "comment-url",
     "exit-code",
     "verdict",
 )
 """Every output of the action, in the order they are written: whoever sees the verdict sees all of them."""
+
+COMMENT_URL: Final = "comment-url"
+"""The one output that comes after the verdict: GitHub can take long to answer, and the verdict does not wait for it."""
 
 _MOST_ANNOTATIONS: Final = 9  # GitHub shows ten of a level for each step
 _LEVELS: Final[dict[OnInconclusive, Level]] = {"neutral": "warning", "pass": "notice", "fail": "error"}

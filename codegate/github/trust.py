@@ -6,6 +6,7 @@ about the run is what counts.
 Protocol: docs.github.com/rest/actions/workflow-runs, "Get a workflow run"; /rest/commits, "Compare two commits".
 """
 
+from collections.abc import Collection
 from typing import Annotated, Any, Final
 from urllib.parse import quote
 
@@ -81,8 +82,17 @@ def check_origin(artifact: Artifact, branch: str) -> None:
         raise Untrusted(f"run {run.id} was not on the default branch {shown(branch)!r}.")
 
 
-def check_run(github: GitHub, artifact: Artifact, branch: str, workflow: str) -> None:
-    """Refuse an artifact unless the run that uploaded it was one of ``workflow`` that succeeded on ``branch``.
+def check_run(
+    github: GitHub, artifact: Artifact, branch: str, workflow: str, conclusions: Collection[str] = ("success",)
+) -> None:
+    """Refuse an artifact unless the run that uploaded it was one of ``workflow`` on ``branch`` that ended well.
+
+    Args:
+        github: the repository.
+        artifact: what it uploaded.
+        branch: the default branch.
+        workflow: path of the workflow's file.
+        conclusions: how the run may have ended.
 
     Raises:
         Untrusted: it was not; or its commit is no longer on the branch.
@@ -101,7 +111,7 @@ def check_run(github: GitHub, artifact: Artifact, branch: str, workflow: str) ->
         reason = f"it was started by {shown(run.event)}, which is not one of {', '.join(sorted(WRITERS))}"
     elif run.path.partition("@")[0] != workflow:
         reason = f"it was of the workflow {shown(run.path)!r}, not of {workflow!r}"
-    elif run.conclusion != "success":
+    elif run.conclusion not in conclusions:
         reason = f"it ended with {shown(run.conclusion)}" if run.conclusion else "it has not ended"
     elif not _on_branch(github, run.head_sha, branch):
         reason = f"its commit {run.head_sha[:12]} is not on the default branch any more"

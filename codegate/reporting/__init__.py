@@ -7,6 +7,7 @@ imported when it is rendered.
 """
 
 from codegate.reporting.build import build_view
+from codegate.reporting.comment import render_comment, render_notice
 from codegate.reporting.console import render_console
 from codegate.reporting.csv_report import render_csv
 from codegate.reporting.evidence import Evidence, Transcripts, gather, terms_of
@@ -16,10 +17,12 @@ from codegate.reporting.junit import render_junit
 from codegate.reporting.markdown import render_markdown
 from codegate.reporting.measures import Measures, Terms, measure
 from codegate.reporting.plain import one_line, plain, untrusted
+from codegate.reporting.result import MAX_RESULT_BYTES, read_result
 from codegate.reporting.view import ReportView
 from codegate.reporting.write import REPORTS, write_reports
 
 __all__ = [
+    "MAX_RESULT_BYTES",
     "REPORTS",
     "Evidence",
     "Measures",
@@ -31,12 +34,15 @@ __all__ = [
     "measure",
     "one_line",
     "plain",
+    "read_result",
+    "render_comment",
     "render_console",
     "render_csv",
     "render_html",
     "render_json",
     "render_junit",
     "render_markdown",
+    "render_notice",
     "terms_of",
     "untrusted",
     "write_reports",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from codegate.cli.action import carry_out
 from codegate.errors import ExitCode
 from codegate.github import run_action
 from codegate.github.entry import OUTPUTS
@@ -51,7 +52,7 @@ def act(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Act:
             path.write_bytes(b"")
         given = {f"INPUT_{name.replace('_', '-').upper()}": value for name, value in inputs.items()}
         base = {"GITHUB_WORKSPACE": str(tmp_path / "workspace"), **{name: str(path) for name, path in files.items()}}
-        code = run_action({**base, **given, **(environment or {})})
+        code = run_action({**base, **given, **(environment or {})}, carry_out)
         log = capsys.readouterr()
         assert log.err == ""
         written = outputs(files["GITHUB_OUTPUT"].read_bytes())
@@ -138,7 +139,7 @@ class Broken(dict[str, str]):
 def test_a_bug_says_that_it_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output, summary = tmp_path / "output", tmp_path / "summary"
     broken = Broken(GITHUB_OUTPUT=str(output), GITHUB_STEP_SUMMARY=str(summary), PROVIDER_TOKEN=CANARY)
-    assert run_action(broken) == ExitCode.INFRASTRUCTURE
+    assert run_action(broken, carry_out) == ExitCode.INFRASTRUCTURE
     log = capsys.readouterr()
     assert log.err == ""
     assert "Traceback (most recent call last)" in log.out

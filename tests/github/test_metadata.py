@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from codegate.gating import GatePolicy
-from codegate.github.entry import OUTPUTS
 from codegate.github.inputs import DEFAULTS, read_inputs
+from codegate.github.step import COMMENT_URL, OUTPUTS
 
 ROOT = Path(__file__).resolve().parents[2]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -38,7 +38,7 @@ def test_every_input_is_declared_and_every_declared_input_is_read() -> None:
 
 
 def test_every_output_is_declared_and_set() -> None:
-    assert set(ACTION["outputs"]) == set(OUTPUTS)
+    assert set(ACTION["outputs"]) == {*OUTPUTS, COMMENT_URL}
     assert OUTPUTS[-1] == "verdict"
 
 

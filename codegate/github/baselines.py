@@ -1,0 +1,70 @@
+"""Mode ``baseline``: samples of a model become a baseline; or the pinned one is kept from expiring."""
+
+import shutil
+from pathlib import Path
+from typing import Final
+
+from codegate.errors import ExitCode, UsageError
+from codegate.gating import MIN_SAMPLES, Transport, load_lock, load_pinned, write_lock
+from codegate.github.commands import Command
+from codegate.github.event import Event
+from codegate.github.gated import progress_to, run_request
+from codegate.github.inputs import Inputs
+from codegate.github.project import Project
+from codegate.github.step import Result
+from codegate.github.workflow import StepLog, notes_summary
+from codegate.running import run_exit_code, run_suite
+
+SAMPLES: Final = 10
+"""Of each problem, where nobody says another number: what the statistics were laid out for."""
+
+
+def keep_step(inputs: Inputs, project: Project, step: StepLog) -> Result:
+    """Put the pinned baseline and its lock among the reports, to be uploaded again before its artifact ends.
+
+    Raises:
+        UsageError: nothing is pinned, or it is broken.
+    """
+    if project.lock is None:
+        raise UsageError("no baseline is pinned.", "Set the input `candidates`: the model to make one of.")
+    baseline = load_pinned(project.lock)
+    inputs.reports.mkdir(parents=True, exist_ok=True)
+    kept = project.lock.parent / load_lock(project.lock).baseline
+    shutil.copyfile(kept, inputs.reports / kept.name)
+    shutil.copyfile(project.lock, inputs.reports / "codegate.lock")
+    text = f"the pinned baseline of {baseline.samples.label} is kept as it is, {baseline.digest[:12]}"
+    step.log(text)
+    return Result(ExitCode.PASS, {"verdict": "pass"}, f"## codegate: baseline kept\n{notes_summary((text,))}")
+
+
+def pin_step(
+    inputs: Inputs, project: Project, event: Event | None, folder: Path, step: StepLog, command: Command
+) -> Result:
+    """Make samples of the one candidate in ``folder``, and a baseline of them with the lock that would pin it.
+
+    Nothing is pinned: that is what the commit of the lock does, which people review.
+
+    Raises:
+        UsageError: there is not one candidate, or too few samples are asked for.
+        CodegateError: as ``run_suite``.
+    """
+    samples = inputs.samples or SAMPLES
+    if len(project.settings.candidates) != 1:
+        raise UsageError("a baseline is of one model.", "Name one in the input `candidates`.")
+    if samples < MIN_SAMPLES:
+        raise UsageError(f"a baseline needs {MIN_SAMPLES} samples per problem.", f"Ask for {SAMPLES}.")
+    run, _ = run_suite(run_request(inputs, project, folder, samples=samples, gated=False), progress_to(step), step.log)
+    code = run_exit_code(run, ())
+    if code != ExitCode.PASS:
+        return Result(code, {"verdict": "infrastructure"}, "## codegate: no baseline\n\nSome attempts have no grade.\n")
+    baseline, lock = inputs.reports / "baseline.json", inputs.reports / "codegate.lock"
+    command(["baseline", "pin", str(folder), "--out", str(baseline), "--lock", str(lock)])
+    write_lock(lock, baseline, _transport(inputs, event))
+    lines = ("Commit this as codegate.lock to pin it:", "", *lock.read_text(encoding="utf-8").splitlines())
+    return Result(ExitCode.PASS, {"verdict": "pass"}, f"## codegate: baseline made\n{notes_summary(lines)}")
+
+
+def _transport(inputs: Inputs, event: Event | None) -> Transport | None:
+    if event is None or not event.workflow_path:
+        return None
+    return Transport(artifact=inputs.artifact_name, workflow=event.workflow_path)

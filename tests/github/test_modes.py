@@ -1,0 +1,274 @@
+"""What the action's modes do on a GitHub: a pull request, a night, a baseline, a run that a matrix shares."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codegate.cli.action import carry_out
+from codegate.errors import ExitCode
+from codegate.gating import load_lock
+from codegate.github import run_action
+from codegate.sandbox import EnvironmentRecipe
+from codegate.sandbox.docker import DockerBackend
+from tests.github.fake import FakeGitHub, Token, fake_github
+from tests.github.fake.artifacts import Artifacts, Run, zipped
+from tests.github.fake.content import Content
+from tests.github.fake.rest import HOME, Rest
+from tests.github.runner import outputs
+from tests.github.test_event import FORK, HEAD, pull_payload, run_payload
+from tests.github.workspace import LENIENT, PROBLEMS, make_repository, write_suite, write_transcripts
+
+TOKEN = "ghs_workflow"
+NIGHTLY = ".github/workflows/codegate-nightly.yml"
+
+
+@dataclass
+class Step:
+    """What the runner has in its hands after the step."""
+
+    code: int
+    log: str
+    outputs: dict[str, str]
+    summary: str
+
+
+@dataclass
+class World:
+    """A workspace on a runner, and the GitHub that it belongs to."""
+
+    github: FakeGitHub
+    folder: Path
+    capsys: pytest.CaptureFixture[str]
+    runtime: dict[str, str] = field(default_factory=dict)
+    steps: int = 0
+
+    @property
+    def workspace(self) -> Path:
+        return self.folder / "workspace"
+
+    def commit(self) -> str:
+        """Commit what is there, tell the GitHub, and return the commit."""
+        make_repository(self.workspace)
+        found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=self.workspace, check=True, capture_output=True)
+        commit = found.stdout.decode().strip()
+        names = subprocess.run(["git", "ls-files"], cwd=self.workspace, check=True, capture_output=True, text=True)
+        files = {name: (self.workspace / name).read_bytes() for name in names.stdout.split()}
+        self.github.store(Content).commits[commit] = files
+        return commit
+
+    def step(self, event: str, payload: dict[str, Any], token: str = TOKEN, **inputs: str) -> Step:
+        """Run one step; its reports have a folder of their own."""
+        self.steps += 1
+        files = {name: self.folder / f"{name}-{self.steps}" for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+        for path in files.values():
+            path.write_bytes(b"")
+        (self.folder / "event.json").write_text(json.dumps(payload))
+        given = {"github_token": token, "report_path": f"report-{self.steps}", **inputs}
+        environment = {
+            "CI": "true",
+            "GITHUB_WORKSPACE": str(self.workspace),
+            "GITHUB_EVENT_NAME": event,
+            "GITHUB_EVENT_PATH": str(self.folder / "event.json"),
+            "GITHUB_REPOSITORY": "acme/demo",
+            "GITHUB_API_URL": self.github.api_url,
+            "GITHUB_SHA": "c" * 40,
+            "GITHUB_RUN_ID": "123",
+            "GITHUB_WORKFLOW": "codegate",
+            "GITHUB_WORKFLOW_REF": f"acme/demo/{NIGHTLY}@refs/heads/main",
+            "GITHUB_JOB": "gate",
+            **{name: str(path) for name, path in files.items()},
+            **{f"INPUT_{name.replace('_', '-').upper()}": value for name, value in given.items()},
+            **self.runtime,
+        }
+        code = run_action(environment, carry_out)
+        log = self.capsys.readouterr()
+        assert log.err == ""
+        assert TOKEN not in log.out
+        written = outputs(files["GITHUB_OUTPUT"].read_bytes())
+        return Step(code, log.out, written, files["GITHUB_STEP_SUMMARY"].read_text())
+
+    def comments(self) -> list[str]:
+        return [entry["body"] for entry in self.github.store(Rest).comments.get(7, [])]
+
+
+@pytest.fixture
+def world(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[World]:
+    may = frozenset({"contents: read", "actions: read", "pull-requests: write", "issues: write", "checks: write"})
+    tokens = {TOKEN: Token(may), "ghs_reader": Token(frozenset({"contents: read"}))}
+    (tmp_path / "workspace").mkdir()
+    with fake_github("", tokens) as github:
+        yield World(github, tmp_path, capsys)
+
+
+def pull(base: str, head: object = None) -> dict[str, Any]:
+    payload = pull_payload(head) if head is not None else pull_payload()
+    payload["pull_request"]["base"]["sha"] = base
+    return payload
+
+
+def pushed() -> dict[str, Any]:
+    return {"repository": {"id": 1000, "full_name": "acme/demo", "default_branch": "main"}}
+
+
+def test_a_fork_whose_model_needs_a_key_is_skipped(
+    world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    recipe = EnvironmentRecipe(python="3.11", lock="")
+    write_suite(world.workspace / "suite", recipe)
+    (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: ['openai:m-2025-01-01']\n")
+    base = world.commit()
+    step = world.step("pull_request", pull(base, FORK), token="ghs_reader")
+    assert (step.code, step.outputs["verdict"]) == (ExitCode.PASS, "skipped"), step.log
+    assert "get no secrets" in step.summary
+    assert not world.github.asked("GET", ".*comments")
+    ours = world.step("pull_request", pull(base))
+    assert (ours.code, ours.outputs["verdict"]) == (ExitCode.USAGE, "error"), "here a missing key is a mistake"
+    for event, payload in (("pull_request_target", pull(base, FORK)), ("issue_comment", pushed())):
+        refused = world.step(event, payload)
+        assert (refused.code, refused.outputs["verdict"]) == (ExitCode.USAGE, "error")
+        assert "holds this repository's secrets" in refused.log
+
+
+def test_a_pinned_baseline_that_is_gone_passes_nothing(world: World) -> None:
+    write_suite(world.workspace / "suite", EnvironmentRecipe(python="3.11", lock=""))
+    (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [reference]\n")
+    lock = {
+        "schema": "codegate.lock/1", "baseline": "baseline.json", "sha256": "1" * 64, "digest": "2" * 64,
+        "suite_digest": "3" * 64, "model": "m",
+    }  # fmt: skip
+    (world.workspace / "codegate.lock").write_text(json.dumps(lock))
+    base = world.commit()
+    (world.workspace / "codegate.lock").unlink()
+    world.github.store(Rest).add_pull(7, HEAD, head=HOME)
+    step = world.step("pull_request", pull(base), on_inconclusive="pass")
+    assert (step.code, step.outputs["verdict"]) == (ExitCode.USAGE, "no baseline"), step.log
+    (said,) = world.comments()
+    assert "no baseline" in said
+
+
+@pytest.mark.docker
+class TestRuns:
+    """With a suite of three problems, really run."""
+
+    @pytest.fixture(autouse=True)
+    def _suite(self, world: World, recipe: EnvironmentRecipe, docker_backend: DockerBackend) -> None:
+        write_suite(world.workspace / "suite", recipe)
+
+    def pinned(self, world: World, candidates: str, **inputs: str) -> None:
+        """Make a baseline in the action and commit its lock, with the baseline as an artifact."""
+        policy = LENIENT.replace("looks: 1", "looks: 1, confirm_samples: 0")
+        (world.workspace / "codegate.yml").write_text(f"suite: suite\ncandidates: [{candidates}]\n{policy}")
+        done = world.step(
+            "workflow_dispatch", pushed(), mode="baseline", candidates=candidates, samples="5",
+            artifact_name="codegate-baseline", **inputs,
+        )  # fmt: skip
+        assert (done.code, done.outputs["verdict"]) == (ExitCode.PASS, "pass"), done.log
+        made = world.workspace / done.outputs["report-path"]
+        assert "codegate.lock" in done.summary
+        assert load_lock(made / "codegate.lock").sha256 in done.summary
+        (world.workspace / "codegate.lock").write_bytes((made / "codegate.lock").read_bytes())
+        run = Run(77, path=NIGHTLY)
+        archive = zipped({"baseline.json": (made / "baseline.json").read_bytes()})
+        world.github.store(Artifacts).put("codegate-baseline", archive, run)
+
+    def test_a_pull_request_is_told_in_one_comment(self, world: World) -> None:
+        self.pinned(world, "reference")
+        base = world.commit()
+        world.github.store(Rest).add_pull(7, HEAD, head=HOME)
+        config = world.workspace / "codegate.yml"
+        config.write_text(config.read_text().replace("[reference]", "[empty]").replace("alpha: 0.2", "alpha: 0.001"))
+        (world.workspace / "codegate.lock").unlink()
+        worse = world.step("pull_request", pull(base), check="true")
+        assert (worse.code, worse.outputs["verdict"]) == (ExitCode.REGRESSED, "regressed"), worse.log
+        assert "This pull request changes codegate.lock" in worse.summary
+        (said,) = world.comments()
+        assert said.startswith("<!-- codegate:v1:codegate-gate -->")
+        assert "codegate: regressed" in said
+        assert worse.outputs["comment-url"].endswith("#issuecomment")
+        (check,) = world.github.store(Rest).checks.values()
+        assert (check["head_sha"], check["conclusion"]) == (HEAD, "failure")
+        config.write_text(config.read_text().replace("[empty]", "[reference]"))
+        better = world.step("pull_request", pull(base), comment="never")
+        assert (better.code, better.outputs["verdict"]) == (ExitCode.PASS, "pass"), better.log
+        (said,) = world.comments()
+        assert "codegate: pass" in said, "what is there is kept up to date"
+        denied = world.step("pull_request", pull(base), token="ghs_reader", candidates="empty")
+        assert (denied.code, denied.outputs["verdict"]) == (ExitCode.USAGE, "no baseline"), denied.log
+        assert "pull-requests: read" in denied.log, "and what the token lacks is named"
+
+    def test_a_night_is_compared_with_the_nights_before(self, world: World) -> None:
+        answers = {problem.name: problem.fixed for problem in PROBLEMS}
+        write_transcripts(world.workspace / "answers.jsonl", answers)
+        self.pinned(world, "replay:answers.jsonl")
+        world.commit()
+        first = world.step("schedule", pushed(), mode="nightly", artifact_name="codegate-nightly", samples="4")
+        assert (first.code, first.outputs["verdict"]) == (ExitCode.PASS, "pass"), first.log
+        assert "the watch begins with this one" in first.log
+        night = world.workspace / first.outputs["report-path"] / "history.jsonl"
+        archive = zipped({"history.jsonl": night.read_bytes(), "report.html": b""})
+        nights = world.github.store(Artifacts)
+        nights.put("codegate-nightly", archive, Run(78, event="schedule", path=NIGHTLY, conclusion="failure"))
+        nights.put("codegate-nightly", zipped({"history.jsonl": b"{}"}), Run(79, head_repository_id=2000, path=NIGHTLY))
+        transcripts = world.workspace / "answers.jsonl"
+        transcripts.write_text(transcripts.read_text().replace("model-2025-01-01", "model-2025-02-02"))
+        worse = world.step("schedule", pushed(), mode="nightly", artifact_name="codegate-nightly", samples="4")
+        assert (worse.code, worse.outputs["verdict"]) == (ExitCode.REGRESSED, "regressed"), worse.log
+        assert len((world.workspace / worse.outputs["report-path"] / "history.jsonl").read_text().splitlines()) == 2
+        (issue,) = world.github.store(Rest).issues.values()
+        assert issue["state"] == "open"
+        assert "regressed" in issue["title"]
+        assert "model-2025-02-02" in issue["body"].replace("&#8203;", "").replace("&#45;", "-")
+
+    def test_shards_and_merge_are_one_run(self, world: World) -> None:
+        self.pinned(world, "reference")
+        world.commit()
+        plan = world.step("push", pushed(), mode="plan", shards="2", candidates="empty")
+        parts = json.loads(plan.outputs["matrix"])["include"]
+        assert parts == [{"shard": "1/2", "name": "1-of-2"}, {"shard": "2/2", "name": "2-of-2"}]
+        kept = world.workspace / "codegate-shards"
+        for part in parts:
+            step = world.step(
+                "push", pushed(), shard=part["shard"], run_id=plan.outputs["run-id"], candidates="empty"
+            )  # fmt: skip
+            assert (step.code, step.outputs["verdict"]) == (ExitCode.PASS, "ungated"), step.log
+            kept.mkdir(exist_ok=True)
+            (world.workspace / step.outputs["run-path"]).rename(kept / part["name"])
+        lost = world.step("push", pushed(), mode="merge", run_id=plan.outputs["run-id"], shards_path="none")
+        assert lost.code == ExitCode.USAGE
+        merged = world.step("push", pushed(), mode="merge", run_id=plan.outputs["run-id"])
+        assert (merged.code, merged.outputs["verdict"]) == (ExitCode.REGRESSED, "regressed"), merged.log
+        assert merged.outputs["problems"] == "3"
+
+    def test_the_report_of_a_stranger_is_shown_and_decides_nothing(self, world: World) -> None:
+        (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [empty]\n")
+        world.commit()
+        run = Run(55, event="pull_request", head_repository_id=2000)
+        world.runtime = world.github.store(Artifacts).runtime(world.github, run)
+        theirs = world.step("push", pushed(), upload="true")
+        assert "artifact codegate-report" in theirs.log
+        world.runtime = {}
+        world.github.store(Rest).add_pull(7, HEAD)
+        step = world.step("workflow_run", run_payload(FORK, head_branch="patch"), mode="report")
+        assert (step.code, step.outputs["verdict"]) == (ExitCode.PASS, "ungated"), step.log
+        (said,) = world.comments()
+        assert "the proposed commit itself controlled" in said.replace("&#8203;", "")
+        gone = world.step("workflow_run", run_payload(FORK, head_sha="d" * 40), mode="report")
+        assert gone.outputs["verdict"] == "skipped"
+
+
+def test_the_pinned_baseline_is_kept_from_expiring(world: World) -> None:
+    write_suite(world.workspace / "suite", EnvironmentRecipe(python="3.11", lock=""))
+    (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [reference]\n")
+    world.commit()
+    step = world.step("schedule", pushed(), mode="baseline")
+    assert (step.code, step.outputs["verdict"]) == (ExitCode.USAGE, "error")
+    assert "no baseline is pinned" in step.log
+    few = world.step("workflow_dispatch", pushed(), mode="baseline", candidates="reference", samples="2")
+    assert few.code == ExitCode.USAGE
+    assert "5 samples" in few.log
