@@ -109,6 +109,9 @@ def command(
     needs = [_need(facts, plan, relation, drop) for relation in _RELATIONS] if drop is not None else []
     for need in needs:
         say(f"  {need['sentence']}", as_json=as_json)
+    again = settings.gate.confirm_samples * facts.problems
+    if again:
+        say(f"  where a candidate regresses, the pinned model is asked again: {again} samples more.", as_json=as_json)
     for label, expense in expenses.items():
         say(f"  {label}: {_expense_words(expense, statements, settings)}", as_json=as_json)
     if shared is not None:
@@ -123,6 +126,7 @@ def command(
                 "baseline": pinned.digest if pinned is not None else None,
                 "statements": [{**asdict(one), "sentence": one.sentence()} for one in statements],
                 "needs": needs,
+                "confirmation_samples": again,
                 "expenses": {label: _expense_json(one, statements, settings) for label, one in expenses.items()},
                 "shards": shared.document() if shared is not None else None,
             }
