@@ -42,6 +42,7 @@ schema: $(VENV)/installed-dev
 	$(BIN)/python -m codegate.suite.schema docs/schema
 	$(BIN)/python -c 'import json; from codegate.running import config_schema; print(json.dumps(config_schema(), indent=2))' \
 		>docs/schema/codegate.schema.json
+	$(BIN)/python .ci/action_docs.py
 
 # Exact versions with hashes, for CI, the demo and the action's image; pyproject.toml keeps the lower bounds.
 lock: $(VENV)/installed-dev

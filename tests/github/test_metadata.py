@@ -1,6 +1,7 @@
 """``action.yml``, the Dockerfile and the code agree with one another and with what a runner takes."""
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +41,13 @@ def test_every_input_is_declared_and_every_declared_input_is_read() -> None:
 def test_every_output_is_declared_and_set() -> None:
     assert set(ACTION["outputs"]) == {*OUTPUTS, COMMENT_URL}
     assert OUTPUTS[-1] == "verdict"
+
+
+def test_the_page_has_the_tables_of_action_yml() -> None:
+    script = runpy.run_path(str(ROOT / ".ci" / "action_docs.py"))
+    page = (ROOT / "docs" / "action.md").read_text()
+    assert script["written"](page, ACTION) == page, "run `make schema`"
+    assert page.count("| `mode` |") == page.count("| `verdict` |") == 1
 
 
 def test_defaults_are_those_of_the_code() -> None:
