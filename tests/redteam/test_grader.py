@@ -3,7 +3,7 @@
 import pytest
 
 from tests.redteam import grader, honest
-from tests.redteam.battery import Row
+from tests.redteam.battery import Row, print_table
 
 pytestmark = pytest.mark.bwrap
 
@@ -34,6 +34,16 @@ def test_no_attack_is_resolved() -> None:
     rows = list(grader.run("bwrap", ATTACKS))
     assert {row.attack for row in rows} == ATTACKS
     assert [row for row in rows if not row.held] == []
+
+
+def test_a_known_limit_is_shown_as_one(capsys: pytest.CaptureFixture[str]) -> None:
+    (row,) = grader.run("bwrap", {"raises-always@raising"})
+    assert (row.held, row.limit, row.got) == (False, True, "lower assurance")
+    assert print_table(iter([row]))
+    shown = capsys.readouterr().out
+    assert "limit     grader   raises-always@raising" in shown
+    assert "0 of 1 held, 1 known to be out of reach" in shown
+    assert not print_table(iter([Row("grader", "x", "bwrap", "fail", "resolved", False)]))
 
 
 def test_no_honest_patch_is_accused() -> None:
