@@ -14,8 +14,8 @@ from codegate.suite import Suite, git
 from tests.running.world import NAMES, ModelServer, Said, codegate, lines, results, start
 
 COMMANDS = (
-    "demo", "init", "doctor", "mine", "validate", "plan", "run", "merge", "grade", "gate", "baseline", "calibrate", "history",
-    "report", "action",
+    "demo", "init", "doctor", "mine", "validate", "plan", "run", "merge", "grade", "gate", "baseline", "calibrate",
+    "history", "report", "action",
 )  # fmt: skip
 LIFE = ("pin", "show", "diff", "verify", "refresh", "reset")
 TOLD = ("append", "show", "watch")
