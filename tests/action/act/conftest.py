@@ -11,7 +11,7 @@ import pytest
 
 from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.docker import DockerBackend
-from tests.action.act.harness import Act, copy_of_the_action, sweep
+from tests.action.act.harness import ACTION_IMAGE, JOB_IMAGE, Act, copy_of_the_action, sweep
 from tests.action.act.repository import BRANCH, Repository, git, make_repository, pin_baseline
 from tests.conftest import unavailable
 from tests.github.fake import FakeGitHub, fake_github
@@ -42,7 +42,7 @@ def runner_image(docker_backend: DockerBackend, tmp_path_factory: pytest.TempPat
     """The image that jobs run in. It stays for the next time: its name is the digest of what it is made of."""
     node, npm = Path(_required("node")).resolve(), _required("npm")
     parts = ((_ACTIONS / "package-lock.json").read_bytes(), node.read_bytes(), _DOCKERFILE.encode())
-    name = f"codegate-act-runner:{hashlib.sha256(b''.join(map(_digest, parts))).hexdigest()[:16]}"
+    name = f"{JOB_IMAGE}:{hashlib.sha256(b''.join(map(_digest, parts))).hexdigest()[:16]}"
     if subprocess.run(["docker", "image", "inspect", name], capture_output=True, check=False).returncode == 0:
         return name
     folder = tmp_path_factory.mktemp("runner")
@@ -61,11 +61,13 @@ def _digest(data: bytes) -> bytes:
 
 
 @pytest.fixture(scope="session")
-def action(docker_backend: DockerBackend, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def action(docker_backend: DockerBackend, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The action, its image built once so that the builds in act find every layer, and that a fault is readable."""
     folder = copy_of_the_action(tmp_path_factory.mktemp("action"))
-    _checked("docker", "build", "--quiet", ".", cwd=folder)
-    return folder
+    _checked("docker", "build", "--tag", ACTION_IMAGE, ".", cwd=folder)
+    yield folder
+    # The layers stay: they are the cache of the next build.
+    subprocess.run(["docker", "image", "rm", "--no-prune", ACTION_IMAGE], capture_output=True, check=False)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ summaries and annotations, and the runner's own paths and signals (tests/e2e/run
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -27,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[3]
 TEMPLATES = ROOT / ".github" / "workflow-templates"
 REPOSITORY = "acme/demo"
 ACTION = "codegate-ci/codegate@0123456789abcdef0123456789abcdef01234567"
+JOB_IMAGE, ACTION_IMAGE = "codegate-act-runner", f"act-{re.sub('[/@]', '-', ACTION)}-dockeraction"
 # Shorter ones would be masked all over the log.
 TOKEN = "ghs_faketoken0123456789abcdefghijklmnop"
 
@@ -205,17 +207,21 @@ def copy_of_the_action(target: Path) -> Path:
     return target
 
 
-def leftovers() -> list[str]:
-    """Return the names of act's containers."""
-    listed = ["docker", "ps", "--all", "--filter", "name=^act-", "--format", "{{.Names}}"]
-    return subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split()
+def containers(kind: str = "") -> list[str]:
+    """Return the names of act's containers for our workflows, all of which are called codegate-something.
+
+    ``kind`` is a part of their image's name: there is one for jobs and one for the action.
+    """
+    listed = ["docker", "ps", "--all", "--filter", "name=^act-codegate-", "--format", "{{.Names}} {{.Image}}"]
+    lines = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.splitlines()
+    return [name for name, image in map(str.split, lines) if kind in image]
 
 
 def sweep() -> None:
     """Remove what act leaves where it was stopped: its containers and their volumes, by their names."""
-    if names := leftovers():
+    if names := containers():
         subprocess.run(["docker", "rm", "--force", "--volumes", *names], capture_output=True, check=False)
-    listed = ["docker", "volume", "ls", "--filter", "name=^act-", "--format", "{{.Name}}"]
+    listed = ["docker", "volume", "ls", "--filter", "name=^act-codegate-", "--format", "{{.Name}}"]
     if volumes := subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split():
         subprocess.run(["docker", "volume", "rm", "--force", *volumes], capture_output=True, check=False)
 

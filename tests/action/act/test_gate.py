@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from codegate.sandbox import EnvironmentRecipe
-from tests.action.act.harness import ACTION, Act, leftovers, uploaded
+from tests.action.act.harness import ACTION, ACTION_IMAGE, JOB_IMAGE, Act, containers, uploaded
 from tests.action.act.repository import BRANCH, Repository, git, make_repository
 from tests.github.fake import FakeGitHub
 from tests.github.workspace import SLOW
@@ -51,6 +51,7 @@ def test_a_pull_request_that_changes_nothing_of_the_gates_asks_no_model(
 
 
 PUSH = f"""\
+name: codegate push
 on: push
 permissions: {{}}
 jobs:
@@ -77,12 +78,6 @@ def said(*words: str) -> str:
     return subprocess.run(["docker", *words], capture_output=True, text=True, check=False).stdout.strip()
 
 
-def containers(of_the_action: bool) -> list[str]:
-    """Return act's containers of docker actions, or of jobs; there is one workflow at a time."""
-    lines = said("ps", "--all", "--filter", "name=^act-", "--format", "{{.Names}} {{.Image}}").splitlines()
-    return [name for name, image in map(str.split, lines) if ("dockeraction" in image) is of_the_action]
-
-
 def test_a_cancelled_run_leaves_no_container_after_ten_seconds(
     act: Act, github: FakeGitHub, recipe: EnvironmentRecipe, tmp_path: Path
 ) -> None:
@@ -97,20 +92,20 @@ def test_a_cancelled_run_leaves_no_container_after_ten_seconds(
         assert running.process.poll() is None, running.finish(10).log
         assert time.monotonic() < deadline
         time.sleep(0.3)
-        for job in containers(of_the_action=False):
+        for job in containers(JOB_IMAGE):
             manifest = said("exec", job, "cat", str(slow.folder / "codegate-report" / "run" / "run.json"))
             run = str(json.loads(manifest)["id"]) if manifest else ""
-    (container,) = containers(of_the_action=True)
+    (container,) = containers(ACTION_IMAGE)
     said("kill", "--signal", "INT", container)  # what the runner's SIGINT to `docker run` becomes; act sends none
     started = time.monotonic()
-    while said("ps", "--all", "--quiet", "--filter", f"label=codegate.run={run}") or containers(of_the_action=True):
+    while said("ps", "--all", "--quiet", "--filter", f"label=codegate.run={run}") or containers(ACTION_IMAGE):
         assert time.monotonic() - started < 10
         time.sleep(0.2)
     ran = running.finish(120)
     assert (ran.code, ran.result("gate")) == (1, "failure"), ran.log
     assert (ran.outputs("codegate")["verdict"], ran.outputs("codegate")["exit-code"]) == ("interrupted", "130")
     assert "run/run.json" in uploaded(github)["codegate-report"].namelist()
-    assert leftovers() == []
+    assert containers() == []
 
 
 def test_a_pull_request_from_a_fork_spends_nothing_and_is_not_red(

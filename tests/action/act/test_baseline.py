@@ -1,0 +1,54 @@
+"""codegate-baseline.yml: a baseline is made, fetched by who pins it, and kept from expiring."""
+
+import pytest
+
+from tests.action.act.harness import Act, Ran, uploaded
+from tests.action.act.repository import BRANCH, Repository, git
+from tests.github.fake import FakeGitHub
+from tests.github.fake.artifacts import Artifacts
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(1500)]
+
+
+def asked(act: Act, repository: Repository, branch: str) -> Ran:
+    """Dispatch the workflow by hand, as on its page."""
+    event = repository.event(inputs={"candidate": "reference", "samples": "5"}, ref=f"refs/heads/{branch}")
+    return act.run(repository.folder, "codegate-baseline.yml", "workflow_dispatch", event)
+
+
+def test_a_baseline_lives_in_an_artifact_once_its_lock_is_committed(
+    act: Act, github: FakeGitHub, repository: Repository
+) -> None:
+    folder = repository.folder
+    git(folder, "switch", "--quiet", "main")
+    made = asked(act, repository, "main")
+    assert (made.code, made.result("baseline")) == (0, "success"), made.log
+    artifact = uploaded(github)["codegate-baseline"]
+    assert set(artifact.namelist()) == {"baseline.json", "codegate.lock"}
+
+    (folder / "baseline.json").unlink()
+    (folder / "codegate.lock").write_bytes(artifact.read("codegate.lock"))
+    repository.commit("pin it")
+    git(folder, "switch", "--quiet", "--create", "another")
+    repository.configure("empty")
+    repository.commit("another model")
+    worse = act.as_run(2).run(folder, "codegate-gate.yml", "pull_request", repository.pull_request())
+    assert (worse.code, worse.outputs("codegate")["verdict"]) == (1, "regressed"), worse.log
+
+    git(folder, "switch", "--quiet", "main")
+    kept = act.as_run(3).run(folder, "codegate-baseline.yml", "schedule", repository.event(schedule="47 4 * * 1"))
+    assert (kept.code, kept.result("baseline")) == (0, "success"), kept.log
+    again = [stored for stored in github.store(Artifacts).stored.values() if stored.name == "codegate-baseline"]
+    assert [stored.run for stored in again] == [1, 3]
+    assert uploaded(github)["codegate-baseline"].read("baseline.json") == artifact.read("baseline.json")
+
+    github.store(Artifacts).stored.clear()
+    git(folder, "switch", "--quiet", "another")
+    gone = act.as_run(4).run(folder, "codegate-gate.yml", "pull_request", repository.pull_request())
+    assert (gone.code, gone.outputs("codegate")["verdict"]) == (1, "no baseline"), gone.log
+
+
+def test_a_baseline_is_made_on_the_default_branch_only(act: Act, github: FakeGitHub, repository: Repository) -> None:
+    ran = asked(act, repository, BRANCH)
+    assert (ran.code, ran.result("baseline")) == (0, ""), ran.log
+    assert github.requests == []
