@@ -33,7 +33,6 @@ candidates:
   - provider: openai            # or anthropic; any OpenAI-compatible server with base_url
     model: gpt-4.1-2025-04-14   # a dated snapshot: floating aliases are refused
     solver: tool_loop           # or single_shot
-samples: 1
 concurrency:
   models: 4
   sandboxes: 2
@@ -42,6 +41,7 @@ max_model_calls: 500            # the run stops, resumable, before it makes more
 gate:
   margin: 0.10                  # a drop of ten percentage points is too much
   alpha: 0.05
+# samples: 10                   # per problem, whatever they show; without it a gate asks as often as its verdict needs
 """
 
 
