@@ -18,7 +18,7 @@ from codegate.errors import CodegateError, InfrastructureError, Interrupted
 
 _COMMANDS: Final = {
     "demo": "Mine, run and gate a bundled history: no key, no Docker needed.",
-    "init": "Write a codegate.yml to start from.",
+    "init": "Write a codegate.yml to start from, and the GitHub workflows.",
     "doctor": "Check what this machine has: git, sandboxes, keys.",
     "mine": "Mine a suite from a repository's past bug fixes.",
     "validate": "Prove again, by execution, that every problem of a suite is sound.",
