@@ -4,10 +4,11 @@ In a pull request the proposal says who is asked, the candidates and their price
 passes and what it may cost: the suite, the baseline, the gate's policy and the limits are those of the base commit.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from codegate.candidates import CandidateSpec
+from codegate.candidates import CandidateSpec, Prices
 from codegate.errors import UsageError
 from codegate.github.client import GitHub
 from codegate.github.event import Event
@@ -15,7 +16,8 @@ from codegate.github.inputs import Inputs, inside, relative
 from codegate.github.pinned import fetch_pinned, read_pinned_lock
 from codegate.github.step import Skipped
 from codegate.running import CONFIG_NAME, Config, load_config, named_candidates, priced
-from codegate.suite import read_commit
+from codegate.strict import shown
+from codegate.suite import git, read_commit
 
 
 @dataclass(frozen=True)
@@ -39,13 +41,14 @@ class Project:
     notes: tuple[str, ...] = ()
 
 
-def project_of(inputs: Inputs, base: str | None, scratch: Path) -> Project:
+def project_of(inputs: Inputs, base: str | None, scratch: Path, *, asks: bool = True) -> Project:
     """Return what is run, read from the commit ``base`` or, without one, from the workspace.
 
     Args:
         inputs: of the step.
         base: commit that has the say; None: what is checked out has it.
         scratch: an empty folder for files of that commit.
+        asks: candidates are needed.
 
     Raises:
         UsageError: something is missing or broken, or leads out of the workspace.
@@ -57,8 +60,8 @@ def project_of(inputs: Inputs, base: str | None, scratch: Path) -> Project:
     if base is not None:
         _read_base(inputs.workspace, base, config, scratch)
     rules = proposed if base is None else _config(scratch, config, needed=False)
-    candidates = named_candidates(inputs.candidates, "input `candidates`") or _candidates(proposed or rules)
-    settings = _settings(rules, proposed, candidates)
+    candidates = _candidates(inputs, proposed or rules, asks)
+    settings = _settings(rules, proposed, candidates, foreign=base is not None)
     home = Path(config).parent
 
     def configured(value: str | None, key: str) -> str | None:
@@ -76,6 +79,8 @@ def project_of(inputs: Inputs, base: str | None, scratch: Path) -> Project:
         _read_base(inputs.workspace, base, suite, scratch)
         _read_base(inputs.workspace, base, lock, scratch)
         if not (scratch / suite).exists():
+            if not (inputs.workspace / suite).exists():
+                raise UsageError(f"there is no suite at {suite}, neither here nor at the base commit {base[:12]}.")
             raise Skipped(f"the base commit {base[:12]} has no suite at {suite}: there is nothing to gate with yet.")
         repository = repository or "."
     given = inputs.baseline is not None or settings.gates_with(root / lock)
@@ -93,33 +98,75 @@ def _config(root: Path, path: str, *, needed: bool) -> Config | None:
     return load_config(place) if needed or place.exists() else None
 
 
-def _candidates(config: Config | None) -> tuple[CandidateSpec, ...]:
-    if config is None:
+def _candidates(inputs: Inputs, config: Config | None, asks: bool) -> tuple[CandidateSpec, ...]:
+    """Return who is asked: of the configuration's candidates those that the input names, or what it describes."""
+    configured = config.candidates if config is not None else ()
+    if not inputs.candidates and not configured and asks:
         raise UsageError("no candidate was given.", f"Set the input `candidates`, or write {CONFIG_NAME}.")
-    return config.candidates
+    if not inputs.candidates:
+        return configured or (CandidateSpec(provider="reference"),)
+    found: list[CandidateSpec] = []
+    for name in inputs.candidates:
+        known = [spec for spec in configured if name in {spec.label, spec.model, f"{spec.provider}:{spec.model}"}]
+        found += known[:1] or named_candidates((name,), "input `candidates`")
+    return tuple(found)
 
 
-def _settings(rules: Config | None, proposed: Config | None, candidates: tuple[CandidateSpec, ...]) -> Config:
-    """Return the rules, with the candidates and prices that are proposed; a price that the rules know is theirs."""
-    known = rules.prices if rules else {}
-    prices = {**(proposed.prices if proposed else {}), **known}
+def _settings(
+    rules: Config | None, proposed: Config | None, candidates: tuple[CandidateSpec, ...], *, foreign: bool
+) -> Config:
+    """Return the rules, with the candidates and prices that are proposed; a price that the rules know is theirs.
+
+    What a proposal calls its candidates is not shown: it could call the answers in the suite a model.
+    """
+    known = {**_priced(rules.candidates), **rules.prices} if rules is not None and foreign else {}
+    prices = {**(proposed.prices if proposed else {}), **(rules.prices if rules else {}), **known}
     named = tuple(
-        spec.model_copy(update={"prices": known[spec.model]}) if spec.model in known else spec
+        spec.model_copy(update={"prices": known.get(spec.model, spec.prices)} | ({"name": ""} if foreign else {}))
         for spec in priced(candidates, prices)
     )
     if rules is None:
         return Config(candidates=named, prices=prices)
+    if foreign and rules.budget_usd is not None:
+        _check_prices(named)
     return rules.model_copy(update={"candidates": named, "prices": prices})
 
 
+def _priced(candidates: Sequence[CandidateSpec]) -> dict[str, Prices]:
+    return {spec.model: spec.prices for spec in candidates if spec.prices is not None}
+
+
+def _check_prices(candidates: Sequence[CandidateSpec]) -> None:
+    for spec in candidates:
+        if spec.asks_a_model and spec.prices is not None and not (spec.prices.input and spec.prices.output):
+            raise UsageError(
+                f"the proposal says that {spec.label} costs nothing, and the base commit has a budget in dollars.",
+                "Write what it costs under `prices`.",
+            )
+
+
 def _read_base(workspace: Path, commit: str, path: str, folder: Path) -> None:
-    """Write what is at ``path`` in ``commit`` into ``folder``: plain files alone, nothing that leads elsewhere."""
-    for name, file in read_commit(workspace, commit, (path,)).items():
+    """Write what is at ``path`` in ``commit`` into ``folder``.
+
+    Raises:
+        UsageError: a link is at it, above it or in it: what it leads to would not be the base commit's word.
+    """
+    files = read_commit(workspace, commit, (path,))
+    for above in (*reversed(PurePosixPath(path).parents[:-1]), PurePosixPath(path)):
+        if git(workspace, "ls-tree", "-z", "--full-tree", commit, "--", above.as_posix()).startswith(b"120000 "):
+            raise _link(above.as_posix(), commit)
+    for name, file in files.items():
         if file.is_link:
-            continue
+            raise _link(name, commit)
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(file.data)
+
+
+def _link(path: str, commit: str) -> UsageError:
+    return UsageError(
+        f"{shown(path)!r} is a symbolic link in the base commit {commit[:12]}.", "Commit the file itself."
+    )
 
 
 def with_baseline(project: Project, inputs: Inputs, event: Event, github: GitHub | None, scratch: Path) -> Project:

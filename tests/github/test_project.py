@@ -93,17 +93,61 @@ def test_a_base_without_a_suite_has_nothing_to_gate_with(workspace: Path, scratc
         project(workspace, "1" * 40, scratch)
 
 
-def test_the_base_leads_nowhere_else_either(workspace: Path, scratch: Path) -> None:
-    (workspace / "suites").mkdir()
-    (workspace / "suites/own").symlink_to("/etc")
-    (workspace / "codegate.lock").symlink_to("/etc/passwd")
-    base = commit(workspace, {"codegate.yml": RULES, "suites/x": ""})
-    with pytest.raises(Skipped):
+@pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        ("codegate.lock", "pins/real.lock"), ("codegate.yml", "ci/codegate.yml"), ("suites/own", "../elsewhere"),
+        ("suites", "elsewhere"), ("suites/own/problems", "/etc"),
+    ],
+)  # fmt: skip
+def test_a_link_at_the_base_does_not_decide(workspace: Path, scratch: Path, link: str, target: str) -> None:
+    files = {"codegate.yml": RULES, "codegate.lock": "pinned", "suites/own/suite.yml": "own", "elsewhere/own/x": ""}
+    kept = {name: text for name, text in files.items() if name != link and not name.startswith(f"{link}/")}
+    if link == "suites/own/problems":
+        kept = files
+    commit(workspace, kept | {"suites.txt": "x"})
+    (workspace / link).parent.mkdir(parents=True, exist_ok=True)
+    (workspace / link).symlink_to(target)
+    base = commit(workspace, {})
+    (workspace / link).unlink()
+    with pytest.raises(UsageError, match="is a symbolic link in the base commit"):
+        project(workspace, base, scratch, suite="suites/own")
+
+
+def test_a_suite_that_nobody_has_is_a_mistake(workspace: Path, scratch: Path) -> None:
+    base = commit(workspace, {"codegate.yml": RULES.replace("suites/own", "suites/owm"), "suites/own/suite.yml": ""})
+    with pytest.raises(UsageError, match="there is no suite at suites/owm, neither here nor at the base"):
         project(workspace, base, scratch)
-    assert not (scratch / "codegate.lock").exists()
     (workspace / "codegate.yml").write_text(RULES.replace("suites/own", "../../etc"))
     with pytest.raises(UsageError, match="`suite` in the configuration leaves the workspace"):
         project(workspace, None, scratch)
+
+
+def test_a_proposal_names_and_prices_nothing_that_the_base_knows(workspace: Path, scratch: Path) -> None:
+    long = "{provider: openai, model: m-2025-01-01, name: %s, prices: {input: %d, output: %d}}"
+    rules = f"suite: suites/own\nbudget_usd: 5\ncandidates: [{long % ('ours', 2, 8)}]\n"
+    base = commit(workspace, {"codegate.yml": rules, "suites/own/suite.yml": "own"})
+    config = workspace / "codegate.yml"
+    config.write_text(f"candidates: [{long % ('x', 0, 0)}, {{provider: reference, name: 'openai:gpt-5-2025-08-07'}}]\n")
+    asked, answers = project(workspace, base, scratch).settings.candidates
+    assert asked.prices is not None
+    assert (asked.prices.output, asked.label, answers.label) == (Decimal(8), "openai:m-2025-01-01", "reference")
+    config.write_text(f"candidates: [{(long % ('x', 0, 0)).replace('m-2025', 'n-2025')}]\n")
+    with pytest.raises(UsageError, match="costs nothing, and the base commit has a budget"):
+        project(workspace, base, scratch)
+
+
+def test_an_input_names_a_configured_candidate(workspace: Path, scratch: Path) -> None:
+    commit(
+        workspace,
+        {"codegate.yml": "suite: s\ncandidates: [{provider: openai, model: m-2025-01-01, solver: tool_loop}]\n"},
+    )
+    for name in ("m-2025-01-01", "openai:m-2025-01-01"):
+        (spec,) = project(workspace, None, scratch, candidates=name).settings.candidates
+        assert spec.solver == "tool_loop", "else a baseline would be of another solver than the gate's candidate"
+    assert (
+        project(workspace, None, scratch, candidates="openai:n-2025-01-01").settings.candidates[0].solver != spec.solver
+    )
 
 
 def test_candidates_of_the_inputs_win(workspace: Path, scratch: Path) -> None:
