@@ -16,7 +16,7 @@ from codegate.candidates.chat import (
     ToolSpec,
     Usage,
 )
-from codegate.candidates.endpoint import MissingKey, check_base_url
+from codegate.candidates.endpoint import check_base_url
 from codegate.candidates.prices import Price, Prices, cost, worst_case_call_cost
 from codegate.candidates.redaction import Redactor, environment_secrets, redactor_for
 from codegate.candidates.registry import open_provider
@@ -29,7 +29,6 @@ __all__ = [
     "CandidateSpec",
     "Completion",
     "Message",
-    "MissingKey",
     "Price",
     "Prices",
     "ProblemKey",

@@ -24,10 +24,6 @@ _RULE: Final = (
 )
 
 
-class MissingKey(UsageError):
-    """A model is to be asked and the environment has no key for it: nothing was spent."""
-
-
 @dataclass(frozen=True)
 class Endpoint:
     """A checked address and its key. The key is in no ``repr``; to a ``keyless`` one nothing goes that could be one."""
@@ -84,8 +80,7 @@ def resolve_endpoint(
     """Return where ``provider`` is reached and the key for it, read from the environment unless ``keyless``.
 
     Raises:
-        UsageError: the base URL is not allowed.
-        MissingKey: there is no key for an address other than this machine.
+        UsageError: the base URL is not allowed, or there is no key for an address other than this machine.
     """
     loopback = check_base_url(base_url) if base_url is not None else False
     variable = api_key_env or KEY_VARIABLES[provider]
@@ -93,7 +88,7 @@ def resolve_endpoint(
     if not key and loopback:
         key = NO_KEY
     if not key:
-        raise MissingKey(
+        raise UsageError(
             f"{provider} needs a key and the environment variable {variable} is not set.",
             f"Set {variable}, or name another variable with `api_key_env` in codegate.yml.",
         )

@@ -44,6 +44,14 @@ class Sampling(BaseModel):
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
 
 
+def _no_runner_variable(name: str) -> str:
+    """Refuse what a GitHub runner sets: its tokens are for GitHub, and would go to whatever address is asked."""
+    if re.match("(?:ACTIONS|GITHUB|INPUT|RUNNER)_", name, re.IGNORECASE):
+        message = f"{name} is a variable of the runner's, and no key of a provider"
+        raise ValueError(message)
+    return name
+
+
 class CandidateSpec(BaseModel):
     """One candidate as configured.
 
@@ -56,9 +64,10 @@ class CandidateSpec(BaseModel):
     provider: ProviderName
     model: str = Field(default="", max_length=1000)
     base_url: Annotated[str, AfterValidator(_allowed)] | None = None
-    api_key_env: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = Field(
-        default=None, description="Environment variable that holds the key; each provider has a default."
-    )
+    api_key_env: (
+        Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$"), AfterValidator(_no_runner_variable)]
+        | None
+    ) = Field(default=None, description="Environment variable that holds the key; each provider has a default.")
     name: str = Field(default="", max_length=200)
     solver: SolverName = "single_shot"
     max_iterations: int = Field(default=5, ge=1, le=100)

@@ -32,6 +32,12 @@ def test_short_form(text: str, provider: str, model: str, base_url: str | None) 
     assert parse(spec.label) == spec
 
 
+@pytest.mark.parametrize("name", ["ACTIONS_RUNTIME_TOKEN", "GITHUB_TOKEN", "INPUT_GITHUB-TOKEN", "runner_token"])
+def test_what_a_runner_sets_is_no_providers_key(name: str) -> None:
+    with pytest.raises(ValidationError, match="api_key_env"):
+        CandidateSpec(provider="openai", model="m-2025-01-01", base_url="https://evil.example/v1", api_key_env=name)
+
+
 @pytest.mark.parametrize("text", ["", "gpt-4o", "cohere:command", "OPENAI:x"])
 def test_unknown_provider_lists_the_known(text: str) -> None:
     with pytest.raises(UsageError, match="openai, anthropic, replay, reference, empty"):
