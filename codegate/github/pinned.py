@@ -6,29 +6,21 @@ which a trusted run uploaded, a release, a file of the repository. Where none fi
 passes.
 """
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final
 
 from codegate.durable import sha256, write_atomic
 from codegate.errors import CodegateError, ExitCode, UsageError
-from codegate.gating import MAX_BASELINE_BYTES, MAX_LOCK_BYTES, Baseline, Lock, load_lock, load_pinned
+from codegate.gating import MAX_LOCK_BYTES, Baseline, Lock, load_lock, load_pinned
 from codegate.github.answer import Forbidden, GitHubError
-from codegate.github.archive import pack
 from codegate.github.artifacts import Artifact
 from codegate.github.client import GitHub
 from codegate.github.event import Event
-from codegate.github.sources import Offer, artifact_offers, file_here, file_of_commit, offers
-from codegate.github.upload import Uploaded, upload_artifact
-from codegate.strict import read_bytes
+from codegate.github.sources import Offer, file_here, file_of_commit, offers
 from codegate.suite import check_path
 
 LOCK_NAME: Final = "codegate.lock"
-REFRESH_DAYS: Final = 21
-"""An artifact that ends within this time is uploaded anew: a weekly run may fail twice."""
-
 _PIN: Final = (
     "Pin one with `codegate baseline pin RUN`, commit the lock and the baseline file, and give the job "
     "`permissions: contents: read`."
@@ -170,63 +162,6 @@ def fetch_pinned(
         return _kept(lock, data, folder, offer, tuple(refused))
     cause = f"no baseline: nothing has the bytes that {lock.name} pins. {' '.join(refused)}"
     raise NoBaseline(cause, _RESTORE, tuple(refused), unreachable=unreachable)
-
-
-def longest_kept(github: GitHub, event: Event, lock: Lock) -> Artifact | None:
-    """Return the artifact with the pinned bytes that is kept longest; None where none has them.
-
-    Raises:
-        GitHubError: no answer that can be used.
-    """
-    best: Artifact | None = None
-    for offer in artifact_offers(github, event, lock):
-        try:
-            fits = sha256(offer.fetch()) == lock.sha256
-        except (UsageError, GitHubError) as error:
-            if _may_answer_later(error):
-                raise
-            continue
-        if fits and offer.artifact is not None and (best is None or _end(offer.artifact) > _end(best)):
-            best = offer.artifact
-    return best
-
-
-def refresh_due(artifact: Artifact | None, now: datetime) -> bool:
-    """Return whether the pinned bytes have to be uploaded again: nothing keeps them, or not for long."""
-    return artifact is None or artifact.expires_at is None or artifact.expires_at - now < timedelta(days=REFRESH_DAYS)
-
-
-def upload_again(
-    environment: Mapping[str, str],
-    pinned: PinnedBaseline,
-    folder: Path,
-    *,
-    retention_days: int | None = None,
-    mask: Callable[[str], None] = lambda _: None,
-) -> Uploaded:
-    """Upload the pinned bytes under the artifact's name, so that they are kept longer; the lock need not change.
-
-    Args:
-        environment: the container's, of a run of the lock's own workflow: what others upload is not trusted.
-        pinned: what is uploaded.
-        folder: for the archive; made if it is missing.
-        retention_days: how long it is kept.
-        mask: called with what must be in no log.
-
-    Raises:
-        UsageError: the lock names no artifact, or the runner gives containers no way to upload.
-        ArtifactExists: this run has uploaded it already.
-        UploadFailed: it was not stored.
-        InfrastructureError: the disk refused.
-    """
-    lock = pinned.lock.lock
-    if lock.transport is None or lock.transport.artifact is None:
-        raise UsageError(f"{pinned.lock.name} names no artifact to keep.", "Say its name under transport.artifact.")
-    data = read_bytes(pinned.path.parent / lock.baseline, MAX_BASELINE_BYTES)
-    write_atomic(folder / "files" / PurePosixPath(lock.baseline).name, data)
-    pack(folder / "files", folder / "baseline.zip")
-    name = lock.transport.artifact
-    return upload_artifact(environment, name, folder / "baseline.zip", retention_days=retention_days, mask=mask)
 
 
 def _kept(lock: PinnedLock, data: bytes, folder: Path, offer: Offer, refused: tuple[str, ...]) -> PinnedBaseline:

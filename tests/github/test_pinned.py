@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import Baseline, Origin, Transport, load_lock, load_pinned, pin, write_baseline, write_lock
+from codegate.gating import Baseline, Origin, Transport, load_pinned, pin, write_baseline, write_lock
 from codegate.gating.baseline import encoded
 from codegate.github.answer import GitHubError
 from codegate.github.artifacts import artifact_by_id
@@ -27,10 +27,7 @@ from codegate.github.pinned import (
     PinnedBaseline,
     PinnedLock,
     fetch_pinned,
-    longest_kept,
     read_pinned_lock,
-    refresh_due,
-    upload_again,
 )
 from tests.gating.sampling import NOON, part, uniform
 from tests.github.fake import FakeGitHub, Fault, Reply, Token, fake_github
@@ -542,53 +539,3 @@ def test_a_permission_that_is_missing_is_named(scene: Scene) -> None:
     assert "Resource not accessible" in error.refused[0]
     assert "actions: read" in error.refused[0]
     assert error.exit_code == ExitCode.USAGE
-
-
-# How long it is kept.
-
-
-def test_the_artifact_that_is_kept_longest_is_found(scene: Scene) -> None:
-    now = datetime.now(UTC).replace(microsecond=0)
-    ids = [
-        scene.put(GOOD, replace(TRUSTED, id=20 + days), expires_at=now + timedelta(days=days)) for days in (9, 40, 30)
-    ]
-    scene.put(holding(OTHER), replace(TRUSTED, id=99))
-    scene.put(GOOD, Run(100, head_repository_id=FORK))
-    scene.lock(Transport(artifact=NAME, artifact_id=ids[0]))
-    assert scene.github is not None
-    lock = load_lock(scene.workspace / "codegate.lock")
-    best = longest_kept(scene.github, scene.event, lock)
-    assert best is not None
-    assert best.id == ids[1]
-    assert not refresh_due(best, now)
-    assert refresh_due(best, now + timedelta(days=20))
-    assert refresh_due(best.model_copy(update={"expires_at": None}), now)
-    scene.lock(BY_NAME, sha256="0" * 64)
-    assert longest_kept(scene.github, scene.event, load_lock(scene.workspace / "codegate.lock")) is None
-    assert refresh_due(None, now)
-    scene.lock()
-    assert longest_kept(scene.github, scene.event, load_lock(scene.workspace / "codegate.lock")) is None
-
-
-def test_the_same_bytes_are_uploaded_again_and_found(scene: Scene, tmp_path: Path) -> None:
-    old = scene.put(GOOD)
-    scene.lock(Transport(artifact=NAME, artifact_id=old))
-    found = scene.fetch()
-    environment = scene.artifacts.runtime(scene.server, replace(TRUSTED, id=12, event="schedule"))
-    done = upload_again(environment, found, tmp_path / "again", retention_days=60)
-    del scene.artifacts.stored[old]
-    again = scene.fetch()
-    assert again.artifact is not None
-    assert again.artifact.id == done.id
-    scene.lock()
-    (scene.workspace / "baseline.json").write_bytes(encoded(PINNED))
-    with pytest.raises(UsageError, match="names no artifact"):
-        upload_again(environment, scene.fetch(), tmp_path / "never")
-
-
-def test_a_list_that_does_not_come_is_no_reason_to_upload_again(scene: Scene) -> None:
-    scene.lock(BY_NAME)
-    scene.server.fail(Fault("GET", r".*/actions/artifacts", Reply({}, 502), times=4))
-    assert scene.github is not None
-    with pytest.raises(GitHubError):
-        longest_kept(scene.github, scene.event, load_lock(scene.workspace / "codegate.lock"))
