@@ -1,5 +1,7 @@
 """``codegate init``: a configuration file to start from, and the workflows that gate pull requests with it."""
 
+import contextlib
+import json
 import os
 import re
 from importlib import resources
@@ -14,10 +16,14 @@ from codegate.cli.output import emit, say
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
 from codegate.running import CONFIG_NAME
+from codegate.suite import GitError, git
 
 ACTION: Final = f"codegate-ci/codegate@v{codegate.__version__}"
 PLACEHOLDER: Final = f"codegate-ci/codegate@{'0' * 40} # filled in by `codegate init`"
 """What the templates say: no such commit exists, so a copy that nobody filled in fails at once."""
+
+BRANCH: Final = "$default-branch"
+"""What the templates call it; GitHub fills it in where an organisation offers them."""
 
 _WORKFLOWS: Final = Path(".github", "workflows")
 _ALWAYS: Final = ("codegate-baseline.yml", "codegate-comment.yml", "codegate-mine.yml", "codegate-nightly.yml")
@@ -103,11 +109,20 @@ def _workflows(action: str, *, matrix: bool, force: bool) -> dict[Path, str]:
     there = [str(path) for path in paths.values() if os.path.lexists(path)]
     if there and not force:
         raise UsageError(f"{', '.join(there)} exists already.", "Remove it first, or give --force to overwrite it.")
-    templates = _templates()
+    templates, branch = _templates(), json.dumps(_default_branch())
     return {
-        path: (templates / name).read_text(encoding="utf-8").replace(PLACEHOLDER, action)
+        path: (templates / name).read_text(encoding="utf-8").replace(PLACEHOLDER, action).replace(BRANCH, branch)
         for name, path in paths.items()
     }
+
+
+def _default_branch() -> str:
+    """Return the branch that pull requests go to: what the remote says, else the one that is checked out."""
+    for name in ("refs/remotes/origin/HEAD", "HEAD"):
+        with contextlib.suppress(GitError):
+            found = git(Path(), "symbolic-ref", "--short", name).decode("utf-8", "replace").strip()
+            return found.removeprefix("origin/") if name.startswith("refs/") else found
+    return "main"
 
 
 def _templates() -> Path:

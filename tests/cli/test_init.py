@@ -32,7 +32,7 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def repository(empty: Path) -> Path:
     """A repository without a commit, and the current folder."""
-    subprocess.run(["git", "init", "--quiet", "."], check=True)
+    subprocess.run(["git", "init", "--quiet", "--initial-branch=trunk", "."], check=True)
     return empty
 
 
@@ -44,11 +44,19 @@ def test_the_workflows_use_the_action_that_was_named(repository: Path, capsys: p
     assert {path.name for path in workflows.iterdir()} == WRITTEN
     assert {Path(path).name for path in json.loads(out)["workflows"]} == WRITTEN
     for path in workflows.iterdir():
-        assert path.read_text() == (TEMPLATES / path.name).read_text().replace(PLACEHOLDER, COMMIT)
+        template = (TEMPLATES / path.name).read_text()
+        assert path.read_text() == template.replace(PLACEHOLDER, COMMIT).replace("[$default-branch]", '["trunk"]')
         used = re.findall(r"uses: (\S+)", path.read_text())
         assert COMMIT in used
         assert not [name for name in used if "0" * 40 in name]
     assert (repository / "codegate.yml").exists()
+
+
+def test_pull_requests_to_the_remotes_default_branch_are_gated(repository: Path) -> None:
+    subprocess.run(["git", "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/v2/main"], check=True)
+    init("--workflows")
+    text = (repository / ".github" / "workflows" / "codegate-gate.yml").read_text()
+    assert yaml.safe_load(text)[True]["pull_request"]["branches"] == ["v2/main"]
 
 
 def test_a_tag_is_used_where_no_commit_is_named_and_that_is_said(

@@ -92,7 +92,7 @@ def make_repository(
 
 def install(folder: Path, name: str, changes: Mapping[str, str] | None = None) -> None:
     """Write a shipped workflow as it is, but for the commit of the action and the changes given."""
-    text = (TEMPLATES / name).read_text()
+    text = (TEMPLATES / name).read_text().replace("$default-branch", "main")
     for old, new in {f"codegate-ci/codegate@{'0' * 40}": ACTION, **(changes or {})}.items():
         assert old in text, f"{name} has no {old!r}"
         text = text.replace(old, new)
