@@ -11,7 +11,7 @@ from codegate.github.event import Event
 from codegate.github.gated import progress_to, run_request
 from codegate.github.inputs import Inputs
 from codegate.github.project import Project
-from codegate.github.step import Result
+from codegate.github.step import Result, Skipped
 from codegate.github.workflow import StepLog, notes_summary
 from codegate.running import run_exit_code, run_suite
 
@@ -23,10 +23,11 @@ def keep_step(inputs: Inputs, project: Project, step: StepLog) -> Result:
     """Put the pinned baseline and its lock among the reports, to be uploaded again before its artifact ends.
 
     Raises:
-        UsageError: nothing is pinned, or it is broken.
+        Skipped: nothing is pinned.
+        UsageError: what is pinned is broken.
     """
     if project.lock is None:
-        raise UsageError("no baseline is pinned.", "Set the input `candidates`: the model to make one of.")
+        raise Skipped("no baseline is pinned.", "Set the input `candidates`: the model to make one of.")
     baseline = load_pinned(project.lock)
     inputs.reports.mkdir(parents=True, exist_ok=True)
     kept = project.lock.parent / load_lock(project.lock).baseline

@@ -4,12 +4,12 @@ import contextlib
 import os
 import tempfile
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from codegate.candidates import MissingKey
+from codegate.candidates import CandidateSpec, check_base_url
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
 from codegate.github.archive import pack
 from codegate.github.baselines import keep_step, pin_step
@@ -31,6 +31,7 @@ from codegate.sandbox import reap_job
 
 __all__ = ["OUTPUTS", "reap_action", "run_action"]
 
+_ASKING: Final = frozenset({"gate", "plan", "merge"})
 _BOTS_WITHOUT_SECRETS: Final = frozenset({"dependabot[bot]"})
 
 
@@ -89,19 +90,17 @@ def _run(
     if event is not None and (reason := refusal(event)) is not None:
         raise UsageError(reason)
     with tempfile.TemporaryDirectory(dir=environment.get("RUNNER_TEMP") or None) as scratch:
-        try:
-            return _carry_out(inputs, event, github, Path(scratch), step, command)
-        except MissingKey as error:
-            if event is None or not _keyless(event, environment):
-                raise
-            raise Skipped(
-                f"{error.cause} Pull requests from forks and of Dependabot get no secrets, so nothing was run.",
-                "A maintainer can run the gate on a branch of this repository.",
-            ) from error
+        return _carry_out(inputs, event, github, environment, Path(scratch), step, command)
 
 
 def _carry_out(
-    inputs: Inputs, event: Event | None, github: GitHub | None, scratch: Path, step: StepLog, command: Command
+    inputs: Inputs,
+    event: Event | None,
+    github: GitHub | None,
+    environment: Mapping[str, str],
+    scratch: Path,
+    step: StepLog,
+    command: Command,
 ) -> Result:
     folder, base = _run_folder(inputs), event.base_sha if event is not None else None
     if inputs.mode == "mine":
@@ -109,7 +108,9 @@ def _carry_out(
     if inputs.mode == "validate":
         return validate_step(inputs, base, scratch, command)
     making = inputs.mode == "baseline" and bool(inputs.candidates)
-    project = project_of(inputs, base, scratch)
+    project = project_of(inputs, base, scratch, asks=making or inputs.mode in _ASKING)
+    if event is not None and _keyless(event, environment):
+        _check_keyless(project.settings.candidates)
     if event is not None and not making:
         project = with_baseline(project, inputs, event, github, scratch)
     match inputs.mode:
@@ -128,15 +129,23 @@ def _carry_out(
 
 
 def _afterwards(result: Result, inputs: Inputs, event: Event, environment: Mapping[str, str], step: StepLog) -> None:
-    """Upload the reports and tell people; whatever becomes of that, the verdict stands."""
+    """Tell people and upload the reports; whatever becomes of either, the other is done and the verdict stands."""
+
+    def say() -> None:
+        github = GitHub.from_environment(environment, inputs.token)
+        url = tell(result, inputs, event, github, environment, step)
+        if url is not None:
+            write_outputs(environment, {COMMENT_URL: url})
+
+    if inputs.token and inputs.mode != "report":
+        _attempt(say, step)
+    if inputs.upload and inputs.reports.is_dir():
+        _attempt(lambda: _upload(inputs, environment, step), step)
+
+
+def _attempt(act: Callable[[], None], step: StepLog) -> None:
     try:
-        if inputs.upload and inputs.reports.is_dir():
-            _upload(inputs, environment, step)
-        if inputs.token and inputs.mode != "report":
-            github = GitHub.from_environment(environment, inputs.token)
-            url = tell(result, inputs, event, github, environment, step)
-            if url is not None:
-                write_outputs(environment, {COMMENT_URL: url})
+        act()
     except CodegateError as error:
         step.annotate("warning", "codegate", str(error))
     except Exception:
@@ -154,8 +163,23 @@ def _upload(inputs: Inputs, environment: Mapping[str, str], step: StepLog) -> No
 
 
 def _keyless(event: Event, environment: Mapping[str, str]) -> bool:
-    """Return whether GitHub keeps the secrets from this run, so that a missing key is nobody's mistake."""
+    """Return whether GitHub keeps the repository's secrets from this run."""
     return event.fork or environment.get("GITHUB_ACTOR") in _BOTS_WITHOUT_SECRETS
+
+
+def _check_keyless(candidates: Sequence[CandidateSpec]) -> None:
+    """Refuse to ask a model away from this machine: there is no key for it, and what is no key must not become one.
+
+    Raises:
+        Skipped: some candidate is such a one.
+    """
+    for spec in candidates:
+        if spec.asks_a_model and not (spec.base_url is not None and check_base_url(spec.base_url)):
+            raise Skipped(
+                f"{spec.label} needs a key, and pull requests from forks and of Dependabot get no secrets: nothing was "
+                "run.",
+                "A maintainer can run the gate on a branch of this repository.",
+            )
 
 
 def _run_folder(inputs: Inputs) -> Path:
@@ -188,13 +212,16 @@ def _with_paths(outputs: dict[str, str], inputs: Inputs) -> dict[str, str]:
 
 def _give_back(inputs: Inputs) -> None:
     """Give what was written to the owner of the workspace: root's files would break the next checkout there."""
-    if os.geteuid() != 0 or not inputs.reports.is_dir():
+    if os.geteuid() != 0:
         return
     owner = inputs.workspace.stat()
-    folders = [inputs.reports, *(p for p in inputs.reports.parents if p.is_relative_to(inputs.workspace))]
-    with contextlib.suppress(OSError):
-        for folder in folders:
-            os.lchown(folder, owner.st_uid, owner.st_gid)
-        for parent, names, files in os.walk(inputs.reports):
-            for name in (*names, *files):
-                os.lchown(Path(parent) / name, owner.st_uid, owner.st_gid)
+    mined = (inputs.workspace / inputs.suite,) if inputs.mode == "mine" and inputs.suite else ()
+    for top in (inputs.reports, *mined):
+        if not top.is_dir() or top.is_symlink():
+            continue
+        with contextlib.suppress(OSError):
+            for folder in (top, *(above for above in top.parents if above.is_relative_to(inputs.workspace))):
+                os.lchown(folder, owner.st_uid, owner.st_gid)
+            for parent, names, files in os.walk(top):
+                for name in (*names, *files):
+                    os.lchown(Path(parent) / name, owner.st_uid, owner.st_gid)

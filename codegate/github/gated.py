@@ -6,7 +6,7 @@ from pathlib import Path
 
 from codegate.candidates import CandidateSpec
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import Verdict, load_pinned
+from codegate.gating import GatePolicy, Verdict, load_pinned
 from codegate.github.inputs import Inputs, OnInconclusive
 from codegate.github.project import Project
 from codegate.github.step import Result, annotations, figures
@@ -145,6 +145,16 @@ def progress_to(step: StepLog) -> Callable[[Progress], None]:
     )
 
 
+def _on_inconclusive(policy: GatePolicy, verdicts: Sequence[Verdict]) -> OnInconclusive:
+    """Return what an undecided verdict does where no input says it.
+
+    What could not be compared was not measured: unless somebody says so, it does not go in as if it had been.
+    """
+    if any(verdict.kind == "incomparable" for verdict in verdicts):
+        return "fail"
+    return "neutral" if policy.on_inconclusive == "extend" else policy.on_inconclusive
+
+
 def _gate(project: Project) -> Gate | None:
     return Gate(load_pinned(project.lock), project.settings.gate) if project.lock is not None else None
 
@@ -154,8 +164,7 @@ def _told(inputs: Inputs, project: Project, run: Run, journal: Journal, step: St
     verdicts = gate_run(run, project.lock, policy) if project.lock is not None else ()
     view = write_run_reports(inputs, project, run, journal, verdicts, step)
     code = run_exit_code(run, verdicts)
-    wanted: OnInconclusive = "neutral" if policy.on_inconclusive == "extend" else policy.on_inconclusive
-    wanted = inputs.on_inconclusive or wanted
+    wanted = inputs.on_inconclusive or _on_inconclusive(policy, verdicts)
     return Result(
         code,
         figures(view, verdicts, code),

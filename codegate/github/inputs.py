@@ -119,9 +119,15 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
     def flag(name: str) -> bool:
         return choice(name, ("true", "false")) == "true"
 
-    reports = inside(workspace, text("report-path"), "input `report-path`")
-    if reports == workspace:
-        raise UsageError("input `report-path` is the workspace itself.", "Name a folder in it.")
+    def folder(name: str) -> Path:
+        """Return a folder for files of this step's: neither a link, which a checkout may bring, nor git's own."""
+        chosen = workspace / relative(workspace, text(name), f"input `{name}`")
+        if chosen != inside(workspace, text(name), f"input `{name}`"):
+            raise UsageError(f"input `{name}` leads over a symbolic link.", "Name another folder.")
+        if chosen == workspace or ".git" in (part.lower() for part in chosen.relative_to(workspace).parts):
+            raise UsageError(f"input `{name}` is no folder for reports.", "Name a folder in the workspace.")
+        return chosen
+
     run_id = text("run-id") or None
     return Inputs(
         workspace=workspace,
@@ -136,12 +142,12 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
         jobs=number("jobs", 256),
         max_model_calls=number("max-model-calls", 999_999_999),
         repository=path("repository"),
-        reports=reports,
+        reports=folder("report-path"),
         on_inconclusive=cast("OnInconclusive | None", choice("on-inconclusive", get_args(OnInconclusive))),
         shard=shard_choice(text("shard"), run_id) if text("shard") else None,
         run_id=run_id,
         shards=number("shards", 256),
-        shards_path=inside(workspace, text("shards-path"), "input `shards-path`"),
+        shards_path=folder("shards-path"),
         comment=cast("CommentWhen", choice("comment", get_args(CommentWhen))),
         check=flag("check"),
         issue=flag("issue"),

@@ -1,21 +1,21 @@
 """Mode ``nightly``: a sample of the pinned model each night, against what was pinned and the nights before."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from codegate.errors import ExitCode, UsageError
+from codegate.errors import ExitCode
 from codegate.gating import load_pinned
 from codegate.github.archive import read_members
-from codegate.github.artifacts import artifacts_named, download_artifact
-from codegate.github.client import GitHub, GitHubError
+from codegate.github.artifacts import Artifact, artifacts_named, download_artifact
+from codegate.github.client import GitHub, Gone
 from codegate.github.commands import Command
 from codegate.github.event import Event
 from codegate.github.gated import progress_to, run_request, write_run_reports
 from codegate.github.inputs import Inputs
 from codegate.github.project import Project
-from codegate.github.step import Annotation, Result, figures
-from codegate.github.trust import check_run, default_branch
+from codegate.github.step import Annotation, Result, Skipped, figures
+from codegate.github.trust import Untrusted, check_origin, check_run, default_branch
 from codegate.github.workflow import StepLog, notes_summary
 from codegate.reporting import render_markdown
 from codegate.running import run_exit_code, run_suite
@@ -38,11 +38,11 @@ def nightly_step(
     """Ask the pinned model anew in ``folder``, and compare with the baseline and the nights before.
 
     Raises:
-        UsageError: nothing is pinned.
-        CodegateError: as ``run_suite``.
+        Skipped: nothing is pinned.
+        CodegateError: as ``run_suite``; the nights before cannot be had.
     """
     if project.lock is None:
-        raise UsageError("no baseline is pinned, so there is nothing to watch.", "Pin one: docs/baseline.md.")
+        raise Skipped("no baseline is pinned, so there is nothing to watch.", "Pin one: docs/baseline.md.")
     pinned = load_pinned(project.lock)
     history = inputs.reports / HISTORY
     inputs.reports.mkdir(parents=True, exist_ok=True)
@@ -58,11 +58,14 @@ def nightly_step(
     command(["history", "append", str(folder), "--history", str(history)])
     done = command(["history", "watch", "--history", str(history), "--baseline", str(project.lock)])
     alarms = _alarms(done.document)
-    kind = "regressed" if done.code == ExitCode.REGRESSED else "pass"
+    compared = any(run.manifest.id in night["runs"] for night in done.document["nights"])
+    # A night that was compared with nothing is no recovery, and nobody is told that all is well.
+    kind = "regressed" if done.code == ExitCode.REGRESSED else "pass" if compared else "incomparable"
+    code = done.code if compared or done.code != ExitCode.PASS else ExitCode.INCONCLUSIVE
     said: list[Annotation] = [("error" if level == "page" else "warning", "codegate", text) for level, text in alarms]
     summary = f"## codegate: nightly, {kind}\n{notes_summary([text for _, text in alarms])}\n{render_markdown(view)}"
     outputs = figures(view, (), code) | {"verdict": kind}
-    return Result(done.code, outputs, summary, tuple(said), view=view)
+    return Result(code, outputs, summary, tuple(said), inputs.on_inconclusive or "fail", view)
 
 
 def _alarms(document: dict[str, Any]) -> list[tuple[str, str]]:
@@ -70,27 +73,36 @@ def _alarms(document: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _fetch_history(inputs: Inputs, event: Event, github: GitHub, history: Path, step: StepLog) -> None:
-    """Write the nights before, as the newest trusted run of this workflow kept them; without any, begin anew."""
-    notes: list[str] = []
-    try:
-        branch = default_branch(github, event)
-        for artifact in artifacts_named(github, inputs.artifact_name)[:_NIGHTS_TRIED]:
-            try:
-                # A night that paged somebody ended red, and is as good a witness as the others.
-                check_run(github, artifact, branch, event.workflow_path, {"success", "failure"})
-                data = download_artifact(github, artifact, _MAX_ARCHIVE_BYTES)
-                found = read_members(data, {HISTORY: _MAX_HISTORY_BYTES}, artifact.words())
-            except (UsageError, GitHubError) as error:
-                notes.append(f"Not used: {artifact.words()}: {error.cause}")
-                continue
-            if HISTORY in found:
-                history.write_bytes(found[HISTORY])
+    """Write the nights before, as the newest trusted run of this workflow kept them; without such a run, begin anew.
+
+    Raises:
+        GitHubError: GitHub did not answer: a history that is there must not be lost to that.
+        UsageError: what a trusted run kept is broken.
+    """
+    branch = default_branch(github, event)
+    for artifact in _trusted(github, inputs.artifact_name, branch, event.workflow_path):
+        try:
+            data = download_artifact(github, artifact, _MAX_ARCHIVE_BYTES)
+        except Gone:
+            continue
+        found = read_members(data, {HISTORY: _MAX_HISTORY_BYTES}, artifact.words())
+        if HISTORY in found:
+            history.write_bytes(found[HISTORY])
+            return
+    step.log("no earlier night was found: the watch begins with this one")
+
+
+def _trusted(github: GitHub, name: str, branch: str, workflow: str) -> Iterator[Artifact]:
+    """Yield the newest artifacts of trusted runs. Those of others do not count: anybody can upload many."""
+    tried = 0
+    for artifact in artifacts_named(github, name):
+        try:
+            check_origin(artifact, branch)
+            tried += 1
+            if tried > _NIGHTS_TRIED:
                 return
-    except GitHubError as error:
-        notes.append(str(error))
-    _say(step, (*notes, "no earlier night was found: the watch begins with this one"))
-
-
-def _say(step: StepLog, lines: Sequence[str]) -> None:
-    for line in lines:
-        step.log(line)
+            # A night that paged somebody ended red, and is as good a witness as the others.
+            check_run(github, artifact, branch, workflow, {"success", "failure"})
+        except Untrusted:
+            continue
+        yield artifact

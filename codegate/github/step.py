@@ -71,8 +71,7 @@ class Result:
     @property
     def step_code(self) -> ExitCode:
         """Return what the step exits with."""
-        neutral = self.code == ExitCode.INCONCLUSIVE and self.on_inconclusive != "fail"
-        return ExitCode.PASS if neutral else self.code
+        return ExitCode.PASS if self.code == ExitCode.INCONCLUSIVE and self.on_inconclusive != "fail" else self.code
 
 
 def figures(view: ReportView, verdicts: Sequence[Verdict], code: ExitCode) -> dict[str, str]:

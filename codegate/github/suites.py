@@ -27,7 +27,7 @@ def validate_step(inputs: Inputs, base: str | None, scratch: Path, command: Comm
     Raises:
         CodegateError: as ``codegate validate``.
     """
-    suite = project_of(inputs, base, scratch).suite
+    suite = project_of(inputs, base, scratch, asks=False).suite
     done = command(["validate", str(suite), "--repository", str(inputs.workspace), "--sandbox", "docker"])
     return _result(done.code, suite, inputs, "validated")
 

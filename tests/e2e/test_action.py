@@ -128,7 +128,7 @@ def test_a_model_upgrade_from_baseline_to_verdict(job: Job) -> None:
     }
     assert {(command.name, command.properties["title"]) for command in worse.commands} == {
         ("error", "codegate: regressed"),  # empty
-        ("warning", "codegate: incomparable"),  # replay is asked with a prompt, which reference is not: it is not run
+        ("error", "codegate: incomparable"),  # replay is asked with a prompt, which reference is not: it is not run
     }
     assert "codegate: regressed" in worse.summary
     report = json.loads((job.workspace / "worse" / "report.json").read_text())

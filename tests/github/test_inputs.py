@@ -109,6 +109,15 @@ def test_the_default_for_reports_is_checked_too(tmp_path: Path) -> None:
         read(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["report-path", "shards-path"])
+@pytest.mark.parametrize("path", [".", ".git", "a/.GIT/b", "link", "link/x"])
+def test_what_is_written_goes_over_no_link_and_not_to_git(tmp_path: Path, name: str, path: str) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "link").symlink_to(".git")
+    with pytest.raises(UsageError, match=f"input `{name}`"):
+        read(tmp_path, **{name: path})
+
+
 def test_paths_that_no_system_has(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="`x`"):
         inside(tmp_path, "a\0b", "`x`")

