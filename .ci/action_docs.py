@@ -23,10 +23,12 @@ def tables(action: dict[str, Any]) -> dict[str, str]:
 def written(page: str, action: dict[str, Any]) -> str:
     """Return ``page`` with its tables as ``action`` has them."""
     for name, table in tables(action).items():
-        begin, end = f"<!-- {name}: generated from action.yml -->\n", f"\n<!-- end of {name} -->"
-        head, _, rest = page.partition(begin)
-        _, _, tail = rest.partition(end)
-        page = f"{head}{begin}{table}{end}{tail}"
+        begin, end = f"<!-- {name}: generated from action.yml -->\n", f"<!-- end of {name} -->"
+        head, marked, rest = page.partition(begin)
+        _, ended, tail = rest.partition(end)
+        if not marked or not ended:
+            raise SystemExit(f"{PAGE} has no marks for the table of {name}")
+        page = f"{head}{begin}{table}\n{end}{tail}"
     return page
 
 
