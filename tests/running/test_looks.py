@@ -30,7 +30,7 @@ from codegate.running.samples import complete_samples
 from codegate.sandbox import select_backend
 from codegate.suite import Suite
 from tests.running.runs import SPECS, outcome
-from tests.running.world import ModelServer, Said, answer, lines, run_here
+from tests.running.world import ModelServer, Said, answer, lines
 
 STRICT = GatePolicy(alpha=0.2, looks=1)
 """So that three problems are enough: lost all of them by chance (1/8) is below it."""
@@ -49,6 +49,18 @@ def pinned(run: Run, spec: CandidateSpec) -> Baseline:
     samples = candidate_samples(run, spec)
     digest = run.manifest.suite_digest
     return pin([RunSamples(run.manifest.id, run.manifest.created, digest, spec, samples)], min_samples=1)
+
+
+def solved(suite: Suite, spec: CandidateSpec, samples: int) -> Run:
+    """Return a run in which ``spec`` solved everything: what a baseline is made of is not what is tested here."""
+    manifest = plan_run(suite, (spec,), samples, "bwrap", "b")
+    one = outcome(True, spec=spec)
+    made = [
+        one.model_copy(update={"problem": problem, "problem_digest": digest, "sample": sample})
+        for problem, digest in manifest.problems.items()
+        for sample in range(samples)
+    ]
+    return Run(manifest=manifest, outcomes=tuple(made))
 
 
 def gated(suite: Suite, out: Path, gate: Gate, *candidates: CandidateSpec, said: list[str] | None = None) -> Run:
@@ -96,7 +108,7 @@ def test_candidates_that_are_settled_are_asked_no_more(suite: Suite, server: Mod
 def test_a_regression_that_is_confirmed(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = various(worse="model-y")
     old, new = server.spec(), server.spec().model_copy(update={"model": "model-y"})
-    gate = Gate(pinned(run_here(suite, tmp_path / "b", old, samples=5), old), STRICT)
+    gate = Gate(pinned(solved(suite, old, 5), old), STRICT)
     asked = len(server.asked)
     said: list[str] = []
     run = gated(suite, tmp_path / "r", gate, new, said=said)
@@ -114,7 +126,7 @@ def test_a_regression_that_is_confirmed(suite: Suite, server: ModelServer, tmp_p
 def test_a_regression_that_the_pinned_model_shows_too(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = various()
     old, new = server.spec(), server.spec().model_copy(update={"model": "model-y"})
-    gate = Gate(pinned(run_here(suite, tmp_path / "b", old, samples=5), old), STRICT)
+    gate = Gate(pinned(solved(suite, old, 5), old), STRICT)
     server.script = lambda name, turn, request: Said(f"{answer(name, right=False)}\nanswer {turn}\n")
     (verdict,) = _verdicts(gated(suite, tmp_path / "r", gate, new), gate, tmp_path)
     assert (verdict.kind, verdict.confirmed) == ("inconclusive", False), verdict.reason
@@ -128,7 +140,7 @@ def test_an_address_that_only_the_baseline_names_is_not_asked(
 ) -> None:
     old = server.spec()
     baseline = pinned(
-        run_here(suite, tmp_path / "b", CandidateSpec(provider="reference"), samples=1),
+        solved(suite, CandidateSpec(provider="reference"), 1),
         CandidateSpec(provider="reference"),
     )
     baseline = baseline.model_copy(update={"spec": old}).sealed()
@@ -141,7 +153,7 @@ def test_an_address_that_only_the_baseline_names_is_not_asked(
 @pytest.mark.bwrap
 def test_nothing_is_spent_on_what_cannot_be_compared(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     reference = CandidateSpec(provider="reference")
-    baseline = pinned(run_here(suite, tmp_path / "b", reference), reference)
+    baseline = pinned(solved(suite, reference, 1), reference)
     gate = Gate(baseline, GatePolicy())
     run = gated(suite, tmp_path / "r", gate, server.spec())
     assert not server.asked
@@ -157,7 +169,7 @@ def test_a_gate_that_is_run_again_uses_the_samples_that_it_has(
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.chdir(tmp_path)
     old = server.spec()
-    gate = Gate(pinned(run_here(suite, tmp_path / "b", old, samples=2), old), GatePolicy(looks=1))
+    gate = Gate(pinned(solved(suite, old, 2), old), GatePolicy(looks=1))
     options = RunOptions(precheck=False)
     asked = len(server.asked)
     folders = set()
@@ -179,7 +191,7 @@ def test_a_gate_that_is_run_again_uses_the_samples_that_it_has(
 def test_looks_are_carried_on_under_the_same_gate_only(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = various()
     old = server.spec()
-    gate = Gate(pinned(run_here(suite, tmp_path / "b", old, samples=2), old), GatePolicy(looks=2))
+    gate = Gate(pinned(solved(suite, old, 2), old), GatePolicy(looks=2))
     gated(suite, tmp_path / "r", gate, old)
     with pytest.raises(UsageError, match="was planned for another baseline or gate policy"):
         gated(suite, tmp_path / "r", Gate(gate.baseline, GatePolicy(looks=2, margin=0.2)))
@@ -274,7 +286,7 @@ def test_what_the_confirmation_says_opens_no_look_again(tmp_path: Path) -> None:
 def test_an_outage_is_tried_again_when_the_run_goes_on(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = various()
     old = server.spec()
-    gate = Gate(pinned(run_here(suite, tmp_path / "b", old, samples=2), old), GatePolicy(looks=2))
+    gate = Gate(pinned(solved(suite, old, 2), old), GatePolicy(looks=2))
     server.script = lambda name, turn, request: Said(status=401)
     down = gated(suite, tmp_path / "r", gate, old)
     assert {o.fault.cause for o in down.outcomes if o.fault} == {"provider.authentication"}

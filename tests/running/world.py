@@ -32,6 +32,7 @@ from codegate.suite import (
     make_problem,
     write_suite,
 )
+from tests.running.forked import Forker
 
 NAMES = ("double", "half", "square")
 BODIES = {"double": ("n + 3", "n * 2"), "half": ("n // 3", "n // 2"), "square": ("n ** 3", "n ** 2")}
@@ -223,6 +224,9 @@ class Done:
         return json.loads(self.stdout)
 
 
+_FORKER = Forker()
+
+
 def start(
     *arguments: object, cwd: Path, file_bytes: int | None = None, environment: Mapping[str, str] | None = None
 ) -> "subprocess.Popen[str]":
@@ -231,7 +235,7 @@ def start(
     return subprocess.Popen(
         [*limit, sys.executable, "-m", "codegate", *(str(argument) for argument in arguments)],
         cwd=cwd,
-        env={**os.environ, "OPENAI_API_KEY": "", "ANTHROPIC_API_KEY": "", **(environment or {})},
+        env=_environment(environment),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -244,10 +248,14 @@ def codegate(
     *arguments: object, cwd: Path, file_bytes: int | None = None, environment: Mapping[str, str] | None = None
 ) -> Done:
     """Run the command to its end; no way for a user to go wrong gives a traceback."""
-    with start(*arguments, cwd=cwd, file_bytes=file_bytes, environment=environment) as process:
-        stdout, stderr = process.communicate(timeout=240)
+    words = [str(argument) for argument in arguments]
+    code, stdout, stderr = _FORKER.run(words, cwd, _environment(environment), file_bytes)
     assert "Traceback" not in stderr, stderr
-    return Done(process.returncode, stdout, stderr)
+    return Done(code, stdout, stderr)
+
+
+def _environment(changes: Mapping[str, str] | None) -> dict[str, str]:
+    return {**os.environ, "OPENAI_API_KEY": "", "ANTHROPIC_API_KEY": "", **(changes or {})}
 
 
 def lines(folder: Path) -> list[dict[str, Any]]:
