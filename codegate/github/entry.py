@@ -64,7 +64,8 @@ def run_action(environment: Mapping[str, str], command: Command) -> ExitCode:
             _give_back(inputs)
             result = replace(result, outputs=_with_paths(result.outputs, inputs))
         code = conclude(step, environment, result)
-        if inputs is not None and event is not None:
+        # A step that was cancelled has a few seconds, and what cancelled it has more to say.
+        if inputs is not None and event is not None and result.code != ExitCode.INTERRUPTED:
             _afterwards(result, inputs, event, environment, step)
         return code
 
