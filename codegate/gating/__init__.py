@@ -94,7 +94,7 @@ from codegate.gating.trend import (
     series_of,
     slope_of,
 )
-from codegate.gating.verdict import EXIT_CODES, Cohort, Drift, Exclusion, Flip, Mismatch, Verdict, VerdictKind
+from codegate.gating.verdict import EXIT_CODES, Cohort, Drift, Exclusion, Flip, Mismatch, Verdict, VerdictKind, worst
 
 __all__ = [
     "CHURN",
@@ -187,6 +187,7 @@ __all__ = [
     "typical_facts",
     "watch",
     "without_quarantined",
+    "worst",
     "write_baseline",
     "write_lock",
 ]

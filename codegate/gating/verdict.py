@@ -1,6 +1,7 @@
 """Verdict: what a comparison means, with all of its evidence."""
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -8,6 +9,7 @@ from codegate.errors import ExitCode
 from codegate.gating.policy import Tier
 
 VerdictKind = Literal["pass", "regressed", "inconclusive", "incomparable", "infrastructure"]
+_WORST: Final[tuple[VerdictKind, ...]] = ("infrastructure", "regressed", "incomparable", "inconclusive", "pass")
 
 EXIT_CODES: dict[VerdictKind, ExitCode] = {
     "pass": ExitCode.PASS,
@@ -166,3 +168,11 @@ class Verdict(_Frozen):
     def exit_code(self) -> ExitCode:
         """Return the exit code that stands for this verdict."""
         return EXIT_CODES[self.kind]
+
+
+def worst(verdicts: Sequence[Verdict]) -> Verdict | None:
+    """Return the verdict that decides about several candidates; None where nothing was compared.
+
+    A fault on our side is never hidden behind a verdict.
+    """
+    return min(verdicts, key=lambda verdict: _WORST.index(verdict.kind), default=None)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
-from codegate.gating import Flip, Verdict, VerdictKind
+from codegate.gating import Flip, Verdict, worst
 from codegate.reporting import figures
 from codegate.reporting.estimates import Estimate
 from codegate.reporting.markdown import code, escape
@@ -21,7 +21,6 @@ Item = TypeVar("Item")
 COMMENT_LIMIT: Final = 65_000
 """GitHub takes 65,536 characters; counting bytes of UTF-8 stays below that, and leaves room for a marker."""
 
-_WORST: Final[tuple[VerdictKind, ...]] = ("infrastructure", "regressed", "incomparable", "inconclusive", "pass")
 _ALERTS: Final[Mapping[str, str]] = {
     "pass": "TIP",
     "regressed": "CAUTION",
@@ -145,11 +144,6 @@ def render_notice(kind: str, text: str, *, run_url: str | None = None, fault: bo
     head = [f"> [!{'CAUTION' if fault else 'NOTE'}]", f"> **codegate: {_sentence(one_line(kind, 60))}**", ">"]
     lines = [f"> {_sentence(line)}" for line in text.splitlines()[:20] if line.strip()]
     return "\n".join([*head, *lines, "", *_links(run_url, None)]).rstrip() + "\n"
-
-
-def worst(verdicts: Sequence[Verdict]) -> Verdict | None:
-    """Return the verdict that decides about several candidates; None where nothing was compared."""
-    return min(verdicts, key=lambda verdict: _WORST.index(verdict.kind), default=None)
 
 
 def _name(text: str) -> str:

@@ -3,17 +3,13 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from codegate.candidates import CandidateSpec
 from codegate.durable import digest
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import Baseline, GatePolicy, Verdict, VerdictKind, age_of, compare, confirm, load_pinned
+from codegate.gating import Baseline, GatePolicy, Verdict, age_of, compare, confirm, load_pinned, worst
 from codegate.running.outcome import Run, RunManifest
 from codegate.running.samples import candidate_samples, complete_samples
-
-# The worst of several candidates decides; a fault on our side is never hidden behind a verdict.
-_WORST: Final[tuple[VerdictKind, ...]] = ("infrastructure", "regressed", "incomparable", "inconclusive", "pass")
 
 
 @dataclass(frozen=True)
@@ -133,8 +129,9 @@ def _unconfirmed(verdict: Verdict, policy: GatePolicy) -> tuple[str, ...]:
 
 def run_exit_code(run: Run, verdicts: Sequence[Verdict]) -> ExitCode:
     """Return the exit code of a gated run; without a baseline, 4 when any outcome is missing its grade, else 0."""
-    if verdicts:
-        return min(verdicts, key=lambda verdict: _WORST.index(verdict.kind)).exit_code
+    deciding = worst(verdicts)
+    if deciding is not None:
+        return deciding.exit_code
     planned = len(run.manifest.planned()) * len(run.manifest.candidates)
     graded = sum(1 for outcome in run.outcomes if outcome.grade is not None)
     return ExitCode.PASS if graded == planned else ExitCode.INFRASTRUCTURE

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from codegate.gating import worst
 from codegate.reporting import ReportView
-from codegate.reporting.comment import COMMENT_LIMIT, render_comment, render_notice, worst
+from codegate.reporting.comment import COMMENT_LIMIT, render_comment, render_notice
 from tests.reporting.example import example_view
 from tests.reporting.hostile import PAYLOADS
 from tests.reporting.test_markdown import structure
