@@ -167,7 +167,7 @@ def _told(inputs: Inputs, project: Project, run: Run, journal: Journal, step: St
     wanted = inputs.on_inconclusive or _on_inconclusive(policy, verdicts)
     return Result(
         code,
-        figures(view, verdicts, code),
+        figures(view, code),
         render_markdown(view) + notes_summary(project.notes),
         annotations(verdicts, code, wanted),
         wanted,

@@ -54,7 +54,7 @@ def nightly_step(
     view = write_run_reports(inputs, project, run, journal, (), step)
     code = run_exit_code(run, ())
     if code != ExitCode.PASS:
-        return Result(code, figures(view, (), code), render_markdown(view), view=view)
+        return Result(code, figures(view, code), render_markdown(view), view=view)
     command(["history", "append", str(folder), "--history", str(history)])
     done = command(["history", "watch", "--history", str(history), "--baseline", str(project.lock)])
     alarms = _alarms(done.document)
@@ -64,7 +64,7 @@ def nightly_step(
     code = done.code if compared or done.code != ExitCode.PASS else ExitCode.INCONCLUSIVE
     said: list[Annotation] = [("error" if level == "page" else "warning", "codegate", text) for level, text in alarms]
     summary = f"## codegate: nightly, {kind}\n{notes_summary([text for _, text in alarms])}\n{render_markdown(view)}"
-    outputs = figures(view, (), code) | {"verdict": kind}
+    outputs = figures(view, code) | {"verdict": kind}
     return Result(code, outputs, summary, tuple(said), inputs.on_inconclusive or "fail", view)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from codegate.errors import CodegateError, ExitCode
-from codegate.gating import Verdict
+from codegate.gating import Verdict, worst
 from codegate.github.inputs import OnInconclusive
 from codegate.github.pinned import NoBaseline
 from codegate.github.workflow import Level, StepLog, fault_summary, write_outputs, write_summary
@@ -74,13 +74,13 @@ class Result:
         return ExitCode.PASS if self.code == ExitCode.INCONCLUSIVE and self.on_inconclusive != "fail" else self.code
 
 
-def figures(view: ReportView, verdicts: Sequence[Verdict], code: ExitCode) -> dict[str, str]:
-    """Return the outputs that are figures: of several candidates those of the one that the exit code comes from."""
+def figures(view: ReportView, code: ExitCode) -> dict[str, str]:
+    """Return the outputs that are figures: of several candidates those of the one that decides."""
 
     def rate(value: float | None) -> str:
         return "" if value is None else f"{value:.4f}"
 
-    verdict = next((verdict for verdict in verdicts if verdict.exit_code == code), None)
+    verdict = worst(view.verdicts)
     if verdict is None:
         share = view.candidates[0].pass_rate
         kind = "ungated" if code == ExitCode.PASS else "infrastructure"
