@@ -499,6 +499,21 @@ def test_ways():
     wanted = max(prices) * len(prices)
     assert total(prices) == wanted
 
+def test_row():
+    rows = [4, 5]
+    assert total(rows) == [row * 2 for row in rows][0]
+
+def test_order():
+    rows = [5, 4]
+    assert total(rows) == sorted(rows)
+
+def test_text():
+    name = str(len([5]))
+    assert total([5]) == f"about {name} EUR"
+
+def test_alike():
+    assert total([5]) == total([5, 0])
+
 def test_dead():
     with pytest.raises(PriceError):
         total("a")
@@ -551,6 +566,13 @@ def test_a_mutant_is_something_that_an_author_could_have_written(forms: FileSite
     ways = {text.partition("wanted = ")[2].partition("\n")[0] for text in said["test_ways"]}
     assert {"min(prices) * len(prices)", "max(prices) + len(prices)", "max(prices) * len(prices) - 1"} <= ways
     assert not any("len(own.args) " in text for text in said["test_own"])  # what is in it is for the patch to say
+    rows = {text.partition("== ")[2] for text in said["test_row"]}
+    assert {"[row * 3 for row in rows][0]", "[row + 2 for row in rows][0]"} <= rows
+    assert all(text.endswith("[0]") for text in rows)
+    assert {text.partition("== ")[2] for text in said["test_order"]} == {"sorted(rows, reverse=True)"}
+    texts = {text.partition("== ")[2] for text in said["test_text"] if "str(len([5]))" in text}
+    assert texts
+    assert all("{name}" in text and text != 'f"about {name} EUR"' for text in texts)
     others = ("list(PRICES)", "sum(PRICES)", "helped(1)")
     assert said["test_added"] == {f"assert total(PRICES) == {other}" for other in others}
 

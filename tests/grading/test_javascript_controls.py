@@ -270,26 +270,65 @@ it('says the right words', () => { assert.equal(f(2) + ' and that is all', '3 an
 """
 
 
+@pytest.fixture
+def changed(sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]) -> Callable[[str, str], set[str]]:
+    """Return what the mutants of a test of ``node:test`` say, in the line that has its title, with values in place."""
+    path = "test/sums.test.cjs"
+
+    def changed(text: str, test: str) -> set[str]:
+        with sandboxes.open(problem_of("node").environment, LIMITS) as sandbox:
+            sites = find_sites(sandbox, tree({**PROJECT, path: text}), (path,), "node")
+        found = set()
+        for mutant in mutants_of(sites, (path, test)):
+            for choice in mutant.choices:
+                used = instrument(sites, [mutant.model_copy(update={"choices": (choice,)})])
+                said = used.reveal(used.files[path].decode())
+                found.add(next(line for line in said.splitlines() if f"'{test}'" in line))
+        return found
+
+    return changed
+
+
+COMPUTED = """\
+const { it } = require('node:test');
+const assert = require('node:assert');
+const { f } = require('../lib/sums.cjs');
+const LIST = [1, 2];
+it('sums', () => { assert.equal(f(LIST), LIST.reduce((sum, one) => sum + one, 0)); });
+it('ways', () => { const want = LIST.length * Math.max(...LIST); assert.equal(f(LIST), want); });
+it('text', () => { const name = String(LIST); assert.equal(f(LIST), `about ${name} EUR`); });
+it('member', () => { assert.equal(f(LIST), LIST.map((one) => one - 1).length.toFixed()); });
+it('own', () => { const own = f(0); assert.equal(f(LIST), own.length * own); });
+it('again', () => { const want = Math.max(...LIST); assert.equal(f(LIST, want), want); });
+"""
+SHADOWED = "it('shadowed', (LIST) => { assert.equal(f(LIST), LIST.length); });\n"
+
+
+def test_what_a_test_computes_is_computed_otherwise_in_its_text(changed: Callable[[str, str], set[str]]) -> None:
+    sums = {line.partition("+ one, ")[2].partition(";")[0] for line in changed(COMPUTED, "sums")}
+    assert {"0 + 1", "0 - 1", "0 + 2", "1", "-1"} <= {side.rstrip(")") for side in sums}
+    ways = {line.partition("want = ")[2].partition(";")[0] for line in changed(COMPUTED, "ways")}
+    assert {"LIST.length + Math.max(...LIST)", "LIST.length * Math.min(...LIST)"} <= ways
+    assert {"LIST.length + 1 * Math.max(...LIST)", "LIST.length - 1 * Math.max(...LIST)"} <= ways
+    texts = changed(COMPUTED, "text")
+    assert texts
+    assert all("${name}" in line and "`about ${name} EUR`" not in line for line in texts)
+    assert not any("length +" in line for line in changed(COMPUTED, "member")), "the number is what a method is of"
+    for kept in ("own", "again", "shadowed"):  # for the patch to say, on both sides, or of several
+        assert len(changed(COMPUTED + SHADOWED, kept)) == 1, kept
+
+
 def test_what_throws_is_changed_to_what_the_tests_call_elsewhere(
-    sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]
+    sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem], changed: Callable[[str, str], set[str]]
 ) -> None:
     path = "test/sums.test.cjs"
     problem, content = problem_of("node"), tree({**PROJECT, path: THROWING})
     with sandboxes.open(problem.environment, LIMITS) as sandbox:
         sites = find_sites(sandbox, content, (path,), "node")
-
-    def changed(test: str) -> set[str]:
-        texts = set()
-        for mutant in mutants_of(sites, (path, test)):
-            for choice in mutant.choices:
-                used = instrument(sites, [mutant.model_copy(update={"choices": (choice,)})])
-                said = used.reveal(used.files[path].decode())
-                texts.add(next(line for line in said.splitlines() if f"'{test}'" in line or test in line))
-        return texts
-
-    assert {line.rpartition("=> ")[2].partition(", ")[0] for line in changed("refuses")} == {"f1"}  # shown in short
-    assert any("TypeError" in line for line in changed("refuses what is none"))
-    assert not any("doesNotThrow" in line for line in changed("refuses"))
+    refuses = changed(THROWING, "refuses")
+    assert {line.rpartition("=> ")[2].partition(", ")[0] for line in refuses} == {"f1"}  # shown in short
+    assert any("TypeError" in line for line in changed(THROWING, "refuses what is none"))
+    assert not any("doesNotThrow" in line for line in refuses)
     words = {mutant.choices for mutant in mutants_of(sites, (path, "says the right words"))}
     known = set(re.findall("[a-z]{2,}", THROWING.lower()))
     assert {word.lower() for choices in words for text in choices for word in re.findall("[A-Za-z]{2,}", text)} <= known

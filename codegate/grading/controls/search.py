@@ -26,7 +26,7 @@ _DRIVERS: Final[dict[RunnerName, str]] = {
 }
 """Programs by runner; a runner without one has no controls."""
 _PROGRAMS: Final = {
-    "javascript_sites_driver": ("javascript_syntax.cjs", "javascript_sites.cjs"),
+    "javascript_sites_driver": ("javascript_syntax.cjs", "javascript_ways.cjs", "javascript_sites.cjs"),
     "go_sites_driver": ("go_sites.go", "go_statements.go", "go_literals.go"),
 }
 """What a program of another language starts in its turn: files, sent with the character 0 between them."""

@@ -111,6 +111,7 @@ class File {
 
   test(name, body, handles, table) {
     this.declared.set(name, (this.declared.get(name) ?? 0) + 1);
+    this.body = body;
     this.until = Infinity; // where what a passing test has run ends
     const called = table ? Infinity : { node: 2, vitest: Infinity }[this.runner] ?? 1; // so many parameters: one says when it is over
     if (isFunction(body) && !body.generator && body.params.length < called) {
@@ -181,6 +182,13 @@ class File {
     for (const child of children(node)) this.compared(child);
   }
 
+  /** Return the expression that a name of the test, or of the module, stands for where it is used once; else null. */
+  valueOf(name) {
+    const places = [this.body, this.tree].map((node) => ({ values: bindingsOf(node).get(name) ?? [], node }));
+    const { values, node } = places.find((place) => place.values.length) ?? places[1];
+    return values.length === 1 && usesOf(node, name) === 2 ? values[0] : null;
+  }
+
   /** Return, as choices, the calls of the same function that are compared somewhere. */
   otherCalls(call) {
     const text = ({ start, end }) => this.text.slice(start, end);
@@ -206,8 +214,8 @@ class File {
     const waits = /\b(resolves|rejects|poll|eventually|doesNotReject)\b/.test(this.code.slice(node.start, node.end));
     const assertion = this.receipted.get(parent?.type === 'AwaitExpression' ? parent : waits ? null : node);
     const order = straight ? this.offsets[node.end] : 0;
-    const mutant = (edits, choices, value, classes = false) => {
-      const weak = /throw|reject/i.test(name) && !/^\$copy\$/.test(choices[0]);
+    const thrown = /throw|reject/i.test(name);
+    const mutant = (edits, choices, value, { classes = false, weak = thrown && !/^\$copy\$/.test(choices[0]) } = {}) => {
       if (choices.length && this.add({ kind: 'mutant', test, order, assertion, edits, choices, value, classes, weak }) && straight) this.straight.add(test);
     };
     /** What throws is another call, which does not; else another class is expected. Return whether the former is there. */
@@ -215,25 +223,40 @@ class File {
       const call = onlyCall(thrower);
       const others = call ? this.otherCalls(call) : [];
       if (others.length) mutant([[call.start, call.end, '$choice$']], others);
-      else if (kind?.type === 'Identifier') mutant([[kind.start, kind.end, '$choice$']], ERRORS.filter((one) => one !== kind.name), undefined, true);
+      else if (kind?.type === 'Identifier') mutant([[kind.start, kind.end, '$choice$']], ERRORS.filter((one) => one !== kind.name), undefined, { classes: true });
       return others.length > 0;
     };
     const text = (start, end, choices) => mutant([[start, end, '$choice$']], choices);
+    const literal = (node) => {
+      const { start, end, value, bigint } = node;
+      if (typeof value === 'boolean') text(start, end, [String(!value)]);
+      else if (bigint) text(start, end, [`${BigInt(bigint) + 1n}n`]);
+      else if (this.hidden.has(start)) {
+        mutant([], near(value ?? titleOf(node), this.words).map((one) => JSON.stringify(one)), this.hidden.get(start));
+      }
+    };
     const literals = (arg) => {
       const every = literalsOf(arg);
-      for (const { start, end, value, bigint } of every.slice(-3)) {
-        if (typeof value === 'boolean') text(start, end, [String(!value)]);
-        else if (bigint) text(start, end, [`${BigInt(bigint) + 1n}n`]);
-        else if (this.hidden.has(start)) {
-          const hidden = value ?? titleOf(every.find((one) => one.start === start));
-          mutant([], near(hidden, this.words).map((one) => JSON.stringify(one)), this.hidden.get(start));
-        }
-      }
+      every.slice(-3).forEach(literal);
       return every.length > 0;
     };
+    /** Say something else in the text of what the test computes itself; return whether that can be done. */
+    const computed = (arg) => {
+      if (arg.type === 'Identifier') {
+        const value = this.valueOf(arg.name);
+        return value !== null && value.type !== 'Identifier' && computed(value);
+      }
+      if (!isSettled(arg, this.bindings)) return false;
+      const before = this.found.length;
+      for (const [edit, choices] of otherWays(arg, this.code, this.words)) mutant([edit], choices);
+      literalsIn(arg).slice(-3).forEach(literal);
+      return this.found.length > before;
+    };
     const change = (arg) => {
+      if (computed(arg)) return;
+      // What stands around a value can be taken off, or be tried, by who reads the text.
       const number = this.value([[arg.start, arg.start, '$change$("$token$", ('], [arg.end, arg.end, '))']], '0');
-      if (number !== undefined) mutant([], ['1'], number);
+      if (number !== undefined) mutant([], ['1'], number, { weak: true });
     };
     const args = call && !call.arguments.some((arg) => arg.type === 'SpreadElement') ? call.arguments : [];
     if (kind === 'chain') {
@@ -296,9 +319,7 @@ const returns = (node) => node.type === 'ReturnStatement'
 /** Return the names that a statement of a module binds. */
 const namesOf = (node) => {
   if (node.type === 'ImportDeclaration') return node.specifiers.map((one) => one.local.name);
-  const within = (pattern) => (pattern?.type === 'Identifier' ? [pattern.name]
-    : pattern?.type === 'ObjectPattern' ? pattern.properties.flatMap((one) => within(one.value ?? one.argument)) : []);
-  return node.type === 'VariableDeclaration' ? node.declarations.flatMap((one) => within(one.id)) : node.id ? [node.id.name] : [];
+  return node.type === 'VariableDeclaration' ? node.declarations.flatMap((one) => bindsOf(one.id)) : node.id ? [node.id.name] : [];
 };
 
 const { files, runner } = JSON.parse(fs.readFileSync(0, 'utf8'));
@@ -307,6 +328,7 @@ for (const [path, text] of Object.entries(files)) {
   try {
     const file = new File(path, text, runner);
     const tree = file.parse();
+    [file.tree, file.bindings] = [tree, bindingsOf(tree)];
     file.top = new Set(tree.body.flatMap(namesOf));
     file.compared(tree);
     file.search(tree, []);

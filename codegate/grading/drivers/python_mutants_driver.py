@@ -13,8 +13,8 @@ import re
 from typing import Any
 
 from codegate.grading.drivers.python_context_driver import EXPECTING, Context, name_of
-from codegate.grading.drivers.python_values_driver import far, near
-from codegate.grading.drivers.python_ways_driver import other_ways
+from codegate.grading.drivers.python_values_driver import far, near, near_texts
+from codegate.grading.drivers.python_ways_driver import constants, other_ways, pieces
 
 #: Methods of unittest and of mocks with the one that holds exactly when it does not.
 OPPOSITE = {
@@ -67,19 +67,6 @@ def literals(node: Any) -> list[Any]:
         # What another function makes of it is not for the test to say.
         return literals(node.args[0]) if name[:1].isupper() or name in MAKING or hasattr(builtins, name) else []
     return []
-
-
-def constants(node: Any) -> list[Any]:
-    """Return every literal below ``node`` that can stand for another."""
-    found: list[Any] = []
-    todo = [node]
-    while todo:
-        part = todo.pop()
-        if isinstance(part, ast.Constant) and type(part.value) in (int, float, str, bytes):
-            found.append(part)
-        elif not isinstance(part, ast.JoinedStr):
-            todo.extend(ast.iter_child_nodes(part))
-    return sorted(found, key=lambda literal: (literal.lineno, literal.col_offset))
 
 
 # --- where a name has its value from ----------------------------------------------------------------------------------
@@ -219,11 +206,15 @@ class Mutants:
             return
         start, end = self.file.start(sides[-1]), self.file.end(sides[-1])
         number = self.file.value([[start, start, '$change$("$token$", '], [end, end, ")"]], "0")
-        self.add(at, [], ["1"], number)
+        self.add(at, [], ["1"], number, weak=True)
 
     def is_settled(self, node: Any, depth: int = 3) -> bool:
         """Return whether an expression is computed by nothing but the standard library, out of what the test has."""
-        unknown = [part for part in ast.walk(node) if isinstance(part, ast.Name) and part.id not in self.context.known]
+        parts = list(ast.walk(node))
+        own = {part.arg for part in parts if isinstance(part, ast.arg)}
+        own |= {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+        known = self.context.known | own
+        unknown = [part for part in parts if isinstance(part, ast.Name) and part.id not in known]
         values = [
             [cell(row, self.names, name.id) for row in self.rows] if name.id in self.names else self.bound(name)
             for name in unknown
@@ -240,11 +231,17 @@ class Mutants:
         if isinstance(node, ast.Name):
             values = self.bound(node)[:1] if self.uses.count(node.id) <= 2 else []
             return any(self.computed(at, value) for value in values if not isinstance(value, ast.Name))
-        found = list(other_ways(node, self.file))
-        settled = bool(found) and self.is_settled(node)
-        for edit, choices in found if settled else ():
-            self.add(at, [edit], choices)
-        return settled
+        before = self.count
+        if self.is_settled(node):
+            for edit, choices in other_ways(node, self.file):
+                self.add(at, [edit], choices)
+            for literal in constants(node)[-MOST_OF_ONE:]:
+                self.literal(at, literal)
+            for start, end, text in pieces(node, self.file):
+                choices = [one for one in near_texts(text, self.context.words) if not re.search(r"[{}\\'\"\n]", one)]
+                if choices:
+                    self.add(at, [[start, end, "$choice$"]], choices)
+        return self.count > before
 
     def bound(self, name: Any) -> list[Any]:
         """Return the expressions that a name may stand for."""

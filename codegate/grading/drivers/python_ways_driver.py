@@ -32,8 +32,8 @@ def other_ways(node: Any, file: Any) -> Iterator[tuple[list[Any], list[str]]]:
         node: the expression.
         file: the file that it is in; see ``python_sites_driver.File``.
     """
-    if isinstance(node, (ast.Lambda, ast.JoinedStr, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-        return
+    if isinstance(node, ast.JoinedStr):
+        return  # before Python 3.12 nothing says where its parts are
     if isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC and is_number(node.left) and is_number(node.right):
         pattern, opposite = ARITHMETIC[type(node.op)]
         start = file.end(node.left)
@@ -46,8 +46,45 @@ def other_ways(node: Any, file: Any) -> Iterator[tuple[list[Any], list[str]]]:
             yield [file.end(node) - 1, file.end(node), ") $choice$"], ["+ 1", "- 1", "+ 2"]
         elif name in SWAPPED:
             yield [end - len(name), end, "$choice$"], [SWAPPED[name]]
+        elif name == "sorted" and len(node.args) == 1 and all(word.arg != "reverse" for word in node.keywords):
+            yield [file.end(node) - 1, file.end(node), "$choice$)"], [", reverse=True"]
     for part in ast.iter_child_nodes(node):
         yield from other_ways(part, file)
+
+
+def constants(node: Any) -> list[Any]:
+    """Return every literal below ``node`` that can stand for another: no place in a sequence, no key."""
+    found: list[Any] = []
+    todo = [node]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, ast.Constant) and type(part.value) in (int, float, str, bytes):
+            found.append(part)
+        elif isinstance(part, ast.Subscript):
+            todo.append(part.value)
+        elif not isinstance(part, ast.JoinedStr):
+            todo.extend(ast.iter_child_nodes(part))
+    return sorted(found, key=lambda literal: (literal.lineno, literal.col_offset))
+
+
+def pieces(node: Any, file: Any) -> Iterator[tuple[int, int, str]]:
+    """Yield what the formatted texts of an expression say themselves, with where that begins and ends."""
+    if not isinstance(node, ast.JoinedStr):
+        for child in ast.iter_child_nodes(node):
+            yield from pieces(child, file)
+        return
+    start, text = file.start(node), file.data[file.start(node) : file.end(node)]
+    found = re.match(rb"[fF](\'\'\'|\"\"\"|\'|\")", text)
+    if found is None or not text.endswith(found[1]) or found[1] in (body := text[found.end() : -len(found[1])]):
+        return  # several texts, one behind the other
+    if b"\\" in body or b"{{" in body or b"}}" in body:
+        return
+    at, depth = start + found.end(), 0
+    for part in re.split(rb"([{}])", body):
+        depth += (part == b"{") - (part == b"}")
+        if depth == 0 and re.search(rb"[^\W_]", part):
+            yield at, at + len(part), part.decode("utf-8")
+        at += len(part)
 
 
 def is_number(node: Any) -> bool:

@@ -78,6 +78,35 @@ def test_scale():
     "middle twice scale",
 )
 
+#: What is expected is a row, an order or a text that the test makes.
+_MADE: Final = {
+    **_KNOWN,
+    "base": single.BASE,
+    "hidden": {
+        "tests/test_slug.py": """\
+from slugs import slug
+
+WORDS = ("Hello", "World")
+
+
+def test_rows():
+    assert [slug(f"{word}!") for word in WORDS] == [word.lower() for word in WORDS]
+
+
+def test_text():
+    size = len(WORDS)
+    assert slug(f"{size} brave, new worlds!") == f"{size}-brave-new-worlds"
+
+
+def test_order():
+    names = ["b", "a"]
+    assert sorted(slug(f"{name}!") for name in names) == sorted(names)
+"""
+    },
+    "fail_to_pass": tuple(f"tests/test_slug.py::test_{name}" for name in ("rows", "text", "order")),
+    "pass_to_pass": (),
+}
+
 #: Truth, comparisons of two bounds, kinds, and more than one of them.
 _TRUTHS: Final = _shared(
     """\
@@ -372,6 +401,24 @@ test('refuses low discounts', () => {{
     _NODE_HEAD,
 )
 
+#: What is expected is computed by the test.
+_NODE_COMPUTED: Final = _node(
+    f"""{_NODE_HEAD}
+const PRICES = [4, 5, 11];
+
+test('adds all of them', () => {{
+  assert.equal(total(PRICES), PRICES.reduce((sum, price) => sum + price, 0));
+}});
+
+test('adds two of a kind', () => {{
+  const expected = 2 * Math.max(...PRICES);
+  assert.equal(total([11, 11]), expected);
+}});
+""",
+    ("adds all of them", "adds two of a kind"),
+    _NODE_HEAD,
+)
+
 _GO_LABEL: Final = """
 func TestLabel(t *testing.T) {
 	if got := Label(3); got != "3.00 EUR" {
@@ -391,7 +438,8 @@ _GO_KNOWN: Final[dict[str, Any]] = {
 
 #: By id of the project: its fields.
 FORMS: Final[dict[str, dict[str, Any]]] = {
-    "known": _KNOWN, "computed": _COMPUTED, "truths": _TRUTHS, "own-class": _OWN_CLASS, "lenient": _LENIENT,
-    "settings": _SETTINGS, "suppressed": _SUPPRESSED, "tolerance": _TOLERANCE, "warning": _WARNING,
-    "node-known": _NODE_KNOWN, "node-throws": _NODE_THROWS, "go-known": _GO_KNOWN,
+    "known": _KNOWN, "computed": _COMPUTED, "made": _MADE, "truths": _TRUTHS, "own-class": _OWN_CLASS,
+    "lenient": _LENIENT, "settings": _SETTINGS, "suppressed": _SUPPRESSED, "tolerance": _TOLERANCE, "warning": _WARNING,
+    "node-known": _NODE_KNOWN, "node-throws": _NODE_THROWS,
+    "node-computed": _NODE_COMPUTED, "go-known": _GO_KNOWN,
 }  # fmt: skip
