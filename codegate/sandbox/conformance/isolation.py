@@ -8,6 +8,7 @@ from pathlib import Path
 
 from codegate.sandbox.conformance.subject import Check, Subject, answer, expect, python
 from codegate.sandbox.contract import Command, SandboxFile
+from codegate.sandbox.supervisor import FIRST_NUMBER
 
 _CONNECT = """
 import json, socket, sys
@@ -323,6 +324,12 @@ def no_counters_of_the_machine(subject: Subject) -> None:
     expect(set(moved) <= left, "no counter", sorted(set(moved) - left))
 
 
+def same_process_numbers(subject: Subject) -> None:
+    """The first command of every sandbox has the same number: none is told from another by what its runtime took."""
+    numbers = [subject.probe("import os; print(os.getpid())") for _ in range(4)]
+    expect(len(set(numbers)) == 1 and numbers[0] >= FIRST_NUMBER, "one number", numbers)
+
+
 def no_cold_files(subject: Subject) -> None:
     """No file comes from a disk, which the kernel would tell: what one sandbox reads is not cold for the next."""
     if subject.backend.describe().own_kernel:
@@ -343,5 +350,6 @@ CHECKS: tuple[Check, ...] = (
     forged_frames,
     closed_kernel,
     no_counters_of_the_machine,
+    same_process_numbers,
     no_cold_files,
 )

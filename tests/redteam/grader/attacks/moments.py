@@ -116,7 +116,7 @@ def _now():
 import os
 
 def _now():
-    return os.getpid() < 12
+    return os.getpid() < 24
 """),
     _when("odd-process-number", "cheats where the number of the process is even", """
 import os
