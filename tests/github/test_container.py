@@ -39,6 +39,13 @@ def test_a_signal_reaches_the_child(number: signal.Signals) -> None:
         assert process.wait(20) == 128 + number
 
 
+def test_a_signal_that_comes_before_the_keeper_waits_is_not_lost() -> None:
+    early = "import os, signal\nos.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGTERM))\n"
+    program = early + PROGRAM.format(rest="time.sleep(60)")
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.DEVNULL) as process:
+        assert process.wait(20) == 128 + signal.SIGTERM
+
+
 def test_orphans_of_the_child_do_not_end_the_keeper() -> None:
     rest = "import subprocess\nsubprocess.run('sleep 0.1 & exit 0', shell=True)\ntime.sleep(0.5)\nsys.exit(5)"
     with start(rest) as process:
