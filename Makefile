@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Half of what tests do is wait for processes and containers.
+WORKERS := $(shell n=$$(nproc); echo $$((n < 4 ? n + 1 : 4)))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test test-action redteam check lint format schema lock clean
@@ -16,7 +18,7 @@ test: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # The shipped workflows in act, one after the other: two of them at once would share containers and ports.
 test-action: $(VENV)/installed-action
