@@ -32,6 +32,9 @@ JOB_IMAGE, ACTION_IMAGE = "codegate-act-runner", f"act-{re.sub('[/@]', '-', ACTI
 # Shorter ones would be masked all over the log.
 TOKEN = "ghs_faketoken0123456789abcdefghijklmnop"
 
+# What stands in for the two below. A folder with builds of the real ones (`upload`, `download`) can take its place.
+_ACTIONS = Path(os.environ.get("CODEGATE_ACTIONS") or Path(__file__).parent / "actions")
+
 _UPLOAD = "actions/upload-artifact@bbbca2ddaa5d8feaa63e36b76fdaad77386f024f"
 _DOWNLOAD = "actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c"
 
@@ -139,13 +142,13 @@ class Act:
         # act does not say which workflow it is at.
         reference = {"GITHUB_WORKFLOW_REF": f"{REPOSITORY}/{path}@refs/heads/main"}
         variables = {**self.environment, **reference, **(environment or {})}
+        if not (self.folder / "actions").exists():
+            shutil.copytree(_ACTIONS, self.folder / "actions", ignore=shutil.ignore_patterns("node_modules"))
         stand_ins = {
             ACTION: self.action,
             _UPLOAD: self.folder / "actions" / "upload",
             _DOWNLOAD: self.folder / "actions" / "download",
         }
-        if not (self.folder / "actions").exists():
-            shutil.copytree(Path(__file__).parent / "actions", self.folder / "actions")
         program = Path(sys.executable).with_name("act")
         process = subprocess.Popen(
             [

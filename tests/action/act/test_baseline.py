@@ -1,11 +1,14 @@
 """codegate-baseline.yml: a baseline is made, fetched by who pins it, and kept from expiring."""
 
+from io import BytesIO
+from zipfile import ZipFile
+
 import pytest
 
 from tests.action.act.harness import Act, Ran, uploaded
 from tests.action.act.repository import BRANCH, Repository, git
 from tests.github.fake import FakeGitHub
-from tests.github.fake.artifacts import Artifacts
+from tests.github.fake.artifacts import REPOSITORY_ID, Artifacts, Run, zipped
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1500)]
 
@@ -14,6 +17,16 @@ def asked(act: Act, repository: Repository, branch: str) -> Ran:
     """Dispatch the workflow by hand, as on its page."""
     event = repository.event(inputs={"candidate": "reference", "samples": "5"}, ref=f"refs/heads/{branch}")
     return act.run(repository.folder, "codegate-baseline.yml", "workflow_dispatch", event)
+
+
+def poison(github: FakeGitHub, genuine: bytes) -> None:
+    """Upload what somebody wants to be taken for the pinned baseline, newer than it and under its name."""
+    store = github.store(Artifacts)
+    lower = genuine.replace(b"true", b"false")
+    for data in (zipped({"baseline.json": lower}), zipped({"../baseline.json": genuine}), b"PK\x03\x04"):
+        store.put("codegate-baseline", data, Run(91, "pull_request", head_repository_id=REPOSITORY_ID + 1))
+        store.put("codegate-baseline", data, Run(92, path=".github/workflows/another.yml"))
+        store.put("codegate-baseline", data, Run(93))
 
 
 def test_a_baseline_lives_in_an_artifact_once_its_lock_is_committed(
@@ -29,6 +42,7 @@ def test_a_baseline_lives_in_an_artifact_once_its_lock_is_committed(
     (folder / "baseline.json").unlink()
     (folder / "codegate.lock").write_bytes(artifact.read("codegate.lock"))
     repository.commit("pin it")
+    poison(github, artifact.read("baseline.json"))
     git(folder, "switch", "--quiet", "--create", "another")
     repository.configure("empty")
     repository.commit("another model")
@@ -38,11 +52,14 @@ def test_a_baseline_lives_in_an_artifact_once_its_lock_is_committed(
     git(folder, "switch", "--quiet", "main")
     kept = act.as_run(3).run(folder, "codegate-baseline.yml", "schedule", repository.event(schedule="47 4 * * 1"))
     assert (kept.code, kept.result("baseline")) == (0, "success"), kept.log
-    again = [stored for stored in github.store(Artifacts).stored.values() if stored.name == "codegate-baseline"]
-    assert [stored.run for stored in again] == [1, 3]
-    assert uploaded(github)["codegate-baseline"].read("baseline.json") == artifact.read("baseline.json")
+    stored = github.store(Artifacts).stored
+    genuine = [number for number, entry in stored.items() if entry.run in {1, 3} and entry.name == "codegate-baseline"]
+    assert [stored[number].run for number in genuine] == [1, 3]
+    (again,) = (ZipFile(BytesIO(stored[number].data)) for number in genuine[1:])
+    assert again.read("baseline.json") == artifact.read("baseline.json")
 
-    github.store(Artifacts).stored.clear()
+    for number in genuine:
+        del stored[number]
     git(folder, "switch", "--quiet", "another")
     gone = act.as_run(4).run(folder, "codegate-gate.yml", "pull_request", repository.pull_request())
     assert (gone.code, gone.outputs("codegate")["verdict"]) == (1, "no baseline"), gone.log

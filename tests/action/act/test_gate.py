@@ -50,6 +50,19 @@ def test_a_pull_request_that_changes_nothing_of_the_gates_asks_no_model(
     assert uploaded(github) == {}
 
 
+def test_a_merge_queue_is_gated_by_its_base(act: Act, github: FakeGitHub, repository: Repository) -> None:
+    base = git(repository.folder, "rev-parse", "HEAD")
+    repository.configure("empty", "samples: 1\n")
+    (repository.folder / "codegate.lock").unlink()
+    head = repository.commit("another model, and nothing to compare it with")
+    queue = {"head_sha": head, "head_ref": f"refs/heads/gh-readonly-queue/main/pr-7-{base}", "base_sha": base}
+    event = repository.event(action="checks_requested", merge_group={**queue, "base_ref": "refs/heads/main"})
+    ran = act.run(repository.folder, "codegate-gate.yml", "merge_group", event)
+    assert (ran.code, ran.result("gate")) == (1, "failure"), ran.log
+    assert ran.outputs("codegate")["verdict"] == "regressed"
+    assert github.asked("GET", ".*comments") == [], "there is no pull request to tell"
+
+
 PUSH = f"""\
 name: codegate push
 on: push
