@@ -11,6 +11,7 @@ from codegate.candidates.chat import (
     Provider,
     ProviderError,
     ProviderFault,
+    Sampling,
     StopReason,
     ToolCall,
     ToolSpec,
@@ -22,7 +23,7 @@ from codegate.candidates.redaction import Redactor, environment_secrets, redacto
 from codegate.candidates.registry import open_provider
 from codegate.candidates.replay import ReplayProvider, transcript_header, transcript_line
 from codegate.candidates.snapshots import check_snapshot
-from codegate.candidates.spec import CandidateSpec, ProviderName, Sampling, SolverName, parse_candidate
+from codegate.candidates.spec import CandidateSpec, ProviderName, SolverName, parse_candidate
 from codegate.candidates.weights import ScoreWeights
 
 __all__ = [

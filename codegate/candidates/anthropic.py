@@ -7,9 +7,9 @@ import json
 from typing import Any
 
 from codegate.candidates.answer import as_document, ask, text_of, token_count, tool_calls_of
-from codegate.candidates.chat import Completion, Message, ProblemKey, StopReason, ToolSpec, Usage
+from codegate.candidates.chat import Completion, Message, ProblemKey, Sampling, StopReason, ToolSpec, Usage
 from codegate.candidates.endpoint import Endpoint, resolve_endpoint
-from codegate.candidates.spec import CandidateSpec, Sampling
+from codegate.candidates.spec import CandidateSpec
 from codegate.candidates.wire import (
     CONNECT_SECONDS,
     Calls,

@@ -4,12 +4,20 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from codegate.candidates.spec import Sampling
 from codegate.errors import ExitCode, InfrastructureError
 
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Sampling(_Frozen):
+    """Sampling parameters sent to the provider; None leaves the provider's default."""
+
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    max_output_tokens: int = Field(default=8192, ge=1, le=200_000)
+    seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
 
 
 class ToolSpec(_Frozen):

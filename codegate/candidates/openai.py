@@ -11,12 +11,13 @@ from codegate.candidates.chat import (
     Completion,
     Message,
     ProblemKey,
+    Sampling,
     StopReason,
     ToolSpec,
     Usage,
 )
 from codegate.candidates.endpoint import Endpoint, resolve_endpoint
-from codegate.candidates.spec import CandidateSpec, Sampling
+from codegate.candidates.spec import CandidateSpec
 from codegate.candidates.wire import (
     CONNECT_SECONDS,
     Calls,

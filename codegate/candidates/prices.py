@@ -4,12 +4,11 @@ All sums are exact decimals in US dollars. What is unknown stays unknown: no pri
 """
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-if TYPE_CHECKING:
-    from codegate.candidates.chat import Usage
+from codegate.candidates.chat import Usage
 
 UNSEEN_TOKENS: Final = 2_000
 """Input tokens of a call that its request does not show: a provider's own prompt where tools are offered."""
@@ -41,7 +40,7 @@ class Prices(BaseModel):
     )
 
 
-def cost(usage: "Usage", prices: Prices | None) -> Decimal | None:
+def cost(usage: Usage, prices: Prices | None) -> Decimal | None:
     """Return what ``usage`` costs in US dollars; None when a price or a needed token count is unknown.
 
     (input - cached) * input price + cached * cache price + output * output price. How many tokens were cached has to

@@ -21,12 +21,12 @@ from codegate.candidates.chat import (
     Message,
     ProblemKey,
     ProviderError,
+    Sampling,
     StopReason,
     ToolCall,
     ToolSpec,
     Usage,
 )
-from codegate.candidates.spec import Sampling
 from codegate.durable import canonical_json
 from codegate.errors import UsageError
 from codegate.strict import parse_json, read_lines, shown

@@ -10,6 +10,7 @@ from typing import Annotated, Final, Literal, cast, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
+from codegate.candidates.chat import Sampling
 from codegate.candidates.endpoint import check_base_url
 from codegate.candidates.prices import Prices
 from codegate.durable import digest
@@ -31,17 +32,6 @@ def _allowed(url: str) -> str:
     except UsageError as error:
         raise ValueError(str(error).rstrip(".")) from error
     return url
-
-
-class Sampling(BaseModel):
-    """Sampling parameters sent to the provider; None leaves the provider's default."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    temperature: float | None = Field(default=None, ge=0, le=2)
-    top_p: float | None = Field(default=None, gt=0, le=1)
-    max_output_tokens: int = Field(default=8192, ge=1, le=200_000)
-    seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
 
 
 def _no_runner_variable(name: str) -> str:

@@ -5,6 +5,7 @@ knows what a problem or a model is.
 """
 
 from codegate.sandbox.assurance import Assurance, Finding, known_escapes
+from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import (
     Backend,
     Command,
@@ -20,7 +21,6 @@ from codegate.sandbox.contract import (
     SandboxLimits,
     SandboxUnavailable,
 )
-from codegate.sandbox.environment import cache_folder
 from codegate.sandbox.gomod import GoModule, go_sum_text, read_go_mod, read_go_sum
 from codegate.sandbox.interpreter import index_environment
 from codegate.sandbox.npm import check_npm_manifest, normal_lock, resolve_npm

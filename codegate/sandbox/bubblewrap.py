@@ -25,6 +25,7 @@ from codegate.sandbox.bubblewrap_program import (
     isolation,
     system_links,
 )
+from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import (
     Description,
     EnvironmentRecipe,
@@ -34,7 +35,7 @@ from codegate.sandbox.contract import (
     SandboxError,
     SandboxLimits,
 )
-from codegate.sandbox.environment import EnvironmentFolder, build_environment, cache_folder
+from codegate.sandbox.environment import EnvironmentFolder, build_environment
 from codegate.sandbox.interpreter import Interpreter, find_interpreter
 from codegate.sandbox.kernel_files import substitutes
 from codegate.sandbox.session import (

@@ -15,6 +15,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from codegate.sandbox import images, warming
+from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import (
     Description,
     EnvironmentRecipe,
@@ -24,7 +25,7 @@ from codegate.sandbox.contract import (
     SandboxLimits,
 )
 from codegate.sandbox.daemon import connect, explained, read_daemon
-from codegate.sandbox.environment import build_environment, cache_folder
+from codegate.sandbox.environment import build_environment
 from codegate.sandbox.kernel_files import MASKED
 from codegate.sandbox.ownership import current_owner, parse_owner, workflow_job
 from codegate.sandbox.session import USER_ID, WORKSPACE, SandboxSession, Scope

@@ -5,7 +5,6 @@ cached by content, usable without a network afterwards, and the same for every b
 """
 
 import contextlib
-import os
 import platform
 import re
 import shutil
@@ -19,6 +18,7 @@ from typing import Final
 
 from codegate.durable import digest
 from codegate.errors import UsageError
+from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import EnvironmentRecipe, SandboxError
 from codegate.sandbox.interpreter import find_interpreter, index_environment
 from codegate.sandbox.packages import install_packages
@@ -98,15 +98,6 @@ def build_environment(recipe: EnvironmentRecipe, machine: str | None = None) -> 
             _build(recipe, machine, folder)
     parts = (folder / name for name in ("site", "tools", "etc", "packages"))
     return EnvironmentFolder(key, recipe.python, *parts)
-
-
-def cache_folder() -> Path:
-    """Return the folder that codegate caches in: CODEGATE_CACHE, or codegate below XDG_CACHE_HOME."""
-    given = os.environ.get("CODEGATE_CACHE")
-    if given:
-        return Path(given).absolute()
-    base = os.environ.get("XDG_CACHE_HOME") or ""
-    return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "codegate"
 
 
 def check_lock(text: str) -> None:

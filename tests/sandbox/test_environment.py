@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from codegate.errors import ExitCode, UsageError
 from codegate.sandbox import EnvironmentRecipe, SandboxError, environment
-from codegate.sandbox.environment import build_environment, cache_folder, check_lock, environment_key
+from codegate.sandbox.cache import cache_folder
+from codegate.sandbox.environment import build_environment, check_lock, environment_key
 
 HASH = "--hash=sha256:" + "0" * 64
 
