@@ -577,6 +577,23 @@ def test_a_mutant_is_something_that_an_author_could_have_written(forms: FileSite
     assert said["test_added"] == {f"assert total(PRICES) == {other}" for other in others}
 
 
+SAME = """\
+from shop.price import total
+
+def test_same():
+    tree = {"one": ("free",), "other": ("free",)}
+    assert id(tree["one"]) == id(tree["other"])
+    assert total([1, 2]) == 3
+"""
+
+
+def test_literals_that_are_one_object_stay_one(make_world: MakeWorld, sandboxes: Sandboxes) -> None:
+    world = make_world(hidden={TESTS: SAME}, expected=[f"{TESTS}::test_same"])
+    audit = audit_controls(world.problem, world.base, sandboxes)
+    assert (audit.unfit, audit.mutants > 0, audit.killed) == ((), True, audit.mutants)
+    assert world.grade({SOURCE: FIX}).resolved
+
+
 def test_a_copy_shares_no_token_with_what_it_is_copied_from(forms: FileSites) -> None:
     (copied,) = {
         one.choices: one for one in forms.mutants if one.test == "test_refuses" and "copy" in one.choices[0]

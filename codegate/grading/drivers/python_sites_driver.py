@@ -228,7 +228,9 @@ def search(file: File) -> None:
     tests = dict(functions_in(tree.body))
     seen: set[int] = set()
     for node in tests.values():
-        hide(file, node, seen)
+        # Equal literals of one function are one object, which a value that is read from a table is not.
+        if not any(isinstance(part, ast.Call) and name_of(part.func) == "id" for part in ast.walk(node)):
+            hide(file, node, seen)
     context = Context(tree, list(tests.values()))
     for name, node in tests.items():
         file.test = name
