@@ -9,7 +9,14 @@ from codegate.gating.exact import beta_binomial_cdf
 from codegate.gating.looks import level, levels, looks_taken, samples_by, settled
 from codegate.gating.matching import MIN_CLUSTERS, Matched, clusters_of, copied, match, too_few_graded, without_copies
 from codegate.gating.policy import GatePolicy
-from codegate.gating.power import CHURN, clustered_churn, drop_found, one_sample_variance, problems_for_margin
+from codegate.gating.power import (
+    CHURN,
+    clustered_churn,
+    drop_found,
+    least_drop,
+    one_sample_variance,
+    problems_for_margin,
+)
 from codegate.gating.samples import CandidateSamples
 from codegate.gating.sentence import listed, mismatch_reason, probability, summary
 from codegate.gating.statistics import Pair, PairedResult, paired
@@ -178,7 +185,7 @@ def _never(pair: Pair) -> bool:
 
 
 def _detectable(result: PairedResult, pairs: tuple[Pair, ...], terms: _Terms) -> float | None:
-    """Return what drop this comparison finds in 4 of 5 cases once all of its looks are taken.
+    """Return what drop this comparison finds in 4 of 5 cases once all of its looks are taken; None below 10 units.
 
     What the differences vary by beyond sampling is taken as seen here, but never as less than two models of one
     family differ by: few problems that happen to agree say little about the next ones.
@@ -191,7 +198,8 @@ def _detectable(result: PairedResult, pairs: tuple[Pair, ...], terms: _Terms) ->
     then = within * sum(1 / pair.baseline_n + 1 / _planned(pair, terms) for pair in pairs) / len(pairs)
     churn = max(result.variance - now, clustered_churn(CHURN["same family"], size))
     last = level(terms.looks, terms.policy.alpha) / terms.candidates
-    return drop_found(result.n, churn + then, last)
+    least, found = least_drop(result.n, "same family"), drop_found(result.n, churn + then, last)
+    return None if least is None or found is None else max(found, least)
 
 
 def _planned(pair: Pair, terms: _Terms) -> int:

@@ -7,16 +7,10 @@ from types import MappingProxyType
 from typing import Final
 
 from codegate.gating.looks import MAX_LOOKS
-from codegate.gating.power import CHURN, BaselineFacts, Design, Relation, outlook
+from codegate.gating.power import CHURN, BaselineFacts, Design, Relation, least_drop, outlook
 
 _POWER: Final = 0.8
 _ENOUGH: Final = 16  # problems from which the normal approximation holds
-_FEWEST: Final = 10
-_SMALL_SIZES: Final = (10, 16, 24)
-_SMALL: Final[Mapping[Relation, tuple[float, float, float]]] = MappingProxyType(
-    {"same weights": (0.30, 0.16, 0.11), "same family": (0.30, 0.19, 0.136), "other vendor": (0.34, 0.23, 0.178)}
-)
-"""Simulated detectable drop of 10, 16 and 24 problems: few problems find less than the normal approximation says."""
 _MOST: Final = 10_000
 
 
@@ -122,15 +116,11 @@ def detectable_drop(facts: BaselineFacts, plan: Design, relation: Relation) -> f
 
     Below 24 problems it is not less than what simulated gates of that size find; below 10 it is not known.
     """
-    if facts.units < _FEWEST:
+    least = least_drop(facts.units, relation)
+    if least is None:
         return None
     found = _smallest(lambda drop: outlook(facts, plan, CHURN[relation], drop).regressed >= _POWER, facts.rate)
-    if found is None or facts.units >= _SMALL_SIZES[-1]:
-        return found
-    low = 0 if facts.units < _SMALL_SIZES[1] else 1
-    share = (facts.units - _SMALL_SIZES[low]) / (_SMALL_SIZES[low + 1] - _SMALL_SIZES[low])
-    seen = _SMALL[relation][low : low + 2]
-    return max(found, seen[0] + share * (seen[1] - seen[0]))
+    return None if found is None else max(found, least)
 
 
 def certified_margin(facts: BaselineFacts, plan: Design, relation: Relation) -> float | None:
@@ -156,14 +146,20 @@ def _smallest(enough: Callable[[float], bool], most: float) -> float | None:
 def samples_needed(facts: BaselineFacts, plan: Design, relation: Relation, drop: float) -> int | None:
     """Return the fewest looks, 1 to 5, that find ``drop`` in 4 of 5 cases; None where problems are what is missing."""
     for looks in range(1, MAX_LOOKS + 1):
-        if outlook(facts, replace(plan, looks=looks, samples=None), CHURN[relation], drop).regressed >= _POWER:
+        if _finds(facts, replace(plan, looks=looks, samples=None), relation, drop):
             return looks
     return None
 
 
 def problems_needed(facts: BaselineFacts, plan: Design, relation: Relation, drop: float) -> int:
     """Return how many problems like these find ``drop`` in 4 of 5 cases; 10,000 where that is not enough."""
-    return _fewest(facts, lambda more: outlook(more, plan, CHURN[relation], drop).regressed >= _POWER)
+    return _fewest(facts, lambda more: _finds(more, plan, relation, drop))
+
+
+def _finds(facts: BaselineFacts, plan: Design, relation: Relation, drop: float) -> bool:
+    """Return whether ``drop`` ends as regressed in 4 of 5 cases."""
+    least = least_drop(facts.units, relation)
+    return least is not None and drop >= least and outlook(facts, plan, CHURN[relation], drop).regressed >= _POWER
 
 
 def problems_to_pass(facts: BaselineFacts, plan: Design, relation: Relation) -> int:

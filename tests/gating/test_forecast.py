@@ -10,10 +10,12 @@ from codegate.gating import (
     Relation,
     Sample,
     baseline_facts,
+    detectable_drop,
     power_statement,
     problems_needed,
     samples_needed,
 )
+from codegate.gating.power import least_drop, outlook
 
 
 def stored(counts: list[tuple[int, int]]) -> CandidateSamples:
@@ -34,6 +36,27 @@ def test_a_baseline_that_never_varies_has_an_outlook_too(passed: int, samples: i
     statement = power_statement(facts, Design(), "same weights")
     assert statement.passed == pytest.approx(passed, abs=0.01), "never solved: no drop could show"
     assert statement.sentence().startswith("40 problems with at most 3 looks ")
+
+
+@pytest.mark.parametrize("units", [2, 5, 12, 16, 20, 40])
+def test_where_nothing_varies_an_equal_candidate_is_no_regression(units: int) -> None:
+    facts = baseline_facts(stored([(5, 5)] * (units - 1) + [(0, 5)]))
+    equal = outlook(facts, Design(), 0.0, 0.0)
+    assert equal.regressed < 0.05
+    assert equal.regressed + equal.passed + equal.inconclusive == pytest.approx(1.0)
+    statement = power_statement(facts, Design(), "same weights")
+    assert statement.passed + statement.inconclusive > 0.95
+
+
+def test_few_problems_promise_no_more_than_simulated_gates_of_that_size_find() -> None:
+    facts = baseline_facts(stored([(5, 5)] * 16))
+    for relation in ("same weights", "same family", "other vendor"):
+        least = least_drop(16, relation)
+        assert least is not None
+        assert detectable_drop(facts, Design(), relation) == least
+        assert samples_needed(facts, Design(), relation, least - 0.01) is None
+        assert problems_needed(facts, Design(), relation, least - 0.01) > 16
+    assert (least_drop(9, "same family"), least_drop(24, "same family")) == (None, 0.0)
 
 
 @settings(max_examples=25, deadline=None)

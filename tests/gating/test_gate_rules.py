@@ -270,6 +270,18 @@ def test_the_detectable_drop_shrinks_with_problems_and_grows_with_candidates() -
     assert drop(60, candidates=3) > drop(60)
 
 
+def test_few_problems_say_no_detectable_drop_or_none_that_is_too_small() -> None:
+    def drop(n: int) -> float | None:
+        return compare(side(uniform(n, n, 10)), side(uniform(n, n)), POLICY).detectable_drop
+
+    five = compare(side(uniform(5, 5, 1)), side(uniform(5, 1, 1)), POLICY)
+    assert (five.kind, five.detectable_drop) == ("inconclusive", None)
+    assert "would be found" not in five.reason
+    assert drop(9) is None
+    assert (drop(10) or 0) >= 0.30
+    assert (drop(16) or 0) >= 0.19
+
+
 @pytest.mark.parametrize(
     "bad",
     [
