@@ -1,5 +1,6 @@
 """``codegate plan``: what a gate on a suite can find and what it will take, before a model is asked."""
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -28,6 +29,7 @@ from codegate.running import (
     CONFIG_NAME,
     Config,
     Gate,
+    Journal,
     Run,
     RunRequest,
     SampleExpense,
@@ -97,6 +99,8 @@ def command(
         shared = plan_shards(RunRequest(folder, settings.candidates, samples, gate=gate), shards)
         samples = samples or (gate.policy.planned_looks if gate is not None else None)
     plan = design(settings.gate, candidates=max(len(settings.candidates), 1), samples=samples)
+    if pinned is not None and pinned.suite_digest != loaded.digest:
+        note("the suite is not as it was when the baseline was made: problems that have changed since are not compared")
     statements = [power_statement(facts, plan, relation) for relation in _RELATIONS]
     runs = [load_run(path) for path in like] or _pooled_runs(pinned)
     expenses = {spec.label: sample_expense(runs, spec.prices) for spec in settings.candidates if spec.asks_a_model}
@@ -147,15 +151,19 @@ def _pinned(baseline: Path | None, settings: Config, home: Path) -> Baseline | N
 
 
 def _pooled_runs(pinned: Baseline | None) -> list[Run]:
-    """Return those runs of the baseline that are still in the folder ``runs``."""
-    found = []
-    for run in pinned.runs if pinned is not None else ():
-        folder = Path("runs") / Path(run.id).name  # the file may be somebody else's
-        try:
-            found.append(load_run(folder))
-        except UsageError:
-            note(f"{folder} is not there any more: what a sample took in it is not counted")
-    return found
+    """Return those runs of the baseline that are still in the folder ``runs``, whatever they are called there."""
+    if pinned is None:
+        return []
+    there: dict[str, Run] = {}
+    for path in sorted(Path("runs").glob("*/run.json")):
+        with contextlib.suppress(UsageError):  # a folder that somebody else keeps there
+            journal = Journal.open(path.parent)
+            if journal.manifest.id in {run.id for run in pinned.runs}:
+                there[journal.manifest.id] = journal.load()
+    for run in pinned.runs:
+        if run.id not in there:
+            note(f"no folder in runs/ holds run {run.id}: what a sample took in it is not counted; name it with --like")
+    return list(there.values())
 
 
 def _need(facts: BaselineFacts, plan: Design, relation: Relation, drop: float) -> dict[str, Any]:

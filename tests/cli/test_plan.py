@@ -42,16 +42,19 @@ def test_with_a_baseline_all_follows_from_it(suite: Suite, tmp_path: Path) -> No
         f"suite: {suite.folder}\ncandidates:\n  - provider: openai\n    model: m-2025-01-01\n"
         "    prices: {input: 1, output: 2}\nconcurrency: {models: 1, sandboxes: 1}\ngate: {looks: 2}\n"
     )
-    done = codegate("plan", "--like", "runs/r", "--json", cwd=tmp_path)
+    done = codegate("plan", "--json", cwd=tmp_path)
     assert done.code == 0, done.stderr
     plan = done.document
     assert plan["baseline"]
+    assert "no folder in runs/" not in done.stderr, "the run is there, under a name of its own"
     assert {one["looks"] for one in plan["statements"]} == {2}
     (expense,) = plan["expenses"].values()
     assert expense["samples_known"] == 3
     assert expense["usd"] is None, "the reference has no tokens"
     assert expense["minutes"][1] > 0
     assert codegate("plan", "--rate", "0.5", cwd=tmp_path).code == 2
+    (tmp_path / "runs").rename(tmp_path / "elsewhere")
+    assert "no folder in runs/ holds run" in codegate("plan", cwd=tmp_path).stderr
 
 
 def test_what_a_sample_takes_is_the_mean_of_those_that_came_to_something() -> None:
