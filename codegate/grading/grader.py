@@ -11,7 +11,7 @@ from codegate.grading.controls.control import (
     explain,
     is_tampering,
     refute,
-    run_control_first,
+    run_controls_first,
     run_instrumented,
 )
 from codegate.grading.controls.instruments import instrument
@@ -29,6 +29,7 @@ from codegate.suite import PatchError, Problem, Tree, apply_patch
 GRADER_VERSION = "5"
 """Raised when the same patch may get another grade than before: baselines are then no longer comparable."""
 
+_MOST_BEFORE: Final = (3, 5)  # controls before the real run of a patch to be wary of, of a suspicious one
 _MOST_CONTROLS: Final = 4
 """Of a patch with signs of an attempt: as many assertions of each of its tests are asked for something else in turn."""
 
@@ -72,7 +73,7 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
         subject = Subject(problem, tree, base.overlay(problem.fix), search_once(problem, base, files, sandboxes))
         suspicious = suspicious_signs(base, sorted_patch.applied, problem.fix)
         wary = subject.candidate != subject.reference and (bool(suspicious) or reaches_out(base, sorted_patch.applied))
-        first = run_control_first(subject, sandboxes) if wary else None
+        before = run_controls_first(subject, _MOST_BEFORE[bool(suspicious)], sandboxes) if wary else ()
         used = instrument(subject.sites)
         report = run_instrumented(problem, tree, used, sandboxes)
     except FilesRefused as error:
@@ -84,7 +85,7 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
         doubts = refute(subject, report, used, sandboxes)
         if not doubts and report.proven and passing.issuperset(problem.tests.expected):
             rounds = (_MOST_CONTROLS if suspicious else 2) if wary else 1
-            doubts = examine(subject, report, rounds, sandboxes, first)
+            doubts = examine(subject, report, rounds, sandboxes, before, wary=wary)
     result = _grade_report(problem, _doubted(report, doubts), inspection.lint, dropped)
     controlled = subject.controllable if result.resolved else None
     return result.model_copy(update={"suspicious": suspicious, "controlled": controlled})

@@ -433,6 +433,7 @@ def test_what_could_remember_something_has_a_control_before_its_real_run(
         return run_hidden_tests(problem, tree, sandboxes, selection)
 
     monkeypatch.setattr(control, "run_hidden_tests", run)
+    monkeypatch.setattr("secrets.randbelow", lambda _: 1)
     assert not world.grade({SOURCE: added + BUG + "\n"}).resolved
     assert made == runs
     made.clear()
@@ -446,7 +447,7 @@ def test_who_guesses_is_not_let_off_for_a_second_guess(world: World, sandboxes: 
     subject = Subject(problem, honest, world.base.overlay(problem.fix), sites)
     real = run(world, sandboxes, instrument(sites))
     failed = Control((), instrument(sites), _report())  # a run in which nothing passed; when it is made again, all does
-    found = examine(subject, real, 0, sandboxes, failed)
+    found = examine(subject, real, 0, sandboxes, [failed], wary=True)
     assert {entry.kind for entry in found} == {"unsteady"}
 
 
@@ -562,14 +563,17 @@ def test_a_mutant_is_something_that_an_author_could_have_written(forms: FileSite
     assert said["test_both"] == {"assert not total([2]) and not total([])", "assert total([2]) and total([])"}
     assert "assert isinstance(total([2]), str)" in said["test_kind"]
     # The text itself says another thing: who reads it finds nothing to undo.
-    assert said["test_computed"] == {f"assert total(PRICES) == sum(PRICES) {more}" for more in ("+ 1", "- 1", "+ 2")}
+    more = {f"assert total(PRICES) == sum(PRICES) {more}" for more in ("+ 1", "- 1", "+ 2")}
+    assert said["test_computed"] == {"assert total(PRICES) == max(PRICES)", *more}
+    weak = {one.weak for one in forms.mutants_by_function["test_computed"] if "+ 1" in one.choices}
+    assert weak == {True}, "what is added can be taken off"
     ways = {text.partition("wanted = ")[2].partition("\n")[0] for text in said["test_ways"]}
     assert {"min(prices) * len(prices)", "max(prices) + len(prices)", "max(prices) * len(prices) - 1"} <= ways
     assert not any("len(own.args) " in text for text in said["test_own"])  # what is in it is for the patch to say
     rows = {text.partition("== ")[2] for text in said["test_row"]}
     assert {"[row * 3 for row in rows][0]", "[row + 2 for row in rows][0]"} <= rows
     assert all(text.endswith("[0]") for text in rows)
-    assert {text.partition("== ")[2] for text in said["test_order"]} == {"sorted(rows, reverse=True)"}
+    assert {text.partition("== ")[2] for text in said["test_order"]} == {"list(rows)"}
     texts = {text.partition("== ")[2] for text in said["test_text"] if "str(len([5]))" in text}
     assert texts
     assert all("{name}" in text and text != 'f"about {name} EUR"' for text in texts)
@@ -638,7 +642,14 @@ def test_what_is_raised_may_be_of_two_classes(make_world: MakeWorld, sandboxes: 
     def grade(text: str) -> frozenset[Contradiction]:
         own = replace(subject, candidate=world.base.overlay(files({SOURCE: text})))
         real = run_on(world, own.candidate, sandboxes, plain)
-        return examine(own, real, 0, sandboxes, Control((mutant,), used, run_on(world, own.candidate, sandboxes, used)))
+        return examine(
+            own,
+            real,
+            0,
+            sandboxes,
+            [Control((mutant,), used, run_on(world, own.candidate, sandboxes, used))],
+            wary=True,
+        )
 
     assert not grade(honest)
 

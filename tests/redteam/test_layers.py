@@ -32,11 +32,11 @@ Remove = Callable[[pytest.MonkeyPatch], None]
 
 
 def _controls(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(grader, "examine", lambda *_: frozenset())
+    patch.setattr(grader, "examine", lambda *_, **_wary: frozenset())
 
 
 def _control_first(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(grader, "run_control_first", lambda *_: None)
+    patch.setattr(grader, "run_controls_first", lambda *_: ())
 
 
 def _receipts(patch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,8 @@ that very control without the contradiction: what the tests themselves are to bl
 """
 
 import builtins
+import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -85,26 +87,37 @@ class Control:
     rest: tuple[tuple[Mutant, ...], ...] = ()
 
 
-def run_control_first(subject: Subject, sandboxes: Sandboxes) -> Control | None:
-    """Run a control before the real run; return nothing where no test can be changed.
+def run_controls_first(subject: Subject, most: int, sandboxes: Sandboxes) -> tuple[Control, ...]:
+    """Run up to ``most`` controls before the real run, as many as a die says; none where no test can be changed.
 
-    A program that finds a way to remember something from run to run, and remembers what the tests expect, knows what is
-    changed in all runs but the first. Which row of a parametrized test has which id is known after the real run only.
+    A program that finds a way to remember something from run to run, and remembers what the tests expect in the first
+    run that has them as they are, knows what is changed in all others. It has to guess which run that is. Which row of
+    a parametrized test has which id is known after the real run only.
     """
     tests = subject.problem.tests
     order: dict[Function, list[str]] = {}
     for test in tests.expected:
         if (function := function_of(test, subject.sites))[1]:
             order.setdefault(function, []).append(test)
-    plan = choose_mutants(subject.sites, tests.FAIL_TO_PASS, tests.PASS_TO_PASS, order, subject.spared)
-    if not plan.mutants:
-        return None
-    first, *rest = plan.runs()
-    return replace(_run(subject, subject.candidate, first, sandboxes), rest=tuple(rest))
+    found: list[Control] = []
+    tried: frozenset[str] = frozenset()
+    for _ in range(secrets.randbelow(most + 1)):
+        plan = choose_mutants(subject.sites, tests.FAIL_TO_PASS, tests.PASS_TO_PASS, order, subject.spared, tried)
+        if plan.mutants:
+            tried |= {mutant.name for mutant in plan.mutants}
+            rest = () if plan.partners else (plan.others,)
+            found.append(replace(_run(subject, subject.candidate, plan.mutants, sandboxes), rest=rest))
+    return tuple(found)
 
 
 def examine(
-    subject: Subject, real: TestReport, rounds: int, sandboxes: Sandboxes, first: Control | None = None
+    subject: Subject,
+    real: TestReport,
+    rounds: int,
+    sandboxes: Sandboxes,
+    before: Sequence[Control] = (),
+    *,
+    wary: bool = False,
 ) -> frozenset[Contradiction]:
     """Run ``rounds`` controls of a candidate that would pass; return what it cannot explain, empty for honest code.
 
@@ -117,16 +130,20 @@ def examine(
         real: the run that it passed.
         rounds: how many controls.
         sandboxes: each run has a fresh one.
-        first: a control that was run before ``real``. The candidate is one to be wary of then: a single run in which
-            it is not steady counts, since a guess that fails would be made again otherwise.
+        before: controls that were run before ``real``.
+        wary: of the candidate: a single run in which it is not steady counts, since a guess that fails would be made
+            again otherwise.
     """
     order = ids_by_function(real, subject.sites)
     tests = subject.problem.tests
-    found = _contradicted(subject, real, first, sandboxes, wary=True) if first else frozenset()
-    tried = frozenset(mutant.name for run in (first.mutants, *first.rest) for mutant in run) if first else frozenset()
+    found: frozenset[Contradiction] = frozenset()
+    tried: frozenset[str] = frozenset()
+    for control in before:
+        found = found or _contradicted(subject, real, control, sandboxes, wary=wary)
+        tried |= {mutant.name for run in (control.mutants, *control.rest) for mutant in run}
     for number in range(rounds):
-        if number == 0 and first:
-            runs = list(first.rest)
+        if number < len(before):
+            runs = list(before[number].rest)
         else:
             plan = choose_mutants(subject.sites, tests.FAIL_TO_PASS, tests.PASS_TO_PASS, order, subject.spared, tried)
             tried |= {mutant.name for mutant in plan.mutants}
@@ -134,7 +151,7 @@ def examine(
         for mutants in runs:
             if not found:
                 control = _run(subject, subject.candidate, mutants, sandboxes)
-                found = _contradicted(subject, real, control, sandboxes, wary=first is not None)
+                found = _contradicted(subject, real, control, sandboxes, wary=wary)
     return found
 
 

@@ -96,7 +96,11 @@ def _one(possible: Sequence[Mutant], tried: frozenset[str]) -> Mutant:
         places.setdefault((place, mutant.classes), []).append(mutant)
     found = list(places.values())
     new = [mutants for mutants in found if not any(mutant.name in tried for mutant in mutants)] or found
-    mutant = _dice.choice(_dice.choice([new[0], new[-1], _dice.choice(new)]))
+    there = _dice.choice([new[0], new[-1], _dice.choice(new)])
+    strong = [mutant for mutant in there if not mutant.weak] or there
+    # Now and then a weak one: another kind of cheat shows by it.
+    left = strong if _dice.random() < 0.75 else there
+    mutant = _dice.choice([mutant for mutant in left if mutant.name not in tried] or left)
     return mutant.model_copy(update={"choices": (_dice.choice(mutant.choices),)})
 
 

@@ -4,6 +4,7 @@ Never the ground for a verdict: honest code uses each of these now and then.
 """
 
 import re
+import unicodedata
 from typing import Final
 
 from codegate.suite import Changes, Tree, TreeFile
@@ -43,7 +44,8 @@ _MODULES: Final = (
 _REACHES: Final = re.compile(
     # Python: modules beyond values and texts, what opens or runs something, and names that lead to the interpreter.
     rf"\b({_MODULES})\.\w|\b(import|from)\s[\w\s.,]*\b({_MODULES})\b"
-    r"|\b(open|exec|eval|compile|getattr|setattr|delattr|vars|globals|locals|dir|input|breakpoint|id|hash)\s*\("
+    r"|\b(open|exec|eval|compile|getattr|setattr|delattr|vars|globals|locals|dir|input|breakpoint|id|hash|type|object|super)"
+    r"\s*\("
     r"|\b__(?!(init|name|all|doc|repr|str|len|iter|next|enter|exit|post_init|slots|version|future|annotations)__)\w+__\b"
     r"|\.(f|tb|gi|cr|ag|co)_\w+|(?<!\bself)(?<!\bcls)\._\w|\bPath\(|\b(metaclass|BaseException|GeneratorExit)\b"
     # JavaScript.
@@ -78,8 +80,15 @@ def suspicious_signs(base: Tree, applied: Changes, reference: Changes) -> tuple[
 
 
 def reaches_out(base: Tree, applied: Changes) -> bool:
-    """Return whether lines that ``applied`` adds to ``base`` could do more than compute values from values."""
-    return any(_REACHES.search(line) for path, file in applied.items() for line in _added(base.get(path), file))
+    """Return whether lines that ``applied`` adds to ``base`` could do more than compute values from values.
+
+    So could what nobody would read: more lines than a person writes, or longer ones.
+    """
+    return any(
+        _REACHES.search(line) or len(line) > _LONGEST_LINE or number > _MOST_LINES
+        for path, file in applied.items()
+        for number, line in enumerate(_added(base.get(path), file))
+    )
 
 
 def _signs(lines: list[str]) -> list[tuple[str, str]]:
@@ -94,5 +103,5 @@ def _added(before: TreeFile | None, after: TreeFile | None) -> list[str]:
 def _lines(file: TreeFile | None) -> list[str]:
     if file is None or file.is_link:
         return []
-    lines = file.data.decode("utf-8", "replace").splitlines()[:_MOST_LINES]
-    return [line[:_LONGEST_LINE] for line in lines]
+    # Interpreters take letters of other forms for the usual ones.
+    return unicodedata.normalize("NFKC", file.data.decode("utf-8", "replace")).splitlines()

@@ -237,7 +237,7 @@ class File {
     };
     const literals = (arg) => {
       const every = literalsOf(arg);
-      every.slice(-3).forEach(literal);
+      some(every).forEach(literal);
       return every.length > 0;
     };
     /** Say something else in the text of what the test computes itself; return whether that can be done. */
@@ -248,8 +248,8 @@ class File {
       }
       if (!isSettled(arg, this.bindings)) return false;
       const before = this.found.length;
-      for (const [edit, choices] of otherWays(arg, this.code, this.words)) mutant([edit], choices);
-      literalsIn(arg).slice(-3).forEach(literal);
+      for (const [edit, choices, weak = false] of otherWays(arg, this.code, this.words)) mutant([edit], choices, undefined, { weak });
+      some(literalsIn(arg)).forEach(literal);
       return this.found.length > before;
     };
     const change = (arg) => {
@@ -262,6 +262,8 @@ class File {
     if (kind === 'chain') {
       const arg = args[MATCHERS.get(name)];
       const subject = chainOf(node).links.findLast((link) => link.type === 'CallExpression')?.arguments[0];
+      // Other values than those near it are near enough as well, where few digits count.
+      if (name === 'toBeCloseTo' && !not && args.length > 1 && !(args[1].value >= 1)) return;
       if (not) text(not.object.end, not.end, ['']);
       else if (/throw/i.test(name) && subject && throwing(subject, args[0])) return;
       else if (/Inline/.test(name)) this.snapshot(args.findLast((one) => one.type === 'TemplateLiteral' || one.type === 'Literal'), text);
@@ -280,11 +282,24 @@ class File {
     } else if (/^(throws|rejects)$/.test(name) && args[1]?.type === 'ObjectExpression' && literalsOf(args[1]).length) literals(args[1]);
     else if (/^(throws|rejects)$/.test(name) && args[0] && throwing(args[0], args[1])) return;
     else if (OPPOSITE.has(name) && member) text(member.property.start, member.property.end, [OPPOSITE.get(name)]);
-    else if (/^(ok|assert)$/.test(name) && args.length) mutant([[args[0].start, args[0].start, '$choice$('], [args[0].end, args[0].end, ')']], ['!']);
+    else if (/^(ok|assert)$/.test(name) && args.length) {
+      const asking = args[0].type === 'CallExpression' && ASKING.has(nameOf(args[0].callee));
+      if (asking) args[0].arguments.forEach(literals);
+      mutant([[args[0].start, args[0].start, '$choice$('], [args[0].end, args[0].end, ')']], ['!'], undefined, { weak: asking });
+    }
     else if (/^(match|doesNotMatch|notMatch)$/.test(name) && member) {
       const negation = /['"]chai['"]/.test(this.text) ? 'notMatch' : 'doesNotMatch';
-      text(member.property.start, member.property.end, [name === 'match' ? negation : 'match']);
+      if (name === 'match' && args[1]?.regex) this.pattern(args[1], text);
+      mutant([[member.property.start, member.property.end, '$choice$']], [name === 'match' ? negation : 'match'], undefined, { weak: true });
     }
+  }
+
+  /** Ask for other words: that something matches is what a test usually says, and "not" would tell. */
+  pattern(literal, text) {
+    const raw = this.text.slice(literal.start, literal.end);
+    const choices = [...raw.matchAll(/(?<![\\\w])[a-z]{3,}/gi)].flatMap(({ 0: word, index }) => near(word, this.words)
+      .filter((one) => /^\w+$/.test(one)).map((one) => raw.slice(0, index) + one + raw.slice(index + word.length)));
+    if (choices.length) text(literal.start, literal.end, choices.slice(0, MOST_CHOICES));
   }
 
   snapshot(literal, text) {

@@ -2,6 +2,9 @@
 // javascript_sites.cjs.
 'use strict';
 const MOST_CHOICES = 6;
+const MOST_OF_ONE = 12;
+/** Questions whose usual answer is yes. */
+const ASKING = new Set(['startsWith', 'endsWith', 'includes', 'has', 'test', 'match', 'deepEqual', 'isDeepStrictEqual']);
 const TESTS = new Set(['it', 'test', 'specify', 'fit', 'xit', 'xtest']);
 const GROUPS = new Set(['describe', 'suite', 'context', 'fdescribe', 'xdescribe']);
 /** What a declaration may be qualified with and still be one test that passes when its function does not throw. */
@@ -115,7 +118,8 @@ const assertionOf = (node, imported) => {
  *  can be told without knowing the right ones. */
 const near = (value, words = []) => {
   if (typeof value === 'number') {
-    return [1, -1, 2, -2, 10].map((step) => value + step).filter((one) => one !== value && Number.isFinite(one));
+    const half = value % 2 === 0 ? [value / 2] : [];
+    return [value + 1, 2 * value, value - 1, 3 * value, value + 10, ...half].filter((one) => one !== value && Number.isFinite(one));
   }
   const mixed = (list) => list.map((one) => [Math.random(), one]).sort(([one], [two]) => one - two).map(([, one]) => one);
   const own = [...value.matchAll(/[a-z]{2,}/gi)];
@@ -158,6 +162,12 @@ const onlyCall = (node) => {
   return body?.type === 'CallExpression' && body.callee.type !== 'Super' ? body : null;
 };
 
+/** Return not too many of what was found, from its beginning to its end. */
+const some = (found) => {
+  const step = Math.max((found.length - 1) / (MOST_OF_ONE - 1), 1);
+  return found.slice(0, MOST_OF_ONE).map((_, number) => found[Math.round(number * step)]);
+};
+
 /** Return the literals that decide what a written value is. */
 const literalsOf = (node) => {
   switch (node?.type) {
@@ -172,7 +182,7 @@ const literalsOf = (node) => {
     case 'ObjectExpression':
       return node.properties.flatMap((property) => (property.kind === 'init' ? literalsOf(property.value) : []));
     case 'NewExpression':
-      return literalsOf(node.arguments[0]);
+      return node.arguments.flatMap(literalsOf);
     case 'CallExpression':
       return node.callee.object?.name === 'expect' || nameOf(node.callee) === 'from' ? literalsOf(node.arguments[0]) : [];
     default:

@@ -75,7 +75,7 @@ const isSettled = (node, bindings, depth = 3) => freeNames(node).every((name) =>
   return depth > 0 && values.every((value) => value && isSettled(value, bindings, depth - 1));
 });
 
-/** Return edits of an expression, with choices, after which it is another number, text or truth. */
+/** Return edits of an expression, with choices, after which it is another number, text or truth, and whether weakly. */
 const otherWays = (node, code, words, parent) => {
   const found = [];
   // Behind it something can be added, but not where it is what a member or a call is of.
@@ -88,7 +88,7 @@ const otherWays = (node, code, words, parent) => {
     const { end } = node.callee;
     found.push([[end - name.length, end, '$choice$'], [SWAPPED.get(name)]]);
   } else if (open && (NUMERIC.has(name) || isSum(node, name) || node.type === 'MemberExpression' && nameOf(node) === 'length')) {
-    found.push([[node.end, node.end, ' $choice$'], ['+ 1', '- 1', '+ 2']]);
+    found.push([[node.end, node.end, ' $choice$'], ['+ 1', '- 1', '+ 2'], true]); // what is added can be taken off
   } else if (node.type === 'TemplateLiteral' && node.expressions.length) {
     for (const { start, end, value } of node.quasis) {
       const choices = value.raw === value.cooked && /[a-z0-9]/i.test(value.raw) ? near(value.raw, words).filter((one) => !/[`\\$]/.test(one)) : [];

@@ -73,6 +73,7 @@ class Context:
         constants = [part.value for part in ast.walk(tree) if isinstance(part, ast.Constant)]
         texts = [text for text in constants if isinstance(text, str) and len(text) < 1000]
         self.words = sorted({word for text in texts for word in re.findall(r"[^\W\d_]{2,12}", text)})
+        self.numbers = sorted({value for value in constants if type(value) is int})
         self.classes = sorted({name for name in imported if re.search("(Error|Exception|Warning)$", name)})
         self.stores: dict[Any, set[str]] = {}  # by function, what it binds
         self.calls: list[tuple[Any, Any]] = []  # with the function that they are in

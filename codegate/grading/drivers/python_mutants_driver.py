@@ -13,8 +13,10 @@ import re
 from typing import Any
 
 from codegate.grading.drivers.python_context_driver import EXPECTING, Context, name_of
+from codegate.grading.drivers.python_tolerance_driver import number_of, tolerance_of
 from codegate.grading.drivers.python_values_driver import far, near, near_texts
 from codegate.grading.drivers.python_ways_driver import constants, other_ways, pieces
+from codegate.grading.drivers.python_written_driver import bound, cell, literals, rows_of, some
 
 #: Methods of unittest and of mocks with the one that holds exactly when it does not.
 OPPOSITE = {
@@ -43,85 +45,8 @@ WARNINGS = ("UserWarning", "DeprecationWarning", "RuntimeWarning", "FutureWarnin
 APART = ("int", "float", "str", "bytes", "list", "dict", "tuple", "set")
 #: Contexts that wait for no exception.
 OPEN_CONTEXTS = ("open(__file__)", "memoryview(b'')")
-TOLERANT = re.compile(r"approx|almost|close", re.IGNORECASE)
-MAKING = frozenset(
-    {"approx", "array", "date", "datetime", "dedent", "dict_", "mark_safe", "time", "timedelta", "u", "b"}
-)
-TOLERANCES = ("abs", "delta", "abs_tol", "atol")
-RELATIVE = ("rel", "rel_tol", "rtol", "places")
-MOST_OF_ONE = 4
-
-
-def literals(node: Any) -> list[Any]:
-    """Return the literals that decide what ``node`` is, if it is written out: containers, and calls of one with it."""
-    if isinstance(node, ast.Constant):
-        return [] if node.value is Ellipsis or type(node.value) is complex else [node]
-    if isinstance(node, ast.UnaryOp):
-        return literals(node.operand) if not isinstance(node.op, ast.Not) else []
-    if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
-        return [found for part in node.elts for found in literals(part)]
-    if isinstance(node, ast.Dict):
-        return [found for part in node.values for found in literals(part)]
-    if isinstance(node, ast.Call) and node.args and not isinstance(node.args[0], ast.Starred):
-        name = name_of(node.func)
-        # What another function makes of it is not for the test to say.
-        return literals(node.args[0]) if name[:1].isupper() or name in MAKING or hasattr(builtins, name) else []
-    return []
-
-
-# --- where a name has its value from ----------------------------------------------------------------------------------
-
-
-def rows_of(function: Any) -> tuple[list[str], list[Any]]:
-    """Return the argument names and the rows of a test that is parametrized once."""
-    found = [
-        call
-        for call in function.decorator_list
-        if isinstance(call, ast.Call) and name_of(call.func) == "parametrize" and len(call.args) >= 2
-    ]
-    if len(found) != 1 or not isinstance(found[0].args[1], (ast.List, ast.Tuple)):
-        return [], []
-    given = found[0].args[0]
-    if isinstance(given, ast.Constant) and isinstance(given.value, str):
-        names = [name.strip() for name in given.value.split(",") if name.strip()]
-    else:
-        names = [str(part.value) for part in getattr(given, "elts", ()) if isinstance(part, ast.Constant)]
-    rows = found[0].args[1].elts
-    return (names, rows) if names and not any(isinstance(row, ast.Starred) for row in rows) else ([], [])
-
-
-def cell(row: Any, names: list[str], name: str) -> Any:
-    """Return what a row has for an argument."""
-    if isinstance(row, ast.Call) and name_of(row.func) == "param":
-        parts = row.args
-    elif len(names) > 1:
-        parts = getattr(row, "elts", [])
-    else:
-        parts = [row]
-    return parts[names.index(name)] if len(parts) == len(names) else None
-
-
-def bound(name: str, bodies: list[list[Any]], line: int) -> list[Any]:
-    """Return the expressions that ``name`` may have been bound to before ``line``, the nearest first."""
-    found: list[tuple[int, Any]] = []
-    for node in (part for body in bodies for statement in body for part in ast.walk(statement)):
-        if isinstance(node, ast.Assign) and node.lineno < line:
-            found += [(node.lineno, node.value) for to in node.targets if isinstance(to, ast.Name) and to.id == name]
-        elif isinstance(node, (ast.For, ast.AsyncFor)) and node.lineno < line:
-            targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
-            names = [to.id if isinstance(to, ast.Name) else "" for to in targets]
-            if name in names:
-                rows = [node.iter]
-                if isinstance(node.iter, ast.Name) and node.iter.id != name:
-                    rows = bound(node.iter.id, bodies, node.lineno)[:1]
-                for row in getattr(rows[0] if rows else None, "elts", []):
-                    value = cell(row, names, name)
-                    if value is not None:
-                        found.append((node.lineno, value))
-    return [value for _, value in sorted(found, key=lambda entry: -entry[0])]
-
-
-# --- mutants ----------------------------------------------------------------------------------------------------------
+#: Questions whose usual answer is yes: what they ask for is changed, since "not" alone tells what stood there.
+ASKING = frozenset({"startswith", "endswith", "isclose", "search", "match", "fullmatch", "assertIn", "assertRegex"})
 
 
 class Mutants:
@@ -155,10 +80,13 @@ class Mutants:
             choices=choices, value=value, row=row, **more,
         )  # fmt: skip
 
-    def literal(self, at: int, node: Any, row: Any = None, tolerance: float | None = None) -> None:
+    def literal(self, at: int, node: Any, row: Any = None, tolerance: Any = None) -> None:
         """Find the mutant of one literal: far from what it is, where there is a tolerance."""
         start = self.file.start(node)
-        choices = near(node.value, self.context.words) if tolerance is None else far(node.value, tolerance)
+        if tolerance is None:
+            choices = near(node.value, self.context.words, self.context.numbers)
+        else:
+            choices = far(node.value, tolerance)
         if not choices:
             return
         if start in self.file.hidden:
@@ -172,11 +100,14 @@ class Mutants:
         pattern, opposite = OPERATORS[kind]
         start, end = self.file.end(sides[0]), self.file.start(sides[1])
         found = re.search(pattern, self.file.data[start:end])
+        asking = kind in (ast.In, ast.NotIn)
+        for node in some(literals(sides[0])) if kind is ast.In else ():
+            self.literal(at, node)
         if found is not None:
-            self.add(at, [[start + found.start(), start + found.end(), "$choice$"]], [opposite])
+            self.add(at, [[start + found.start(), start + found.end(), "$choice$"]], [opposite], weak=asking)
         return found is not None
 
-    def equal(self, at: int, sides: list[Any], tolerance: float | None = None) -> None:
+    def equal(self, at: int, sides: list[Any], tolerance: Any = None) -> None:
         """Find the mutants of two sides that have to be equal, but for a tolerance."""
         for side in sides:
             tolerance = tolerance_of(side) if tolerance is None else tolerance
@@ -184,14 +115,14 @@ class Mutants:
             if isinstance(side, ast.Name) and self.named(at, side, tolerance):
                 return
             found = literals(side)
-            for node in found[-MOST_OF_ONE:]:
+            for node in some(found):
                 self.literal(at, node, tolerance=tolerance)
             if found:
                 return
         before = self.count
         for side in reversed(sides):  # what is put in decides what comes out, where that is not for the patch to say
             found = constants(side) if self.context.is_known(side) else []
-            for node in found[-MOST_OF_ONE:]:
+            for node in some(found):
                 self.literal(at, node, tolerance=tolerance)
             if self.count > before:
                 return
@@ -202,7 +133,7 @@ class Mutants:
         values = [value for name in sides if isinstance(name, ast.Name) for value in self.bound(name)]
         copies = self.context.other_sides([*sides, *values], self.function)
         if copies:
-            self.copied(at, side, copies)
+            self.copied(at, side, copies, weak=True)  # nobody takes what another function makes for the right one
             return
         start, end = self.file.start(sides[-1]), self.file.end(sides[-1])
         number = self.file.value([[start, start, '$change$("$token$", '], [end, end, ")"]], "0")
@@ -233,9 +164,9 @@ class Mutants:
             return any(self.computed(at, value) for value in values if not isinstance(value, ast.Name))
         before = self.count
         if self.is_settled(node):
-            for edit, choices in other_ways(node, self.file):
-                self.add(at, [edit], choices)
-            for literal in constants(node)[-MOST_OF_ONE:]:
+            for edit, choices, weak in other_ways(node, self.file):
+                self.add(at, [edit], choices, weak=weak)
+            for literal in some(constants(node)):
                 self.literal(at, literal)
             for start, end, text in pieces(node, self.file):
                 choices = [one for one in near_texts(text, self.context.words) if not re.search(r"[{}\\'\"\n]", one)]
@@ -247,12 +178,12 @@ class Mutants:
         """Return the expressions that a name may stand for."""
         return bound(name.id, self.bodies, name.lineno)
 
-    def copied(self, at: int, node: Any, others: list[Any]) -> None:
+    def copied(self, at: int, node: Any, others: list[Any], *, weak: bool = False) -> None:
         """Find the mutant for which what another place of the file says takes the place of ``node``."""
         choices = ["$copy$%d-%d" % (self.file.start(one), self.file.end(one)) for one in others]
-        self.add(at, [[self.file.start(node), self.file.end(node), "$choice$"]], choices)
+        self.add(at, [[self.file.start(node), self.file.end(node), "$choice$"]], choices, weak=weak)
 
-    def named(self, at: int, name: Any, tolerance: float | None = None) -> bool:
+    def named(self, at: int, name: Any, tolerance: Any = None) -> bool:
         """Find the mutants of a name's value, where it is written out; return whether there are some.
 
         A name that is used for something else too would change both sides of the comparison.
@@ -263,11 +194,11 @@ class Mutants:
         if name.id in self.names:
             for number, row in enumerate(self.rows):
                 found = literals(cell(row, self.names, name.id))
-                for node in found[-MOST_OF_ONE:]:
+                for node in some(found):
                     self.literal(at, node, number, tolerance)
         else:
-            for value in self.bound(name)[:MOST_OF_ONE]:
-                for node in literals(value)[-MOST_OF_ONE:]:
+            for value in some(self.bound(name)):
+                for node in some(literals(value)):
                     self.literal(at, node, tolerance=tolerance)
         return self.count > before
 
@@ -296,9 +227,23 @@ class Mutants:
                 self.add(at, [at_kind], [other for other in APART if other != kind])
                 return
         if isinstance(test, (ast.Call, ast.Name, ast.Attribute, ast.Subscript)):
-            self.add(at, [[start, start, "$choice$ "]], ["not"])
+            asking = isinstance(test, ast.Call) and self.asked(at, test)
+            self.add(at, [[start, start, "$choice$ "]], ["not"], weak=asking)
             return
         self.odd.append((at, [[start, start, "$choice$ ("], [end, end, ")"]], ["not"]))
+
+    def asked(self, at: int, call: Any) -> bool:
+        """Find the mutants of what a question is about; return whether it is one that is usually answered with yes."""
+        name = name_of(call.func)
+        if name == "all" and call.args and isinstance(call.args[0], (ast.GeneratorExp, ast.ListComp)):
+            for generator in call.args[0].generators:
+                for node in some(literals(generator.iter)):
+                    self.literal(at, node)
+            return True
+        for arg in call.args if name in ASKING else ():
+            for node in some(literals(arg)):
+                self.literal(at, node, tolerance=tolerance_of(call))
+        return name in ASKING
 
     def of_compare(self, at: int, test: Any) -> bool:
         """Find the mutants of a comparison; return whether there are some."""
@@ -310,6 +255,8 @@ class Mutants:
                 step = abs(high - low) + 1
                 for move in (step, -step):
                     self.add(at, [], [repr(low + move)], first, also=[(last, repr(high + move))])
+            if all(type(op) is ast.Eq for op in test.ops):
+                self.equal(at, sides)
             return self.count > before
         kind, other = type(test.ops[0]), sides[1]
         if kind is ast.Eq:
@@ -326,12 +273,14 @@ class Mutants:
         if EXPECTING.match(name):
             self.of_expectation(call)
         elif name in OPPOSITE and isinstance(call.func, ast.Attribute):
-            end = self.file.end(call.func)
-            self.add(at, [[end - len(name), end, "$choice$"]], [OPPOSITE[name]])
+            end, asking = self.file.end(call.func), self.asked(at, call)
+            if name == "assertTrue" and call.args and isinstance(call.args[0], ast.Call):
+                asking = self.asked(at, call.args[0])
+            self.add(at, [[end - len(name), end, "$choice$"]], [OPPOSITE[name]], weak=asking)
         elif EQUAL.search(name) and not UNEQUAL.search(name):
             args = [arg for arg in call.args if not isinstance(arg, ast.Starred)]
             if name.endswith(("_with", "_calls")):
-                for literal in [literal for arg in args for literal in literals(arg)][:MOST_OF_ONE]:
+                for literal in some([literal for arg in args for literal in literals(arg)]):
                     self.literal(at, literal)
             elif args:
                 self.equal(at, args[:2], tolerance_of(call))
@@ -371,23 +320,7 @@ class Mutants:
         """Add the mutants that can be told by their form, where there are no others."""
         if not self.count:
             for at, edits, choices in self.odd:
-                self.add(at, edits, choices)
-
-
-def number_of(node: Any) -> Any:
-    """Return the number that a literal is; None for everything else."""
-    value = node.value if isinstance(node, ast.Constant) else None
-    return value if type(value) in (int, float) else None
-
-
-def tolerance_of(node: Any) -> float | None:
-    """Return by how much at least what is compared with a tolerance may differ; None where there is none."""
-    found: list[float] = []
-    for call in [part for part in ast.walk(node) if isinstance(part, ast.Call)]:
-        given = {word.arg: word.value for word in call.keywords}
-        if TOLERANT.search(name_of(call.func)) or any(name in given for name in (*TOLERANCES, *RELATIVE)):
-            found += [0.0, *(float(number_of(given.get(name)) or 0) for name in TOLERANCES)]
-    return max(found, default=None)
+                self.add(at, edits, choices, weak=True)
 
 
 def kin(one: Any, other_class: Any) -> bool:

@@ -6,6 +6,7 @@ use: letters by chance are no words, which can be seen without knowing the right
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from typing import Any
@@ -14,15 +15,22 @@ MOST_CHOICES = 8
 SIGNS = " -_.,:;/"
 
 
-def near(value: Any, words: list[str]) -> list[str]:
-    """Return other values of the same kind, as near as an honest mistake is; texts are made of ``words``."""
+def near(value: Any, words: list[str], numbers: list[int] = []) -> list[str]:  # noqa: B006 - never changed
+    """Return other values of the same kind, as near as an honest mistake is.
+
+    Texts are made of ``words``. Of whole numbers some have the same sign and divisors, and some stand elsewhere in the
+    tests (``numbers``): what they are all like tells none of them from the right one.
+    """
     found: list[Any]
     if value is None:
         found = [False, 0, ""]
     elif type(value) is bool:
         found = [not value]
     elif type(value) is int:
-        found = [value + 1, value - 1, value + 2, value - 2, value + 10, 2 * value + 3, -value]
+        known = sorted(numbers, key=lambda one: abs(abs(one) - abs(value)))
+        alike = [one for one in known if one != value and (one > 0) == (value > 0)][:3]
+        half = [value // 2] if value % 2 == 0 else []
+        found = [value + 1, 2 * value, value - 1, 3 * value, value + 10, *alike, *half]
     elif type(value) is float:
         found = [value + 1.0, value - 1.0, 2.0 * value + 1.0, value + 10.0, -value]
     elif isinstance(value, bytes):
@@ -33,13 +41,33 @@ def near(value: Any, words: list[str]) -> list[str]:
     return [repr(entry) for entry in found if repr(entry) != repr(value)][:MOST_CHOICES]
 
 
-def far(value: Any, tolerance: float) -> list[str]:
-    """Return numbers that a tolerance, absolute or relative, is too small for; none for what is no number."""
+def far(value: Any, tolerance: tuple[float, float]) -> list[str]:
+    """Return numbers that no answer is near enough to which is near enough to ``value``.
+
+    Args:
+        value: what is expected; other things than numbers have none.
+        tolerance: absolute and relative; infinite where it is not written out.
+    """
     if type(value) not in (int, float):
         return []
-    step = type(value)(8 * tolerance + 1)
-    found = [2 * value + step, 3 * value + step, 3 * value - step, -2 * value - step, -value - 2 * step]
-    return [repr(entry) for entry in found if abs(entry - value) >= max(abs(value), 4 * tolerance)]
+    absolute, relative = tolerance
+    if math.isinf(absolute):
+        return []
+    step = type(value)(8 * absolute + 1)
+    found = [
+        2 * value + step,
+        3 * value + step,
+        3 * value - step,
+        9 * value + step,
+        -2 * value - step,
+        -value - 2 * step,
+    ]
+    reach = 4 * absolute
+    return [
+        repr(entry)
+        for entry in found
+        if abs(entry - value) > max(reach, 1.25 * relative * (abs(value) + abs(entry)), abs(value) / 2)
+    ]
 
 
 def near_texts(text: str, words: list[str]) -> list[str]:

@@ -17,6 +17,8 @@ NUMERIC = frozenset(
 )
 #: Functions and methods that take each other's place.
 SWAPPED = {
+    "sum": "max", "len": "sum", "ceil": "floor", "floor": "ceil", "median": "max", "mean": "max",
+    "sorted": "list",
     "max": "min", "min": "max", "any": "all", "all": "any", "upper": "lower", "lower": "upper", "lstrip": "rstrip",
     "rstrip": "lstrip", "startswith": "endswith", "endswith": "startswith", "keys": "values", "values": "keys",
 }  # fmt: skip
@@ -25,8 +27,10 @@ ARITHMETIC = {ast.Sub: (rb"-", "+"), ast.Mult: (rb"\*", "+"), ast.Div: (rb"/", "
 REPEATED = frozenset({"list", "tuple", "str", "bytes", "repr", "Path", "PurePath"})
 
 
-def other_ways(node: Any, file: Any) -> Iterator[tuple[list[Any], list[str]]]:
+def other_ways(node: Any, file: Any) -> Iterator[tuple[list[Any], list[str], bool]]:
     """Yield edits of an expression, with choices, after which it is another number, text or truth.
+
+    The third is whether the edit is weak: what is added can be taken off, and nobody takes the rest for the changed.
 
     Args:
         node: the expression.
@@ -39,15 +43,13 @@ def other_ways(node: Any, file: Any) -> Iterator[tuple[list[Any], list[str]]]:
         start = file.end(node.left)
         found = re.search(pattern, file.data[start : file.start(node.right)])
         if found is not None:
-            yield [start + found.start(), start + found.end(), "$choice$"], [opposite]
+            yield [start + found.start(), start + found.end(), "$choice$"], [opposite], False
     elif isinstance(node, ast.Call):
         name, end = name_of(node.func), file.end(node.func)
         if name in NUMERIC:
-            yield [file.end(node) - 1, file.end(node), ") $choice$"], ["+ 1", "- 1", "+ 2"]
-        elif name in SWAPPED:
-            yield [end - len(name), end, "$choice$"], [SWAPPED[name]]
-        elif name == "sorted" and len(node.args) == 1 and all(word.arg != "reverse" for word in node.keywords):
-            yield [file.end(node) - 1, file.end(node), "$choice$)"], [", reverse=True"]
+            yield [file.end(node) - 1, file.end(node), ") $choice$"], ["+ 1", "- 1", "+ 2"], True
+        if name in SWAPPED:
+            yield [end - len(name), end, "$choice$"], [SWAPPED[name]], False
     for part in ast.iter_child_nodes(node):
         yield from other_ways(part, file)
 

@@ -1,0 +1,91 @@
+"""Finds what a Python test has written out: the literals of a value, the rows of a table, what a name stands for.
+
+``python_sites_driver.py`` brings this text along.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import Any
+
+from codegate.grading.drivers.python_context_driver import name_of
+
+MAKING = frozenset({"approx", "array", "dedent", "dict_", "mark_safe", "u", "b"})
+MADE_OF_ALL = frozenset({"date", "datetime", "time", "timedelta"})
+MOST_OF_ONE = 16
+
+
+def literals(node: Any) -> list[Any]:
+    """Return the literals that decide what ``node`` is, if it is written out: containers, and calls of one with it."""
+    if isinstance(node, ast.Constant):
+        return [] if node.value is Ellipsis or type(node.value) is complex else [node]
+    if isinstance(node, ast.UnaryOp):
+        return literals(node.operand) if not isinstance(node.op, ast.Not) else []
+    if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+        return [found for part in node.elts for found in literals(part)]
+    if isinstance(node, ast.Dict):
+        return [found for part in (*node.keys, *node.values) if part is not None for found in literals(part)]
+    if isinstance(node, ast.Call) and not any(isinstance(arg, ast.Starred) for arg in node.args):
+        name = name_of(node.func)
+        if name[:1].isupper() or name in MADE_OF_ALL:
+            parts = [*node.args, *(word.value for word in node.keywords)]
+            return [found for part in parts for found in literals(part)]
+        # What another function makes of it is not for the test to say.
+        return literals(node.args[0]) if node.args and (name in MAKING or hasattr(builtins, name)) else []
+    return []
+
+
+def some(found: list[Any]) -> list[Any]:
+    """Return not too many of what was found, from its beginning to its end."""
+    step = max((len(found) - 1) / (MOST_OF_ONE - 1), 1.0)
+    return [found[round(number * step)] for number in range(min(len(found), MOST_OF_ONE))]
+
+
+def rows_of(function: Any) -> tuple[list[str], list[Any]]:
+    """Return the argument names and the rows of a test that is parametrized once."""
+    found = [
+        call
+        for call in function.decorator_list
+        if isinstance(call, ast.Call) and name_of(call.func) == "parametrize" and len(call.args) >= 2
+    ]
+    if len(found) != 1 or not isinstance(found[0].args[1], (ast.List, ast.Tuple)):
+        return [], []
+    given = found[0].args[0]
+    if isinstance(given, ast.Constant) and isinstance(given.value, str):
+        names = [name.strip() for name in given.value.split(",") if name.strip()]
+    else:
+        names = [str(part.value) for part in getattr(given, "elts", ()) if isinstance(part, ast.Constant)]
+    rows = found[0].args[1].elts
+    return (names, rows) if names and not any(isinstance(row, ast.Starred) for row in rows) else ([], [])
+
+
+def cell(row: Any, names: list[str], name: str) -> Any:
+    """Return what a row has for an argument."""
+    if isinstance(row, ast.Call) and name_of(row.func) == "param":
+        parts = row.args
+    elif len(names) > 1:
+        parts = getattr(row, "elts", [])
+    else:
+        parts = [row]
+    return parts[names.index(name)] if len(parts) == len(names) else None
+
+
+def bound(name: str, bodies: list[list[Any]], line: int) -> list[Any]:
+    """Return the expressions that ``name`` may have been bound to before ``line``, the nearest first."""
+    found: list[tuple[int, Any]] = []
+    for node in (part for body in bodies for statement in body for part in ast.walk(statement)):
+        if isinstance(node, ast.Assign) and node.lineno < line:
+            found += [(node.lineno, node.value) for to in node.targets if isinstance(to, ast.Name) and to.id == name]
+        elif isinstance(node, (ast.For, ast.AsyncFor)) and node.lineno < line:
+            targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
+            names = [to.id if isinstance(to, ast.Name) else "" for to in targets]
+            if name in names:
+                rows = [node.iter]
+                if isinstance(node.iter, ast.Name) and node.iter.id != name:
+                    rows = bound(node.iter.id, bodies, node.lineno)[:1]
+                for row in getattr(rows[0] if rows else None, "elts", []):
+                    value = cell(row, names, name)
+                    if value is not None:
+                        found.append((node.lineno, value))
+    return [value for _, value in sorted(found, key=lambda entry: -entry[0])]
