@@ -16,6 +16,7 @@ from tests.redteam.grader.attacks import (
     execution,
     forms,
     golang,
+    habits,
     javascript,
     moments,
     output,
@@ -29,7 +30,7 @@ from tests.redteam.grader.writing import Change
 ATTACKS: Final[tuple[Change, ...]] = (
     *endings.ATTACKS, *output.ATTACKS, *places.ATTACKS, *reports.ATTACKS,
     *channel.ATTACKS, *answers.ATTACKS, *execution.ATTACKS, *moments.ATTACKS,
-    *doubts.ATTACKS, *forms.ATTACKS,
+    *doubts.ATTACKS, *forms.ATTACKS, *habits.ATTACKS,
     *javascript.ATTACKS, *golang.ATTACKS,
 )  # fmt: skip
 

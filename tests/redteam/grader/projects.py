@@ -32,6 +32,7 @@ from codegate.suite import (
 )
 from tests.redteam.grader.sources import classes, functions, golang, javascript, layout, rules, single
 from tests.redteam.grader.sources.forms import FORMS
+from tests.redteam.grader.sources.habits import HABITS
 from tests.sandbox.go_world import GO_LOCK
 
 Files = Mapping[str, str | bytes | TreeFile | None]
@@ -151,7 +152,7 @@ PROJECTS: Final[Mapping[str, Project]] = {
     project.id: project
     for project in (
         FUNCTIONS, CLASSES, UNITTEST, LAYOUT, SINGLE, TABLE, RAISING, TRUTH, TWICE, NODE, GO,
-        *(Project(name, **fields) for name, fields in FORMS.items()),
+        *(Project(name, **fields) for name, fields in {**FORMS, **HABITS}.items()),
     )
 }  # fmt: skip
 
