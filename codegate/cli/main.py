@@ -14,7 +14,7 @@ import click
 
 from codegate import __version__
 from codegate.cli.output import note, print_error
-from codegate.errors import CodegateError, InfrastructureError, Interrupted
+from codegate.errors import CodegateError, ExitCode, InfrastructureError, Interrupted
 
 _COMMANDS: Final = {
     "demo": "Mine, run and gate a bundled history: no key, no Docker needed.",
@@ -98,6 +98,9 @@ def _explain(error: BaseException, *, as_json: bool) -> int:
             known = error
         case click.exceptions.Exit():
             return error.exit_code
+        case click.UsageError() if type(error).__name__ == "NoArgsIsHelpError":  # click 8.2; before, it was an exit
+            note(error.format_message())
+            return int(ExitCode.USAGE)
         case click.Abort() | KeyboardInterrupt():
             known = Interrupted("interrupted.")
         case click.ClickException():

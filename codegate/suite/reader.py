@@ -6,11 +6,13 @@ make a small file mean something that its reader does not see.
 
 import math
 from collections.abc import Hashable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from codegate.errors import UsageError
 from codegate.strict import LARGEST, one_line, parse_json, read_text, shown
@@ -121,14 +123,36 @@ def check_model(data: Any, model: type[Model], place: str) -> Model:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False)
-        faults = [
-            f"{'.'.join(shown(part) for part in fault['loc']) or 'document'}: {shown(fault['msg'])}"
-            + (" (put it in quotes)" if fault["type"] == "string_type" and _is_plain_scalar(fault["input"]) else "")
-            for fault in found[:_MAX_FAULTS]
+        every = error.errors(include_url=False, include_context=False)
+        inner = [fault["loc"] for fault in every]
+        # A list whose entries are wrong is not too short as well.
+        found = [
+            fault
+            for fault in every
+            if fault["type"] != "too_short" or not any(loc[:-1][: len(fault["loc"])] == fault["loc"] for loc in inner)
         ]
+        faults = [_words(fault, model) for fault in found[:_MAX_FAULTS]]
         more = f" and {len(found) - _MAX_FAULTS} more" if len(found) > _MAX_FAULTS else ""
         raise UsageError(f"{place}: {'; '.join(faults)}{more}.") from error
+
+
+def _words(fault: ErrorDetails, model: type[BaseModel]) -> str:
+    """Return what is wrong with one key, and what would be right where that can be said."""
+    place = ".".join(shown(part) for part in fault["loc"])
+    if not place and fault["type"] in {"model_type", "dict_type", "model_attributes_type"}:
+        wanted = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
+        return f"it has to be a table of keys: {', '.join(wanted)}"
+    if fault["type"] == "extra_forbidden":
+        near = get_close_matches(str(fault["loc"][-1]), _keys(model), 1)
+        return f"{place}: there is no such key" + (f"; did you mean `{near[0]}`?" if near else "")
+    quotes = " (put it in quotes)" if fault["type"] == "string_type" and _is_plain_scalar(fault["input"]) else ""
+    return f"{place or 'document'}: {shown(fault['msg'])}{quotes}"
+
+
+def _keys(model: type[BaseModel]) -> list[str]:
+    """Return every key that a document of ``model`` may have anywhere."""
+    schema = model.model_json_schema()
+    return sorted({key for part in (schema, *schema.get("$defs", {}).values()) for key in part.get("properties", ())})
 
 
 def _is_plain_scalar(value: object) -> bool:

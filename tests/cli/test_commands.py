@@ -53,6 +53,13 @@ def refused(code: int, words: str, *arguments: object, cwd: Path, environment: M
         assert words not in done.stdout
 
 
+def test_a_command_of_commands_alone_is_its_help_and_a_mistake(tmp_path: Path) -> None:
+    for words in ((), ("baseline",), ("history",)):
+        done = codegate(*words, cwd=tmp_path)
+        assert (done.code, done.stderr.startswith("Usage: codegate")) == (2, True), done.stderr
+        assert "\nCommands:\n" in done.stderr, "line by line"
+
+
 def test_help_of_every_command(tmp_path: Path) -> None:
     overview = codegate("--help", cwd=tmp_path)
     assert overview.code == 0
@@ -112,7 +119,7 @@ def test_a_mistake_gets_one_line_and_exit_2(tmp_path: Path, arguments: tuple[str
 @pytest.mark.parametrize(
     ("file", "change", "words"),
     [
-        ("suite.yml", lambda text: text + "colour: red\n", "suite.yml: colour: Extra inputs"),
+        ("suite.yml", lambda text: text + "colour: red\n", "suite.yml: colour: there is no such key"),
         ("suite.yml", lambda text: text[: len(text) // 2] + "\n  - [", "suite.yml"),
         ("suite.yml", lambda text: text.replace("calc-half", "../calc-half"), "suite.yml: problems.1"),
         ("problems/calc-half/problem.yml", lambda text: "limit: &a [*a]", "problem.yml"),
