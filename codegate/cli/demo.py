@@ -22,8 +22,9 @@ from codegate.cli.progress import mine_progress, run_progress
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy, pin, write_baseline, write_lock
 from codegate.mining import MineOptions, mine
-from codegate.reporting import build_view, render_console, render_json, write_reports
+from codegate.reporting import build_view, gather, render_console, render_json, write_reports
 from codegate.running import (
+    Journal,
     Run,
     RunOptions,
     RunRequest,
@@ -69,15 +70,15 @@ def command(out: Path, jobs: int, sandbox: Choice, as_json: bool) -> ExitCode:
         "3. The pinned candidate makes the baseline (its answers were written by hand, as are the next two)",
         as_json=as_json,
     )
-    pinned = _run(out, "pinned", ("pinned",), chosen, as_json=as_json)
+    pinned, _ = _run(out, "pinned", ("pinned",), chosen, as_json=as_json)
     # One sample of each: an answer that was written by hand is the same every time, and five copies prove no more.
     baseline = pin([run_samples(pinned, None)], origin=origin(), min_samples=1)
     write_baseline(out / "baseline.json", baseline)
     write_lock(out / "codegate.lock", out / "baseline.json")
     say("4. A good and a worse candidate, compared with it", as_json=as_json)
-    run = _run(out, "upgrade", ("good", "worse"), chosen, as_json=as_json)
+    run, journal = _run(out, "upgrade", ("good", "worse"), chosen, as_json=as_json)
     verdicts = gate_run(run, out / "codegate.lock", GatePolicy())
-    view = build_view([run], verdicts)
+    view = build_view([run], verdicts, gather([journal], baseline.samples))
     written = write_reports(view, out / "reports")
     say(render_console(view), as_json=as_json)
     for verdict in verdicts:
@@ -125,7 +126,7 @@ def _unpack(repository: Path) -> None:
     git(repository, "reset", "--quiet", "--hard", "main")
 
 
-def _run(out: Path, name: str, transcripts: tuple[str, ...], sandbox: Choice, *, as_json: bool) -> Run:
+def _run(out: Path, name: str, transcripts: tuple[str, ...], sandbox: Choice, *, as_json: bool) -> tuple[Run, Journal]:
     candidates = [
         CandidateSpec(provider="replay", model=f"{transcript}.jsonl", name=f"{transcript} (handwritten)")
         for transcript in transcripts
@@ -133,5 +134,4 @@ def _run(out: Path, name: str, transcripts: tuple[str, ...], sandbox: Choice, *,
     options = RunOptions(transcripts=_bundle() / "transcripts")
     request = RunRequest(out / "suite", candidates, sandbox=sandbox, out=out / "runs" / name, options=options)
     with run_progress() as progress:
-        run, _ = run_suite(request, progress, lambda text: say(f"   {text}", as_json=as_json))
-    return run
+        return run_suite(request, progress, lambda text: say(f"   {text}", as_json=as_json))

@@ -165,7 +165,7 @@ def _headline(body: _Body, view: ReportView, claimed: bool) -> None:
         kind, alert = verdict.kind, _ALERTS[verdict.kind]
         said = f"{_name(verdict.label)} against {_name(verdict.baseline_label)}: {_sentence(verdict.reason)}"
     glyph = figures.VERDICT_GLYPHS.get(kind, "·")
-    advisory = ", advisory" if verdict is not None and verdict.advisory else ""
+    advisory = ", few problems" if verdict is not None and verdict.advisory else ""
     body.add(f"> [!{alert}]", f"> **{glyph} codegate: {kind}{advisory}**", ">", f"> {said}")
     if claimed:
         body.add(

@@ -76,7 +76,7 @@ def render_console(view: ReportView, *, width: int = 100, color: bool = False) -
 
 
 def _verdict(console: "Console", verdict: Verdict) -> None:
-    advisory = " (advisory)" if verdict.advisory else ""
+    advisory = " (few problems)" if verdict.advisory else ""
     console.print(
         inert(f"{figures.VERDICT_GLYPHS[verdict.kind]} {verdict.kind.upper()}{advisory}  {verdict.label}"),
         style=_STYLES[verdict.kind],

@@ -156,7 +156,7 @@ def _verdicts(page: _Page, view: ReportView) -> None:
     if not view.verdicts:
         page.add("## codegate", "")
     for verdict in view.verdicts:
-        advisory = ", advisory" if verdict.advisory else ""
+        advisory = ", few problems" if verdict.advisory else ""
         page.add(
             f"## {figures.VERDICT_GLYPHS[verdict.kind]} codegate: {verdict.kind}{advisory}",
             "",

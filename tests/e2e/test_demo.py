@@ -45,6 +45,9 @@ def test_it_leaves_the_reports_that_it_names(demo: Demo) -> None:
     report = json.loads((reports / "report.json").read_text())
     assert [verdict["kind"] for verdict in report["verdicts"]] == ["pass", "regressed"]
     assert 24 <= len(report["problems"]) <= 30
+    classes = (reports / "report.md").read_text().partition("### Failure classes")[2].partition("###")[0]
+    assert "logic error" in classes
+    assert "| — | — | — |" not in classes, "beside the baseline's"
     suites = ET.parse(reports / "junit.xml").getroot()
     assert sum(1 for _ in suites.iter("testcase")) >= len(report["problems"])
     page = Tags()
