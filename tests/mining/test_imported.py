@@ -405,17 +405,18 @@ def test_an_id_that_was_cut_at_a_blank_stands_for_those_it_begins() -> None:
 
 
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+_WHOLE = st.integers(-(10**18), 10**18)  # a file with longer ones is refused when it is read
 _FOREIGN = st.fixed_dictionaries(
     {},
     optional={
         "hints_text": st.none() | _TEXTS,
-        "created_at": st.none() | st.integers() | _TEXTS,
+        "created_at": st.none() | _WHOLE | _TEXTS,
         "version": st.none() | st.floats(allow_nan=False, allow_infinity=False) | _TEXTS,
         "environment_setup_commit": st.none() | _TEXTS,
         "problem_statement": _TEXTS.map(lambda text: f"x{text}"),
         "FAIL_TO_PASS": st.lists(_TEXTS, max_size=3),
         "PASS_TO_PASS": st.lists(_TEXTS, max_size=3).map(json.dumps),
-        "difficulty": st.none() | _TEXTS | st.lists(st.integers(), max_size=2),
+        "difficulty": st.none() | _TEXTS | st.lists(_WHOLE, max_size=2),
     },
 )
 
