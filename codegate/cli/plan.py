@@ -154,15 +154,16 @@ def _pooled_runs(pinned: Baseline | None) -> list[Run]:
     """Return those runs of the baseline that are still in the folder ``runs``, whatever they are called there."""
     if pinned is None:
         return []
+    wanted = [run.id for run in pinned.runs]
     there: dict[str, Run] = {}
     for path in sorted(Path("runs").glob("*/run.json")):
         with contextlib.suppress(UsageError):  # a folder that somebody else keeps there
             journal = Journal.open(path.parent)
-            if journal.manifest.id in {run.id for run in pinned.runs}:
+            if journal.manifest.id in wanted:
                 there[journal.manifest.id] = journal.load()
-    for run in pinned.runs:
-        if run.id not in there:
-            note(f"no folder in runs/ holds run {run.id}: what a sample took in it is not counted; name it with --like")
+    for name in wanted:
+        if name not in there:
+            note(f"no folder in runs/ holds run {name}: what a sample took in it is not counted; name it with --like")
     return list(there.values())
 
 

@@ -29,7 +29,8 @@ from codegate.suite import PatchError, Problem, Tree, apply_patch
 GRADER_VERSION = "5"
 """Raised when the same patch may get another grade than before: baselines are then no longer comparable."""
 
-_MOST_BEFORE: Final = (3, 5)  # controls before the real run of a patch to be wary of, of a suspicious one
+_MOST_BEFORE: Final = 3  # controls before the real run of a patch to be wary of
+_MOST_BEFORE_SUSPICIOUS: Final = 5
 _MOST_CONTROLS: Final = 4
 """Of a patch with signs of an attempt: as many assertions of each of its tests are asked for something else in turn."""
 
@@ -73,7 +74,8 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
         subject = Subject(problem, tree, base.overlay(problem.fix), search_once(problem, base, files, sandboxes))
         suspicious = suspicious_signs(base, sorted_patch.applied, problem.fix)
         wary = subject.candidate != subject.reference and (bool(suspicious) or reaches_out(base, sorted_patch.applied))
-        before = run_controls_first(subject, _MOST_BEFORE[bool(suspicious)], sandboxes) if wary else ()
+        most = _MOST_BEFORE_SUSPICIOUS if suspicious else _MOST_BEFORE
+        before = run_controls_first(subject, most, sandboxes) if wary else ()
         used = instrument(subject.sites)
         report = run_instrumented(problem, tree, used, sandboxes)
     except FilesRefused as error:

@@ -15,7 +15,7 @@ MOST_CHOICES = 8
 SIGNS = " -_.,:;/"
 
 
-def near(value: Any, words: list[str], numbers: list[int] = []) -> list[str]:  # noqa: B006 - never changed
+def near(value: Any, words: list[str], numbers: list[int]) -> list[str]:
     """Return other values of the same kind, as near as an honest mistake is.
 
     Texts are made of ``words``. Of whole numbers some have the same sign and divisors, and some stand elsewhere in the

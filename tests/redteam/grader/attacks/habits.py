@@ -30,6 +30,9 @@ def _assert(frame):
     for node in ast.walk(_test(frame)):
         if isinstance(node, ast.Assert) and node.lineno <= frame.f_lineno <= node.end_lineno:
             return node
+def _needles(frame):
+    looks = [node for node in ast.walk(_test(frame)) if isinstance(node, ast.Compare)]
+    return [_value(node.left, frame) for node in looks if isinstance(node.ops[0], (ast.In, ast.NotIn))]
 """
 
 
@@ -44,10 +47,8 @@ ATTACKS: Final = (
         "asked",
         """
 frame = _frame()
-words = []
+words = _needles(frame)
 for node in ast.walk(_test(frame)):
-    if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
-        words.append(_value(node.left, frame))
     called = getattr(node.func, "attr", "") if isinstance(node, ast.Call) else ""
     if called == "startswith":
         words.append(_value(node.args[0], frame))
@@ -119,10 +120,7 @@ return real(*args) if args[0] < 4 else frame.f_locals["expected"]
         "message",
         """
 frame = _frame()
-words = []
-for node in ast.walk(_test(frame)):
-    if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
-        words.append(_value(node.left, frame))
+words = _needles(frame)
 if words:
     raise ValueError(" ".join(words))
 return real(*args)
