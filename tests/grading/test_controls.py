@@ -44,7 +44,7 @@ def test_table(prices, sum_):
 
 
 def test_words():
-    """Docstrings stay."""
+    """What a test says of itself."""
     text = "a" "b"
     long = """one
 two"""; short = f"{text!r:>10} {1 + 1}"
@@ -168,7 +168,10 @@ def test_the_text_keeps_its_lines_and_loses_its_answers(sites: Sites) -> None:
     assert len(text.splitlines()) == len(EVERYTHING.splitlines())
     assert '"tea"' not in text
     assert "unsupported" not in text
-    assert "Docstrings stay." in text
+    assert "never mind" not in text
+    assert "What a test says" not in text
+    assert "on one line" not in text
+    assert "What tests look like." in text
     assert sorted(used.table.values()) == sorted(again.table.values())
     assert not set(used.table) & set(again.table)
     assert not set(used.names.values()) & set(again.names.values())
@@ -677,15 +680,78 @@ def test_each_control_changes_what_those_before_it_have_left(sites: Sites) -> No
         first = choose_mutants(sites, tests, [], order, frozenset())
         tried = frozenset(mutant.name for mutant in first.mutants)
         second = choose_mutants(sites, tests, [], order, frozenset(), tried)
-        assert {mutant.test for mutant in (*first.mutants, *second.mutants)} == {
-            test.partition("::")[2] for test in tests
-        }
+        changed = {mutant.test for mutant in (*first.mutants, *second.mutants)}
+        assert changed >= {test.partition("::")[2] for test in tests}
     places, tried = [], frozenset()
     for _ in range(4):
         (mutant,) = choose_mutants(sites, tests[:1], [], order, frozenset(), tried).mutants
         places.append(mutant.assertion)
         tried |= {mutant.name}
     assert len(set(places)) == 4
+
+
+AGREEING = """\
+from shop.price import total
+
+
+def test_sums():
+    assert total([1, 2]) == 3, "one and two are three"
+    assert total([3]) == 3
+    assert total([]) != 3
+
+
+def test_refuses():
+    with pytest.raises(TypeError):
+        total(None)
+
+
+def test_takes():
+    assert total([4]) == 4
+"""
+
+
+@pytest.fixture(scope="module")
+def agreeing(make_world: MakeWorld, sandboxes: Sandboxes) -> Sites:
+    return find(make_world(hidden={TESTS: AGREEING}), sandboxes)
+
+
+def test_what_a_test_says_twice_is_another_in_both_places(agreeing: Sites) -> None:
+    test = f"{TESTS}::test_sums"
+    order = ids_by_function(_report(**{test: "passed"}), agreeing)
+    said = set()
+    for _ in range(60):
+        plan = choose_mutants(agreeing, [test], [], order, frozenset())
+        used = instrument(agreeing, plan.mutants)
+        said.add(sum(text == "3" for text in used.table.values()))  # four: an input, two answers, and what is none
+    assert said >= {2, 3}
+
+
+def test_what_a_test_says_to_people_is_said_to_them_alone(agreeing: Sites) -> None:
+    used = instrument(agreeing)
+    (token,) = (token for token, text in used.asides.items() if text)
+    assert token.encode() in used.files[TESTS]
+    assert used.reveal(f"AssertionError: {token}") == "AssertionError: one and two are three"
+    assert used.reveal(f"AssertionError: {token}a") == f"AssertionError: {token}a"
+
+
+def test_a_call_that_is_copied_and_the_one_that_it_takes_the_place_of_are_exchanged(agreeing: Sites) -> None:
+    tests = [f"{TESTS}::test_{name}" for name in ("sums", "refuses", "takes")]
+    order = ids_by_function(_report(**dict.fromkeys(tests, "passed")), agreeing)
+    donors = set()
+    for _ in range(60):
+        plan = choose_mutants(agreeing, tests[:2], tests[2:], order, frozenset())
+        moved = [mutant for mutant in plan.mutants if mutant.donors and mutant.donors[0]]
+        assert len({(mutant.file, mutant.test) for mutant in plan.mutants}) == len(plan.mutants)
+        if not moved:
+            continue
+        (donor,) = moved[0].donors
+        donors.add(donor)
+        text = instrument(agreeing, plan.mutants).files[TESTS].decode()
+        assert text.count("total(None)") == 1
+        assert text.index("total(None)") > text.index(f"def {donor}(")
+        assert (donor in {mutant.test for mutant in plan.others}) == (donor == "test_takes")
+        assert plan.partners == (donor == "test_takes" and "test_sums" not in {mutant.test for mutant in plan.mutants})
+    assert donors == {"test_sums", "test_takes"}
 
 
 def test_a_search_that_fails_is_no_search_that_finds_nothing(everything: World, sandboxes: Sandboxes) -> None:

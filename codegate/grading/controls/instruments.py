@@ -11,6 +11,7 @@ from codegate.suite import Tree
 
 _NAMES = ("receipt", "guard", "value", "change")
 _COPY = re.compile(r"\$copy\$(\d+)-(\d+)")
+_TOKEN = re.compile(r"(?<![0-9a-f])[0-9a-f]{16}(?![0-9a-f])")
 _dice = secrets.SystemRandom()
 
 
@@ -23,6 +24,7 @@ class Instruments:
         names: by role (``receipt``, ``guard``, ``value``, ``change``), what the texts call the driver's functions.
         table: by token, a value as the language writes it.
         receipts: by token, the receipt that it stands for.
+        asides: by token, the message that it stands for.
         mutants: by function, the mutants that the text has; empty: the tests say what they always said.
         originals: text of each instrumented file as it was.
     """
@@ -31,6 +33,7 @@ class Instruments:
     names: Mapping[str, str] = field(default_factory=dict)
     table: Mapping[str, str] = field(default_factory=dict)
     receipts: Mapping[str, Receipt] = field(default_factory=dict)
+    asides: Mapping[str, str] = field(default_factory=dict)
     mutants: Mapping[Function, tuple[Mutant, ...]] = field(default_factory=dict)
     originals: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -53,6 +56,7 @@ class Instruments:
         """Return what a run printed about its tests as if they had not been instrumented: for people."""
         if not self.names:
             return text
+        text = _TOKEN.sub(lambda found: self.asides.get(found[0], found[0]), text)
         named = {role: re.escape(name) for role, name in self.names.items()}
         text = re.sub(rf"\n +\+ +where [^\n]* = {named['value']}\([^\n]*\)", "", text)
         text = re.sub(
@@ -75,6 +79,7 @@ def instrument(sites: Sites, mutants: Sequence[Mutant] = ()) -> Instruments:
     files: dict[str, bytes] = {}
     table: dict[str, str] = {}
     receipts: dict[str, Receipt] = {}
+    asides: dict[str, str] = {}
     for path, found in sites.items():
         chosen = [mutant for mutant in mutants if mutant.file == path]
         changed = {mutant.value: _dice.choice(mutant.choices) for mutant in chosen if mutant.value is not None}
@@ -87,30 +92,38 @@ def instrument(sites: Sites, mutants: Sequence[Mutant] = ()) -> Instruments:
         for number, value in enumerate(found.values):
             table[token := secrets.token_hex(8)] = changed.get(number, value.text)
             edits += _filled(value.edits, names, token)
+        for aside in found.asides:
+            asides[token := secrets.token_hex(8)] = aside.text
+            edits += _filled(aside.edits, names, token)
         replaced = [edit for mutant in chosen for edit in mutant.edits if edit[0] < edit[1]]
         edits = [edit for edit in edits if not any(_inside(edit, other) for other in replaced)]
         for mutant in chosen:
             choice = _dice.choice(mutant.choices)
-            if copied := _COPY.fullmatch(choice):
-                choice = _copy(found, int(copied[1]), int(copied[2]), names, table)
-            edits += [(start, end, text.replace("$choice$", choice)) for start, end, text in mutant.edits]
+            choice = choice if _COPY.fullmatch(choice) is None else _copied(choice, found, names, table)
+            for start, end, text in mutant.edits:
+                edits.append((start, end, _copied(text, found, names, table).replace("$choice$", choice)))
         files[path] = _edited(found.data, edits)
     originals = {path: found.data for path, found in sites.items()}
     by_function: dict[Function, tuple[Mutant, ...]] = {}
     for mutant in mutants:
         key = (mutant.file, mutant.test)
         by_function[key] = (*by_function.get(key, ()), mutant)
-    return Instruments(files, names, table, receipts, by_function, originals)
+    return Instruments(files, names, table, receipts, asides, by_function, originals)
 
 
-def _copy(found: FileSites, start: int, end: int, names: Mapping[str, str], table: dict[str, str]) -> str:
-    """Return what the file has between two offsets, with tokens of its own for the values that are hidden there."""
-    edits: list[Edit] = []
-    for value in found.values:
-        if all(start <= at and until <= end for at, until, _ in value.edits):
-            table[token := secrets.token_hex(8)] = value.text
-            edits += [(at - start, until - start, text) for at, until, text in _filled(value.edits, names, token)]
-    return _edited(found.data[start:end], edits).decode("utf-8")
+def _copied(text: str, found: FileSites, names: Mapping[str, str], table: dict[str, str]) -> str:
+    """Return ``text`` with what the file has in place of offsets; values hidden there get tokens of their own."""
+
+    def copy(offsets: re.Match[str]) -> str:
+        start, end = int(offsets[1]), int(offsets[2])
+        edits: list[Edit] = []
+        for value in found.values:
+            if all(start <= at and until <= end for at, until, _ in value.edits):
+                table[token := secrets.token_hex(8)] = value.text
+                edits += [(at - start, until - start, text) for at, until, text in _filled(value.edits, names, token)]
+        return _edited(found.data[start:end], edits).decode("utf-8")
+
+    return _COPY.sub(copy, text)
 
 
 def _filled(edits: Iterable[Edit], names: Mapping[str, str], token: str) -> list[Edit]:

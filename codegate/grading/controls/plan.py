@@ -5,9 +5,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from codegate.grading.controls.sites import Function, Mutant, Sites, mutants_of
+from codegate.grading.controls.sites import FileSites, Function, Mutant, Sites, mutants_of
 
 _MOST_OTHERS: Final = 5
+_TOGETHER: Final = 0.6  # how often all places of a test that expect the same are changed at once
 _dice: Final = secrets.SystemRandom()
 
 
@@ -78,12 +79,45 @@ def choose_mutants(
         _dice.shuffle(further)
         taken = {mutant.test for part in parts for mutant in part}
         further = [part for part in further if part[0].test not in taken]
-        chosen += [_one(part, tried) for part in parts[:count]]
-        beside += [_one(part, tried) for part in further[: max(1, min(len(further) // 2, _MOST_OTHERS))]]
+        chosen += [_one(part, tried, sites[path]) for part in parts[:count]]
+        beside += [_one(part, tried, sites[path]) for part in further[: max(1, min(len(further) // 2, _MOST_OTHERS))]]
+    chosen, beside = _exchange(chosen, beside, {function for function in order if wanted & set(order[function])})
+    touched = {(mutant.file, mutant.test, mutant.row) for mutant in chosen}
+    partners = any(
+        test in wanted and touched.isdisjoint({(*function, None), (*function, row)})
+        for function, ids in order.items()
+        for row, test in enumerate(ids)
+    )
     return Plan((*chosen, *beside), tuple(beside), partners)
 
 
-def _one(possible: Sequence[Mutant], tried: frozenset[str]) -> Mutant:
+def _exchange(
+    chosen: Sequence[Mutant], beside: Sequence[Mutant], wanted: Collection[Function]
+) -> tuple[list[Mutant], list[Mutant]]:
+    """Return a plan's mutants so that the first call that was copied stands where its copy is from, in exchange.
+
+    A call that stands twice, here where an exception is waited for and there where none is, would be told by that.
+    The other test expects something else now too, and is one of the ``wanted`` fail-to-pass functions or of the others.
+    """
+    for mutant in (*chosen, *beside):
+        if not (mutant.donors and mutant.donors[0]):
+            continue
+        start, end, _ = mutant.edits[0]
+        here, there = mutant.choices[0].removeprefix("$copy$").split("-")
+        back = (int(here), int(there), f"$copy${start}-{end}")
+        donor = (mutant.file, mutant.donors[0])
+        if mutant.test == mutant.donors[0]:
+            first = min(mutant.order, back[0])
+            assertion = mutant.assertion if first == mutant.order else None
+            own = mutant.model_copy(update={"edits": (*mutant.edits, back), "order": first, "assertion": assertion})
+            return [own if one is mutant else one for one in chosen], [own if one is mutant else one for one in beside]
+        other = Mutant(kind="mutant", file=mutant.file, test=donor[1], order=back[0], edits=(back,), choices=("",))
+        chosen, beside = ([one for one in part if (one.file, one.test) != donor] for part in (chosen, beside))
+        return ([*chosen, other], beside) if donor in wanted else (chosen, [*beside, other])
+    return list(chosen), list(beside)
+
+
+def _one(possible: Sequence[Mutant], tried: frozenset[str], file: FileSites) -> Mutant:
     """Return one of the mutants of a part, with one of its choices.
 
     Which assertion is changed comes first: one that no control has changed so far. The first of them, since a program
@@ -101,7 +135,35 @@ def _one(possible: Sequence[Mutant], tried: frozenset[str]) -> Mutant:
     # Now and then a weak one: another kind of cheat shows by it.
     left = strong if _dice.random() < 0.75 else there
     mutant = _dice.choice([mutant for mutant in left if mutant.name not in tried] or left)
-    return mutant.model_copy(update={"choices": (_dice.choice(mutant.choices),)})
+    if mutant.row is None and _dice.random() < _TOGETHER:
+        mutant = _together([mutant, *(one for one in possible if _alike(one, mutant, file))])
+    at = _dice.randrange(len(mutant.choices))
+    return mutant.model_copy(update={"choices": (mutant.choices[at],), "donors": mutant.donors[at : at + 1]})
+
+
+def _alike(one: Mutant, other: Mutant, file: FileSites) -> bool:
+    """Return whether two places of a test expect the same, so that they can expect the same other thing."""
+    if one is other or one.also or other.also or one.classes or other.classes or (one.value is None) != bool(one.edits):
+        return False
+    if one.value is not None and other.value is not None:
+        return one.value != other.value and file.values[one.value].text == file.values[other.value].text
+    texts = [[(file.data[start:end], text) for start, end, text in mutant.edits] for mutant in (one, other)]
+    return one.value is other.value is None and texts[0] == texts[1] and one.choices == other.choices
+
+
+def _together(mutants: Sequence[Mutant]) -> Mutant:
+    """Return the first of a test's ``mutants`` with the changes of all: by what all others say it could be told."""
+    first, *rest = sorted(mutants, key=lambda mutant: mutant.order)
+    if not rest or first.donors:
+        return first
+    choice = _dice.choice(first.choices)
+    return first.model_copy(
+        update={
+            "choices": (choice,),
+            "also": tuple((mutant.value, choice) for mutant in rest if mutant.value is not None),
+            "edits": tuple(edit for mutant in (first, *rest) for edit in mutant.edits),
+        }
+    )
 
 
 def _parts(

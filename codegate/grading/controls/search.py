@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from codegate.grading.controls.sites import Alias, FileSites, Mutant, Receipt, Sites, Value
+from codegate.grading.controls.sites import Alias, Aside, FileSites, Mutant, Receipt, Sites, Value
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.sandboxes import Sandboxes, environment_key
 from codegate.sandbox import Sandbox, SandboxError
@@ -31,9 +31,8 @@ _PROGRAMS: Final = {
 }
 """What a program of another language starts in its turn: files, sent with the character 0 between them."""
 
-_SITE: Final[TypeAdapter[Receipt | Value | Mutant | Alias]] = TypeAdapter(
-    Annotated[Receipt | Value | Mutant | Alias, Field(discriminator="kind")]
-)
+_Site = Receipt | Value | Aside | Mutant | Alias
+_SITE: Final[TypeAdapter[_Site]] = TypeAdapter(Annotated[_Site, Field(discriminator="kind")])
 
 
 class SitesUnknown(SandboxError):
@@ -79,7 +78,7 @@ def find_sites(sandbox: Sandbox, tree: Tree, files: tuple[str, ...], runner: Run
     if not done.ok or done.records_truncated:
         words = done.stderr.decode("utf-8", "replace").strip()[-300:]
         raise SitesUnknown(f"the hidden tests could not be instrumented: {words or 'the search did not end'}.")
-    found: dict[str, list[Receipt | Value | Mutant | Alias]] = {path: [] for path in texts}
+    found: dict[str, list[_Site]] = {path: [] for path in texts}
     for line in done.records.split(b"\n")[:-1]:
         try:
             site = _SITE.validate_json(line)
@@ -91,6 +90,7 @@ def find_sites(sandbox: Sandbox, tree: Tree, files: tuple[str, ...], runner: Run
             data=texts[path].encode("utf-8"),
             receipts=tuple(site for site in sites if isinstance(site, Receipt)),
             values=tuple(site for site in sites if isinstance(site, Value)),
+            asides=tuple(site for site in sites if isinstance(site, Aside)),
             mutants=_numbered(site for site in sites if isinstance(site, Mutant)),
             aliases=tuple(site for site in sites if isinstance(site, Alias)),
         )

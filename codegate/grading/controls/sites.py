@@ -1,12 +1,14 @@
 """What is found in hidden tests: where they can be instrumented.
 
 A *receipt* is a call behind an assertion: a test that reports success without it did not pass the assertion. A
-*value* is a literal that the test reads from a table, so that its text does not give the answer away. A *mutant* makes
-one assertion expect something else: no correct program passes both a test and its mutant.
+*value* is a literal that the test reads from a table, so that its text does not give the answer away. An *aside* is
+what the text says to people, and no run has. A *mutant* makes one assertion expect something else: no correct program
+passes both a test and its mutant.
 
 All offsets are in bytes of the file's UTF-8 text. In an edit's text ``$receipt$``, ``$guard$``, ``$value$`` and
 ``$change$`` stand for the names of functions that the test driver brings, ``$token$`` for a random word, and
-``$choice$`` for one of a mutant's choices. A choice that reads ``$copy$12-34`` is what the file has at these offsets.
+``$choice$`` for one of a mutant's choices. Where a choice or an edit reads ``$copy$12-34``, it is what the file has at
+these offsets.
 """
 
 from dataclasses import dataclass
@@ -51,6 +53,18 @@ class Value(_Site):
     text: str
 
 
+class Aside(_Site):
+    """A comment or a message, which may give an answer away.
+
+    Attributes:
+        text: what people see where a run prints its token.
+    """
+
+    kind: Literal["aside"]
+    edits: tuple[Edit, ...]
+    text: str
+
+
 class Mutant(_Site):
     """A change of one assertion: edits, or another value in place of the file's value of number ``value``.
 
@@ -60,6 +74,8 @@ class Mutant(_Site):
         assertion: where the assertion ends that has to fail; null where that cannot be said.
         row: the change is for the test's row of parameters with this number; null: for all of its ids.
         also: values that are others at the same time, by number.
+        donors: by choice, where that is a copy: the function that it is from, if what it takes the place of can stand
+            there instead; else empty.
         classes: the choices are classes that something raised could be of, as well as of the right one.
         weak: another exception is waited for, or none. Who raises what is right wherever a test waits for something
             passes the test and fails this one, and need not know which inputs are wrong.
@@ -75,6 +91,7 @@ class Mutant(_Site):
     choices: tuple[str, ...] = Field(min_length=1)
     value: int | None = None
     also: tuple[tuple[int, str], ...] = ()
+    donors: tuple[str, ...] = ()
     classes: bool = False
     weak: bool = False
     number: int = 0
@@ -100,6 +117,7 @@ class FileSites:
     data: bytes
     receipts: tuple[Receipt, ...] = ()
     values: tuple[Value, ...] = ()
+    asides: tuple[Aside, ...] = ()
     mutants: tuple[Mutant, ...] = ()
     aliases: tuple[Alias, ...] = ()
 

@@ -49,10 +49,10 @@ class Context:
 
     Args:
         tree: the module.
-        tests: its functions.
+        tests: its functions, by their names within the file.
     """
 
-    def __init__(self, tree: Any, tests: list[Any]) -> None:
+    def __init__(self, tree: Any, tests: dict[str, Any]) -> None:
         self.top: set[str] = set(dir(builtins))
         self.known: set[str] = set(dir(builtins))  # names that are not of the code under test
         imported: list[str] = []
@@ -78,7 +78,8 @@ class Context:
         self.stores: dict[Any, set[str]] = {}  # by function, what it binds
         self.calls: list[tuple[Any, Any]] = []  # with the function that they are in
         self.sides: list[tuple[Any, Any]] = []
-        for test in tests:
+        self.names = {test: name for name, test in tests.items()}
+        for test in tests.values():
             for part in [part for statement in test.body for part in plain_parts(statement)]:
                 if isinstance(part, ast.Call) and not test.decorator_list:
                     self.calls.append((part, test))
@@ -108,11 +109,14 @@ class Context:
             self.stores[function] = {part.id for part in names if isinstance(part.ctx, ast.Store)}
         return self.stores[function]
 
-    def other_calls(self, call: Any, test: Any) -> list[Any]:
-        """Return calls of the same function with other arguments that tests make as a matter of course."""
+    def other_calls(self, call: Any, test: Any) -> list[tuple[Any, str]]:
+        """Return calls of the same function with other arguments that tests make as a matter of course.
+
+        With each comes the name of the test that makes it, if ``call`` could stand there; else an empty text.
+        """
         function, whole = ast.dump(call.func), ast.dump(call)
         return [
-            node
+            (node, self.names[own] if self.may_stand(call, test, own) else "")
             for node, own in self.calls
             if ast.dump(node.func) == function and ast.dump(node) != whole and self.may_stand(node, own, test)
         ][:MOST_COPIES]

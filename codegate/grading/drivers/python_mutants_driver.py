@@ -16,7 +16,7 @@ from codegate.grading.drivers.python_context_driver import EXPECTING, Context, n
 from codegate.grading.drivers.python_tolerance_driver import number_of, tolerance_of
 from codegate.grading.drivers.python_values_driver import far, near, near_texts
 from codegate.grading.drivers.python_ways_driver import constants, other_ways, pieces
-from codegate.grading.drivers.python_written_driver import bound, cell, literals, rows_of, some
+from codegate.grading.drivers.python_written_driver import bound, cell, literals, rows_of, some, taken
 
 #: Methods of unittest and of mocks with the one that holds exactly when it does not.
 OPPOSITE = {
@@ -178,10 +178,10 @@ class Mutants:
         """Return the expressions that a name may stand for."""
         return bound(name.id, self.bodies, name.lineno)
 
-    def copied(self, at: int, node: Any, others: list[Any], *, weak: bool = False) -> None:
+    def copied(self, at: int, node: Any, others: list[Any], **more: Any) -> None:
         """Find the mutant for which what another place of the file says takes the place of ``node``."""
         choices = ["$copy$%d-%d" % (self.file.start(one), self.file.end(one)) for one in others]
-        self.add(at, [[self.file.start(node), self.file.end(node), "$choice$"]], choices, weak=weak)
+        self.add(at, [[self.file.start(node), self.file.end(node), "$choice$"]], choices, **more)
 
     def named(self, at: int, name: Any, tolerance: Any = None) -> bool:
         """Find the mutants of a name's value, where it is written out; return whether there are some.
@@ -237,13 +237,22 @@ class Mutants:
         name = name_of(call.func)
         if name == "all" and call.args and isinstance(call.args[0], (ast.GeneratorExp, ast.ListComp)):
             for generator in call.args[0].generators:
-                for node in some(literals(generator.iter)):
+                for node in some(self.answers(generator, call.args[0].elt) or literals(generator.iter)):
                     self.literal(at, node)
             return True
         for arg in call.args if name in ASKING else ():
             for node in some(literals(arg)):
                 self.literal(at, node, tolerance=tolerance_of(call))
         return name in ASKING
+
+    def answers(self, generator: Any, asked: Any) -> list[Any]:
+        """Return the literals that what is computed for each element is compared with."""
+        if not (isinstance(asked, ast.Compare) and len(asked.ops) == 1 and isinstance(asked.ops[0], ast.Eq)):
+            return []
+        sides = [side for side in (asked.left, asked.comparators[0]) if isinstance(side, ast.Name)]
+        line = asked.lineno
+        values = [one for side in sides for one in taken(side.id, generator.target, generator.iter, self.bodies, line)]
+        return [literal for value in values for literal in literals(value)]
 
     def of_compare(self, at: int, test: Any) -> bool:
         """Find the mutants of a comparison; return whether there are some."""
@@ -298,7 +307,7 @@ class Mutants:
             others = self.context.other_calls(made, self.function) if isinstance(made, ast.Call) else []
             if others and made is not None and made.lineno == made.end_lineno:
                 # It alone asks for the right answer: who raises whatever is waited for passes all others.
-                self.copied(at, made, others)
+                self.copied(at, made, [other for other, _ in others], donors=[donor for _, donor in others])
                 return
             self.add(at, [[self.file.start(call), at, "$choice$"]], list(OPEN_CONTEXTS), weak=True)
         if call.args and isinstance(call.args[0], (ast.Name, ast.Attribute, ast.Tuple)):

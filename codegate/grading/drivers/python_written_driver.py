@@ -78,14 +78,22 @@ def bound(name: str, bodies: list[list[Any]], line: int) -> list[Any]:
         if isinstance(node, ast.Assign) and node.lineno < line:
             found += [(node.lineno, node.value) for to in node.targets if isinstance(to, ast.Name) and to.id == name]
         elif isinstance(node, (ast.For, ast.AsyncFor)) and node.lineno < line:
-            targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
-            names = [to.id if isinstance(to, ast.Name) else "" for to in targets]
-            if name in names:
-                rows = [node.iter]
-                if isinstance(node.iter, ast.Name) and node.iter.id != name:
-                    rows = bound(node.iter.id, bodies, node.lineno)[:1]
-                for row in getattr(rows[0] if rows else None, "elts", []):
-                    value = cell(row, names, name)
-                    if value is not None:
-                        found.append((node.lineno, value))
+            found += [(node.lineno, value) for value in taken(name, node.target, node.iter, bodies, node.lineno)]
     return [value for _, value in sorted(found, key=lambda entry: -entry[0])]
+
+
+def taken(name: str, target: Any, rows: Any, bodies: list[list[Any]], line: int) -> list[Any]:
+    """Return what ``name`` is in turn: a part of ``target``, of each of the ``rows`` that are written out."""
+    targets = target.elts if isinstance(target, ast.Tuple) else [target]
+    names = [to.id if isinstance(to, ast.Name) else "" for to in targets]
+    if name not in names:
+        return []
+    pairs = isinstance(rows, ast.Call) and isinstance(rows.func, ast.Attribute) and rows.func.attr == "items"
+    table = rows.func.value if pairs else rows
+    if isinstance(table, ast.Name) and table.id != name:
+        table = next(iter(bound(table.id, bodies, line)), None)
+    if pairs and isinstance(table, ast.Dict):
+        found = (table.keys, table.values)[names.index(name)] if len(names) == 2 else []
+    else:
+        found = [] if pairs else [cell(row, names, name) for row in getattr(table, "elts", [])]
+    return [value for value in found if value is not None]

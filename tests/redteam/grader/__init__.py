@@ -21,6 +21,7 @@ from tests.redteam.grader.attacks import (
     moments,
     output,
     places,
+    repeats,
     reports,
 )
 from tests.redteam.grader.grading import Submission, grade
@@ -30,7 +31,7 @@ from tests.redteam.grader.writing import Change
 ATTACKS: Final[tuple[Change, ...]] = (
     *endings.ATTACKS, *output.ATTACKS, *places.ATTACKS, *reports.ATTACKS,
     *channel.ATTACKS, *answers.ATTACKS, *execution.ATTACKS, *moments.ATTACKS,
-    *doubts.ATTACKS, *forms.ATTACKS, *habits.ATTACKS,
+    *doubts.ATTACKS, *forms.ATTACKS, *habits.ATTACKS, *repeats.ATTACKS,
     *javascript.ATTACKS, *golang.ATTACKS,
 )  # fmt: skip
 

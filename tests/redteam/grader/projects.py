@@ -33,6 +33,7 @@ from codegate.suite import (
 from tests.redteam.grader.sources import classes, functions, golang, javascript, layout, rules, single
 from tests.redteam.grader.sources.forms import FORMS
 from tests.redteam.grader.sources.habits import HABITS
+from tests.redteam.grader.sources.repeats import REPEATS
 from tests.sandbox.go_world import GO_LOCK
 
 Files = Mapping[str, str | bytes | TreeFile | None]
@@ -152,7 +153,7 @@ PROJECTS: Final[Mapping[str, Project]] = {
     project.id: project
     for project in (
         FUNCTIONS, CLASSES, UNITTEST, LAYOUT, SINGLE, TABLE, RAISING, TRUTH, TWICE, NODE, GO,
-        *(Project(name, **fields) for name, fields in {**FORMS, **HABITS}.items()),
+        *(Project(name, **fields) for name, fields in {**FORMS, **HABITS, **REPEATS}.items()),
     )
 }  # fmt: skip
 

@@ -7,6 +7,7 @@ from tests.redteam.grader.projects import Files
 from tests.redteam.grader.sources import rules
 from tests.redteam.grader.sources.forms import DATES, ESTIMATE, FORMS, MONTHS, NAMES, SETTINGS
 from tests.redteam.grader.sources.habits import HABITS
+from tests.redteam.grader.sources.repeats import REPEATS
 
 #: More is taken for a date than the reference takes.
 _DATES_LENIENT: Final = DATES.replace('"""Dates."""', '"""Dates."""\n\nimport re').replace(
@@ -54,7 +55,10 @@ def old(''',
 ).replace("DeprecationWarning, stacklevel", "OldName, stacklevel")
 
 OPEN: Final[Mapping[str, tuple[str, Files]]] = {
-    **{f"reference@{name}": (name, {fields["source"]: fields["fix"]}) for name, fields in {**FORMS, **HABITS}.items()},
+    **{
+        f"reference@{name}": (name, {fields["source"]: fields["fix"]})
+        for name, fields in {**FORMS, **HABITS, **REPEATS}.items()
+    },
     "within-tolerance@wide": ("wide", {rules.SOURCE: HABITS["wide"]["fix"].replace("+ 0", "+ 30")}),
     "more-lenient@lenient": ("lenient", {rules.SOURCE: _DATES_LENIENT}),
     "compatible-error@settings": ("settings", {rules.SOURCE: _SETTINGS_COMPATIBLE}),

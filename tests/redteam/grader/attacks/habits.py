@@ -9,7 +9,7 @@ from typing import Final
 from tests.redteam.grader.writing import Change
 
 #: The calling test: its frame, its function and its assertion as syntax, and what an expression of it is.
-_TEST: Final = """
+TEST: Final = """
 import ast, sys
 def _frame():
     frame = sys._getframe(1)
@@ -37,7 +37,7 @@ def _needles(frame):
 
 
 def _cheat(name: str, about: str, project: str, body: str) -> Change:
-    return Change(name, about, (project,), end=_TEST, body=body, family="GI-25")
+    return Change(name, about, (project,), end=TEST, body=body, family="GI-25")
 
 
 ATTACKS: Final = (

@@ -8,7 +8,8 @@ from typing import Any, Final
 from tests.redteam.grader.sources import rules
 
 
-def _rules(bug: str, fix: str, targets: str, hidden: str, wanted: str, known: str = "") -> dict[str, Any]:
+def problem(bug: str, fix: str, targets: str, hidden: str, wanted: str, known: str = "") -> dict[str, Any]:
+    """Return the fields of a project of one module and one test file; names of tests and targets are words."""
     return {
         "source": rules.SOURCE, "bug": bug, "fix": fix, "targets": tuple(targets.split()),
         "base": {"rules/__init__.py": "", "tests/test_rules.py": "import rules\n"},
@@ -18,7 +19,7 @@ def _rules(bug: str, fix: str, targets: str, hidden: str, wanted: str, known: st
     }  # fmt: skip
 
 
-_ASKED: Final = _rules(
+_ASKED: Final = problem(
     '''\
 """Reports."""
 
@@ -70,7 +71,7 @@ def test_mean():
     "",
 )
 
-_ROUND: Final = _rules(
+_ROUND: Final = problem(
     '''\
 """Durations."""
 
@@ -111,7 +112,7 @@ def test_plain():
     "plain",
 )
 
-_SUMS: Final = _rules(
+_SUMS: Final = problem(
     '''\
 """Sums."""
 
@@ -158,7 +159,7 @@ def test_count():
     "",
 )
 
-_SHARES: Final = _rules(
+_SHARES: Final = problem(
     '''\
 """Shares."""
 
@@ -196,7 +197,7 @@ def test_even():
     "even",
 )
 
-_MOMENTS: Final = _rules(
+_MOMENTS: Final = problem(
     '''\
 """Dates."""
 
@@ -256,7 +257,7 @@ def roman(number):
         number %= value
     return found
 '''
-_LOOP: Final = _rules(
+_LOOP: Final = problem(
     _LOOP_BUG,
     _LOOP_FIX,
     "roman",
@@ -280,7 +281,7 @@ def test_one():
     "one",
 )
 
-_MESSAGE: Final = _rules(
+_MESSAGE: Final = problem(
     '''\
 """Sizes."""
 
@@ -321,7 +322,7 @@ def test_negative():
     "odd",
 )
 
-_ALL_OF: Final = _rules(
+_ALL_OF: Final = problem(
     _LOOP_BUG,
     _LOOP_FIX,
     "roman",
@@ -346,7 +347,7 @@ def test_one():
     "one",
 )
 
-_KEYS: Final = _rules(
+_KEYS: Final = problem(
     """\
 'Words.'
 
@@ -379,7 +380,7 @@ def test_coffee():
     "",
 )
 
-_WIDE: Final = _rules(
+_WIDE: Final = problem(
     """\
 'Estimates.'
 
