@@ -305,8 +305,8 @@ b`) != 3 {
 	} else if letter := "xyz"[1]; letter != 'y' { t.Fatalf("%c", letter) }
 	if ok := wantOutside == "outside" && HasPrefix(wantOutside, "out"); !ok { t.Error(); return }
 	switch count("ab") {
-	case 1:
-		t.Fatal("one")
+	case 1: /* as "a"
+		has */ t.Fatal("one") // and no other
 	case 2:
 		if strings.ToUpper("a") != "A" {
 			t.Error("upper")

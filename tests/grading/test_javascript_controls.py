@@ -247,6 +247,7 @@ def test_every_shape_of_a_test_is_run_as_it_was_and_fails_its_mutants(
     plain = instrument(sites)
     assert "'é' as any" in plain.files[path].decode()
     assert "'trouble'" not in plain.files[path].decode()
+    assert "déjà" not in plain.files[path].decode()
     report = run(plain)
     assert report.proven
     assert {result.status for result in report.results.values()} == {"passed"}, report.output
@@ -301,6 +302,13 @@ it('member', () => { assert.equal(f(LIST), LIST.map((one) => one - 1).length.toF
 it('own', () => { const own = f(0); assert.equal(f(LIST), own.length * own); });
 it('again', () => { const want = Math.max(...LIST); assert.equal(f(LIST, want), want); });
 """
+SAID = """\
+const { it } = require('node:test');
+const assert = require('node:assert'); // assert from '@node'
+const { f } = require('../lib/sums.cjs'); // 2 is 3
+it('adds', () => { assert.equal(f(1), /* of course */2, 'it is two'); assert(f(1), `a
+b`); });
+"""
 SHADOWED = "it('shadowed', (LIST) => { assert.equal(f(LIST), LIST.length); });\n"
 
 
@@ -316,6 +324,21 @@ def test_what_a_test_computes_is_computed_otherwise_in_its_text(changed: Callabl
     assert not any("length +" in line for line in changed(COMPUTED, "member")), "the number is what a method is of"
     for kept in ("own", "again", "shadowed"):  # for the patch to say, on both sides, or of several
         assert len(changed(COMPUTED + SHADOWED, kept)) == 1, kept
+
+
+def test_what_a_test_says_to_people_is_said_to_them_alone(
+    sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]
+) -> None:
+    path = "test/said.test.cjs"
+    with sandboxes.open(problem_of("node").environment, LIMITS) as sandbox:
+        sites = find_sites(sandbox, tree({**PROJECT, path: SAID}), (path,), "node")
+    used = instrument(sites)
+    text = used.files[path].decode()
+    assert "// assert from '@node'" in text, "this may mean something to a tool"
+    assert [word for word in ("is 3", "of course", "it is two", "a\nb`") if word in text] == []
+    assert text.count("\n") == SAID.count("\n")
+    tokens = {said: token for token, said in used.asides.items()}
+    assert used.reveal(tokens["it is two"]) == "it is two"
 
 
 def test_what_throws_is_changed_to_what_the_tests_call_elsewhere(

@@ -4,6 +4,7 @@ package main
 import (
 	"go/ast"
 	"go/token"
+	"math"
 	"math/rand"
 	"strconv"
 	"strings"
@@ -74,6 +75,11 @@ func near(literal ast.Expr, kind string) []string {
 			}
 			if err == nil && number != 0 && (number > -128 || number&(-number) != -number) {
 				found = append(found, strconv.FormatInt(number-1, 10))
+			}
+			for _, times := range []int64{2, 3} { // what right ones are multiples of, these are too
+				if room := int64(math.MaxInt8); err == nil && number != 0 && max(number, -number) <= room/times {
+					found = append(found, strconv.FormatInt(times*number, 10))
+				}
 			}
 		case token.FLOAT:
 			number, err := strconv.ParseFloat(text, 64)

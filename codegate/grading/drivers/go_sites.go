@@ -22,6 +22,7 @@ import (
 const (
 	mostSites      = 20000
 	mostWanted     = 12
+	mostOfOne      = 12
 	turned         = "true" // the choice of a mutant that turns something round
 	enoughLiterals = 2
 	opposites      = "True False NoError Error Nil NotNil Empty NotEmpty Zero NotZero Contains NotContains Same NotSame Panics" +
@@ -36,6 +37,7 @@ var (
 	failures    = regexp.MustCompile(`^(Error|Errorf|Fatal|Fatalf|Fail|FailNow)$`)
 	testers     = regexp.MustCompile(`^(\*testing\.[TBF]|testing\.TB)$`)
 	checkers    = regexp.MustCompile(`^"(github\.com/stretchr/testify/(assert|require|suite)|gotest\.tools/(v3/)?assert)"$`)
+	directives  = regexp.MustCompile(`^/[/*](line |go:|export )`)
 	output      = regexp.MustCompile(`(?i)^//\s*(unordered )?output:`)
 	equality    = regexp.MustCompile(`^(Equal|EqualValues|Exactly)f?$`)
 	anyKind     = regexp.MustCompile(`^(Equal|NotEqual|EqualValues|NotEqualValues|Exactly|Contains|NotContains)f?$`)
@@ -144,10 +146,22 @@ func (f *finder) mutant(order token.Pos, choices []string, number int, edits ...
 	}
 }
 
-// expect adds mutants of the last literals of what a test expects, and returns whether there are any.
+// some returns not too many of what was found, from its beginning to its end.
+func some(found []ast.Expr) []ast.Expr {
+	if len(found) <= mostOfOne {
+		return found
+	}
+	chosen := []ast.Expr{}
+	for at := 0; at < mostOfOne; at++ {
+		chosen = append(chosen, found[at*(len(found)-1)/(mostOfOne-1)])
+	}
+	return chosen
+}
+
+// expect adds mutants of the literals of what a test expects, and returns whether there are any.
 func (f *finder) expect(order token.Pos, node ast.Expr) bool {
 	found := literals(node)
-	for _, literal := range found[max(0, len(found)-3):] {
+	for _, literal := range some(found) {
 		if known, ok := f.hidden[literal.Pos()]; ok {
 			f.mutant(order, near(literal, known.kind), known.number)
 		} else {
@@ -228,6 +242,9 @@ func (f *finder) function(node *ast.FuncDecl, owners map[string]string, comments
 	} else if !tested && len(node.Type.Params.List) > 0 {
 		return // TestMain
 	}
+	if !strings.HasPrefix(f.test, "Example") {
+		f.asides(node.Body, comments)
+	}
 	first := len(f.found)
 	f.wants, f.known = nil, map[string]bool{}
 	f.secrets(node.Body)
@@ -243,6 +260,19 @@ func (f *finder) function(node *ast.FuncDecl, owners map[string]string, comments
 	}
 	f.preferLiterals(first)
 	f.test = ""
+}
+
+// asides finds the comments in a test, but for those that the compiler reads: no run has them.
+func (f *finder) asides(body *ast.BlockStmt, groups []*ast.CommentGroup) {
+	for _, group := range groups {
+		for _, one := range group.List {
+			inside := one.Pos() > body.Pos() && one.End() < body.End()
+			if inside && !directives.MatchString(one.Text) {
+				blank := " " + strings.Repeat("\n", strings.Count(one.Text, "\n"))
+				f.add("aside", record{"edits": []edit{{f.at(one.Pos()), f.at(one.End()), blank}}, "text": ""})
+			}
+		}
+	}
 }
 
 func main() {

@@ -25,6 +25,7 @@ class File {
     const lists = [...text.matchAll(/\{([^{}]*)\}\s*(?:from|=\s*require\()\s*['"](?:node:)?(?:assert|chai)\b/g)];
     this.imported = new Set(lists.flatMap(([, list]) => list.split(',').map((one) => one.split(/:|\sas\s/).at(-1).trim())));
     this.words = [...new Set([...text.matchAll(/(['"`])((?:(?!\1)[^\\\n]){2,200})\1/g)].flatMap(([, , one]) => one.match(/[a-z]{2,12}/gi) ?? []))];
+    this.said = new Set(); // messages of assertions
     this.plain = []; // calls whose results are compared: they throw nothing
     this.code = /\.[mc]?ts$/.test(path) ? withoutTypes(text) : text;
     if (this.code.length !== text.length) throw new SyntaxError('offsets differ');
@@ -38,10 +39,14 @@ class File {
 
   parse() {
     const options = { ecmaVersion: 'latest', allowHashBang: true, allowAwaitOutsideFunction: true, allowReturnOutsideFunction: true };
+    const parse = (sourceType) => {
+      this.comments = [];
+      return acorn.parse(this.code, { ...options, sourceType, onComment: this.comments });
+    };
     try {
-      return acorn.parse(this.code, { ...options, sourceType: 'module' });
+      return parse('module');
     } catch {
-      return acorn.parse(this.code, { ...options, sourceType: 'script' });
+      return parse('script');
     }
   }
 
@@ -73,6 +78,29 @@ class File {
   value(edits, text) {
     if (this.add({ kind: 'value', edits, text })) return (this.values += 1) - 1;
     return undefined;
+  }
+
+  // --- asides ---------------------------------------------------------------------------------------------------------
+
+  /** Take comments out of every run, but for those that tools read. */
+  blank() {
+    for (const { start, end, value } of this.comments) {
+      if (!TOOLS.test(value) && !this.text.startsWith('#!', start)) {
+        this.add({ kind: 'aside', edits: [[start, end, breaksIn(value) || ' ']], text: '' });
+      }
+    }
+  }
+
+  /** Take the message of an assertion, which is for people, out of every run. */
+  message(call) {
+    const found = assertionOf(call, this.imported);
+    const chained = nameOf(call.callee) === 'expect';
+    const place = chained ? 1 : found?.kind !== 'assert' ? -1 : EQUAL.test(found.name) ? 2 : /^(ok|assert)$/.test(found.name) ? 1 : -1;
+    const said = call.arguments[place];
+    const text = said && (said.type === 'Literal' ? said.value : said.type === 'TemplateLiteral' ? this.code.slice(said.start, said.end) : null);
+    if (typeof text !== 'string' || call.arguments.some((arg) => arg.type === 'SpreadElement')) return;
+    const edits = [[said.start, said.end, `("$token$"${breaksIn(this.code.slice(said.start, said.end))})`]];
+    if (this.add({ kind: 'aside', edits, text: text.slice(0, 1000) })) this.said.add(said);
   }
 
   // --- declarations ---------------------------------------------------------------------------------------------------
@@ -144,12 +172,14 @@ class File {
 
   hide(node, handles, parent) {
     const { start, end } = node;
+    if (this.said.has(node)) return;
+    if (node.type === 'CallExpression') this.message(node);
     if (node.type === 'Literal' || node.type === 'TemplateLiteral' && !node.expressions.length) {
       const value = node.type === 'Literal' ? node.value : node.quasis[0].value.cooked;
       if (typeof value !== 'string' && !(typeof value === 'number' && Number.isFinite(value)) || this.hidden.has(start)) return;
-      const breaks = this.code.slice(start, end).match(/\r\n|[\r\n\u2028\u2029]/g)?.length ?? 0;
+      const breaks = breaksIn(this.code.slice(start, end));
       const space = /[\w$]/.test(this.code[start - 1] ?? '') ? ' ' : '';
-      const number = this.value([[start, end, `${space}$value$(${'\n'.repeat(breaks)}"$token$")`]], JSON.stringify(value));
+      const number = this.value([[start, end, `${space}$value$(${breaks}"$token$")`]], JSON.stringify(value));
       if (number !== undefined) this.hidden.set(start, number);
       return;
     }
@@ -315,7 +345,7 @@ class File {
     const parts = (name) => [...this.composite].some((whole) => name === whole || name.startsWith(`${whole} > `));
     const alone = (name) => this.declared.get(name) === 1; // of functions with equal titles, some may not be run
     const shared = (name) => name.includes(HOLE) && !alone(name); // and it is not known which id is of which
-    const kept = this.found.filter(({ kind, test, order }) => kind === 'value'
+    const kept = this.found.filter(({ kind, test, order }) => kind === 'value' || kind === 'aside'
       || (kind === 'receipt' ? alone(test) : !parts(test) && !shared(test) && (order > 0 || !this.straight.has(test))));
     const first = kept.find(({ kind }) => kind !== 'mutant');
     // What is called has no type; compilers that check types before they run a test would not run it.
@@ -326,6 +356,9 @@ class File {
     return kept.slice(0, MOST_SITES);
   }
 }
+
+/** Return as many line breaks as a text has. */
+const breaksIn = (text) => '\n'.repeat(text.match(/\r\n|[\r\n\u2028\u2029]/g)?.length ?? 0);
 
 /** Return whether a function may end within a statement of it. */
 const returns = (node) => node.type === 'ReturnStatement'
@@ -346,6 +379,7 @@ for (const [path, text] of Object.entries(files)) {
     [file.tree, file.bindings] = [tree, bindingsOf(tree)];
     file.top = new Set(tree.body.flatMap(namesOf));
     file.compared(tree);
+    file.blank();
     file.search(tree, []);
     found = file.finish();
   } catch (error) {

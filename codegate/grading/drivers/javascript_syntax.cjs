@@ -30,6 +30,9 @@ const OPPOSITE = new Map([
 ].flatMap(([one, other]) => [[one, other], [other, one]]));
 const MODULES = /^(require|(do|un|dontM)?[mM]ock|unmock|deepUnmock|hoisted|(import|require)\w+|createMockFromModule|resolve|glob)$/;
 
+/** Comments that mean something to what compiles or runs a test. */
+const TOOLS = /[@#]|\b(istanbul|c8|v8|webpack|vite|vitest|jest|node)\b/;
+
 /** Classes of errors, of which none is another's. */
 const ERRORS = ['RangeError', 'TypeError', 'SyntaxError', 'ReferenceError', 'URIError'];
 
