@@ -95,8 +95,14 @@ class TestPrices(Base):
     def setUp(self):
         self.prices = {"tea": 2, b"raw": -1.5}
 
+    def helper(self):
+        """Helpers are asked for their docstrings."""
+        return self
+
+
     def test_methods(self):
         self.assertTrue(self.prices)
+        self.assertIn("asked", self.helper.__doc__)
         self.assertIn("tea", self.prices)
         self.assertAlmostEqual(sum(self.prices.values()), 0.5)
         with self.assertRaises(TypeError):

@@ -56,7 +56,12 @@ def messages(function: Any) -> Iterator[Any]:
 
 
 def docstring(function: Any) -> Any:
-    """Return the docstring of a test, as a node, where something comes after it; else None."""
+    """Return the docstring of a test, as a node, where something comes after it; else None.
+
+    What helps a test may be asked for its own.
+    """
     first = function.body[0]
+    if not function.name.startswith("test"):
+        return None
     text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and type(first.value.value) is str
     return first.value if text and len(function.body) > 1 else None
