@@ -6,6 +6,7 @@ The short form is ``provider:model[@base_url]`` (``openai:gpt-5-2025-08-07``, ``
 
 import re
 from datetime import date
+from difflib import get_close_matches
 from typing import Annotated, Final, Literal, cast, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
@@ -102,9 +103,10 @@ def parse_candidate(text: str) -> CandidateSpec:
     """
     provider, _, rest = text.strip().partition(":")
     if provider not in PROVIDERS:
+        near = get_close_matches(provider, PROVIDERS, 1)
         raise UsageError(
             f"candidate {_shown(text)}: unknown provider {_shown(provider)}.",
-            f"Known providers: {', '.join(PROVIDERS)}. {SHORT_FORM}",
+            (f"Did you mean {near[0]}? " if near else "") + f"Known providers: {', '.join(PROVIDERS)}. {SHORT_FORM}",
         )
     name = cast("ProviderName", provider)
     if name in {"reference", "empty"}:

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import traceback
+from difflib import get_close_matches
 from importlib import import_module
 from types import FrameType
 from typing import Any, Final, NoReturn
@@ -14,7 +15,7 @@ import click
 
 from codegate import __version__
 from codegate.cli.output import note, print_error
-from codegate.errors import CodegateError, ExitCode, InfrastructureError, Interrupted
+from codegate.errors import CodegateError, ExitCode, InfrastructureError, Interrupted, UsageError
 
 _COMMANDS: Final = {
     "demo": "Mine, run and gate a bundled history: no key, no Docker needed.",
@@ -53,6 +54,18 @@ class _LazyGroup(click.Group):
         if not isinstance(command, click.Command):
             raise TypeError(f"codegate.cli.{cmd_name} has no command")
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the subcommand; a name that is none comes with the one that is nearest."""
+        if args[0] not in _COMMANDS and not args[0].startswith("-"):
+            near = get_close_matches(args[0], _COMMANDS, 1)
+            raise UsageError(
+                f"there is no command {args[0]!r}.",
+                f"Did you mean {near[0]}?" if near else "codegate --help lists them.",
+            )
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):

@@ -20,7 +20,8 @@ from codegate.suite import load_suite
 def command(suite: Path, out: Path, size: int, seed: int, as_json: bool) -> ExitCode:
     """Choose problems of SUITE in turns from its components, tiers and years, the freshest first."""
     chosen = write_selection(load_suite(suite), out, size, seed)
-    say(f"{out}: {len(chosen.problems)} problems", as_json=as_json)
+    fewer = f", all that {suite} has: fewer than {size}" if len(chosen.problems) < size else ""
+    say(f"{out}: {len(chosen.problems)} problems{fewer}", as_json=as_json)
     if as_json:
         emit({"schema": "codegate.selection/1", "suite_digest": chosen.digest, "problems": chosen.manifest.problems})
     return ExitCode.PASS

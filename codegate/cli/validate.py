@@ -12,6 +12,8 @@ from codegate.running import check_images, new_run_id, opened_backend
 from codegate.sandbox import Choice
 from codegate.suite import load_suite
 
+_LONGEST = 400
+
 
 @click.command()
 @click.argument("suite", type=FOLDER)
@@ -31,7 +33,8 @@ def command(suite: Path, rounds: int, jobs: int, repository: Path | None, sandbo
 
     def show(proof: Proof) -> None:
         reason = proof.quarantine
-        note(f"{proof.problem}: {'proven' if reason is None else f'quarantined: {reason.reason}'}")
+        said = "proven" if reason is None else f"quarantined: {reason.reason}: {reason.evidence}"
+        note(f"{proof.problem}: {' '.join(said.split())[:_LONGEST]}")
 
     with opened_backend(sandbox, new_run_id()) as backend:
         report = validate_suite(loaded, repository, backend, rounds, show, jobs)

@@ -243,7 +243,9 @@ def missing_samples(samples: CandidateSamples) -> tuple[str, ...]:
             if index not in entries:
                 lines.append(f"{problem}: sample {index} is missing")
             elif entries[index].passed is None:
-                lines.append(f"{problem}: sample {index} was lost to {entries[index].failure or 'infrastructure'}")
+                why = entries[index].failure
+                said = "was not run" if why == "not run" else f"was lost to {why or 'infrastructure'}"
+                lines.append(f"{problem}: sample {index} {said}")
     return tuple(lines)
 
 

@@ -34,7 +34,12 @@ def percent(value: float | None) -> str:
 
 def points(value: float | None) -> str:
     """Return a difference of shares in signed percentage points."""
-    return UNKNOWN if value is None else f"{value * 100:+.1f} pp"
+    return UNKNOWN if value is None else f"{_signed(value)} pp"
+
+
+def _signed(value: float) -> str:
+    # What rounds to nothing has no sign.
+    return f"{value * 100:+.1f}" if round(value * 100, 1) else "0.0"
 
 
 def share(value: Estimate) -> str:
@@ -63,7 +68,7 @@ def difference(value: Difference) -> str:
     """Return a difference of shares with its interval and n: ``-3.3 pp [-9.1 to +2.0 pp] n=30``."""
     if value.value is None or value.low is None or value.high is None:
         return UNKNOWN
-    return f"{points(value.value)} [{value.low * 100:+.1f} to {value.high * 100:+.1f} pp] n={value.n:,}"
+    return f"{points(value.value)} [{_signed(value.low)} to {_signed(value.high)} pp] n={value.n:,}"
 
 
 def number(value: float | None, digits: int = 1) -> str:
@@ -146,7 +151,7 @@ def interval(verdict: Verdict) -> str:
     """Return the interval of a verdict's difference."""
     if verdict.interval is None:
         return UNKNOWN
-    low, high = (f"{end * 100:+.1f}" for end in verdict.interval)
+    low, high = map(_signed, verdict.interval)
     return f"{low} to {high} pp"
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -89,7 +90,9 @@ def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("frobnicate",), "No such command 'frobnicate'"),
+        (("frobnicate",), "there is no command 'frobnicate'"),
+        (("rnu",), "there is no command 'rnu'. Did you mean run?"),
+        (("run", "x", "--candidate", "opnai:m"), "Did you mean openai?"),
         (("run", "--frobnicate"), "No such option"),
         (("run", "x", "--samples", "0"), "--samples"),
         (("run", "x", "--candidate", "reference", "--sandbox", "chroot"), "is no sandbox. Choose auto"),
@@ -112,7 +115,7 @@ def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
 )
 def test_a_mistake_gets_one_line_and_exit_2(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
     refused(2, words, *arguments, cwd=tmp_path)
-    if arguments != ("frobnicate",) and "--frobnicate" not in arguments:
+    if arguments not in {("frobnicate",), ("rnu",)} and "--frobnicate" not in arguments:
         refused(2, words, *arguments, "--json", cwd=tmp_path)
 
 
@@ -304,6 +307,7 @@ def test_validate_proves_the_suite(own_suite: Suite, tmp_path: Path) -> None:
     fix.write_text("def half(n):\n    return None\n")
     done = codegate(*validate, cwd=tmp_path)
     assert (done.code, done.document["quarantined"]) == (3, ["calc-half"])
+    assert re.search("calc-half: quarantined: oracle_fails: .*tests/test_half.py::", done.stderr)
 
 
 @pytest.mark.bwrap

@@ -64,6 +64,8 @@ def test_a_smaller_suite_can_be_run(own_suite: Suite, tmp_path: Path) -> None:
     small = load_suite(out)
     assert len(small.problems) == 2
     assert small.manifest.repository == own_suite.manifest.repository
+    more = codegate("mine", "choose", own_suite.folder, "--size", "9", "--out", tmp_path / "all", cwd=tmp_path)
+    assert "fewer than 9" in more.stdout
     refused(2, "is the suite to choose from", "mine", "choose", out, "--size", "1", "--out", out, cwd=tmp_path)
 
 

@@ -74,6 +74,14 @@ def test_an_incomplete_run_is_not_pinned(results: dict[str, list[bool | None]], 
         assert told in str(caught.value)
 
 
+def test_what_was_never_run_was_lost_to_nothing() -> None:
+    run = part({"a": [True, None]})
+    (first, second) = run.samples.samples["a"]
+    samples = {"a": (first, second.model_copy(update={"failure": "not run"}))}
+    with pytest.raises(UsageError, match="a: sample 1 was not run"):
+        pin([replace(run, samples=run.samples.model_copy(update={"samples": samples}))], min_samples=1)
+
+
 def test_the_list_of_what_is_missing_is_bounded() -> None:
     with pytest.raises(UsageError, match="and 90 more"):
         pin([part({f"p{i}": [None] for i in range(100)})])

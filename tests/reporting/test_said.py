@@ -18,6 +18,7 @@ from codegate.reporting import (
     ReportView,
     Terms,
     build_view,
+    figures,
     gather,
     render_console,
     render_html,
@@ -318,3 +319,10 @@ def test_what_a_confirmation_took_is_said(name: str) -> None:
     assert said in plainly(PEOPLE[name](view))
     assert json.loads(render_json(view))["runs"][0]["confirmation"] == said
     assert "asked again" not in plainly(PEOPLE[name](build_view([looped()])))
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(-0.0004, "0.0 pp"), (0.0, "0.0 pp"), (-0.0006, "-0.1 pp"), (0.1, "+10.0 pp")]
+)
+def test_a_difference_that_rounds_to_nothing_has_no_sign(value: float, said: str) -> None:
+    assert figures.points(value) == said
