@@ -183,6 +183,15 @@ def test_the_text_keeps_its_lines_and_loses_its_answers(sites: Sites) -> None:
     assert not set(used.names.values()) & set(again.names.values())
 
 
+def test_a_mutant_has_a_name_of_its_own_in_every_search(
+    everything: World, sites: Sites, forms: FileSites, sandboxes: Sandboxes
+) -> None:
+    (found,), (again,) = sites.values(), find(everything, sandboxes).values()
+    assert [mutant.name for mutant in found.mutants] == [mutant.name for mutant in again.mutants]
+    for file in (found, forms):
+        assert len({mutant.name for mutant in file.mutants}) == len(file.mutants) > 20
+
+
 def test_the_reference_fails_every_mutant(everything: World, sites: Sites, sandboxes: Sandboxes) -> None:
     (found,) = sites.values()
     assert {mutant.test for mutant in found.mutants} >= {found.function(f"{TESTS}::{test}") for test in EVERY_TEST}

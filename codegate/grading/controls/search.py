@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from codegate.durable import digest
 from codegate.grading.controls.sites import Alias, Aside, FileSites, Mutant, Receipt, Sites, Value
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.sandboxes import Sandboxes, environment_key
@@ -91,7 +92,7 @@ def find_sites(sandbox: Sandbox, tree: Tree, files: tuple[str, ...], runner: Run
             receipts=tuple(site for site in sites if isinstance(site, Receipt)),
             values=tuple(site for site in sites if isinstance(site, Value)),
             asides=tuple(site for site in sites if isinstance(site, Aside)),
-            mutants=_numbered(site for site in sites if isinstance(site, Mutant)),
+            mutants=_named(sites),
             aliases=tuple(site for site in sites if isinstance(site, Alias)),
         )
         for path, sites in found.items()
@@ -99,8 +100,17 @@ def find_sites(sandbox: Sandbox, tree: Tree, files: tuple[str, ...], runner: Run
     }
 
 
-def _numbered(mutants: Iterable[Mutant]) -> tuple[Mutant, ...]:
-    return tuple(mutant.model_copy(update={"number": number}) for number, mutant in enumerate(mutants))
+def _named(sites: Iterable[_Site]) -> tuple[Mutant, ...]:
+    # Choices are drawn anew in each search, and a value's number says only how many were found before it.
+    sites = tuple(sites)
+    values = [site.edits for site in sites if isinstance(site, Value)]
+    found = []
+    for mutant in (site for site in sites if isinstance(site, Mutant)):
+        places = [*mutant.edits, *(values[mutant.value] if mutant.value is not None else ())]
+        also = [(values[number], text) for number, text in mutant.also]
+        what = digest([mutant.test, mutant.order, mutant.row, mutant.classes, mutant.weak, places, also])
+        found.append(mutant.model_copy(update={"name": f"{mutant.file}#{what[:12]}"}))
+    return tuple(found)
 
 
 def _text(tree: Tree, path: str) -> str | None:

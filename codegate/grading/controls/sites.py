@@ -79,7 +79,8 @@ class Mutant(_Site):
         classes: the choices are classes that something raised could be of, as well as of the right one.
         weak: another exception is waited for, or none. Who raises what is right wherever a test waits for something
             passes the test and fails this one, and need not know which inputs are wrong.
-        number: which of its file's mutants it is; the search gives it.
+        name: its file and what it changes, in short; the search gives it. The same whenever the same file is searched,
+            whatever else is found there: what was said of a mutant is said of no other.
     """
 
     kind: Literal["mutant"]
@@ -94,12 +95,7 @@ class Mutant(_Site):
     donors: tuple[str, ...] = ()
     classes: bool = False
     weak: bool = False
-    number: int = 0
-
-    @property
-    def name(self) -> str:
-        """Return its name, the same whenever the same file is searched by the same interpreter."""
-        return f"{self.file}#{self.number}"
+    name: str = ""
 
 
 class Alias(_Site):
