@@ -28,6 +28,7 @@ from tests.grading.worlds import BUG, FIX, SOURCE, TESTS, World, files, tree
 EVERYTHING = '''\
 """What tests look like."""
 import contextlib
+import types
 import unittest
 import warnings
 
@@ -99,10 +100,14 @@ class TestPrices(Base):
         """Helpers are asked for their docstrings."""
         return self
 
+    def recorder(self):
+        return types.SimpleNamespace(fail=str)
+
 
     def test_methods(self):
         self.assertTrue(self.prices)
         self.assertIn("asked", self.helper.__doc__)
+        assert self.helper().recorder().fail("recorded") == "recorded"
         self.assertIn("tea", self.prices)
         self.assertAlmostEqual(sum(self.prices.values()), 0.5)
         with self.assertRaises(TypeError):

@@ -49,7 +49,8 @@ def messages(function: Any) -> Iterator[Any]:
             yield node.msg
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             name, starred = node.func.attr, any(isinstance(arg, ast.Starred) for arg in node.args)
-            place = 0 if name == "fail" else MESSAGE_AT.get(name)
+            fails = name == "fail" and getattr(node.func.value, "id", "") in ("self", "pytest")
+            place = 0 if fails else MESSAGE_AT.get(name)
             if place is not None and not starred:
                 yield from node.args[place : place + 1]
                 yield from (word.value for word in node.keywords if word.arg == "msg")
