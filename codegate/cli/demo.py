@@ -49,7 +49,8 @@ _MADE: Final = ("repository", "suite", "runs", "reports", "baseline.json", "code
 def command(out: Path, jobs: int, sandbox: Choice, as_json: bool) -> ExitCode:
     """Mine a bundled history, run a good and a worse candidate, and gate both: one pass, one regressed.
 
-    Exits 0 when the gate says exactly that, and 3 when it does not.
+    Exits 0 when the gate says exactly that, and 3 when it does not. With --sandbox auto, bubblewrap is preferred where
+    it works: it needs no image.
     """
     started = time.monotonic()
     chosen = _quick_sandbox() if sandbox == "auto" else sandbox

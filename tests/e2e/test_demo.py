@@ -77,19 +77,23 @@ def rates(suite: Path, sandbox: str, home: Path) -> tuple[float, float, int]:
     return by_name["reference"]["value"], by_name["empty"]["value"], by_name["reference"]["n"]
 
 
+@pytest.fixture(scope="module")
+def subset(demo: Demo) -> Path:
+    """Some of the demo's problems; that all of them hold on its own sandbox is what mining has shown."""
+    folder = demo.folder / "subset"  # beside the suite, since the repository is named from there
+    shutil.copytree(demo.folder / "suite", folder)
+    manifest = yaml.safe_load((folder / "suite.yml").read_text())
+    step = len(manifest["problems"]) // SUBSET
+    manifest["problems"] = manifest["problems"][::step][:SUBSET]
+    (folder / "suite.yml").write_text(yaml.safe_dump(manifest))
+    return folder
+
+
 @pytest.mark.bwrap
-def test_its_suite_on_bubblewrap(demo: Demo, bwrap_backend: BubblewrapBackend, tmp_path: Path) -> None:
-    reference, empty, n = rates(demo.folder / "suite", "bwrap", tmp_path)
-    assert n >= 24
-    assert (reference, empty) == (1.0, 0.0)
+def test_its_suite_on_bubblewrap(subset: Path, bwrap_backend: BubblewrapBackend, tmp_path: Path) -> None:
+    assert rates(subset, "bwrap", tmp_path) == (1.0, 0.0, SUBSET)
 
 
 @pytest.mark.docker
-def test_its_suite_on_docker(demo: Demo, docker_backend: DockerBackend, tmp_path: Path) -> None:
-    subset = demo.folder / "subset"  # beside the suite, since the repository is named from there
-    shutil.copytree(demo.folder / "suite", subset)
-    manifest = yaml.safe_load((subset / "suite.yml").read_text())
-    step = len(manifest["problems"]) // SUBSET
-    manifest["problems"] = manifest["problems"][::step][:SUBSET]
-    (subset / "suite.yml").write_text(yaml.safe_dump(manifest))
+def test_its_suite_on_docker(subset: Path, docker_backend: DockerBackend, tmp_path: Path) -> None:
     assert rates(subset, "docker", tmp_path) == (1.0, 0.0, SUBSET)
