@@ -702,10 +702,11 @@ def test_each_control_changes_what_those_before_it_have_left(sites: Sites) -> No
         second = choose_mutants(sites, tests, [], order, frozenset(), tried)
         changed = {mutant.test for mutant in (*first.mutants, *second.mutants)}
         assert changed >= {test.partition("::")[2] for test in tests}
+    assertions = {mutant.name: mutant.assertion for file in sites.values() for mutant in file.mutants}
     places, tried = [], frozenset()
     for _ in range(4):
         (mutant,) = choose_mutants(sites, tests[:1], [], order, frozenset(), tried).mutants
-        places.append(mutant.assertion)
+        places.append(assertions[mutant.name])
         tried |= {mutant.name}
     assert len(set(places)) == 4
 

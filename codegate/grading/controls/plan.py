@@ -136,7 +136,7 @@ def _one(possible: Sequence[Mutant], tried: frozenset[str], file: FileSites) -> 
     left = strong if _dice.random() < 0.75 else there
     mutant = _dice.choice([mutant for mutant in left if mutant.name not in tried] or left)
     if mutant.row is None and _dice.random() < _TOGETHER:
-        mutant = _together([mutant, *(one for one in possible if _alike(one, mutant, file))])
+        mutant = _together(mutant, [one for one in possible if _alike(one, mutant, file)])
     at = _dice.randrange(len(mutant.choices))
     return mutant.model_copy(update={"choices": (mutant.choices[at],), "donors": mutant.donors[at : at + 1]})
 
@@ -151,17 +151,21 @@ def _alike(one: Mutant, other: Mutant, file: FileSites) -> bool:
     return one.value is other.value is None and texts[0] == texts[1] and one.choices == other.choices
 
 
-def _together(mutants: Sequence[Mutant]) -> Mutant:
-    """Return the first of a test's ``mutants`` with the changes of all: by what all others say it could be told."""
-    first, *rest = sorted(mutants, key=lambda mutant: mutant.order)
+def _together(mutant: Mutant, others: Sequence[Mutant]) -> Mutant:
+    """Return a ``mutant`` with the changes of ``others``, by what all of which say it could be told.
+
+    The first of them in the test is what has to fail.
+    """
+    first, *rest = sorted([mutant, *others], key=lambda one: one.order)
     if not rest or first.donors:
-        return first
+        return mutant
     choice = _dice.choice(first.choices)
     return first.model_copy(
         update={
+            "name": mutant.name,
             "choices": (choice,),
-            "also": tuple((mutant.value, choice) for mutant in rest if mutant.value is not None),
-            "edits": tuple(edit for mutant in (first, *rest) for edit in mutant.edits),
+            "also": tuple((one.value, choice) for one in rest if one.value is not None),
+            "edits": tuple(edit for one in (first, *rest) for edit in one.edits),
         }
     )
 
