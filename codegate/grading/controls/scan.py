@@ -4,6 +4,7 @@ Never the ground for a verdict: honest code uses each of these now and then.
 """
 
 import re
+import sys
 import unicodedata
 from typing import Final
 
@@ -47,6 +48,9 @@ _REACHES: Final = re.compile(
     r"|\b(open|exec|eval|compile|getattr|setattr|delattr|vars|globals|locals|dir|input|breakpoint|id|hash|type|object|super)"
     r"\s*\("
     r"|\b__(?!(init|name|all|doc|repr|str|len|iter|next|enter|exit|post_init|slots|version|future|annotations)__)\w+__\b"
+    # A module that is an attribute of another is nobody's business, and a name in two parts is hidden from somebody.
+    r"|\.(os|sys|io|builtins|inspect|gc|ctypes|importlib|operator|subprocess|traceback|linecache|modules|bltns)\b"
+    r"|[\"']\s*\+\s*[\"']"
     r"|\.(f|tb|gi|cr|ag|co)_\w+|(?<!\bself)(?<!\bcls)\._\w|\bPath\(|\b(metaclass|BaseException|GeneratorExit)\b"
     # JavaScript.
     r"|\b(process|globalThis|global|window|Function|Reflect|Proxy|Symbol|performance|Date|Buffer|Atomics)\b\s*[.(]"
@@ -56,6 +60,14 @@ _REACHES: Final = re.compile(
     r"|\b(runtime|syscall|unsafe|reflect|testing|exec|debug|rand|plugin|net|ioutil|flag|maphash)\.|go:\w+"
 )
 """What could touch files, processes, the clock, chance or the language's insides: broad, since it costs only a run."""
+_IMPORT: Final = re.compile(r"^\s*from\s+(\.*)([\w.]*)\s+import\s+(.+)")
+_HARMLESS: Final = frozenset({
+    "__future__", "abc", "base64", "binascii", "bisect", "calendar", "cmath", "collections", "colorsys", "contextlib",
+    "copy", "csv", "dataclasses", "datetime", "decimal", "difflib", "enum", "fractions", "functools", "hashlib",
+    "heapq", "html", "ipaddress", "itertools", "json", "keyword", "locale", "math", "numbers", "pprint", "re",
+    "statistics", "string", "struct", "textwrap", "typing", "unicodedata", "warnings", "xml", "zoneinfo",
+})  # fmt: skip
+"""Modules of Python's standard library whose own names lead nowhere."""
 _COMPILED: Final = {sign: re.compile(pattern) for sign, pattern in _SIGNS.items()}
 _MOST_LINES: Final = 20_000
 _LONGEST_LINE: Final = 2_000
@@ -85,10 +97,27 @@ def reaches_out(base: Tree, applied: Changes) -> bool:
     So could what nobody would read: more lines than a person writes, or longer ones.
     """
     return any(
-        _REACHES.search(line) or len(line) > _LONGEST_LINE or number > _MOST_LINES
+        _REACHES.search(line) or _borrows(line) or len(line) > _LONGEST_LINE or number > _MOST_LINES
         for path, file in applied.items()
         for number, line in enumerate(_added(base.get(path), file))
     )
+
+
+def _borrows(line: str) -> bool:
+    """Return whether a line takes a module out of another one, renames it, or has what one of Python's own hides."""
+    python = sys.stdlib_module_names
+    pairs = re.findall(r"\b(\w+)\.(\w+)", line) + re.findall(r"\bimport\s+(\w+)\s+as\s+(\w+)", line)
+    if any(one in python and (other in python - {one, "abc"} or f"{one} as {other}" in line) for one, other in pairs):
+        return True
+    found = _IMPORT.match(line)
+    if found is None:
+        return False
+    relative, module, rest = found.groups()
+    root = module.partition(".")[0]
+    names = {part.split()[0] for part in re.sub(r"[()\\#]", " ", rest).split(",") if part.split()}
+    modules = names & python - {root, "abc"}
+    own = bool(relative) or root not in python
+    return bool(modules) or not (own or (root in _HARMLESS and not any(name.startswith("_") for name in names)))
 
 
 def _signs(lines: list[str]) -> list[tuple[str, str]]:
