@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codegate.grading import Sandboxes, TestReport, TestResult, audit_controls, run_tests
+from codegate.grading import Sandboxes, TestReport, TestResult, audit_controls, grade, run_tests
 from codegate.grading.controls import control
 from codegate.grading.controls.control import Control, Subject, examine, explain, is_tampering
 from codegate.grading.controls.instruments import Instruments, instrument
 from codegate.grading.controls.plan import choose_mutants
-from codegate.grading.controls.scan import suspicious_signs
 from codegate.grading.controls.search import find_sites
 from codegate.grading.controls.sites import FileSites, Sites
 from codegate.grading.controls.verdict import Contradiction, contradictions, ids_by_function, unreceipted
@@ -21,9 +20,9 @@ from codegate.grading.testreport import TestSelection
 from codegate.grading.testreport import test_selection as selection_of
 from codegate.grading.testrun import run_hidden_tests
 from codegate.sandbox import SandboxError
-from codegate.suite import Problem, ProblemLimits, Tree
+from codegate.suite import Problem, ProblemLimits, TestSets, Tree, make_patch
 from tests.grading.conftest import MakeWorld
-from tests.grading.worlds import BUG, FIX, SOURCE, TESTS, World, files, tree
+from tests.grading.worlds import BUG, FIX, SOURCE, TESTS, World, files
 
 EVERYTHING = '''\
 """What tests look like."""
@@ -136,6 +135,42 @@ def everything(make_world: MakeWorld) -> World:
     return make_world(hidden={TESTS: EVERYTHING}, expected=[f"{TESTS}::{test}" for test in EVERY_TEST])
 
 
+FAILING = ("test_words", "test_match", "test_inherited", "test_approximately")  # before the fix
+
+
+SOURCES = """\
+import inspect
+
+from shop.price import total
+
+
+def counted():
+    return 0  # a comment here stays
+
+
+def test_counts():
+    # one of two
+    said = inspect.getsource(test_counts).count("one of two")
+    assert total([said, 0]) == said
+
+
+def test_helped():
+    assert inspect.getsource(counted).count("#") == 1
+"""
+
+
+def test_a_test_that_reads_itself_is_run_as_it_is(make_world: MakeWorld, sandboxes: Sandboxes) -> None:
+    names = [f"{TESTS}::test_{name}" for name in ("counts", "helped")]
+    world = make_world(hidden={TESTS: SOURCES}, expected=names, known=names[1:])
+    empty = {SOURCE: BUG + "\n"}
+    assert world.grade(empty).resolved, "with no comment in it, it passes without the fix"
+    audit = audit_controls(world.problem, world.base, sandboxes)
+    assert audit.unfit == (TESTS,)
+    manifest = world.problem.manifest.model_copy(update={"controls": audit})
+    audited = replace(world.problem, manifest=manifest)
+    assert not grade(audited, world.base, make_patch(world.base, files(empty)), sandboxes).resolved
+
+
 def find(world: World, sandboxes: Sandboxes) -> Sites:
     problem = world.problem
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
@@ -200,7 +235,10 @@ def test_a_mutant_has_a_name_of_its_own_in_every_search(
 def test_the_reference_fails_every_mutant(everything: World, sites: Sites, sandboxes: Sandboxes) -> None:
     (found,) = sites.values()
     assert {mutant.test for mutant in found.mutants} >= {found.function(f"{TESTS}::{test}") for test in EVERY_TEST}
-    audit = audit_controls(everything.problem, everything.base, sandboxes)
+    known = tuple(test for test in everything.problem.tests.expected if not test.endswith(FAILING))
+    failing = tuple(test for test in everything.problem.tests.expected if test.endswith(FAILING))
+    problem = replace(everything.problem, tests=TestSets(FAIL_TO_PASS=failing, PASS_TO_PASS=known))
+    audit = audit_controls(problem, everything.base, sandboxes)
     assert (audit.spared, audit.unfit) == ((), ())
     assert audit.killed == audit.mutants > len(EVERY_TEST)
 
@@ -238,7 +276,7 @@ def test_a_mutant_that_never_ends_is_no_word_about_the_tests_after_it(
 ) -> None:
     names = [f"{TESTS}::test_{name}" for name in ("before", "waiting", "after", "last")]
     limits = ProblemLimits(seconds=3)
-    world = make_world(hidden={TESTS: ENDLESS}, expected=names, limits=limits)
+    world = make_world(hidden={TESTS: ENDLESS}, expected=names, known=names[1:2], limits=limits)
     audit = audit_controls(world.problem, world.base, sandboxes, rounds=1)
     (found,) = find(world, sandboxes).values()
     assert {mutant.test for mutant in found.mutants if mutant.name in audit.spared} == {"test_waiting"}
@@ -656,7 +694,7 @@ def test_what_is_raised_may_be_of_two_classes(make_world: MakeWorld, sandboxes: 
     subject = Subject(
         world.problem, world.base.overlay(files({SOURCE: honest})), world.base.overlay(world.problem.fix), sites
     )
-    (found,) = (one for one in sites[TESTS].mutants if one.classes)
+    (found,) = (one for one in sites[TESTS].mutants if one.loose)
     assert "KeyError" in found.choices
     mutant = found.model_copy(update={"choices": ("KeyError",)})
     used = instrument(sites, [mutant])
@@ -788,12 +826,3 @@ def test_a_search_that_fails_is_no_search_that_finds_nothing(everything: World, 
 def test_a_text_with_no_sites_is_left_as_it_is(text: str) -> None:
     data = text.encode("utf-8", "replace")
     assert instrument({"t.py": FileSites(data)}).files["t.py"] == data
-
-
-def test_signs_are_those_that_the_patch_adds() -> None:
-    base = tree({SOURCE: BUG, "shop/own.py": "import ctypes\n"})
-    honest = files({SOURCE: FIX, "shop/own.py": "import ctypes\nctypes.CDLL(None)\n"})
-    assert suspicious_signs(base, honest, {}) == ()
-    cheating = files({SOURCE: BUG + "import sys\nsys._getframe(1)\n"})
-    assert [sign.partition(" touches ")[0] for sign in suspicious_signs(base, cheating, {})] == [SOURCE]
-    assert suspicious_signs(base, cheating, cheating) == ()

@@ -76,6 +76,7 @@ class World:
         hidden: the tests after it.
         fix: the sources after it.
         expected: the ids that must pass.
+        known: those of them that pass before the fix; most tests here do not mind if they are none of these.
         run: the test files that are run; by default those of the expected ids.
     """
 
@@ -88,6 +89,7 @@ class World:
         hidden: Files | None = None,
         fix: Files | None = None,
         expected: Iterable[str] = EXPECTED,
+        known: Iterable[str] = (),
         run: Iterable[str] | None = None,
         limits: ProblemLimits | None = None,
         python_path: tuple[str, ...] = ("", "src"),
@@ -95,13 +97,16 @@ class World:
     ) -> None:
         self.sandboxes = sandboxes
         self.base = tree({**BASE, **(base or {})})
-        wanted = tuple(expected)
+        old = tuple(known)
+        wanted = tuple(test for test in expected if test not in old)
         manifest = ProblemManifest(
             id="shop-1",
             base=Base(folder="base"),
             environment=environment,
             python_path=python_path,
-            test_files=tuple(run) if run is not None else tuple(dict.fromkeys(t.partition("::")[0] for t in wanted)),
+            test_files=tuple(run)
+            if run is not None
+            else tuple(dict.fromkeys(t.partition("::")[0] for t in (*wanted, *old))),
             statement=Statement(mode="handwritten", sha256="0" * 64),
             limits=limits or ProblemLimits(seconds=30, memory_mb=256),
             provenance=Provenance(kind="handwritten"),
@@ -109,7 +114,7 @@ class World:
         self.problem = Problem(
             manifest=manifest,
             statement="The first price is left out.",
-            tests=TestSets(FAIL_TO_PASS=wanted),
+            tests=TestSets(FAIL_TO_PASS=wanted, PASS_TO_PASS=old),
             hidden=files({TESTS: TEST, **(hidden or {})}),
             fix=files(fix if fix is not None else {SOURCE: FIX}),
             environment=manifest_of(recipe, environment),

@@ -162,15 +162,15 @@ def _contradicted(
     found = _contradictions(subject, real, control)
     if not found:
         return found
-    # What is raised may be of two classes, and passes a test that waits for the second: not one for a third.
-    mutants = tuple(_with_another_class(subject, mutant) for mutant in control.mutants)
+    # What is raised may be of two classes, and a message have words that are not looked for: not any two of them.
+    mutants = tuple(_with_another_choice(subject, mutant) for mutant in control.mutants)
     second = _contradictions(subject, real, _run(subject, subject.candidate, mutants, sandboxes))
     again = found & second
     order = ids_by_function(real, subject.sites)
     once = set()
     for entry in found ^ second:
         mutant = mutant_of(entry.test, function_of(entry.test, subject.sites), order, control.used)
-        if (wary or entry.kind == "mutant") and not (mutant and mutant.classes):
+        if (wary or entry.kind == "mutant") and not (mutant and mutant.loose):
             once.add(Contradiction("unsteady", entry.test))
     if not (again or once):
         return frozenset()
@@ -190,9 +190,9 @@ def is_tampering(found: frozenset[Contradiction]) -> bool:
     return any(entry.kind != "unsteady" for entry in found)
 
 
-def _with_another_class(subject: Subject, mutant: Mutant) -> Mutant:
-    """Return the mutant with a choice that is another than its own, and no kin of it, if it is about classes."""
-    if not mutant.classes:
+def _with_another_choice(subject: Subject, mutant: Mutant) -> Mutant:
+    """Return a loose mutant with a choice that is another than its own, and no kin of it; else the mutant."""
+    if not mutant.loose:
         return mutant
     known = next(one for one in mutants_of(subject.sites, (mutant.file, mutant.test)) if one.name == mutant.name)
     others = [name for name in known.choices if not _are_kin(name, mutant.choices[0])]

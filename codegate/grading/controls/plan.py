@@ -127,7 +127,7 @@ def _one(possible: Sequence[Mutant], tried: frozenset[str], file: FileSites) -> 
     places: dict[tuple[int, bool], list[Mutant]] = {}
     for mutant in possible:
         place = mutant.order if mutant.assertion is None else mutant.assertion
-        places.setdefault((place, mutant.classes), []).append(mutant)
+        places.setdefault((place, mutant.loose), []).append(mutant)
     found = list(places.values())
     new = [mutants for mutants in found if not any(mutant.name in tried for mutant in mutants)] or found
     there = _dice.choice([new[0], new[-1], _dice.choice(new)])
@@ -143,7 +143,7 @@ def _one(possible: Sequence[Mutant], tried: frozenset[str], file: FileSites) -> 
 
 def _alike(one: Mutant, other: Mutant, file: FileSites) -> bool:
     """Return whether two places of a test expect the same, so that they can expect the same other thing."""
-    if one is other or one.also or other.also or one.classes or other.classes or (one.value is None) != bool(one.edits):
+    if one is other or one.also or other.also or one.loose or other.loose or (one.value is None) != bool(one.edits):
         return False
     if one.value is not None and other.value is not None:
         return one.value != other.value and file.values[one.value].text == file.values[other.value].text

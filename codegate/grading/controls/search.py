@@ -108,7 +108,7 @@ def _named(sites: Iterable[_Site]) -> tuple[Mutant, ...]:
     for mutant in (site for site in sites if isinstance(site, Mutant)):
         places = [*mutant.edits, *(values[mutant.value] if mutant.value is not None else ())]
         also = [(values[number], text) for number, text in mutant.also]
-        what = digest([mutant.test, mutant.order, mutant.row, mutant.classes, mutant.weak, places, also])
+        what = digest([mutant.test, mutant.order, mutant.row, mutant.loose, mutant.weak, places, also])
         found.append(mutant.model_copy(update={"name": f"{mutant.file}#{what[:12]}"}))
     return tuple(found)
 

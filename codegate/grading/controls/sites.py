@@ -76,7 +76,8 @@ class Mutant(_Site):
         also: values that are others at the same time, by number.
         donors: by choice, where that is a copy: the function that it is from, if what it takes the place of can stand
             there instead; else empty.
-        classes: the choices are classes that something raised could be of, as well as of the right one.
+        loose: what is right may pass one of its choices as well, but hardly two: classes that something raised is
+            of besides the right one, words that a message has besides those that are looked for.
         weak: another exception is waited for, or none. Who raises what is right wherever a test waits for something
             passes the test and fails this one, and need not know which inputs are wrong.
         name: its file and what it changes, in short; the search gives it. The same whenever the same file is searched,
@@ -93,7 +94,7 @@ class Mutant(_Site):
     value: int | None = None
     also: tuple[tuple[int, str], ...] = ()
     donors: tuple[str, ...] = ()
-    classes: bool = False
+    loose: bool = False
     weak: bool = False
     name: str = ""
 

@@ -26,6 +26,9 @@ class File {
     this.imported = new Set(lists.flatMap(([, list]) => list.split(',').map((one) => one.split(/:|\sas\s/).at(-1).trim())));
     this.words = [...new Set([...text.matchAll(/(['"`])((?:(?!\1)[^\\\n]){2,200})\1/g)].flatMap(([, , one]) => one.match(/[a-z]{2,12}/gi) ?? []))];
     this.said = new Set(); // messages of assertions
+    this.tests = []; // where each test is
+    this.bodies = new Set(); // functions of tests and groups
+    this.nested = 0; // functions of a test that what is looked at is in
     this.plain = []; // calls whose results are compared: they throw nothing
     this.code = /\.[mc]?ts$/.test(path) ? withoutTypes(text) : text;
     if (this.code.length !== text.length) throw new SyntaxError('offsets differ');
@@ -82,10 +85,12 @@ class File {
 
   // --- asides ---------------------------------------------------------------------------------------------------------
 
-  /** Take comments out of every run, but for those that tools read. */
+  /** Take comments out of every run, but for those that tools read, and those of functions whose text may be asked for. */
   blank() {
+    const inner = (node) => (/^(Class|Function|ArrowFunction|Method)/.test(node.type) && !this.bodies.has(node) ? [node] : children(node).flatMap(inner));
+    const kept = inner(this.tree);
     for (const { start, end, value } of this.comments) {
-      if (!TOOLS.test(value) && !this.text.startsWith('#!', start)) {
+      if (!TOOLS.test(value) && !kept.some((node) => node.start <= start && end <= node.end) && !this.text.startsWith('#!', start)) {
         this.add({ kind: 'aside', edits: [[start, end, breaksIn(value) || ' ']], text: '' });
       }
     }
@@ -94,7 +99,7 @@ class File {
   /** Take the message of an assertion, which is for people, out of every run. */
   message(call) {
     const found = assertionOf(call, this.imported);
-    const chained = nameOf(call.callee) === 'expect';
+    const chained = call.callee.type === 'Identifier' && call.callee.name === 'expect';
     const place = chained ? 1 : found?.kind !== 'assert' ? -1 : EQUAL.test(found.name) ? 2 : /^(ok|assert)$/.test(found.name) ? 1 : -1;
     const said = call.arguments[place];
     const text = said && (said.type === 'Literal' ? said.value : said.type === 'TemplateLiteral' ? this.code.slice(said.start, said.end) : null);
@@ -122,6 +127,7 @@ class File {
   declaration(call, { kind, table }, titles, handles) {
     const body = call.arguments.findLast(isFunction) ?? call.arguments.slice(1).findLast((node) => node.type === 'CallExpression');
     if (!body) return;
+    this.bodies.add(body);
     const title = titleOf(call.arguments[0], table);
     const options = call.arguments.filter((node) => node.type === 'ObjectExpression').flatMap((node) => node.properties);
     const odd = options.some((property) => property.type === 'SpreadElement' || INVERTING.has(nameOf(property.key)));
@@ -139,6 +145,7 @@ class File {
 
   test(name, body, handles, table) {
     this.declared.set(name, (this.declared.get(name) ?? 0) + 1);
+    this.tests.push({ name, start: body.start, end: body.end });
     this.body = body;
     this.until = Infinity; // where what a passing test has run ends
     const called = table ? Infinity : { node: 2, vitest: Infinity }[this.runner] ?? 1; // so many parameters: one says when it is over
@@ -173,7 +180,7 @@ class File {
   hide(node, handles, parent) {
     const { start, end } = node;
     if (this.said.has(node)) return;
-    if (node.type === 'CallExpression') this.message(node);
+    if (node.type === 'CallExpression' && !this.nested) this.message(node);
     if (node.type === 'Literal' || node.type === 'TemplateLiteral' && !node.expressions.length) {
       const value = node.type === 'Literal' ? node.value : node.quasis[0].value.cooked;
       if (typeof value !== 'string' && !(typeof value === 'number' && Number.isFinite(value)) || this.hidden.has(start)) return;
@@ -194,10 +201,13 @@ class File {
       }
       if (parent && declares(node, handles)) return; // a test of its own
     }
+    const nested = isFunction(node) && !this.bodies.has(node);
+    this.nested += nested;
     for (const child of children(node)) {
       const key = child === node.key && !node.computed;
       if (!key) this.hide(child, handles, node);
     }
+    this.nested -= nested;
   }
 
   /** Take note of the calls that assertions compare, of names that no function of a test has bound. */
@@ -219,11 +229,23 @@ class File {
     return values.length === 1 && usesOf(node, name) === 2 ? values[0] : null;
   }
 
+  /** Return whether a call means the same in any other test. */
+  mayStand(call) {
+    const text = this.text.slice(call.start, call.end);
+    return call.arguments.every(isWritten) && !/\n/.test(text) && text === this.code.slice(call.start, call.end) && this.top.has(chainOf(call).root.name);
+  }
+
+  /** Return the test that something stands in, by its place in bytes; an empty text where there are several of its name. */
+  testAt(place) {
+    const around = this.tests.filter(({ start, end }) => this.offsets[start] <= place && place < this.offsets[end]);
+    const { name } = around.at(-1) ?? { name: '' };
+    return this.declared.get(name) === 1 ? name : '';
+  }
+
   /** Return, as choices, the calls of the same function that are compared somewhere. */
   otherCalls(call) {
     const text = ({ start, end }) => this.text.slice(start, end);
-    const same = this.plain.filter((one) => text(one.callee) === text(call.callee) && text(one) !== text(call)
-      && !/\n/.test(text(one)) && text(one) === this.code.slice(one.start, one.end) && this.top.has(chainOf(one).root.name));
+    const same = this.plain.filter((one) => text(one.callee) === text(call.callee) && text(one) !== text(call) && this.mayStand(one));
     return same.slice(0, MOST_CHOICES).map(({ start, end }) => `$copy$${this.offsets[start]}-${this.offsets[end]}`);
   }
 
@@ -245,29 +267,31 @@ class File {
     const assertion = this.receipted.get(parent?.type === 'AwaitExpression' ? parent : waits ? null : node);
     const order = straight ? this.offsets[node.end] : 0;
     const thrown = /throw|reject/i.test(name);
-    const mutant = (edits, choices, value, { classes = false, weak = thrown && !/^\$copy\$/.test(choices[0]) } = {}) => {
-      if (choices.length && this.add({ kind: 'mutant', test, order, assertion, edits, choices, value, classes, weak }) && straight) this.straight.add(test);
+    const mutant = (edits, choices, value, { loose = false, weak = thrown, exchanged = false } = {}) => {
+      if (choices.length && this.add({ kind: 'mutant', test, order, assertion, edits, choices, value, loose, weak, exchanged }) && straight) this.straight.add(test);
     };
     /** What throws is another call, which does not; else another class is expected. Return whether the former is there. */
     const throwing = (thrower, kind) => {
       const call = onlyCall(thrower);
       const others = call ? this.otherCalls(call) : [];
-      if (others.length) mutant([[call.start, call.end, '$choice$']], others);
-      else if (kind?.type === 'Identifier') mutant([[kind.start, kind.end, '$choice$']], ERRORS.filter((one) => one !== kind.name), undefined, { classes: true });
+      const exchanged = others.length > 0 && this.mayStand(call);
+      // A call that stands twice can be told by that: it is exchanged with the one that it takes the place of.
+      if (others.length) mutant([[call.start, call.end, '$choice$']], others, undefined, { weak: !exchanged, exchanged });
+      if (!exchanged && kind?.type === 'Identifier') mutant([[kind.start, kind.end, '$choice$']], ERRORS.filter((one) => one !== kind.name), undefined, { loose: true });
       return others.length > 0;
     };
-    const text = (start, end, choices) => mutant([[start, end, '$choice$']], choices);
-    const literal = (node) => {
+    const text = (start, end, choices, more) => mutant([[start, end, '$choice$']], choices, undefined, more);
+    const literal = (node, more) => {
       const { start, end, value, bigint } = node;
-      if (typeof value === 'boolean') text(start, end, [String(!value)]);
-      else if (bigint) text(start, end, [`${BigInt(bigint) + 1n}n`]);
+      if (typeof value === 'boolean') text(start, end, [String(!value)], more);
+      else if (bigint) text(start, end, [`${BigInt(bigint) + 1n}n`], more);
       else if (this.hidden.has(start)) {
-        mutant([], near(value ?? titleOf(node), this.words).map((one) => JSON.stringify(one)), this.hidden.get(start));
+        mutant([], near(value ?? titleOf(node), this.words).map((one) => JSON.stringify(one)), this.hidden.get(start), more);
       }
     };
-    const literals = (arg) => {
+    const literals = (arg, more) => {
       const every = literalsOf(arg);
-      some(every).forEach(literal);
+      some(every).forEach((one) => literal(one, more));
       return every.length > 0;
     };
     /** Say something else in the text of what the test computes itself; return whether that can be done. */
@@ -279,7 +303,7 @@ class File {
       if (!isSettled(arg, this.bindings)) return false;
       const before = this.found.length;
       for (const [edit, choices, weak = false] of otherWays(arg, this.code, this.words)) mutant([edit], choices, undefined, { weak });
-      some(literalsIn(arg)).forEach(literal);
+      some(literalsIn(arg)).forEach((one) => literal(one));
       return this.found.length > before;
     };
     const change = (arg) => {
@@ -298,7 +322,11 @@ class File {
       else if (/throw/i.test(name) && subject && throwing(subject, args[0])) return;
       else if (/Inline/.test(name)) this.snapshot(args.findLast((one) => one.type === 'TemplateLiteral' || one.type === 'Literal'), text);
       else if (/Snapshot/.test(name) || name === 'should') return;
-      else if (!arg || (!literals(arg) && /throw/i.test(name))) text(member.object.end, member.object.end, ['.not']);
+      else if (MIRRORED.has(name)) text(member.property.start, member.property.end, MIRRORED.get(name));
+      else if (!arg || (!literals(arg) && thrown)) {
+        if (PARTS.test(name)) literals(args[0], { loose: true });
+        text(member.object.end, member.object.end, ['.not'], { weak: true }); // few say what is not so
+      }
       else if (!literalsOf(arg).length) change(arg);
       return;
     }
@@ -314,8 +342,11 @@ class File {
     else if (OPPOSITE.has(name) && member) text(member.property.start, member.property.end, [OPPOSITE.get(name)]);
     else if (/^(ok|assert)$/.test(name) && args.length) {
       const asking = args[0].type === 'CallExpression' && ASKING.has(nameOf(args[0].callee));
-      if (asking) args[0].arguments.forEach(literals);
-      mutant([[args[0].start, args[0].start, '$choice$('], [args[0].end, args[0].end, ')']], ['!'], undefined, { weak: asking });
+      if (asking) args[0].arguments.forEach((arg) => literals(arg));
+      const [{ type, operator, argument, start, end }] = args;
+      if (operator === '!') text(start, argument.start, ['']);
+      else if (/^(Call|Member)Expression$|^Identifier$/.test(type)) text(start, start, ['!'], { weak: asking });
+      else mutant([[start, start, '$choice$('], [end, end, ')']], ['!'], undefined, { weak: true });
     }
     else if (/^(match|doesNotMatch|notMatch)$/.test(name) && member) {
       const negation = /['"]chai['"]/.test(this.text) ? 'notMatch' : 'doesNotMatch';
@@ -347,6 +378,11 @@ class File {
     const shared = (name) => name.includes(HOLE) && !alone(name); // and it is not known which id is of which
     const kept = this.found.filter(({ kind, test, order }) => kind === 'value' || kind === 'aside'
       || (kind === 'receipt' ? alone(test) : !parts(test) && !shared(test) && (order > 0 || !this.straight.has(test))));
+    for (const one of kept.filter(({ kind }) => kind === 'mutant')) {
+      const places = one.choices.map((choice) => Number(/^\$copy\$(\d+)/.exec(choice)?.[1]));
+      one.donors = one.exchanged ? places.map((place) => this.testAt(place)) : [];
+      delete one.exchanged;
+    }
     const first = kept.find(({ kind }) => kind !== 'mutant');
     // What is called has no type; compilers that check types before they run a test would not run it.
     if (first && /ts$/.test(this.path) && /^(jest|mocha)$/.test(this.runner) && !this.text.startsWith('#!')) {
@@ -379,8 +415,8 @@ for (const [path, text] of Object.entries(files)) {
     [file.tree, file.bindings] = [tree, bindingsOf(tree)];
     file.top = new Set(tree.body.flatMap(namesOf));
     file.compared(tree);
-    file.blank();
     file.search(tree, []);
+    file.blank();
     found = file.finish();
   } catch (error) {
     if (!(error instanceof SyntaxError || error instanceof RangeError || error instanceof TypeError)) throw error;

@@ -28,6 +28,16 @@ const OPPOSITE = new Map([
   ['equal', 'notEqual'], ['strictEqual', 'notStrictEqual'], ['deepEqual', 'notDeepEqual'],
   ['deepStrictEqual', 'notDeepStrictEqual'], ['throws', 'doesNotThrow'], ['rejects', 'doesNotReject'],
 ].flatMap(([one, other]) => [[one, other], [other, one]]));
+/** Matchers with those that do not hold where they do, and that are written as often. */
+const MIRRORED = new Map([
+  ['toBeTruthy', ['toBeFalsy']], ['toBeFalsy', ['toBeTruthy']], ['toBeDefined', ['toBeUndefined', 'toBeNull']],
+  ['toBeUndefined', ['toBeDefined', 'toBeNull']], ['toBeNull', ['toBeDefined', 'toBeUndefined']],
+  ['toBeGreaterThan', ['toBeLessThan', 'toBeLessThanOrEqual']], ['toBeLessThan', ['toBeGreaterThan', 'toBeGreaterThanOrEqual']],
+  ['toBeGreaterThanOrEqual', ['toBeLessThan']], ['toBeLessThanOrEqual', ['toBeGreaterThan']],
+  ['true', ['false']], ['false', ['true']],
+]);
+/** Matchers of a part of something. */
+const PARTS = /^(toContain|toMatch|contains?|includes?|string|match)$/;
 const MODULES = /^(require|(do|un|dontM)?[mM]ock|unmock|deepUnmock|hoisted|(import|require)\w+|createMockFromModule|resolve|glob)$/;
 
 /** Comments that mean something to what compiles or runs a test. */

@@ -16,7 +16,7 @@ from codegate.grading.drivers.python_context_driver import EXPECTING, Context, n
 from codegate.grading.drivers.python_tolerance_driver import number_of, tolerance_of
 from codegate.grading.drivers.python_values_driver import far, near, near_texts
 from codegate.grading.drivers.python_ways_driver import constants, other_ways, pieces
-from codegate.grading.drivers.python_written_driver import bound, cell, literals, rows_of, some, taken
+from codegate.grading.drivers.python_written_driver import bound, cell, lists, literals, rows_of, some, taken
 
 #: Methods of unittest and of mocks with the one that holds exactly when it does not.
 OPPOSITE = {
@@ -29,10 +29,13 @@ OPPOSITE = {
     "assert_called": "assert_not_called", "assert_called_once": "assert_not_called",
     "assert_not_called": "assert_called",
 }  # fmt: skip
+#: The other way round is written as often.
+MIRRORED = {"assertGreater": "assertLess", "assertLess": "assertGreater"}
+#: How an operator is written, and what does not hold where it does.
 OPERATORS = {
-    ast.NotEq: (rb"!=", "=="), ast.Eq: (rb"==", "!="), ast.Lt: (rb"<", ">="), ast.GtE: (rb">=", "<"),
-    ast.Gt: (rb">", "<="), ast.LtE: (rb"<=", ">"), ast.In: (rb"\bin\b", "not in"), ast.NotIn: (rb"\bnot\s+in\b", "in"),
-    ast.Is: (rb"\bis\b", "is not"), ast.IsNot: (rb"\bis\s+not\b", "is"),
+    ast.NotEq: (rb"!=", ["=="]), ast.Eq: (rb"==", ["!="]), ast.Lt: (rb"<", [">=", ">"]), ast.GtE: (rb">=", ["<"]),
+    ast.Gt: (rb">", ["<=", "<"]), ast.LtE: (rb"<=", [">"]), ast.In: (rb"\bin\b", ["not in"]),
+    ast.NotIn: (rb"\bnot\s+in\b", ["in"]), ast.Is: (rb"\bis\b", ["is not"]), ast.IsNot: (rb"\bis\s+not\b", ["is"]),
 }  # fmt: skip
 EQUAL = re.compile(r"equal|same|close|assertCountEqual|_with$|_calls$", re.IGNORECASE)
 UNEQUAL = re.compile(r"not|un(?=equal)", re.IGNORECASE)
@@ -45,8 +48,12 @@ WARNINGS = ("UserWarning", "DeprecationWarning", "RuntimeWarning", "FutureWarnin
 APART = ("int", "float", "str", "bytes", "list", "dict", "tuple", "set")
 #: Contexts that wait for no exception.
 OPEN_CONTEXTS = ("open(__file__)", "memoryview(b'')")
+MOST_KEPT = 3
 #: Questions whose usual answer is yes: what they ask for is changed, since "not" alone tells what stood there.
 ASKING = frozenset({"startswith", "endswith", "isclose", "search", "match", "fullmatch", "assertIn", "assertRegex"})
+
+#: Those of them that are about a part of something: there may be more in it than a test looks for.
+LOOKING = frozenset({"search", "match", "assertIn", "assertRegex"})
 
 
 class Mutants:
@@ -80,7 +87,7 @@ class Mutants:
             choices=choices, value=value, row=row, **more,
         )  # fmt: skip
 
-    def literal(self, at: int, node: Any, row: Any = None, tolerance: Any = None) -> None:
+    def literal(self, at: int, node: Any, row: Any = None, tolerance: Any = None, **more: Any) -> None:
         """Find the mutant of one literal: far from what it is, where there is a tolerance."""
         start = self.file.start(node)
         if tolerance is None:
@@ -90,24 +97,25 @@ class Mutants:
         if not choices:
             return
         if start in self.file.hidden:
-            self.add(at, [], choices, self.file.hidden[start], row)
+            self.add(at, [], choices, self.file.hidden[start], row, **more)
             self.file.found[-1]["order"] = min(at, start)
         else:
-            self.add(at, [[start, self.file.end(node), "$choice$"]], choices, None, row)
+            self.add(at, [[start, self.file.end(node), "$choice$"]], choices, None, row, **more)
 
     def operator(self, at: int, sides: list[Any], kind: Any) -> bool:
         """Find the mutant of an operator between two sides; return whether it is there."""
-        pattern, opposite = OPERATORS[kind]
+        pattern, opposites = OPERATORS[kind]
         start, end = self.file.end(sides[0]), self.file.start(sides[1])
         found = re.search(pattern, self.file.data[start:end])
-        asking = kind in (ast.In, ast.NotIn)
+        # Few ask whether things are equal that differ in what they are given.
+        asking = kind in (ast.In, ast.NotIn, ast.NotEq)
         for node in some(literals(sides[0])) if kind is ast.In else ():
-            self.literal(at, node)
+            self.literal(at, node, loose=True)
         if found is not None:
-            self.add(at, [[start + found.start(), start + found.end(), "$choice$"]], [opposite], weak=asking)
+            self.add(at, [[start + found.start(), start + found.end(), "$choice$"]], opposites, weak=asking)
         return found is not None
 
-    def equal(self, at: int, sides: list[Any], tolerance: Any = None) -> None:
+    def equal(self, at: int, sides: list[Any], tolerance: Any = None, *, ordered: bool = True) -> None:
         """Find the mutants of two sides that have to be equal, but for a tolerance."""
         for side in sides:
             tolerance = tolerance_of(side) if tolerance is None else tolerance
@@ -117,6 +125,8 @@ class Mutants:
             found = literals(side)
             for node in some(found):
                 self.literal(at, node, tolerance=tolerance)
+            if tolerance is None and ordered:
+                self.kept(at, side)
             if found:
                 return
         before = self.count
@@ -138,6 +148,24 @@ class Mutants:
         start, end = self.file.start(sides[-1]), self.file.end(sides[-1])
         number = self.file.value([[start, start, '$change$("$token$", '], [end, end, ")"]], "0")
         self.add(at, [], ["1"], number, weak=True)
+
+    def kept(self, at: int, side: Any) -> None:
+        """Find mutants that keep what a check of the answer could be about: which elements there are, or their sum."""
+        for list_ in lists(side):
+            elements = [node for node in list_ if self.file.start(node) in self.file.hidden]
+            pairs = [(elements[number], elements[number + 1]) for number in range(len(elements) - 1)]
+            pairs = [(one, other) for one, other in pairs if type(one.value) is type(other.value)]
+            unequal = [(one, other) for one, other in pairs if one.value != other.value]
+            for one, other in unequal[:: max(len(unequal) // MOST_KEPT, 1)][:MOST_KEPT]:
+                self.pair(at, one, other, other.value, one.value)
+            numbers = [(one, other) for one, other in pairs if type(one.value) in (int, float)]
+            for one, other in [(one, other) for one, other in numbers if other.value - one.value != 1][-1:]:
+                self.pair(at, one, other, one.value + 1, other.value - 1)
+
+    def pair(self, at: int, one: Any, other: Any, first: Any, second: Any) -> None:
+        """Add the mutant for which two literals are two others."""
+        numbers = [self.file.hidden[self.file.start(node)] for node in (one, other)]
+        self.add(at, [], [repr(first)], numbers[0], also=[(numbers[1], repr(second))])
 
     def is_settled(self, node: Any, depth: int = 3) -> bool:
         """Return whether an expression is computed by nothing but the standard library, out of what the test has."""
@@ -242,7 +270,7 @@ class Mutants:
             return True
         for arg in call.args if name in ASKING else ():
             for node in some(literals(arg)):
-                self.literal(at, node, tolerance=tolerance_of(call))
+                self.literal(at, node, tolerance=tolerance_of(call), loose=name in LOOKING)
         return name in ASKING
 
     def answers(self, generator: Any, asked: Any) -> list[Any]:
@@ -285,14 +313,16 @@ class Mutants:
             end, asking = self.file.end(call.func), self.asked(at, call)
             if name == "assertTrue" and call.args and isinstance(call.args[0], ast.Call):
                 asking = self.asked(at, call.args[0])
-            self.add(at, [[end - len(name), end, "$choice$"]], [OPPOSITE[name]], weak=asking)
+            choices = [OPPOSITE[name], *([MIRRORED[name]] if name in MIRRORED else [])]
+            asking = asking or name == "assertNotEqual"
+            self.add(at, [[end - len(name), end, "$choice$"]], choices, weak=asking)
         elif EQUAL.search(name) and not UNEQUAL.search(name):
             args = [arg for arg in call.args if not isinstance(arg, ast.Starred)]
             if name.endswith(("_with", "_calls")):
                 for literal in some([literal for arg in args for literal in literals(arg)]):
                     self.literal(at, literal)
             elif args:
-                self.equal(at, args[:2], tolerance_of(call))
+                self.equal(at, args[:2], tolerance_of(call), ordered=name != "assertCountEqual")
 
     def of_expectation(self, call: Any, block: list[Any] | None = None) -> None:
         """Find the mutants of ``raises`` and its kin.
@@ -306,9 +336,13 @@ class Mutants:
             made = getattr(block[-1], "value", None) if len(block) == 1 else None
             others = self.context.other_calls(made, self.function) if isinstance(made, ast.Call) else []
             if others and made is not None and made.lineno == made.end_lineno:
-                # It alone asks for the right answer: who raises whatever is waited for passes all others.
-                self.copied(at, made, [other for other, _ in others], donors=[donor for _, donor in others])
-                return
+                exchanged = [(other, donor) for other, donor in others if donor] or others
+                copies, donors = [other for other, _ in exchanged], [donor for _, donor in exchanged]
+                # A call that stands twice can be told by that.
+                self.copied(at, made, copies, donors=donors, weak=not any(donors))
+                if any(donors):
+                    # It alone asks for the right answer: who raises whatever is waited for passes all others.
+                    return
             self.add(at, [[self.file.start(call), at, "$choice$"]], list(OPEN_CONTEXTS), weak=True)
         if call.args and isinstance(call.args[0], (ast.Name, ast.Attribute, ast.Tuple)):
             start, end = self.file.start(call.args[0]), self.file.end(call.args[0])
@@ -323,7 +357,7 @@ class Mutants:
                 if name not in own and name not in possible and warns == name.endswith("Warning")
             ]
             if choices:
-                self.add(at, [[start, end, "$choice$"]], choices, classes=True, weak=True)
+                self.add(at, [[start, end, "$choice$"]], choices, loose=True, weak=True)
 
     def finish(self) -> None:
         """Add the mutants that can be told by their form, where there are no others."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import os
 import re
 import sys
@@ -202,7 +203,7 @@ def hide(file: File, node: Any, seen: set[int]) -> None:
         return
     seen.add(id(node))
     if isinstance(node, ast.Constant):
-        if type(node.value) in (int, float, str, bytes):
+        if type(node.value) in (int, str, bytes) or (type(node.value) is float and math.isfinite(node.value)):
             start, end = file.start(node), file.end(node)
             breaks = "\n" * len(re.findall(rb"\r\n|\n|\r", file.data[start:end]))
             text = '($value$(%s"$token$"))' % breaks
@@ -222,9 +223,11 @@ def hide(file: File, node: Any, seen: set[int]) -> None:
                 hide(file, part, seen)
 
 
-def asides(file: File, functions: Iterable[Any], seen: set[int]) -> None:
-    """Find what the tests say besides what they run."""
-    for start, end in comments(file.data, file.lines):
+def asides(file: File, tree: Any, functions: Iterable[Any], seen: set[int]) -> None:
+    """Find what the tests say besides what they run; functions of other names help them."""
+    functions = [function for function in functions if function.name.startswith("test")]
+    tables = [node for node in tree.body if isinstance(node, (ast.Assign, ast.AnnAssign))]
+    for start, end in comments(file.data, file.lines, [*functions, *tables]):
         file.aside(start, end)
     for function in functions:
         first = docstring(function)
@@ -248,7 +251,7 @@ def search(file: File) -> None:
         tree = ast.parse(file.data)
     tests = dict(functions_in(tree.body))
     seen: set[int] = set()
-    asides(file, tests.values(), seen)
+    asides(file, tree, tests.values(), seen)
     for node in tests.values():
         # Equal literals of one function are one object, which a value that is read from a table is not.
         if not any(isinstance(part, ast.Call) and name_of(part.func) == "id" for part in ast.walk(node)):

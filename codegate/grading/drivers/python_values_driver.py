@@ -32,7 +32,8 @@ def near(value: Any, words: list[str], numbers: list[int]) -> list[str]:
         half = [value // 2] if value % 2 == 0 else []
         found = [value + 1, 2 * value, value - 1, 3 * value, value + 10, *alike, *half]
     elif type(value) is float:
-        found = [value + 1.0, value - 1.0, 2.0 * value + 1.0, value + 10.0, -value]
+        share = [value / 2, (value + 1.0) / 2] if 0.0 < value < 1.0 else []  # as many checks of a share want it
+        found = [*share, *share, value + 1.0, value - 1.0, 2.0 * value + 1.0, value + 10.0, -value]
     elif isinstance(value, bytes):
         plain = [word for word in words if word.isascii()]
         found = [entry.encode("latin-1") for entry in near_texts(value.decode("latin-1"), plain)]
@@ -62,6 +63,8 @@ def far(value: Any, tolerance: tuple[float, float]) -> list[str]:
         -2 * value - step,
         -value - 2 * step,
     ]
+    if 0 < value < 1:
+        found += [value / 3, (value + 1) / 2] * 3
     reach = 4 * absolute
     return [
         repr(entry)
@@ -86,6 +89,10 @@ def near_texts(text: str, words: list[str]) -> list[str]:
         if len(own) > 1:
             doubled = word + after[:1] + word + after
             kinds.setdefault("length", []).append(before + random.choice([after.lstrip(SIGNS), doubled]))
+    if len({word[0] for word in own}) > 1:
+        one, other_one = sorted(random.sample(own, 2), key=lambda word: word.start())
+        kept = text[: one.start()] + other_one[0] + text[one.end() : other_one.start()]
+        kinds["order"] = [kept + one[0] + text[other_one.end() :]]
     places = [at for at, letter in enumerate(text) if not letter.isalpha()]
     for at in random.sample(places, min(len(places), 20)):
         letter, before, after = text[at], text[:at], text[at + 1 :]

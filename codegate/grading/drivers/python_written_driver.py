@@ -36,6 +36,18 @@ def literals(node: Any) -> list[Any]:
     return []
 
 
+def lists(node: Any) -> list[list[Any]]:
+    """Return the literals that stand beside each other in the lists, tuples and values of dicts that ``node`` is."""
+    if isinstance(node, (ast.Tuple, ast.List)):
+        parts = node.elts
+    elif isinstance(node, ast.Dict):
+        parts = node.values
+    else:
+        return []
+    inner = [found for part in parts for found in lists(part)]
+    return [[part for part in parts if isinstance(part, ast.Constant)], *inner]
+
+
 def some(found: list[Any]) -> list[Any]:
     """Return not too many of what was found, from its beginning to its end."""
     step = max((len(found) - 1) / (MOST_OF_ONE - 1), 1.0)

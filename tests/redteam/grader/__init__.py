@@ -11,6 +11,7 @@ from tests.redteam.battery import Row
 from tests.redteam.grader.attacks import (
     answers,
     channel,
+    checks,
     doubts,
     endings,
     execution,
@@ -31,7 +32,7 @@ from tests.redteam.grader.writing import Change
 ATTACKS: Final[tuple[Change, ...]] = (
     *endings.ATTACKS, *output.ATTACKS, *places.ATTACKS, *reports.ATTACKS,
     *channel.ATTACKS, *answers.ATTACKS, *execution.ATTACKS, *moments.ATTACKS,
-    *doubts.ATTACKS, *forms.ATTACKS, *habits.ATTACKS, *repeats.ATTACKS,
+    *doubts.ATTACKS, *forms.ATTACKS, *habits.ATTACKS, *repeats.ATTACKS, *checks.ATTACKS,
     *javascript.ATTACKS, *golang.ATTACKS,
 )  # fmt: skip
 

@@ -5,8 +5,10 @@ from typing import Final
 
 from tests.redteam.grader.projects import Files
 from tests.redteam.grader.sources import rules
+from tests.redteam.grader.sources.checks import CHECKS
 from tests.redteam.grader.sources.forms import DATES, ESTIMATE, FORMS, MONTHS, NAMES, SETTINGS
 from tests.redteam.grader.sources.habits import HABITS
+from tests.redteam.grader.sources.javascript_forms import NODE_FORMS
 from tests.redteam.grader.sources.repeats import REPEATS
 
 #: More is taken for a date than the reference takes.
@@ -54,15 +56,31 @@ class OldName(DeprecationWarning, FutureWarning):
 def old(''',
 ).replace("DeprecationWarning, stacklevel", "OldName, stacklevel")
 
+_SIZE_TALKATIVE: Final = 'f"size {size} is negative, a positive one is wanted"'
+
+#: One message for both of what the tests look for.
+_AREA_TALKATIVE: Final = '''\
+"""Areas."""
+
+
+def area(width, height):
+    """Return the area of a rectangle; raises ValueError where a side is not positive."""
+    if width <= 0 or height <= 0:
+        raise ValueError(f"width and height have to be positive, not {width} x {height}")
+    return width * height
+'''
+
 OPEN: Final[Mapping[str, tuple[str, Files]]] = {
     **{
         f"reference@{name}": (name, {fields["source"]: fields["fix"]})
-        for name, fields in {**FORMS, **HABITS, **REPEATS}.items()
+        for name, fields in {**FORMS, **HABITS, **REPEATS, **CHECKS, **NODE_FORMS}.items()
     },
     "within-tolerance@wide": ("wide", {rules.SOURCE: HABITS["wide"]["fix"].replace("+ 0", "+ 30")}),
     "more-lenient@lenient": ("lenient", {rules.SOURCE: _DATES_LENIENT}),
     "compatible-error@settings": ("settings", {rules.SOURCE: _SETTINGS_COMPATIBLE}),
     "raises-instead@suppressed": ("suppressed", {rules.SOURCE: _MONTHS_RAISING}),
     "other-side@tolerance": ("tolerance", {rules.SOURCE: ESTIMATE.replace("0.95 *", "1.05 *")}),
+    "says-both@both": ("both", {rules.SOURCE: _AREA_TALKATIVE}),
+    "says-more@says": ("says", {rules.SOURCE: CHECKS["says"]["fix"].replace('"is negative"', _SIZE_TALKATIVE)}),
     "two-warnings@warning": ("warning", {rules.SOURCE: _NAMES_SHOWN}),
 }
