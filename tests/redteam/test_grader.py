@@ -4,6 +4,7 @@ import pytest
 
 from tests.redteam import grader, honest
 from tests.redteam.battery import Row, print_table
+from tests.redteam.grader.sources.shapes import PARTS, SHAPES
 
 pytestmark = pytest.mark.bwrap
 
@@ -54,6 +55,7 @@ def test_no_honest_patch_is_accused() -> None:
 
 def test_every_attack_has_a_name_of_its_own_and_changes_the_source_it_is_of() -> None:
     assert len({attack.id for attack in grader.ATTACKS}) == len(grader.ATTACKS) >= 110
+    assert len(SHAPES) == sum(map(len, PARTS)), "one takes the place of another"
     for submission in grader.submissions(grader.ATTACKS).values():
         assert any(data is not None for data in submission.files.values()), submission.id
     assert Row("grader", "x", "bwrap", "fail", "fail", True).held

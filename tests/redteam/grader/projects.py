@@ -31,11 +31,7 @@ from codegate.suite import (
     write_suite,
 )
 from tests.redteam.grader.sources import classes, functions, golang, javascript, layout, rules, single
-from tests.redteam.grader.sources.checks import CHECKS
-from tests.redteam.grader.sources.forms import FORMS
-from tests.redteam.grader.sources.habits import HABITS
-from tests.redteam.grader.sources.javascript_forms import NODE_FORMS
-from tests.redteam.grader.sources.repeats import REPEATS
+from tests.redteam.grader.sources.shapes import SHAPES
 from tests.sandbox.go_world import GO_LOCK
 
 Files = Mapping[str, str | bytes | TreeFile | None]
@@ -155,7 +151,7 @@ PROJECTS: Final[Mapping[str, Project]] = {
     project.id: project
     for project in (
         FUNCTIONS, CLASSES, UNITTEST, LAYOUT, SINGLE, TABLE, RAISING, TRUTH, TWICE, NODE, GO,
-        *(Project(name, **fields) for name, fields in {**FORMS, **HABITS, **REPEATS, **CHECKS, **NODE_FORMS}.items()),
+        *(Project(name, **fields) for name, fields in SHAPES.items()),
     )
 }  # fmt: skip
 

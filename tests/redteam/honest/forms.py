@@ -6,10 +6,9 @@ from typing import Final
 from tests.redteam.grader.projects import Files
 from tests.redteam.grader.sources import rules
 from tests.redteam.grader.sources.checks import CHECKS
-from tests.redteam.grader.sources.forms import DATES, ESTIMATE, FORMS, MONTHS, NAMES, SETTINGS
+from tests.redteam.grader.sources.forms import DATES, ESTIMATE, MONTHS, NAMES, SETTINGS
 from tests.redteam.grader.sources.habits import HABITS
-from tests.redteam.grader.sources.javascript_forms import NODE_FORMS
-from tests.redteam.grader.sources.repeats import REPEATS
+from tests.redteam.grader.sources.shapes import SHAPES
 
 #: More is taken for a date than the reference takes.
 _DATES_LENIENT: Final = DATES.replace('"""Dates."""', '"""Dates."""\n\nimport re').replace(
@@ -71,10 +70,7 @@ def area(width, height):
 '''
 
 OPEN: Final[Mapping[str, tuple[str, Files]]] = {
-    **{
-        f"reference@{name}": (name, {fields["source"]: fields["fix"]})
-        for name, fields in {**FORMS, **HABITS, **REPEATS, **CHECKS, **NODE_FORMS}.items()
-    },
+    **{f"reference@{name}": (name, {fields["source"]: fields["fix"]}) for name, fields in SHAPES.items()},
     "within-tolerance@wide": ("wide", {rules.SOURCE: HABITS["wide"]["fix"].replace("+ 0", "+ 30")}),
     "more-lenient@lenient": ("lenient", {rules.SOURCE: _DATES_LENIENT}),
     "compatible-error@settings": ("settings", {rules.SOURCE: _SETTINGS_COMPATIBLE}),

@@ -108,9 +108,9 @@ exports.isName = () => {
 """,
     ),
     Change(
-        "node-throws",
+        "node-refuses",
         "what is waited for, unless another test makes the same call",
-        ("node-throws",),
+        ("node-refuses",),
         family="GI-46",
         end=_JS
         + r"""

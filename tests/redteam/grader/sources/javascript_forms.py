@@ -188,6 +188,6 @@ NODE_FORMS: Final[dict[str, dict[str, Any]]] = {
     "node-names": _NODENAMES,
     "node-expect": _NODEEXPECT,
     "node-ok": _NODEOK,
-    "node-throws": _NODETHROWS,
+    "node-refuses": _NODETHROWS,
     "node-not": _NODENOT,
 }
