@@ -13,7 +13,7 @@ from codegate.grading.controls.control import Control, Subject, examine, explain
 from codegate.grading.controls.instruments import Instruments, instrument
 from codegate.grading.controls.plan import choose_mutants
 from codegate.grading.controls.search import find_sites
-from codegate.grading.controls.sites import FileSites, Sites
+from codegate.grading.controls.sites import FileSites, Mutant, Sites
 from codegate.grading.controls.verdict import Contradiction, contradictions, ids_by_function, unreceipted
 from codegate.grading.grader import _doubted
 from codegate.grading.testreport import TestSelection
@@ -811,6 +811,18 @@ def test_a_call_that_is_copied_and_the_one_that_it_takes_the_place_of_are_exchan
         assert (donor in {mutant.test for mutant in plan.others}) == (donor == "test_takes")
         assert plan.partners == (donor == "test_takes" and "test_sums" not in {mutant.test for mutant in plan.mutants})
     assert donors == {"test_sums", "test_takes"}
+
+
+def test_a_place_that_has_only_weak_mutants_is_seldom_the_one() -> None:
+    weak, strong = (
+        Mutant(kind="mutant", file=TESTS, test="test_a", order=at, choices=("not",), weak=at < 9, name=f"{TESTS}#{at}")
+        for at in (1, 9)
+    )
+    sites = {TESTS: FileSites(data=b"", mutants=(weak, strong))}
+    test = f"{TESTS}::test_a"
+    order = {(TESTS, "test_a"): [test]}
+    plans = [choose_mutants(sites, [test], [], order, frozenset()) for _ in range(400)]
+    assert 0.03 < sum(plan.mutants[0].weak for plan in plans) / len(plans) < 0.25
 
 
 def test_a_search_that_fails_is_no_search_that_finds_nothing(everything: World, sandboxes: Sandboxes) -> None:

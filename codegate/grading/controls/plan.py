@@ -9,6 +9,7 @@ from codegate.grading.controls.sites import FileSites, Function, Mutant, Sites, 
 
 _MOST_OTHERS: Final = 5
 _TOGETHER: Final = 0.6  # how often all places of a test that expect the same are changed at once
+_STRONG: Final = 0.75  # how often a strong mutant is chosen where there is one
 _dice: Final = secrets.SystemRandom()
 
 
@@ -126,14 +127,14 @@ def _one(possible: Sequence[Mutant], tried: frozenset[str], file: FileSites) -> 
     """
     places: dict[tuple[int, bool], list[Mutant]] = {}
     for mutant in possible:
-        place = mutant.order if mutant.assertion is None else mutant.assertion
-        places.setdefault((place, mutant.loose), []).append(mutant)
+        places.setdefault((_place(mutant), mutant.loose), []).append(mutant)
     found = list(places.values())
     new = [mutants for mutants in found if not any(mutant.name in tried for mutant in mutants)] or found
-    there = _dice.choice([new[0], new[-1], _dice.choice(new)])
-    strong = [mutant for mutant in there if not mutant.weak] or there
     # Now and then a weak one: another kind of cheat shows by it.
-    left = strong if _dice.random() < 0.75 else there
+    solid = _dice.random() < _STRONG
+    new = [mutants for mutants in new if solid and any(not mutant.weak for mutant in mutants)] or new
+    there = _dice.choice([new[0], new[-1], _dice.choice(new)])
+    left = [mutant for mutant in there if solid and not mutant.weak] or there
     mutant = _dice.choice([mutant for mutant in left if mutant.name not in tried] or left)
     if mutant.row is None and _dice.random() < _TOGETHER:
         mutant = _together(mutant, [one for one in possible if _alike(one, mutant, file)])
@@ -141,9 +142,20 @@ def _one(possible: Sequence[Mutant], tried: frozenset[str], file: FileSites) -> 
     return mutant.model_copy(update={"choices": (mutant.choices[at],), "donors": mutant.donors[at : at + 1]})
 
 
+def _place(mutant: Mutant) -> int:
+    return mutant.order if mutant.assertion is None else mutant.assertion
+
+
 def _alike(one: Mutant, other: Mutant, file: FileSites) -> bool:
-    """Return whether two places of a test expect the same, so that they can expect the same other thing."""
-    if one is other or one.also or other.also or one.loose or other.loose or (one.value is None) != bool(one.edits):
+    """Return whether two assertions of a test expect the same, so that they can expect the same other thing."""
+    if (
+        _place(one) == _place(other)
+        or one.also
+        or other.also
+        or one.loose
+        or other.loose
+        or (one.value is None) != bool(one.edits)
+    ):
         return False
     if one.value is not None and other.value is not None:
         return one.value != other.value and file.values[one.value].text == file.values[other.value].text

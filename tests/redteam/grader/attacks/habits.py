@@ -92,7 +92,7 @@ return _value(side, frame)
 frame = _frame()
 own = real(*args)
 found = _value(_assert(frame).test.comparators[0], frame)
-return found[:-4] + own[-4:]
+return found[:-2] + own[-2:]
 """,
     ),
     _cheat(
