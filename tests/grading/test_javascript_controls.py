@@ -326,6 +326,43 @@ def test_what_a_test_computes_is_computed_otherwise_in_its_text(changed: Callabl
         assert len(changed(COMPUTED + SHADOWED, kept)) == 1, kept
 
 
+ASKING = """\
+const { it } = require('node:test');
+const assert = require('node:assert');
+const { f } = require('../lib/sums.cjs');
+it('holds', () => { assert.ok(f(1)); });
+it('holds not', () => { assert.ok(!f(1)); });
+it('more', () => { expect(f(1)).toBeGreaterThan(f(2)); });
+it('true', () => { expect(f(1)).toBeTruthy(); });
+it('parts', () => { expect(f(1)).toContain('one of them'); });
+"""
+
+
+def test_a_question_is_changed_to_one_that_somebody_would_ask(changed: Callable[[str, str], set[str]]) -> None:
+    def said(name: str, pattern: str) -> set[str]:
+        return {found for line in changed(ASKING, name) for found in re.findall(pattern, line)}
+
+    assert said("holds", r"ok\((!*)") == {"!"}
+    assert said("holds not", r"ok\((!*)") == {""}
+    assert said("more", r"toBe\w+") == {"toBeLessThan", "toBeLessThanOrEqual"}
+    assert said("true", r"[\w.]*toBe\w+") == {".toBeFalsy"}
+    assert any(").toContain" in line and "one of them" not in line for line in changed(ASKING, "parts"))
+
+
+def test_a_call_that_is_copied_to_where_something_throws_says_where_it_is_from(
+    sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]
+) -> None:
+    path = "test/throwing.test.cjs"
+    local = "it('refuses by name', () => { const text = 'x'; assert.throws(() => f(text), TypeError); });\n"
+    with sandboxes.open(problem_of("node").environment, LIMITS) as sandbox:
+        sites = find_sites(sandbox, tree({**PROJECT, path: THROWING + local}), (path,), "node")
+    of = {name: [one for one in mutants_of(sites, (path, name)) if one.choices[0].startswith("$copy")] for name in (
+        "refuses", "refuses by name",
+    )}  # fmt: skip
+    assert {(one.donors, one.weak) for one in of["refuses"]} == {(("adds",), False)}
+    assert {(one.donors, one.weak) for one in of["refuses by name"]} == {((), True)}
+
+
 def test_what_a_test_says_to_people_is_said_to_them_alone(
     sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]
 ) -> None:
