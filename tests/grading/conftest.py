@@ -8,12 +8,14 @@ import pytest
 from uv import find_uv_bin
 
 from codegate.grading import Sandboxes
+from codegate.grading.controls.sites import Sites
 from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.interpreter import index_environment
 from tests.conftest import PYTHON
-from tests.grading.worlds import World
+from tests.grading.control_texts import EVERY_TEST, EVERYTHING, find
+from tests.grading.worlds import TESTS, World
 
 MakeWorld = Callable[..., World]
 
@@ -63,3 +65,15 @@ def make_world(sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> MakeWorld:
 def world(make_world: MakeWorld) -> World:
     """The problem as it is by default."""
     return make_world()
+
+
+@pytest.fixture(scope="module")
+def everything(make_world: MakeWorld) -> World:
+    """A problem whose tests have everything that tests have."""
+    return make_world(hidden={TESTS: EVERYTHING}, expected=[f"{TESTS}::{test}" for test in EVERY_TEST])
+
+
+@pytest.fixture(scope="module")
+def sites(everything: World, sandboxes: Sandboxes) -> Sites:
+    """What was found in them."""
+    return find(everything, sandboxes)

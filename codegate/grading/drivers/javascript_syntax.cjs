@@ -203,3 +203,15 @@ const literalsOf = (node) => {
   }
 };
 
+/** Return as many line breaks as a text has. */
+const breaksIn = (text) => '\n'.repeat(text.match(/\r\n|[\r\n\u2028\u2029]/g)?.length ?? 0);
+
+/** Return whether a function may end within a statement of it. */
+const returns = (node) => node.type === 'ReturnStatement'
+  || children(node).some((child) => !isFunction(child) && child.type !== 'FunctionDeclaration' && child.type !== 'ClassBody' && returns(child));
+
+/** Return the names that a statement of a module binds. */
+const namesOf = (node) => {
+  if (node.type === 'ImportDeclaration') return node.specifiers.map((one) => one.local.name);
+  return node.type === 'VariableDeclaration' ? node.declarations.flatMap((one) => bindsOf(one.id)) : node.id ? [node.id.name] : [];
+};
