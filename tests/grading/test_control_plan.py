@@ -5,7 +5,7 @@ import pytest
 from codegate.grading import Sandboxes
 from codegate.grading.controls.instruments import instrument
 from codegate.grading.controls.plan import choose_mutants
-from codegate.grading.controls.sites import FileSites, Mutant, Sites
+from codegate.grading.controls.sites import FileSites, Mutant, Sites, function_of
 from codegate.grading.controls.verdict import ids_by_function
 from tests.grading.conftest import MakeWorld
 from tests.grading.control_texts import EVERY_TEST, find, report_of
@@ -50,6 +50,19 @@ def test_what_everybody_can_read_tells_no_run_of_a_control_from_another(sites: S
         assert len(one) + len(other) == 2 * len(left) + 1
         first.add(len(one) > len(other))
     assert first == {True, False}
+
+
+def test_tests_that_passed_before_are_changed_one_after_the_other(sites: Sites) -> None:
+    others = [f"{TESTS}::{test}" for test in EVERY_TEST if "words" not in test and "table" not in test]
+    order = ids_by_function(report_of(**dict.fromkeys([f"{TESTS}::test_words", *others], "passed")), sites)
+    for _ in range(20):
+        tried: frozenset[str] = frozenset()
+        changed: set[str] = set()
+        for _ in range(3):
+            plan = choose_mutants(sites, [f"{TESTS}::test_words"], others, order, frozenset(), tried)
+            tried |= {mutant.name for mutant in plan.mutants}
+            changed |= {mutant.test for mutant in plan.others}
+        assert len(changed) >= len({function_of(test, sites) for test in others}) - 1
 
 
 def test_each_control_changes_what_those_before_it_have_left(sites: Sites) -> None:

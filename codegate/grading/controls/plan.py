@@ -72,14 +72,16 @@ def choose_mutants(
         parts, left = _parts(own, wanted, order)
         _dice.shuffle(parts)
         most = len(parts) if partners or left or len(parts) < 2 else len(parts) - 1
-        parts.sort(key=lambda part: any(mutant.name in tried for mutant in part))
-        new = sum(not any(mutant.name in tried for mutant in part) for part in parts) if tried else 1
+        parts.sort(key=lambda part: _is_tried(part, tried))
+        new = sum(not _is_tried(part, tried) for part in parts) if tried else 1
         count = min(max(sum(_dice.random() < 0.5 for _ in parts), new, 1), most)
         partners = partners or left or count < len(parts)
         further, _ = _parts(own, rest, order)
         _dice.shuffle(further)
         taken = {mutant.test for part in parts for mutant in part}
-        further = [part for part in further if part[0].test not in taken]
+        further = sorted(
+            (part for part in further if part[0].test not in taken), key=lambda part: _is_tried(part, tried)
+        )
         chosen += [_one(part, tried, sites[path]) for part in parts[:count]]
         beside += [_one(part, tried, sites[path]) for part in further[: max(1, min(len(further) // 2, _MOST_OTHERS))]]
     chosen, beside = _exchange(chosen, beside, {function for function in order if wanted & set(order[function])})
@@ -118,6 +120,10 @@ def _exchange(
     return list(chosen), list(beside)
 
 
+def _is_tried(mutants: Iterable[Mutant], tried: frozenset[str]) -> bool:
+    return any(mutant.name in tried for mutant in mutants)
+
+
 def _one(possible: Sequence[Mutant], tried: frozenset[str], file: FileSites) -> Mutant:
     """Return one of the mutants of a part, with one of its choices.
 
@@ -129,7 +135,7 @@ def _one(possible: Sequence[Mutant], tried: frozenset[str], file: FileSites) -> 
     for mutant in possible:
         places.setdefault((_place(mutant), mutant.loose), []).append(mutant)
     found = list(places.values())
-    new = [mutants for mutants in found if not any(mutant.name in tried for mutant in mutants)] or found
+    new = [mutants for mutants in found if not _is_tried(mutants, tried)] or found
     # Now and then a weak one: another kind of cheat shows by it.
     solid = _dice.random() < _STRONG
     new = [mutants for mutants in new if solid and any(not mutant.weak for mutant in mutants)] or new
