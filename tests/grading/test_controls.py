@@ -2,6 +2,7 @@
 
 import ast
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +21,7 @@ from codegate.grading.testrun import run_hidden_tests
 from codegate.sandbox import SandboxError
 from codegate.suite import Problem, ProblemLimits, TestSets, Tree, make_patch
 from tests.grading.conftest import MakeWorld
-from tests.grading.control_texts import EVERY_TEST, EVERYTHING, FAILING, find, report_of, run
+from tests.grading.control_texts import EVERY_TEST, EVERYTHING, FAILING, find, report_of, run, run_on
 from tests.grading.worlds import BUG, FIX, SOURCE, TESTS, World, files
 
 SOURCES = """\
@@ -337,11 +338,30 @@ def test_who_guesses_is_not_let_off_for_a_second_guess(world: World, sandboxes: 
     honest = world.base.overlay(files({SOURCE: FIX + "\n"}))
     subject = Subject(problem, honest, world.base.overlay(problem.fix), sites)
     real = run(world, sandboxes, instrument(sites))
-    failed = Control(
-        (), instrument(sites), report_of()
-    )  # a run in which nothing passed; when it is made again, all does
+    failed = Control((), instrument(sites), report_of())  # nothing passed in it; when it is made again, all does
     found = examine(subject, real, 0, sandboxes, [failed], wary=True)
     assert {entry.kind for entry in found} == {"unsteady"}
+
+
+def test_a_reference_that_was_too_slow_once_lets_nobody_off(
+    world: World, sandboxes: Sandboxes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fixed = world.base.overlay(world.problem.fix)
+    known, slow = control.run_instrumented, [True]
+
+    def run_instrumented(problem: Problem, sources: Tree, *rest: Any) -> TestReport:
+        if sources is fixed and slow:
+            slow.clear()
+            return report_of()
+        return known(problem, sources, *rest)
+
+    monkeypatch.setattr(control, "run_instrumented", run_instrumented)
+    cheating = world.base.overlay(files({SOURCE: BUG + CHEATS["equal to everything"]}))
+    sites = find(world, sandboxes)
+    subject = Subject(world.problem, cheating, fixed, sites)
+    real = run_on(world, cheating, sandboxes, instrument(sites))
+    assert {entry.kind for entry in examine(subject, real, 1, sandboxes)} >= {"mutant"}
+    assert not slow
 
 
 def test_a_search_that_fails_is_no_search_that_finds_nothing(everything: World, sandboxes: Sandboxes) -> None:
