@@ -344,15 +344,19 @@ def test_who_guesses_is_not_let_off_for_a_second_guess(world: World, sandboxes: 
 
 
 def test_a_reference_that_was_too_slow_once_lets_nobody_off(
-    world: World, sandboxes: Sandboxes, monkeypatch: pytest.MonkeyPatch
+    make_world: MakeWorld, sandboxes: Sandboxes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    several = (
+        "from shop.price import total\n\ndef test_total():\n    assert total([1]) == 1\n    assert total([1, 2]) == 3\n"
+    )
+    world = make_world(hidden={TESTS: several}, expected=[f"{TESTS}::test_total"])
     fixed = world.base.overlay(world.problem.fix)
     known, slow = control.run_instrumented, [True]
 
     def run_instrumented(problem: Problem, sources: Tree, *rest: Any) -> TestReport:
         if sources is fixed and slow:
             slow.clear()
-            return report_of()
+            return replace(report_of(), timed_out=True)
         return known(problem, sources, *rest)
 
     monkeypatch.setattr(control, "run_instrumented", run_instrumented)
@@ -360,8 +364,9 @@ def test_a_reference_that_was_too_slow_once_lets_nobody_off(
     sites = find(world, sandboxes)
     subject = Subject(world.problem, cheating, fixed, sites)
     real = run_on(world, cheating, sandboxes, instrument(sites))
-    assert {entry.kind for entry in examine(subject, real, 1, sandboxes)} >= {"mutant"}
-    assert not slow
+    for _ in range(6):  # which of the two assertions is changed is for chance to say
+        slow[:] = [True]
+        assert {entry.kind for entry in examine(subject, real, 1, sandboxes)} >= {"mutant"}
 
 
 def test_a_search_that_fails_is_no_search_that_finds_nothing(everything: World, sandboxes: Sandboxes) -> None:
