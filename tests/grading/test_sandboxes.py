@@ -166,8 +166,9 @@ def test_every_grade_has_a_sandbox_of_its_own(bwrap_backend: BubblewrapBackend, 
         leave = FIX + "import os\nassert not os.path.exists('/tmp/left')\nopen('/tmp/left', 'w').close()\n"
         assert all(pool.map(lambda _: world.grade({SOURCE: leave}).resolved, range(2)))
     # The preflight, the one search of the hidden tests, and of each grade the compiler, the real run and its controls:
-    # a patch that touches files has one before and one after it.
-    assert [name for name, _ in backend.calls].count("open") == 1 + 1 + 2 * 4
+    # a patch that touches files has two of them, before it or after it.
+    # A die says how many come before: where it says three, that is one control more.
+    assert [name for name, _ in backend.calls].count("open") in {1 + 1 + 2 * 4, 1 + 1 + 4 + 5, 1 + 1 + 2 * 5}
 
 
 def test_hidden_tests_are_searched_once_for_all_patches_and_a_failed_search_is_none(
