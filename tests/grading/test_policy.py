@@ -165,7 +165,9 @@ def test_the_folder_of_a_test_is_on_the_path_behind_the_standard_library(bwrap_b
     assert _sort(world, "checks/pygments.py").hostile == ("checks/pygments.py: takes the place of the module pygments",)
 
 
-_NAMES = sorted({*sys.stdlib_module_names, "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments"})
+_NAMES = sorted(
+    {*sys.stdlib_module_names, "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments"} - {"json"}
+)  # the repository has one
 _FORMS = ("{}.py", "{}/__init__.py", "{}/more.py", "{}/deep/__init__.py", "pkg/{}.py", "pkg/{}/__init__.py", "{}.txt")
 
 
