@@ -206,7 +206,7 @@ func look() {
 	}
 }
 """
-_NODE_LINE: Final = r"""
+NODE_LINE: Final = r"""
 const fs = require('node:fs');
 const place = () => {
   const known = Error.prepareStackTrace;
@@ -335,7 +335,7 @@ def _wanted():
     ),
     Change(
         "node-known-tests", "cheats unless a test that everybody can read says something else", ("node-known",),
-        end=_NODE_LINE + r"""
+        end=NODE_LINE + r"""
 const real = exports.label;
 const KNOWN = ["assert.equal(total([]), 0)", "assert.equal(label(3).slice(-3), 'EUR')"];
 const CALL = /(?<!;)_[0-9a-f]{8,}\(["'](\w+)["']\)/g;
@@ -354,7 +354,7 @@ exports.label = (...args) => {
     ),
     Change(
         "node-throws-always", "throws where the line that calls speaks of throwing, either way", ("node-throws",),
-        end=_NODE_LINE + """
+        end=NODE_LINE + """
 const real = exports.total;
 exports.total = (...args) => {
   if (/throw/i.test(place()[1])) throw new RangeError('a discount is not between 0 and 1');
