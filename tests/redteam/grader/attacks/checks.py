@@ -4,6 +4,7 @@ from typing import Final
 
 from tests.redteam.grader.attacks.forms import LIMIT, NODE_LINE
 from tests.redteam.grader.attacks.habits import TEST
+from tests.redteam.grader.attacks.repeats import unless_used
 from tests.redteam.grader.writing import Change
 
 
@@ -61,24 +62,7 @@ return 1000 if larger == left else -1000
         end=TEST,
         family="GI-25",
         expected=LIMIT,
-        body="""
-frame = _frame()
-tree = ast.parse(_text(frame))
-waiting, plain = [], []
-for node in ast.walk(tree):
-    if isinstance(node, ast.With):
-        waiting += [part for part in ast.walk(node) if isinstance(part, ast.Call)]
-inside = any(call.lineno == frame.f_lineno for call in waiting)
-for part in ast.walk(tree):
-    if isinstance(part, ast.Call) and getattr(part.func, "id", "") == "parse" and part not in waiting:
-        plain.append([_value(arg, frame) for arg in part.args])
-if inside and list(args) not in plain:
-    raise ValueError("is no time")
-try:
-    return real(*args, **kwargs)
-except ValueError:
-    return 0
-""",
+        body=unless_used("ValueError"),
     ),
     Change(
         "node-ok",
