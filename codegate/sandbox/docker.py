@@ -333,6 +333,8 @@ def _configuration(
         cap_drop=["ALL"],
         security_opt=["no-new-privileges"],
         network_mode="none",
+        extra_hosts={"sandbox": "127.0.0.1"},
+        dns=["127.0.0.1"],  # otherwise the addresses of the machine's name servers are to be read inside
         ipc_mode="private",
         read_only=True,
         tmpfs={

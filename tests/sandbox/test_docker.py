@@ -57,6 +57,7 @@ def test_a_container_has_every_flag(own: DockerBackend, plain: DockerEnvironment
     seen: Any = client.inspect_container(container["Id"])
     host, config = seen["HostConfig"], seen["Config"]
     assert host["NetworkMode"] == "none"
+    assert host["Dns"] == ["127.0.0.1"]  # and not those of the machine
     assert host["CapDrop"] == ["ALL"]
     assert host["CapAdd"] is None
     assert host["SecurityOpt"] == ["no-new-privileges"]
