@@ -214,6 +214,7 @@ def test_right_code_fails_every_mutant(workshop: Workshop) -> None:
 def test_a_mutant_of_one_case_is_no_word_about_the_others(workshop: Workshop) -> None:
     content = {**HIDDEN, "go.mod": MODULE, SOURCE: IMPORTED + FIX}
     sites = workshop.sites(content, INSIDE)
+    assert {mutant.like for mutant in mutants_of(sites, (INSIDE, "TestName"))} == {"", "case", "signs"}
     of_the_table = mutants_of(sites, (INSIDE, "TestName"))[0]
     used = instrument(sites, [of_the_table])
     report = workshop.run(content, INSIDE, used=used)

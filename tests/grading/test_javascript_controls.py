@@ -390,5 +390,6 @@ def test_what_throws_is_changed_to_what_the_tests_call_elsewhere(
     assert any("TypeError" in line for line in changed(THROWING, "refuses what is none"))
     assert not any("doesNotThrow" in line for line in refuses)
     words = {mutant.choices for mutant in mutants_of(sites, (path, "says the right words"))}
+    assert {mutant.like for mutant in mutants_of(sites, (path, "says the right words"))} == {"", "case", "signs"}
     known = set(re.findall("[a-z]{2,}", THROWING.lower()))
     assert {word.lower() for choices in words for text in choices for word in re.findall("[A-Za-z]{2,}", text)} <= known

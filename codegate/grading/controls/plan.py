@@ -160,6 +160,7 @@ def _alike(one: Mutant, other: Mutant, file: FileSites) -> bool:
         or other.also
         or one.loose
         or other.loose
+        or one.like != other.like
         or (one.value is None) != bool(one.edits)
     ):
         return False

@@ -9,6 +9,7 @@ from typing import Annotated, Final
 from pydantic import Field, TypeAdapter, ValidationError
 
 from codegate.durable import digest
+from codegate.grading.controls.likeness import split_by_likeness
 from codegate.grading.controls.sites import Alias, Aside, FileSites, Mutant, Receipt, Sites, Value
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.sandboxes import Sandboxes, environment_key
@@ -92,7 +93,7 @@ def find_sites(sandbox: Sandbox, tree: Tree, files: tuple[str, ...], runner: Run
             receipts=tuple(site for site in sites if isinstance(site, Receipt)),
             values=tuple(site for site in sites if isinstance(site, Value)),
             asides=tuple(site for site in sites if isinstance(site, Aside)),
-            mutants=_named(sites),
+            mutants=_named(texts[path].encode("utf-8"), sites),
             aliases=tuple(site for site in sites if isinstance(site, Alias)),
         )
         for path, sites in found.items()
@@ -100,17 +101,29 @@ def find_sites(sandbox: Sandbox, tree: Tree, files: tuple[str, ...], runner: Run
     }
 
 
-def _named(sites: Iterable[_Site]) -> tuple[Mutant, ...]:
+def _named(data: bytes, sites: Iterable[_Site]) -> tuple[Mutant, ...]:
     # Choices are drawn anew in each search, and a value's number says only how many were found before it.
     sites = tuple(sites)
-    values = [site.edits for site in sites if isinstance(site, Value)]
+    values = [site for site in sites if isinstance(site, Value)]
     found = []
     for mutant in (site for site in sites if isinstance(site, Mutant)):
-        places = [*mutant.edits, *(values[mutant.value] if mutant.value is not None else ())]
-        also = [(values[number], text) for number, text in mutant.also]
-        what = digest([mutant.test, mutant.order, mutant.row, mutant.loose, mutant.weak, places, also])
-        found.append(mutant.model_copy(update={"name": f"{mutant.file}#{what[:12]}"}))
+        hidden = values[mutant.value] if mutant.value is not None else None
+        places = [*mutant.edits, *(hidden.edits if hidden else ())]
+        also = [(values[number].edits, text) for number, text in mutant.also]
+        for part in split_by_likeness(mutant, _written(data, mutant, hidden)):
+            what = digest([part.test, part.order, part.row, part.loose, part.weak, part.like, places, also])
+            found.append(part.model_copy(update={"name": f"{part.file}#{what[:12]}"}))
     return tuple(found)
+
+
+def _written(data: bytes, mutant: Mutant, hidden: Value | None) -> str:
+    """Return the text that a mutant's choices take the place of; empty where there is no one such text."""
+    if hidden is not None:
+        return hidden.text
+    if [text for _, _, text in mutant.edits] != ["$choice$"]:
+        return ""
+    ((start, end, _),) = mutant.edits
+    return data[start:end].decode("utf-8")
 
 
 def _text(tree: Tree, path: str) -> str | None:

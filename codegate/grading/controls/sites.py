@@ -65,6 +65,9 @@ class Aside(_Site):
     text: str
 
 
+Likeness = Literal["", "case", "signs", "size"]
+
+
 class Mutant(_Site):
     """A change of one assertion: edits, or another value in place of the file's value of number ``value``.
 
@@ -80,6 +83,8 @@ class Mutant(_Site):
             of besides the right one, words that a message has besides those that are looked for.
         weak: another exception is waited for, or none. Who raises what is right wherever a test waits for something
             passes the test and fails this one, and need not know which inputs are wrong.
+        like: what all choices have in common with what is expected: its letters but for their ``case``, all of it but
+            for its ``signs``, its ``size`` but for one, or nothing in particular; see ``likeness.py``.
         name: its file and what it changes, in short; the search gives it. The same whenever the same file is searched,
             whatever else is found there: what was said of a mutant is said of no other.
     """
@@ -96,6 +101,7 @@ class Mutant(_Site):
     donors: tuple[str, ...] = ()
     loose: bool = False
     weak: bool = False
+    like: Likeness = ""
     name: str = ""
 
 

@@ -6,9 +6,16 @@ import (
 	"go/token"
 	"math"
 	"math/rand"
+	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
+
+const mostNear = 6
+
+var wordIn = regexp.MustCompile(`[A-Za-z]{2,}`)
 
 // kindOf returns the kind of a literal, of a negative number too, or ILLEGAL; true and false are of the kind IDENT.
 func kindOf(node ast.Node) token.Token {
@@ -55,7 +62,7 @@ func literals(node ast.Expr) []ast.Expr {
 }
 
 // near returns the texts of other values of the same kind, as near as an honest mistake is; kind is a type or empty.
-func near(literal ast.Expr, kind string) []string {
+func (f *finder) near(literal ast.Expr, kind string) []string {
 	text, sign := "", int64(1)
 	if minus, ok := literal.(*ast.UnaryExpr); ok {
 		literal, sign = minus.X, -1
@@ -93,9 +100,10 @@ func near(literal ast.Expr, kind string) []string {
 				found = append(found, strconv.QuoteRune(rune(other(inner, 0)[0])))
 			}
 		case token.STRING:
-			inner, err := strconv.Unquote(text)
-			for at := 0; err == nil && at < 6; at++ {
-				found = append(found, strconv.Quote(other(inner, rand.Intn(len(inner)+1))))
+			if inner, err := strconv.Unquote(text); err == nil {
+				for _, one := range nearTexts(inner, f.words) {
+					found = append(found, strconv.Quote(one))
+				}
 			}
 		}
 	}
@@ -105,6 +113,53 @@ func near(literal ast.Expr, kind string) []string {
 		}
 	}
 	return found
+}
+
+// nearTexts returns texts that differ from text by a word, its case, a digit or a sign. They are made of words: letters
+// by chance can be told without knowing the right ones.
+func nearTexts(text string, words []string) []string {
+	found := []string{}
+	own := wordIn.FindAllStringIndex(text, -1)
+	for _, chosen := range rand.Perm(len(own))[:min(len(own), 2)] {
+		before, word, after := text[:own[chosen][0]], text[own[chosen][0]:own[chosen][1]], text[own[chosen][1]:]
+		for _, at := range rand.Perm(len(words)) {
+			if !strings.EqualFold(words[at], word) {
+				found = append(found, before+styled(words[at], word)+after)
+				break
+			}
+		}
+		turned := strings.ToUpper(word[:1])
+		if turned == word[:1] {
+			turned = strings.ToLower(turned)
+		}
+		found = append(found, before+turned+word[1:]+after)
+	}
+	for _, at := range rand.Perm(len(text)) {
+		letter := text[at]
+		switch {
+		case len(found) >= mostNear:
+			return found
+		case '0' <= letter && letter <= '9':
+			found = append(found, other(text, at))
+		case letter < utf8.RuneSelf && !unicode.IsLetter(rune(letter)):
+			found = append(found, text[:at]+strings.Repeat(text[at:at+1], 2*rand.Intn(2))+text[at+1:])
+		}
+	}
+	if len(found) == 0 {
+		found = append(found, other(text, rand.Intn(len(text)+1)))
+	}
+	return found
+}
+
+// styled returns word in capitals, with a capital, or in small letters, as like is.
+func styled(word, like string) string {
+	if like == strings.ToUpper(like) {
+		return strings.ToUpper(word)
+	}
+	if word = strings.ToLower(word); unicode.IsUpper(rune(like[0])) {
+		return strings.ToUpper(word[:1]) + word[1:]
+	}
+	return word
 }
 
 // other returns a text that differs in one letter or digit, the first one from a place on, or ends in one more.

@@ -16,6 +16,7 @@ import (
 	"os"
 	"regexp"
 	"sort"
+	"strconv"
 	"strings"
 )
 
@@ -71,6 +72,7 @@ type finder struct {
 	values int
 	hidden map[token.Pos]secret
 	types  map[string]ast.Expr
+	words  []string        // of all of its texts
 	checks bool            // a package of assertions is imported
 	table  token.Pos       // where the outermost composite literal starts
 	wants  []expected      // elements of composite literals that a test expects
@@ -163,9 +165,9 @@ func (f *finder) expect(order token.Pos, node ast.Expr) bool {
 	found := literals(node)
 	for _, literal := range some(found) {
 		if known, ok := f.hidden[literal.Pos()]; ok {
-			f.mutant(order, near(literal, known.kind), known.number)
+			f.mutant(order, f.near(literal, known.kind), known.number)
 		} else {
-			f.mutant(order, near(literal, ""), -1, edit{f.at(literal.Pos()), f.at(literal.End()), "$choice$"})
+			f.mutant(order, f.near(literal, ""), -1, edit{f.at(literal.Pos()), f.at(literal.End()), "$choice$"})
 		}
 	}
 	return len(found) > 0
@@ -207,8 +209,13 @@ func search(path, text string) []record {
 		f.checks = f.checks || checkers.MatchString(entry.Path.Value)
 	}
 	ast.Inspect(tree, func(node ast.Node) bool {
-		if spec, ok := node.(*ast.TypeSpec); ok {
-			f.types[spec.Name.Name] = spec.Type
+		switch node := node.(type) {
+		case *ast.TypeSpec:
+			f.types[node.Name.Name] = node.Type
+		case *ast.BasicLit:
+			if text, err := strconv.Unquote(node.Value); err == nil && node.Kind == token.STRING {
+				f.words = append(f.words, wordIn.FindAllString(text, -1)...)
+			}
 		}
 		return true
 	})

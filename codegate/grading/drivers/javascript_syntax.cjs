@@ -1,7 +1,8 @@
 // What the syntax of JavaScript's tests means: declarations, titles, assertions and the literals in them. Put in front of
 // javascript_sites.cjs.
 'use strict';
-const MOST_CHOICES = 6;
+const MOST_CHOICES = 8;
+const SIGNS = ' -_.,:;/';
 const MOST_OF_ONE = 12;
 /** Questions whose usual answer is yes. */
 const ASKING = new Set(['startsWith', 'endsWith', 'includes', 'has', 'test', 'match', 'deepEqual', 'isDeepStrictEqual']);
@@ -136,7 +137,7 @@ const near = (value, words = []) => {
   }
   const mixed = (list) => list.map((one) => [Math.random(), one]).sort(([one], [two]) => one - two).map(([, one]) => one);
   const own = [...value.matchAll(/[a-z]{2,}/gi)];
-  const found = mixed(own).slice(0, 3).flatMap(({ 0: word, index }) => {
+  const found = mixed(own).slice(0, 2).flatMap(({ 0: word, index }) => {
     const put = (one) => value.slice(0, index) + one + value.slice(index + word.length);
     const differs = [...words, ...own.map(([one]) => one)].filter((one) => one.toLowerCase() !== word.toLowerCase());
     const close = differs.filter((one) => Math.abs(one.length - word.length) < 3);
@@ -145,8 +146,10 @@ const near = (value, words = []) => {
     const turned = /^[A-Z]/.test(word) ? word[0].toLowerCase() + word.slice(1) : word[0].toUpperCase() + word.slice(1);
     return [...(one ? [put(cased(one))] : []), put(turned)];
   });
-  const digits = mixed([...value.matchAll(/[0-9]/g)]).slice(0, 3);
+  const digits = mixed([...value.matchAll(/[0-9]/g)]).slice(0, 2);
   found.push(...digits.map(({ index }) => value.slice(0, index) + other(value[index]) + value.slice(index + 1)));
+  const signs = mixed([...value.matchAll(/[^\p{L}\p{N}]/gu)]).slice(0, 2);
+  found.push(...signs.map(({ 0: sign, index }) => value.slice(0, index) + mixed([sign + sign, ...SIGNS.replace(sign, '')])[0] + value.slice(index + sign.length)));
   if (found.length) return found.slice(0, MOST_CHOICES);
   const places = [...value.matchAll(/[a-z]/gi)].map((match) => match.index);
   return places.length ? places.slice(0, MOST_CHOICES).map((at) => value.slice(0, at) + other(value[at]) + value.slice(at + 1)) : [`${value}x`];

@@ -11,7 +11,7 @@ import random
 import re
 from typing import Any
 
-MOST_CHOICES = 8
+MOST_CHOICES = 10
 SIGNS = " -_.,:;/"
 
 
