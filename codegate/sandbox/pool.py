@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 
 from codegate.sandbox.contract import (
     Backend,
@@ -19,10 +20,22 @@ from codegate.sandbox.contract import (
 _Kind = tuple[PreparedEnvironment, SandboxLimits]
 
 
-class SandboxPool:
-    """Keeps sandboxes of the kind asked for last warm.
+@dataclass(frozen=True, eq=False)
+class _Warm:
+    kind: _Kind
+    started: float
+    future: "Future[Sandbox]"
 
-    A warm sandbox's lifetime runs from its start: one that waited for more than half of it is thrown away.
+    @property
+    def is_stale(self) -> bool:
+        return time.monotonic() - self.started >= self.kind[1].lifetime_seconds / 2
+
+
+class SandboxPool:
+    """Keeps sandboxes of the kinds asked for lately warm.
+
+    Several attempts at work ask for several kinds in turn, so a kind is given up only when it was not asked for in a
+    while. A warm sandbox's lifetime runs from its start: one that waited for more than half of it is thrown away.
 
     Args:
         backend: who makes them; it is not closed with the pool.
@@ -34,8 +47,8 @@ class SandboxPool:
         self._ahead = ahead
         self._starter = ThreadPoolExecutor(max(ahead, 1), "codegate-pool")
         self._lock = threading.Lock()
-        self._kind: _Kind | None = None
-        self._warm: deque[tuple[float, Future[Sandbox]]] = deque()
+        self._asked: deque[_Kind] = deque(maxlen=2 * ahead)
+        self._warm: list[_Warm] = []
         self._closed = False
 
     @contextlib.contextmanager
@@ -56,9 +69,9 @@ class SandboxPool:
         """Close every sandbox that waits; those in use are their users' to close. Idempotent."""
         with self._lock:
             self._closed = True
-            waiting, self._warm = self._warm, deque()
-        for _, future in waiting:
-            _discard(future)
+            waiting, self._warm = self._warm, []
+        for warm in waiting:
+            _discard(warm.future)
         self._starter.shutdown(wait=True)
 
     def _take(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
@@ -66,26 +79,21 @@ class SandboxPool:
         with self._lock:
             if self._closed:
                 raise SandboxClosed("the sandbox pool was closed.")
-            if kind != self._kind:
-                outdated, self._warm, self._kind = self._warm, deque(), kind
-                for _, unwanted in outdated:
-                    _discard(unwanted)
-            future = self._next(limits)
+            self._asked.append(kind)
+            for warm in [warm for warm in self._warm if warm.is_stale or warm.kind not in self._asked]:
+                self._warm.remove(warm)
+                _discard(warm.future)
+            found = next((warm for warm in self._warm if warm.kind == kind), None)
+            if found is not None:
+                self._warm.remove(found)
             while len(self._warm) < self._ahead:
-                self._warm.append((time.monotonic(), self._starter.submit(self._backend.open, environment, limits)))
-        if future is not None:
+                start = self._starter.submit(self._backend.open, environment, limits)
+                self._warm.append(_Warm(kind, time.monotonic(), start))
+        if found is not None:
             # A start that failed ahead of need is tried again now, when its error would reach someone.
             with contextlib.suppress(SandboxError):
-                return future.result()
+                return found.future.result()
         return self._backend.open(environment, limits)
-
-    def _next(self, limits: SandboxLimits) -> "Future[Sandbox] | None":
-        while self._warm:
-            started, future = self._warm.popleft()
-            if time.monotonic() - started < limits.lifetime_seconds / 2:
-                return future
-            _discard(future)
-        return None
 
 
 def _discard(future: "Future[Sandbox]") -> None:

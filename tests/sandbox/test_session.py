@@ -93,7 +93,7 @@ def test_a_warm_sandbox_is_there_at_once_and_closed_when_unwanted(bwrap_backend:
     pool = SandboxPool(backend, ahead=2)
     with pool.acquire(environment, SMALL):
         pass
-    warm = [future.result(30) for _, future in pool._warm]
+    warm = [one.future.result(30) for one in pool._warm]
     assert len(warm) == 2
     with pool.acquire(environment, SMALL) as sandbox:
         assert sandbox in warm
@@ -104,6 +104,32 @@ def test_a_warm_sandbox_is_there_at_once_and_closed_when_unwanted(bwrap_backend:
     for one in warm:
         with pytest.raises(SandboxClosed):
             one.run(Command(("true",)))
+
+
+@pytest.mark.bwrap
+def test_kinds_that_are_asked_for_in_turn_stay_warm_until_one_is_not_any_more(
+    bwrap_backend: BubblewrapBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment = bwrap_backend.prepare(EnvironmentRecipe("3.11", ""))
+    other = SandboxLimits(pids=64)
+    opened: list[SandboxLimits] = []
+    real = bwrap_backend.open
+
+    def counted(environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
+        opened.append(limits)
+        return real(environment, limits)
+
+    monkeypatch.setattr(bwrap_backend, "open", counted)
+    pool = SandboxPool(bwrap_backend, ahead=2)
+    for limits in [SMALL, other] * 5:
+        with pool.acquire(environment, limits):
+            pass
+    assert len(opened) <= 10 + 2, "none was made in vain but those that wait"
+    for _ in range(6):
+        with pool.acquire(environment, other):
+            pass
+    assert {one.kind[1] for one in pool._warm} == {other}
+    pool.close()
 
 
 def test_a_pool_serves_many_threads(backend: Backend, environment: PreparedEnvironment) -> None:
