@@ -4,6 +4,7 @@ import pytest
 
 from tests.redteam import grader, honest
 from tests.redteam.battery import Row, print_table
+from tests.redteam.grader.grading import each_once
 from tests.redteam.grader.sources.shapes import PARTS, SHAPES
 
 pytestmark = pytest.mark.bwrap
@@ -51,6 +52,14 @@ def test_no_honest_patch_is_accused() -> None:
     rows = list(honest.run("bwrap", HONEST))
     assert {row.attack for row in rows} == HONEST
     assert [row for row in rows if not row.held] == []
+
+
+def test_what_docker_sees_has_every_way_and_every_project() -> None:
+    for every in (grader.submissions(grader.ATTACKS), honest.submissions()):
+        some = each_once(every)
+        assert {key.partition("@")[0] for key in some} == {key.partition("@")[0] for key in every}
+        assert {one.project for one in some.values()} == {one.project for one in every.values()}
+        assert some.items() < every.items()
 
 
 def test_every_attack_has_a_name_of_its_own_and_changes_the_source_it_is_of() -> None:

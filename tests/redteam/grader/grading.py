@@ -5,7 +5,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -90,6 +91,28 @@ def grade(submissions: Iterable[Submission], sandbox: str) -> Iterator[Answer]:
                 said = (folder / "errors").read_text("utf-8", "replace").strip()[-500:]
                 message = f"{answered} of {len(wanted)} answers, then: {said}"
                 raise RuntimeError(message)
+
+
+def each_once(submissions: Mapping[str, Submission]) -> dict[str, Submission]:
+    """Return those of ``submissions``, by ``way@project``, that have every way once, and every project at least once.
+
+    What a grader makes of a patch does not hang on the kind of the sandbox: one kind sees all of them, and for another
+    these show that the way there holds. Projects that were taken least come first.
+    """
+    ways: dict[str, list[str]] = {}
+    for key in submissions:
+        ways.setdefault(key.partition("@")[0], []).append(key)
+    taken: Counter[str] = Counter()
+    chosen = set()
+    for keys in ways.values():
+        key = min(keys, key=lambda key: taken[submissions[key].project])
+        taken[submissions[key].project] += 1
+        chosen.add(key)
+    for key, one in submissions.items():
+        if not taken[one.project]:
+            taken[one.project] += 1
+            chosen.add(key)
+    return {key: one for key, one in submissions.items() if key in chosen}
 
 
 def patch_of(submission: Submission) -> str:
