@@ -64,6 +64,11 @@ def test_what_a_choice_has_in_common(text: str, choice: str, like: str) -> None:
     assert part.like == like
 
 
+def test_what_needs_a_choice_to_fall_back_on_keeps_all_of_them() -> None:
+    loose = mutant_of("'a b'", "'A-b'", "'a-c'").model_copy(update={"loose": True})
+    assert split_by_likeness(loose, "'a-b'") == [loose]
+
+
 @pytest.mark.parametrize(("name", "likes"), [("test_text", {"", "case", "signs"}), ("test_number", {"", "size"})])
 def test_one_control_after_the_other_asks_for_something_of_another_kind(
     asking: Sites, name: str, likes: set[str]

@@ -16,9 +16,10 @@ _NUMBER = re.compile(r"-?[0-9]{1,18}")
 def split_by_likeness(mutant: Mutant, text: str) -> list[Mutant]:
     """Return ``mutant`` as one for each likeness that its choices have to ``text``, which they take the place of.
 
-    Fractions and operators, and what is copied or changed along with others, stay as they are.
+    Fractions and operators, what is copied or changed along with others, and what is right by chance for one choice
+    and hardly for two stay as they are.
     """
-    if mutant.donors or mutant.also or not (_NUMBER.fullmatch(text) or _TEXT.search(text)):
+    if mutant.loose or mutant.donors or mutant.also or not (_NUMBER.fullmatch(text) or _TEXT.search(text)):
         return [mutant]
     parts: dict[Likeness, list[str]] = {}
     for choice in mutant.choices:
