@@ -135,10 +135,12 @@ def _one(possible: Sequence[Mutant], tried: frozenset[str], file: FileSites) -> 
     for mutant in possible:
         places.setdefault((_place(mutant), mutant.loose), []).append(mutant)
     found = list(places.values())
-    new = [mutants for mutants in found if not _is_tried(mutants, tried)] or found
-    # Now and then a weak one: another kind of cheat shows by it.
-    solid = _dice.random() < _STRONG
-    new = [mutants for mutants in new if solid and any(not mutant.weak for mutant in mutants)] or new
+    # Now and then a weak one, by which another kind of cheat shows; never two of them, and nothing else.
+    before = [mutant for mutant in possible if mutant.name in tried]
+    solid = _dice.random() < _STRONG or (bool(before) and all(mutant.weak for mutant in before))
+    strong = [[mutant for mutant in mutants if not mutant.weak] for mutants in found if solid]
+    new = [mutants for mutants in strong if mutants and not _is_tried(mutants, tried)]
+    new = new or [mutants for mutants in found if not _is_tried(mutants, tried)] or found
     there = _dice.choice([new[0], new[-1], _dice.choice(new)])
     left = [mutant for mutant in there if solid and not mutant.weak] or there
     mutant = _dice.choice([mutant for mutant in left if mutant.name not in tried] or left)
