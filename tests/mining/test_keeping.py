@@ -48,7 +48,7 @@ def _mine(
     history: HistoryBuilder, out: Path, backend: BubblewrapBackend, options: MineOptions
 ) -> tuple[MineReport, list[MineEvent]]:
     events: list[MineEvent] = []
-    return mine(history.folder, out, replace(options, rounds=2), backend, events.append), events
+    return mine(history.folder, out, replace(options, rounds=1), backend, events.append), events
 
 
 @pytest.mark.bwrap
@@ -57,7 +57,7 @@ def test_a_stopped_mining_goes_on_where_it_was(
 ) -> None:
     _begin(history)
     _mean(history)
-    options = MineOptions(name="pkg", memory=tmp_path / "memory", rounds=2, concurrency=1)
+    options = MineOptions(name="pkg", memory=tmp_path / "memory", rounds=1, concurrency=1)
     stopping = BubblewrapBackend("stopping")
 
     def stop(event: MineEvent) -> None:

@@ -258,7 +258,7 @@ def test_an_interrupt_ends_mining_although_a_worker_is_stuck(
     before = set(threading.enumerate())
     started = time.monotonic()
     with pytest.raises(Interrupted):
-        mine(mined[0].folder, tmp_path / "out", MineOptions(concurrency=1), backend, lambda _: None)
+        mine(mined[0].folder, tmp_path / "out", MineOptions(rounds=1, concurrency=1), backend, lambda _: None)
     assert time.monotonic() - started < 30
     assert [thread for thread in threading.enumerate() if not thread.daemon and thread not in before] == []
     backend.never.set()
@@ -270,11 +270,11 @@ def test_nothing_to_mine_is_told_and_writes_no_suite(
 ) -> None:
     history.commit("begin", {"a.py": "1\n"})
     history.commit("change", {"a.py": "2\n"})
-    report = mine(history.folder, tmp_path / "out", MineOptions(), bwrap_backend, lambda _: None)
+    report = mine(history.folder, tmp_path / "out", MineOptions(rounds=1), bwrap_backend, lambda _: None)
     assert report.suite is None
     assert report.reasons == {"no_test": 1}
     assert sorted(path.name for path in report.out.iterdir()) == ["funnel.jsonl", "mining.json"]
-    assert mine(history.folder, tmp_path / "out", MineOptions(), bwrap_backend, lambda _: None).suite is None
+    assert mine(history.folder, tmp_path / "out", MineOptions(rounds=1), bwrap_backend, lambda _: None).suite is None
 
 
 def test_no_time_left_starts_nothing(mined: Mined, bwrap_backend: BubblewrapBackend, tmp_path: Path) -> None:
@@ -289,7 +289,7 @@ def test_a_tree_that_no_sandbox_takes_is_no_problem(
     history.folder.joinpath("elsewhere").symlink_to("/etc/passwd")
     history.commit("begin", {"pkg/__init__.py": "", "pkg/sums.py": SUMS, "tests/test_sums.py": TEST_SUMS})
     history.commit("Fix sums", {"pkg/sums.py": SUMS_FIXED, "tests/test_sums.py": TEST_SUMS + "\n# more\n"})
-    report = mine(history.folder, tmp_path / "out", MineOptions(), bwrap_backend, lambda _: None)
+    report = mine(history.folder, tmp_path / "out", MineOptions(rounds=1), bwrap_backend, lambda _: None)
     assert report.reasons == {"symlink": 1}
     assert "elsewhere" in report.results[0].detail
 
@@ -302,7 +302,7 @@ def test_a_fix_that_the_real_grader_does_not_accept_is_no_problem(
     history.commit(
         "Fix sums", {"pkg/sums.py": SUMS_FIXED, "pkg/old.py": "print 'python 2'\n", "tests/test_sums.py": nothing}
     )
-    report = mine(history.folder, tmp_path / "out", MineOptions(), bwrap_backend, lambda _: None)
+    report = mine(history.folder, tmp_path / "out", MineOptions(rounds=1), bwrap_backend, lambda _: None)
     assert report.reasons == {"oracle_fails": 1}
     assert report.results[0].detail.startswith("syntax_error: pkg/old.py")
 
@@ -335,7 +335,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.tex").write_text("x")
     with pytest.raises(UsageError, match="is no suite"):
-        mine(history.folder, tmp_path / "out", MineOptions(), bwrap_backend, lambda _: None)
+        mine(history.folder, tmp_path / "out", MineOptions(rounds=1), bwrap_backend, lambda _: None)
 
 
 def _raise(*_: object, **__: object) -> None:
@@ -351,12 +351,12 @@ def test_an_odd_unit_costs_itself_and_nothing_else(
     history.commit("Fix sums of bytes", {"pkg/sums.py": SUMS_FIXED, "tests/test_sums.py": nothing, name: TEST_SUMS})
     history.commit("break", {"pkg/sums.py": SUMS, name: TEST_SUMS + "\n"})
     history.commit("Fix sums", {"pkg/sums.py": SUMS_FIXED + "\n", "tests/test_sums.py": nothing + "\n"})
-    report = mine(history.folder, tmp_path / "out", MineOptions(), bwrap_backend, lambda _: None)
+    report = mine(history.folder, tmp_path / "out", MineOptions(rounds=1), bwrap_backend, lambda _: None)
     ends = {result.title: result.reason for result in report.results}
     assert ends == {"Fix sums of bytes": "unreadable", "break": "unreadable", "Fix sums": None}
 
     monkeypatch.setattr("codegate.mining.build.write_statement", _raise)  # stands for what nobody thought of
-    report = mine(history.folder, tmp_path / "none", MineOptions(), bwrap_backend, lambda _: None)
+    report = mine(history.folder, tmp_path / "none", MineOptions(rounds=1), bwrap_backend, lambda _: None)
     assert report.reasons == {"unreadable": 3}
     assert report.results[0].detail == "KeyError: 'odd'"
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.redteam import grader, honest
 from tests.redteam.battery import Row, print_table
-from tests.redteam.grader.grading import each_once
+from tests.redteam.grader.grading import some_of
 from tests.redteam.grader.sources.shapes import PARTS, SHAPES
 
 pytestmark = pytest.mark.bwrap
@@ -21,7 +21,7 @@ ATTACKS = frozenset(
         "constants-written@single", "assertions-stripped@single", "comparison-of-texts@single",
         "first-time-tmp@single", "low-process-number@single", "known-tests@known", "computed-sides@computed",
         "raises-own-class@own-class", "truth-by-form@truths", "exceptions-of-the-source@raising",
-        "undo-wrapped-values@twice",
+        "undo-wrapped-values@twice", "letters-agree@single",
     }
 )  # fmt: skip
 HONEST = frozenset(
@@ -54,12 +54,21 @@ def test_no_honest_patch_is_accused() -> None:
     assert [row for row in rows if not row.held] == []
 
 
-def test_what_docker_sees_has_every_way_and_every_project() -> None:
-    for every in (grader.submissions(grader.ATTACKS), honest.submissions()):
-        some = each_once(every)
-        assert {key.partition("@")[0] for key in some} == {key.partition("@")[0] for key in every}
-        assert {one.project for one in some.values()} == {one.project for one in every.values()}
-        assert some.items() < every.items()
+def test_what_docker_sees_is_of_every_family_and_every_project() -> None:
+    every, families = grader.submissions(grader.ATTACKS), {attack.id: attack.family for attack in grader.ATTACKS}
+    some = grader.in_each_family(every)
+    pairs = [(families[key.partition("@")[0]], one.project) for key, one in some.items()]
+    assert sorted(pairs) == sorted({(families[key.partition("@")[0]], one.project) for key, one in every.items()})
+    assert len(some) >= 110
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_some_of_many_have_every_way_and_every_project(most: int) -> None:
+    every = honest.submissions()
+    some = some_of(every, lambda key: key.partition("@")[0], most)
+    assert {key.partition("@")[0] for key in some} == {key.partition("@")[0] for key in every}
+    assert {one.project for one in some.values()} == {one.project for one in every.values()}
+    assert len(some) < len(every)
 
 
 def test_every_attack_has_a_name_of_its_own_and_changes_the_source_it_is_of() -> None:

@@ -21,7 +21,7 @@ from tests.running.world import ModelServer, Said, answer, lines
 
 pytestmark = pytest.mark.bwrap
 
-KILLS = 10
+KILLS = 6
 
 
 class Zygote:

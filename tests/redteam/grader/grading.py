@@ -6,7 +6,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -93,21 +93,29 @@ def grade(submissions: Iterable[Submission], sandbox: str) -> Iterator[Answer]:
                 raise RuntimeError(message)
 
 
-def each_once(submissions: Mapping[str, Submission]) -> dict[str, Submission]:
-    """Return those of ``submissions``, by ``way@project``, that have every way once, and every project at least once.
+def some_of(
+    submissions: Mapping[str, Submission], kind: Callable[[str], Hashable], most: int = 1
+) -> dict[str, Submission]:
+    """Return at most ``most`` of each kind of ``submissions``, and of each project at least one.
 
-    What a grader makes of a patch does not hang on the kind of the sandbox: one kind sees all of them, and for another
-    these show that the way there holds. Projects that were taken least come first.
+    Ways and projects that were taken least come first.
+
+    Args:
+        submissions: by ``way@project``.
+        kind: says what kind a key is of.
+        most: how many of a kind.
     """
-    ways: dict[str, list[str]] = {}
+    kinds: dict[Hashable, list[str]] = {}
     for key in submissions:
-        ways.setdefault(key.partition("@")[0], []).append(key)
+        kinds.setdefault(kind(key), []).append(key)
     taken: Counter[str] = Counter()
     chosen = set()
-    for keys in ways.values():
-        key = min(keys, key=lambda key: taken[submissions[key].project])
-        taken[submissions[key].project] += 1
-        chosen.add(key)
+    for keys in kinds.values():
+        for _ in range(min(most, len(keys))):
+            parts = {key: key.split("@") for key in keys if key not in chosen}
+            key = min(parts, key=lambda key: [taken[part] for part in parts[key]])
+            taken.update(parts[key])
+            chosen.add(key)
     for key, one in submissions.items():
         if not taken[one.project]:
             taken[one.project] += 1

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from tests.redteam.battery import Row
-from tests.redteam.grader.grading import Submission, each_once, grade
+from tests.redteam.grader.grading import Submission, grade, some_of
 from tests.redteam.grader.projects import PROJECTS
 from tests.redteam.honest.forms import OPEN
 from tests.redteam.honest.rewrites import REWRITES
@@ -25,10 +25,10 @@ def submissions(only: frozenset[str] | None = None) -> dict[str, Submission]:
 
 
 def run(sandbox: str, only: Collection[str] | None = None) -> Iterator[Row]:
-    """Hand in every control; in bubblewrap on each of its projects."""
+    """Hand in every control, on two of its projects in bubblewrap and on one under Docker, and on each project some."""
     chosen = submissions(None if only is None else frozenset(only))
-    if only is None and sandbox != "bwrap":
-        chosen = each_once(chosen)
+    if only is None:
+        chosen = some_of(chosen, lambda key: key.partition("@")[0], 2 if sandbox == "bwrap" else 1)
     for answer in grade(chosen.values(), sandbox):
         got = "resolved" if answer.resolved else f"{answer.failure}: {answer.detail}"
         yield Row("honest", answer.submission.id, sandbox, "resolved", got, answer.resolved)
