@@ -25,7 +25,7 @@ test-action: $(VENV)/installed-action
 	@sh .ci/sandbox.sh
 	$(BIN)/pytest tests/action/act
 
-# Every attack on both sandboxes; the tests run the ones that tell most.
+# The attacks, on both sandboxes; the tests run the ones that tell most.
 redteam: $(VENV)/installed-dev
 	@sh .ci/sandbox.sh
 	$(BIN)/python -m tests.redteam --sandbox bwrap --sandbox docker
