@@ -33,6 +33,7 @@ _MAX_EVENTS = 1000
 
 _Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 _RunId = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+_MISSING = "Check its name, restore it from version control, or pin it with `codegate baseline pin RUN`."
 _REPIN = "Pin it again with `codegate baseline pin RUN`, or restore the file from version control."
 
 Freshness = Literal["fresh", "old", "expired", "future"]
@@ -361,7 +362,7 @@ def _read(path: Path, limit: int, what: str) -> bytes:
     try:
         return read_bytes(path, limit)
     except UsageError as error:
-        raise UsageError(f"{what}: {error.cause}", _REPIN) from error
+        raise UsageError(f"{what}: {error.cause}", _REPIN if path.exists() else _MISSING) from error
 
 
 def _parse(path: Path, data: bytes, model: type[_FileT], what: str) -> _FileT:

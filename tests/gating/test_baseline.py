@@ -128,6 +128,7 @@ def test_a_missing_lock_or_baseline_is_an_error_with_a_remedy(tmp_path: Path, lo
     with pytest.raises(UsageError, match=r"baseline: .* does not exist") as caught:
         load_pinned(locked)
     assert caught.value.exit_code == ExitCode.USAGE
+    assert caught.value.remedy.startswith("Check its name")
 
 
 def test_another_baseline_than_the_pinned_one_is_refused(tmp_path: Path, locked: Path) -> None:
