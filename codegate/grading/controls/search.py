@@ -3,7 +3,7 @@
 A run grades many patches of one problem, and its hidden tests are the same for all of them: they are searched once.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Annotated, Final
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -87,23 +87,22 @@ def find_sites(sandbox: Sandbox, tree: Tree, files: tuple[str, ...], runner: Run
         except ValidationError as error:
             raise SitesUnknown(f"the hidden tests could not be instrumented: {error}") from error
         found[site.file].append(site)
-    return {
-        path: FileSites(
-            data=texts[path].encode("utf-8"),
-            receipts=tuple(site for site in sites if isinstance(site, Receipt)),
-            values=tuple(site for site in sites if isinstance(site, Value)),
-            asides=tuple(site for site in sites if isinstance(site, Aside)),
-            mutants=_named(texts[path].encode("utf-8"), sites),
-            aliases=tuple(site for site in sites if isinstance(site, Alias)),
-        )
-        for path, sites in found.items()
-        if sites
-    }
+    return {path: _file_sites(texts[path].encode("utf-8"), sites) for path, sites in found.items() if sites}
 
 
-def _named(data: bytes, sites: Iterable[_Site]) -> tuple[Mutant, ...]:
+def _file_sites(data: bytes, sites: Sequence[_Site]) -> FileSites:
+    return FileSites(
+        data=data,
+        receipts=tuple(site for site in sites if isinstance(site, Receipt)),
+        values=tuple(site for site in sites if isinstance(site, Value)),
+        asides=tuple(site for site in sites if isinstance(site, Aside)),
+        mutants=_named(data, sites),
+        aliases=tuple(site for site in sites if isinstance(site, Alias)),
+    )
+
+
+def _named(data: bytes, sites: Sequence[_Site]) -> tuple[Mutant, ...]:
     # Choices are drawn anew in each search, and a value's number says only how many were found before it.
-    sites = tuple(sites)
     values = [site for site in sites if isinstance(site, Value)]
     found = []
     for mutant in (site for site in sites if isinstance(site, Mutant)):
