@@ -1,6 +1,6 @@
-"""Print how the gate does on its goals: ``python -m bench.gate`` (seeded; some minutes on two cores).
+"""Print how the gate does on its goals: ``python -m bench.gate`` (seeded; about half an hour on two cores).
 
-``--quick`` uses a tenth of the suites, for a look at the table rather than at its last digit.
+``--quick`` uses a tenth of the suites, for a look at the tables rather than at their last digit.
 """
 
 import argparse
@@ -8,7 +8,7 @@ import multiprocessing
 import time
 from collections.abc import Sequence
 
-from bench.gate.goals import jobs, rows, run
+from bench.gate.goals import jobs, run, tables
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -20,9 +20,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     planned = list(jobs(0.1 if asked.quick else 1.0))
     with multiprocessing.get_context("spawn").Pool(asked.processes) as pool:
         results = dict(pool.imap_unordered(run, planned))
-    print("| measure | goal | measured |\n|---|---|---|")
-    for measure, goal, measured in rows(results):
-        print(f"| {measure} | {goal or '-'} | {measured} |")
+    for title, rows in tables(results):
+        print(f"\n{title}\n\n| measure | goal | measured |\n|---|---|---|")
+        for measure, goal, measured in rows:
+            print(f"| {measure} | {goal or '-'} | {measured} |")
     print(f"\n{len(planned)} simulations in {time.monotonic() - began:.0f} s")
 
 

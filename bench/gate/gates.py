@@ -1,123 +1,154 @@
-"""The whole gate on many simulated suites: looks, levels, several candidates, the confirm step."""
+"""The whole gate on many simulated suites: looks, levels, several candidates, lost samples, the confirm step."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from bench.gate.model import Floats, Ints, World, true_rates
-from bench.gate.twin import paired
+from bench.gate.model import Floats, Ints, LossKind, World, suite_rates, true_rates
+from bench.gate.twin import population, suite
 from codegate.gating import GatePolicy
+from codegate.gating.decision import FEWEST_UNITS, Terms
 from codegate.gating.exact import stratified
-from codegate.gating.looks import levels, settled
 
-UNDECIDED, PASSED, REGRESSED = 0, 1, 2
-Counts = tuple[np.random.Generator, Ints, Ints, Ints]
+UNDECIDED, PASSED, REGRESSED, INFRASTRUCTURE = 0, 1, 2, 3
+Verdicts = npt.NDArray[np.int64]
 DRIFT = 0.01
+_BATCH = 1000
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a run goes: ``looks`` of them, or ``samples`` of every problem in a single one; ``stored`` is k_b.
+    """How a run goes.
 
-    ``everyone``: every look asks every problem, as a reference.
+    Attributes:
+        policy: the gate's.
+        samples: a fixed number for every problem in a single look; None: the policy's looks.
+        stored: baseline samples per problem.
+        candidates: gated together.
+        confirm: fresh baseline samples per problem after a regression.
+        lost: share of the candidate's samples that faults take, at random; they are asked for again at the next look.
     """
 
-    looks: int = 3
+    policy: GatePolicy = field(default_factory=GatePolicy)
     samples: int | None = None
     stored: int = 10
     candidates: int = 1
-    everyone: bool = False
     confirm: int = 0
+    lost: float = 0.0
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """Return the samples per problem at each look."""
+        return (self.samples,) if self.samples else self.policy.looks
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Of ``suites``: how often regressed, passed and neither, and the mean calls in shares of three per problem."""
+    """Of ``suites``: how often each verdict, and the mean samples per problem that were asked for."""
 
     suites: int
     regressed: float
     passed: float
     undecided: float
-    calls: float
-
-    @property
-    def error(self) -> float:
-        """Return the Monte-Carlo standard error of ``regressed``."""
-        return float(np.sqrt(max(self.regressed * (1 - self.regressed), 1 / self.suites) / self.suites))
+    infrastructure: float
+    samples: float
 
 
 def decide(
-    xb: Ints, kb: Ints, xc: Ints, kc: Ints, look: int, plan: Plan, policy: GatePolicy, cluster: int = 1
-) -> npt.NDArray[np.int64]:
-    """Return the verdict of each suite at one look."""
-    found = paired(xb, kb, xc, kc, margin=policy.margin, cluster=cluster)
-    level = levels(plan.looks, look, policy.alpha)
-    may_pass = (found.baseline_rate >= 2 * policy.margin) & (found.n >= policy.min_problems)
-    passed = (found.p_noninferior < level.passed) & may_pass
-    dropped = found.p_regression < level.regressed / plan.candidates
+    xb: Ints, kb: Ints, xc: Ints, kc: Ints, taken: int, plan: Plan, cluster: int = 1, *, confirming: bool = False
+) -> Verdicts:
+    """Return the verdict of each suite at one look; a twin of ``codegate.gating.decision.decide``."""
+    policy = plan.policy
+    terms = Terms(policy, plan.looks, taken, plan.candidates, confirming)
+    if policy.scope == "suite":
+        found = suite(xb, kb, xc, kc, margin=policy.margin)
+        enough = xb.shape[1] >= terms.fewest_problems and np.broadcast_to(kb, xb.shape).mean() >= 2
+        headroom = found.baseline_rate > policy.margin
+    else:
+        found = population(xb, kb, xc, kc, margin=policy.margin, cluster=cluster)
+        enough = xb.shape[1] >= terms.fewest_problems and found.n >= FEWEST_UNITS
+        headroom = found.baseline_rate > 2 * policy.margin - 1e-9
+    passed = enough & (found.p_noninferior < terms.level) & headroom
+    dropped = (found.p_regression < terms.level_regressed) & (found.difference <= -terms.reach + 1e-9)
     return np.where(passed, PASSED, np.where(dropped, REGRESSED, UNDECIDED))
 
 
 def candidate_verdicts(
-    rng: np.random.Generator, p: Floats, q: Floats, xb: Ints, plan: Plan, policy: GatePolicy, cluster: int
-) -> tuple[Ints, Ints]:
-    """Return verdict and calls of each suite for one candidate."""
-    suites = xb.shape[0]
-    always = (xb == 0) | (xb == plan.stored) if settled(0, plan.stored) and not plan.everyone else np.zeros_like(xb) > 0
+    rng: np.random.Generator, p: Floats, q: Floats, xb: Ints, plan: Plan, cluster: int = 1
+) -> tuple[Verdicts, Floats]:
+    """Return verdict and samples per problem, as asked for, of each suite for one candidate."""
     xc, kc = np.zeros_like(xb), np.zeros_like(xb)
-    verdict = np.zeros(suites, dtype=np.int64)
-    rows = np.arange(suites)
-    for look in range(1, plan.looks + 1):
-        more = plan.samples or 1
-        asked = np.full_like(xb[rows], more) if look % 2 else more * ~always[rows]
-        xc[rows] += rng.binomial(asked, q[rows])
-        kc[rows] += asked
-        kb = np.array(plan.stored)
-        verdict[rows] = decide(xb[rows], kb, xc[rows], kc[rows], look, plan, policy, cluster)
+    asked = np.zeros(xb.shape[0])
+    verdict = np.zeros(xb.shape[0], dtype=np.int64)
+    rows = np.arange(xb.shape[0])
+    kb = np.array(plan.stored)
+    for taken in plan.looks:
+        wanted = taken - kc[rows]
+        made = rng.binomial(wanted, 1 - plan.lost) if plan.lost else wanted
+        xc[rows] += rng.binomial(made, q[rows])
+        kc[rows] += made
+        asked[rows] += wanted.mean(axis=1)
+        some = kc[rows] > 0
+        # A problem without any sample leaves the comparison: its rates count as equal, which is close enough here.
+        left, counts = np.where(some, xc[rows], xb[rows]), np.where(some, kc[rows], plan.stored)
+        now = decide(xb[rows], kb, left, counts, taken, plan, cluster)
+        now[some.mean(axis=1) < 0.9] = UNDECIDED
         if plan.confirm:
-            failed = rows[verdict[rows] == REGRESSED]
-            counts = (rng, xb[failed], xc[failed], kc[failed])
-            verdict[failed] = _confirmed(p[failed], counts, look, plan, policy, cluster)
-        rows = rows[verdict[rows] == UNDECIDED]
+            failed = np.flatnonzero(now == REGRESSED)
+            now[failed] = _confirmed(rng, p[rows][failed], xb[rows][failed], left[failed], counts[failed], taken, plan)
+        verdict[rows] = now
+        rows = rows[now == UNDECIDED]
         if not len(rows):
             break
-    return np.where(verdict < 0, UNDECIDED, verdict), kc.sum(axis=1)
+    thin = (2 * kc < plan.looks[-1]).sum(axis=1) > max(1, int(0.1 * xb.shape[1]))
+    verdict[(verdict <= UNDECIDED) & thin] = INFRASTRUCTURE
+    return np.maximum(verdict, UNDECIDED), asked
 
 
-def _confirmed(p: Floats, counts: Counts, look: int, plan: Plan, policy: GatePolicy, cluster: int) -> Ints:
+def _confirmed(rng: np.random.Generator, p: Floats, xb: Ints, xc: Ints, kc: Ints, taken: int, plan: Plan) -> Verdicts:
     """Return REGRESSED where fresh baseline samples confirm it, and -1, which ends the run undecided, where not."""
-    rng, xb, xc, kc = counts
     if not len(xb):
         return np.zeros(0, dtype=np.int64)
     n = plan.confirm
     fresh = rng.binomial(n, p)
-    drifted = [stratified([(y, n, x, plan.stored) for x, y in zip(*r, strict=True)]) < DRIFT for r in _rows(xb, fresh)]
+    rows = zip(xb.tolist(), fresh.tolist(), strict=True)
+    drifted = [stratified([(y, n, x, plan.stored) for x, y in zip(*row, strict=True)]) < DRIFT for row in rows]
     alone = np.array(drifted, dtype=bool)[:, None]
     stored = np.where(alone, fresh, xb + fresh)
     samples = np.broadcast_to(np.where(alone, n, plan.stored + n), xb.shape)
-    again = decide(stored, samples, xc, kc, look, plan, policy, cluster)
+    again = decide(stored, samples, xc, kc, taken, plan, confirming=True)
     return np.where(again == REGRESSED, REGRESSED, -1)
 
 
-def _rows(left: Ints, right: Ints) -> list[tuple[list[int], list[int]]]:
-    return list(zip(left.tolist(), right.tolist(), strict=True))
+def simulate(
+    world: World, plan: Plan = Plan(), *, kind: LossKind | None = None, suites: int = 4000, seed: int = 1
+) -> Shares:
+    """Return how often runs of this kind end in each verdict; with several candidates, how often any regresses.
 
-
-def simulate(world: World, plan: Plan = Plan(), *, suites: int = 4000, seed: int = 1) -> Shares:
-    """Return how often runs of this kind regress and pass; with several candidates, how often any of them does."""
-    policy = GatePolicy()
-    regressed = passed = calls = 0.0
-    done = 0
+    Args:
+        world: the suites and candidates.
+        plan: the gate.
+        kind: how the candidate loses exactly ``world.drop`` on each suite; None: the drop is one in the population.
+        suites: how many.
+        seed: of the random generator.
+    """
+    counts = dict.fromkeys((UNDECIDED, PASSED, REGRESSED, INFRASTRUCTURE), 0.0)
+    asked, done = 0.0, 0
     while done < suites:
-        size = min(1000, suites - done)
+        size = min(_BATCH, suites - done)
         rng = np.random.default_rng([seed, done, world.n, round(world.drop * 1000), round(world.mean * 100)])
-        p, others = true_rates(rng, size, world, plan.candidates)
+        if kind is None:
+            p, others = true_rates(rng, size, world, plan.candidates)
+        else:
+            p, q = suite_rates(rng, size, world, kind)
+            others = (q,) * plan.candidates
         xb = rng.binomial(plan.stored, p)
-        made = [candidate_verdicts(rng, p, q, xb, plan, policy, world.cluster) for q in others]
-        regressed += np.any([verdict == REGRESSED for verdict, _ in made], axis=0).sum()
-        passed += np.all([verdict == PASSED for verdict, _ in made], axis=0).sum()
-        calls += sum(float(spent.sum()) for _, spent in made) / plan.candidates
+        made = [candidate_verdicts(rng, p, q, xb, plan, world.cluster) for q in others]
+        worst = np.maximum.reduce([np.where(verdict == PASSED, -1, verdict) for verdict, _ in made])
+        for name in counts:
+            counts[name] += float((worst == (-1 if name == PASSED else name)).sum())
+        asked += sum(float(spent.sum()) for _, spent in made) / plan.candidates
         done += size
-    shares = (regressed / suites, passed / suites)
-    return Shares(suites, *shares, 1 - sum(shares), calls / (3 * world.n * suites))
+    shares = {name: count / suites for name, count in counts.items()}
+    return Shares(suites, shares[REGRESSED], shares[PASSED], shares[UNDECIDED], shares[INFRASTRUCTURE], asked / suites)

@@ -1,20 +1,28 @@
-"""The goals of the gate: the simulations that measure them, and the table that shows them."""
+"""The goals of the gate: the simulations that measure them, and the tables that show them."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from bench.gate.gates import Plan, Shares, simulate
-from bench.gate.model import World, true_rates
+from bench.gate.model import LossKind, World, suite_rates
 from bench.gate.nights import Month, simulate_months
-from codegate.gating.forecast import detectable_drop
-from codegate.gating.power import Design, Relation, facts_of, typical_facts
+from codegate.gating import GatePolicy, Scope, forecast
+from codegate.gating.power import Relation, fitted_model
 
-RELATIONS: tuple[Relation, ...] = ("same weights", "same family", "other vendor")
-SIZES, MEANS = (24, 60, 120), (0.35, 0.6, 0.85)
-NIGHTS_EACH = 30
+RELATIONS: Final[tuple[Relation, ...]] = ("same weights", "same family", "other vendor")
+SCHEDULES: Final = (1, 2, 3, 5, 10)
+SIZES: Final = (16, 20, 24, 30, 40, 60)
+NIGHTS_EACH: Final = 30
+UNSHAPED: Final = float("inf")  # every problem has the same rate
+SHAPES: Final = (
+    (0.35, 0.4), (0.6, 0.4), (0.85, 0.4), (0.9, 0.4), (0.95, 0.4), (1.0, 0.4), (0.5, UNSHAPED), (0.9, UNSHAPED)
+)  # fmt: skip
+STRONG: Final = (0.6, 0.85, 0.9, 0.95, 1.0)
+MARGINS: Final = (0.05, 0.10, 0.20, 0.25)
+KINDS: Final[tuple[LossKind, ...]] = ("share", "shift", "dead", "mixed", "noisier")
 
 
 @dataclass(frozen=True)
@@ -30,60 +38,121 @@ def run(job: Job) -> tuple[tuple[Any, ...], Any]:
     return job.key, job.work(**job.arguments)
 
 
-def simulated_drop(n: int, relation: Relation, suites: int) -> float:
-    """Return the drop that 80 % of the simulated gates call regressed, by bisection with common random numbers."""
-    low, high = 0.02, 0.45
-    for _ in range(7):
-        middle = (low + high) / 2
-        found = simulate(World(n=n, relation=relation, drop=middle), suites=suites).regressed
-        low, high = (middle, high) if found < 0.8 else (low, middle)
-    return (low + high) / 2
+def policy(margin: float = 0.10, scope: Scope = "suite", max_samples: int = 10) -> GatePolicy:
+    return GatePolicy.model_validate({"margin": margin, "scope": scope, "max_samples": max_samples})
 
 
-def printed_drops(n: int, relation: Relation, baselines: int) -> list[float]:
-    """Return what is printed for simulated baselines of ten samples."""
-    rng = np.random.default_rng(n)
-    p, _ = true_rates(rng, baselines, World(n=n))
-    found = [
-        detectable_drop(facts_of([(int(x), 10) for x in row], n), Design(), relation) for row in rng.binomial(10, p)
-    ]
-    return [drop for drop in found if drop is not None]
+def foretold(n: int, mean: float, max_samples: int, drop: float, baselines: int) -> tuple[float, float, float]:
+    """Return what ``plan`` foretells for simulated baselines of ten samples: means of regressed, passed, samples."""
+    rng = np.random.default_rng([n, round(mean * 100)])
+    p, _ = suite_rates(rng, baselines, World(n=n, mean=mean))
+    found = []
+    for row in rng.binomial(10, p):
+        model = fitted_model([(int(x), 10) for x in row], [f"p{i}" for i in range(n)])
+        found.append(forecast(model, policy(max_samples=max_samples), drop=drop))
+    return (
+        float(np.mean([one.regressed for one in found])),
+        float(np.mean([one.passed for one in found])),
+        float(np.mean([one.samples for one in found])),
+    )
 
 
 def jobs(share: float) -> Iterator[Job]:
     """Return all simulations, with ``share`` of the usual number of suites."""
 
-    def cell(key: tuple[Any, ...], world: World, plan: Plan, suites: int) -> Job:
-        return Job(key, simulate, {"world": world, "plan": plan, "suites": max(int(suites * share), 100)})
+    def cell(key: tuple[Any, ...], suites: int, world: World, plan: Plan, kind: LossKind | None = None) -> Job:
+        arguments = {"world": world, "plan": plan, "kind": kind, "suites": max(int(suites * share), 200)}
+        return Job(key, simulate, arguments)
 
+    default = Plan()
     for relation in RELATIONS:
         for n in SIZES:
-            for mean in MEANS:
-                world = World(n=n, relation=relation, mean=mean)
-                yield cell(("null", relation, n, mean), world, Plan(), 8000)
+            yield cell(("equal", relation, n), 40_000 if n == 30 else 6000, World(n=n, relation=relation), default)
+        for confirm in (0, 3):
+            plan = Plan(confirm=confirm)
+            yield cell(("confirm", relation, confirm), 2000, World(n=30, relation=relation, drop=0.1), plan)
+    for confirm in (0, 3):
+        yield cell(("confirm 10 pp", confirm), 2000, World(n=30, drop=0.1), Plan(confirm=confirm), "share")
+    for drop in (0.0, 0.1, 0.2):
+        yield cell(("suite", drop), 20_000, World(n=30, drop=drop), default, "share")
+        for n in SIZES:
+            yield cell(("by size", n, drop), 6000, World(n=n, drop=drop), default, "share")
+    for candidates in (3, 5):
+        yield cell(("several", candidates), 4000, World(n=30), Plan(candidates=candidates), "share")
+    for most in SCHEDULES:
+        for n in (16, 30, 60):
+            plan = Plan(policy(max_samples=most))
+            yield cell(("schedule", most, n, 0.0), 4000, World(n=n), plan, "share")
+            yield cell(("schedule", most, n, 0.1), 4000, World(n=n, drop=0.1), plan, "share")
+
+    for n in SIZES:
+        for stored in (5, 10):
+            for mean, shape in SHAPES:
+                world = World(n=n, mean=mean, shape=shape)
+                plan = Plan(stored=stored)
+                for kind in KINDS:
+                    if kind in {"share", "noisier"}:
+                        yield cell(("false regressed", n, stored, mean, shape, kind), 4000, world, plan, kind)
+                    for margin in MARGINS:
+                        if mean <= margin:
+                            continue
+                        worse, gate = replace(world, drop=margin), replace(plan, policy=policy(margin))
+                        yield cell(("false pass", n, stored, mean, shape, kind, margin), 4000, worse, gate, kind)
+    for few in (5, 6, 8, 10, 12, 15):
+        for mean in (0.6, 0.9, 1.0):
+            world = World(n=few, mean=mean)
+            for drop in (0.0, 0.1, 0.2):
+                yield cell(("few", few, mean, drop), 6000, replace(world, drop=drop), default, "share")
+    for most in SCHEDULES[:-1]:
+        for n in SIZES:
+            for mean, kind in ((0.6, "share"), (0.6, "noisier"), (1.0, "dead"), (1.0, "share")):
+                world, plan = World(n=n, mean=mean, drop=0.1), Plan(policy(max_samples=most))
+                yield cell(("false pass, short", most, n, mean, kind), 6000, world, plan, kind)
+    for k in (1, 3, 5, 10):
+        for n in SIZES:
+            for mean in (0.6, 1.0):
+                world = World(n=n, mean=mean, drop=0.1)
+                yield cell(("false pass, fixed", k, n, mean), 6000, world, Plan(samples=k), "share")
+
+    for n in (16, 20, 24, 30, 36, 40, 60):
+        for mean in STRONG:
+            for margin in (0.05, 0.10, 0.15, 0.20, 0.25):
                 for dead in (False, True):
-                    worse = replace(world, drop=0.10, dead=dead)
-                    yield cell(("margin", relation, n, mean, dead), worse, Plan(), 4000)
-        for candidates in (3, 5):
-            plan = Plan(candidates=candidates)
-            yield cell(("family", relation, candidates), World(relation=relation), plan, 5000)
-        fixed, equal, five = Plan(looks=1, samples=3), Plan(everyone=True), Plan(looks=5)
-        for drop in (0.0, 0.05, 0.10):
-            world = World(relation=relation, drop=drop)
-            yield cell(("looks", relation, drop), world, Plan(), 10000)
-            yield cell(("fixed", relation, drop), world, fixed, 5000)
-            yield cell(("equal", relation, drop), world, equal, 5000)
-            yield cell(("five", relation, drop), world, five, 4000)
-            if drop != 0.05:
-                yield cell(("confirm", relation, drop), world, Plan(confirm=3), 5000 if drop == 0 else 1000)
-                for n, size in ((60, 3), (120, 4)):
-                    grouped = replace(world, n=n, cluster=size)
-                    yield cell(("clusters", relation, drop, n), grouped, Plan(confirm=3), 4000 if drop == 0 else 800)
-        yield cell(("alone", relation), World(n=38, relation=relation), Plan(), 4000)
-        for n in (16, 24, 60, 120):
-            arguments = {"n": n, "relation": relation}
-            yield Job(("drop", relation, n), simulated_drop, {**arguments, "suites": max(int(2000 * share), 200)})
-            yield Job(("printed", relation, n), printed_drops, {**arguments, "baselines": max(int(60 * share), 10)})
+                    if mean < 2 * margin:
+                        continue
+                    world = World(n=n, mean=min(mean, 0.9999), relation="same weights", drop=margin, dead=dead)
+                    for most in (3, 10):
+                        plan = Plan(policy(margin, "population", most))
+                        yield cell(("population", n, mean, margin, dead, most), 1500, world, plan)
+    for relation in RELATIONS:
+        for n in (30, 60):
+            plan = Plan(policy(scope="population"))
+            yield cell(("population equal", relation, n), 4000, World(n=n, relation=relation), plan)
+            for size in (3, 4):
+                world = World(n=n * size // 2, relation=relation, cluster=size)
+                yield cell(("pull requests", relation, n, size, 0.0), 2000, world, plan)
+                yield cell(("pull requests", relation, n, size, 0.1), 2000, replace(world, drop=0.1), plan)
+    for scope in ("suite", "population"):
+        for drop in (0.0, 0.1):
+            world = World(n=60, relation="other vendor", cluster=10, drop=drop)
+            plan = Plan(policy(scope=scope))
+            yield cell(("six pull requests", scope, drop), 4000, world, plan, "share" if scope == "suite" else None)
+
+    for lost in (0.0, 0.02, 0.04, 0.08, 0.15):
+        for n in (30, 60):
+            for drop in (0.0, 0.1):
+                world = World(n=n, drop=drop)
+                yield cell(("lost", lost, n, drop), 4000, world, Plan(lost=lost), "shift")
+
+    for n in (16, 24, 30, 60):
+        for most in (3, 10):
+            for mean in (0.6, 0.9, 1.0):
+                for drop in (0.0, 0.1, 0.15):
+                    world, plan = World(n=n, mean=mean, drop=drop), Plan(policy(max_samples=most))
+                    yield cell(("seen", n, most, mean, drop), 2000, world, plan, "share")
+                    arguments = {"n": n, "mean": mean, "max_samples": most, "drop": drop}
+                    baselines = max(int(20 * share), 3)
+                    yield Job(("foretold", n, most, mean, drop), foretold, {**arguments, "baselines": baselines})
     for part in range(4):
         seeded = {"months": max(int(100 * share), 10), "seed": part}
         yield Job(("nights", part), simulate_months, {**seeded, "nights": NIGHTS_EACH})
@@ -94,13 +163,27 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def worst(found: dict[tuple[Any, ...], Shares], value: Callable[[Shares], float]) -> str:
-    key = max(found, key=lambda name: value(found[name]))
-    return f"{percent(value(found[key]))} (worst of {len(found)}: {', '.join(map(str, key[1:]))})"
+Row = tuple[str, str, str]
 
 
-def rows(results: dict[tuple[Any, ...], Any]) -> Iterator[tuple[str, str, str]]:
-    """Return (measure, goal, measured) for each goal."""
+def worst(name: str, goal: float, cells: dict[tuple[Any, ...], Shares], value: Callable[[Shares], float]) -> Row:
+    """Return a row with the mean, every cell that was measured above the goal, and else the worst one."""
+    errors = {key: value(found) for key, found in cells.items()}
+    suites = next(iter(cells.values())).suites
+    key = max(errors, key=lambda one: errors[one])
+    above = sorted(((share, one) for one, share in errors.items() if share > goal), reverse=True)
+    named = "; ".join(f"{percent(share)} ({cell_words(one)})" for share, one in above)
+    text = f"mean {percent(float(np.mean(list(errors.values()))))}; "
+    text += f"{len(above)} above: {named}" if above else f"worst {percent(errors[key])} ({cell_words(key)})"
+    return f"{name}, {len(cells)} cells of {suites:,}", f"<= {percent(goal)}, every cell", text
+
+
+def cell_words(key: tuple[Any, ...]) -> str:
+    return ", ".join(str(part) for part in key[1:])
+
+
+def tables(results: dict[tuple[Any, ...], Any]) -> Iterator[tuple[str, list[Row]]]:
+    """Return the tables: title and rows of (measure, goal, measured)."""
 
     def of(name: str) -> dict[tuple[Any, ...], Any]:
         return {key: value for key, value in results.items() if key[0] == name}
@@ -111,91 +194,153 @@ def rows(results: dict[tuple[Any, ...], Any]) -> Iterator[tuple[str, str, str]]:
     def passed(shares: Shares) -> float:
         return shares.passed
 
-    def both(name: str, relation: Relation) -> float:
-        return float(results[name, relation, 0.0].calls + results[name, relation, 0.10].calls) / 2
+    equal = [results["equal", relation, 30] for relation in RELATIONS]
+    vendor = equal[2]
+    none, tenth, fifth = (results["suite", drop] for drop in (0.0, 0.1, 0.2))
+    rows: list[Row] = [
+        (
+            "no answer at zero drop: same weights / same family / other vendor",
+            "<= 1 / 3.3 / 7 %",
+            " / ".join(f"{100 * one.undecided:.1f}" for one in equal) + " %",
+        ),
+        worst("regressed at zero drop on the suite", 0.05, of("false regressed"), regressed),
+        ("regressed at zero drop on the suite, U-shaped .6", "<= 5 %", percent(none.regressed)),
+        ("regressed at zero drop in the population, other vendor", "<= 7 %", percent(vendor.regressed)),
+        (
+            "detection of a true drop of 10 / 20 pp on the suite",
+            ">= 75 / >= 99 %",
+            f"{100 * tenth.regressed:.1f} / {100 * fifth.regressed:.1f} %",
+        ),
+        ("pass at a true drop of one margin on the suite, U-shaped .6", "<= 5 %", percent(tenth.passed)),
+        worst("pass at a true drop of one margin on the suite", 0.05, of("false pass"), passed),
+        worst("the same, 1 to 5 samples", 0.05, of("false pass, short"), passed),
+        worst("the same, one look at a fixed number", 0.05, of("false pass, fixed"), passed),
+        (
+            "samples of an equal candidate, share of 10 per problem",
+            "<= 45 %",
+            " / ".join(f"{10 * one.samples:.0f}" for one in equal) + " %",
+        ),
+    ]
+    yield "Default gate, n = 30, baseline 10 samples, at most 10 of the candidate", rows
 
-    yield (
-        "false FAIL, n 24/60/120, three relations, pass rate .35/.6/.85",
-        "<= 5.0 % (+.6)",
-        worst(of("null"), regressed),
-    )
-    for m in (3, 5):
-        family = {key: value for key, value in of("family").items() if key[2] == m}
-        yield f"any false FAIL among {m} candidates, n=60", "<= 5.0 % (+.6)", worst(family, regressed)
-    for relation, goal in (("same weights", ""), ("same family", ">= 90 %"), ("other vendor", ">= 75 %")):
-        shares = results["looks", relation, 0.10]
-        fixed, equal = results["fixed", relation, 0.10].regressed, results["equal", relation, 0.10].regressed
-        yield (
-            f"power at 10 pp, n=60, {relation}",
-            goal,
-            f"{percent(shares.regressed)} (fixed 3 samples {percent(fixed)}; every look asks all {percent(equal)})",
+    rows = []
+    for n in SIZES:
+        ends = " ; ".join(
+            f"{100 * one.passed:.0f}/{100 * one.regressed:.1f}/{100 * one.undecided:.1f} ({one.samples:.1f})"
+            for one in (results["equal", relation, n] for relation in RELATIONS)
         )
-    for relation in RELATIONS:
-        drops = "/".join(f"{100 * results['looks', relation, drop].calls:.0f}" for drop in (0.0, 0.05, 0.10))
-        yield (
-            f"calls against 3 samples of all, mean of 0 and 10 pp, {relation}",
-            "<= 60 %, wished 50 %",
-            f"{percent(both('looks', relation))} (0/5/10 pp: {drops} %; "
-            f"every look asks all {percent(both('equal', relation))})",
+        found = ", ".join(
+            f"{100 * results['by size', n, drop].regressed:.0f}/{100 * results['by size', n, drop].passed:.0f}"
+            for drop in (0.1, 0.2)
         )
-    two = [relation for relation in RELATIONS if relation != "same weights"]
+        rows.append((f"{n} problems", ends, found))
     yield (
-        "the same, mean of same family and other vendor",
-        "<= 60 %, wished 50 %",
-        f"{percent(sum(both('looks', r) for r in two) / 2)} "
-        f"(every look asks all {percent(sum(both('equal', r) for r in two) / 2)})",
+        "By size: pass/regressed/no answer % (samples) at zero drop in the population, same weights ; family ; vendor; "
+        "then regressed/pass % at a suite drop of 10, 20 pp",
+        rows,
     )
-    yield "false PASS at a drop of the margin, 54 cells", "<= 5 %", worst(of("margin"), passed)
+
+    rows = []
+    for most in SCHEDULES:
+        cells = [(results["schedule", most, n, 0.0], results["schedule", most, n, 0.1]) for n in (16, 30, 60)]
+        text = " ; ".join(f"{100 * a.passed:.0f}/{100 * a.undecided:.0f}/{100 * b.regressed:.0f}" for a, b in cells)
+        rows.append((f"at most {most} samples", "", text))
+    for few in (5, 6, 8, 10, 12, 15):
+        text = " ; ".join(
+            f"{100 * results['few', few, mean, 0.0].passed:.0f}/{100 * results['few', few, mean, 0.0].regressed:.1f}/"
+            f"{100 * results['few', few, mean, 0.1].passed:.1f}/{100 * results['few', few, mean, 0.2].regressed:.0f}"
+            for mean in (0.6, 0.9, 1.0)
+        )
+        rows.append((f"{few} problems, 10 samples, pass rate .6 ; .9 ; 1", "<= 5 % each error", text))
+    yield (
+        "Samples: pass/no answer % at zero drop, regressed % at 10 pp, 16 ; 30 ; 60 problems. Few problems: "
+        "pass/regressed % at zero drop, pass % at 10 pp, regressed % at 20 pp",
+        rows,
+    )
+
+    rows = [worst("scope population: pass at a drop of one margin", 0.05, of("population"), passed)]
     for relation in RELATIONS:
-        shares, fixed = results["looks", relation, 0.0], results["fixed", relation, 0.0]
-        goal = ">= 85 %" if relation == "same family" else ""
-        yield f"PASS at zero drop, n=60, {relation}", goal, f"{percent(shares.passed)} (fixed {percent(fixed.passed)})"
-    for n in (16, 24, 60, 120):
-        cells = []
-        for relation in RELATIONS:
-            printed, seen = detectable_drop(typical_facts(n), Design(), relation), results["drop", relation, n]
-            each = np.quantile(results["printed", relation, n], [0.1, 0.9]) * 100
-            assert printed is not None
-            off = 100 * (printed / seen - 1)
-            cells.append(f"{100 * printed:.1f} vs {100 * seen:.1f} ({off:+.0f} %; {each[0]:.1f}-{each[1]:.1f})")
-        yield f"detectable drop in pp, printed vs simulated, n={n}", "within 12 %", "; ".join(cells)
-    yield "2 dead problems of 40 in quarantine: false FAIL of the 38", "<= 5.5 %", worst(of("alone"), regressed)
+        text = " ; ".join(
+            f"{100 * one.passed:.0f}/{100 * one.regressed:.1f}/{100 * one.undecided:.0f}"
+            for one in (results["population equal", relation, n] for n in (30, 60))
+        )
+        rows.append((f"pass/regressed/no answer % at zero drop, n 30 ; 60, {relation}", "regressed <= 5 %", text))
+    grouped = of("pull requests")
+    equal_cells = {key: value for key, value in grouped.items() if key[-1] == 0.0}
+    rows.append(worst("pull requests of 3-4 problems alike by .6: regressed", 0.05, equal_cells, regressed))
+    margin = {key: value for key, value in grouped.items() if key[-1] == 0.1}
+    rows.append(worst("the same: pass at a drop of the margin", 0.05, margin, passed))
+    for scope in ("suite", "population"):
+        zero, drop = results["six pull requests", scope, 0.0], results["six pull requests", scope, 0.1]
+        text = f"regressed {percent(zero.regressed)}, pass {percent(drop.passed)}"
+        rows.append((f"six pull requests of ten problems, scope {scope}: false verdicts", "<= 5 %", text))
+    yield "Scope population, and few pull requests", rows
+
+    rows = []
+    for lost in (0.0, 0.02, 0.04, 0.08, 0.15):
+        for n in (30, 60):
+            zero, drop = results["lost", lost, n, 0.0], results["lost", lost, n, 0.1]
+            goal = {0.04: "infrastructure <= 1 %", 0.08: "infrastructure <= 5 %"}.get(lost, "")
+            text = (
+                f"{percent(zero.infrastructure)} / {percent(zero.regressed)} / {percent(drop.passed)} / "
+                f"{percent(drop.regressed)} / {zero.samples:.1f}"
+            )
+            rows.append((f"{100 * lost:g} % lost, n = {n}", goal, text))
+    yield (
+        "Lost samples, made again at the next look: infrastructure / regressed at zero drop / pass and regressed at "
+        "10 pp / samples",
+        rows,
+    )
+
+    rows = []
+    for n in (16, 24, 30, 60):
+        for most in (3, 10):
+            parts = []
+            for mean in (0.6, 0.9, 1.0):
+                seen = [results["seen", n, most, mean, drop] for drop in (0.0, 0.1, 0.15)]
+                told = [results["foretold", n, most, mean, drop] for drop in (0.0, 0.1, 0.15)]
+                parts.append(
+                    f"{100 * seen[0].passed:.0f}/{100 * told[0][1]:.0f}, {100 * seen[1].regressed:.0f}/"
+                    f"{100 * told[1][0]:.0f}, {100 * seen[2].regressed:.0f}/{100 * told[2][0]:.0f}, "
+                    f"{seen[0].samples:.1f}/{told[0][2]:.1f}"
+                )
+            rows.append((f"n = {n}, at most {most} samples", "within 8 points", " ; ".join(parts)))
+    yield (
+        "plan: simulated/foretold, pass rate .6 ; .9 ; 1: pass % at zero drop, regressed % at 10 pp, at 15 pp, samples",
+        rows,
+    )
+
+    confirmed = [results["confirm", relation, 3].regressed for relation in RELATIONS]
+    plain = [results["confirm", relation, 0].regressed for relation in RELATIONS]
+    tenth_confirmed = [results["confirm 10 pp", confirm].regressed for confirm in (0, 3)]
     months: list[Month] = list(of("nights").values())
-    total = sum(month.months for month in months)
-    pages = sum(month.months * month.paged for month in months) / total
-    yield f"pages in {NIGHTS_EACH} equal nights, n=40 ({total} months)", "<= 2 %", percent(pages)
     steps: list[Month] = list(of("step").values())
-    medians = ", ".join(f"{step.median:g}" for step in steps if step.median is not None)
-    late = max(step.late or 99 for step in steps)
-    seen_steps = sum(step.months * step.paged for step in steps) / sum(step.months for step in steps)
-    yield (
-        "a 10 pp step is paged",
-        "<= 7 nights, median <= 4",
-        f"median {medians} in four sets; 90 % of them by night {late:g}; {percent(seen_steps)} within 14 nights",
-    )
-    zero = {key: value for key, value in of("confirm").items() if key[2] == 0.0}
-    yield "false FAIL with the confirm step, n=60", "<= 5.0 % (+.6)", worst(zero, regressed)
-    for relation in two:
-        yield (
-            f"power at 10 pp with the confirm step, {relation}",
+    total = sum(month.months for month in months)
+    rows = [
+        (
+            "regressed at a population drop of 10 pp, without / with confirmation, weights, family, vendor",
             "",
-            percent(results["confirm", relation, 0.10].regressed),
-        )
-    grouped = of("clusters")
-    zero = {key: value for key, value in grouped.items() if key[2] == 0.0}
-    yield (
-        "false FAIL, pull requests of 3-4 problems alike by .6, looks and confirm",
-        "<= 5.0 % (+.6)",
-        worst(zero, regressed),
-    )
-    margin = {key: value for key, value in grouped.items() if key[2] == 0.10}
-    yield "false PASS, the same", "<= 5 %", worst(margin, passed)
-    power = results["clusters", "same family", 0.10, 120].regressed
-    yield "power at 10 pp, 30 pull requests of 4 problems, same family", "", percent(power)
-    for relation in two:
-        shares = results["five", relation, 0.10]
-        yield (
-            f"five looks: power at 10 pp, n=60, {relation}",
+            ", ".join(f"{100 * a:.0f}/{100 * b:.0f}" for a, b in zip(plain, confirmed, strict=True)) + " %",
+        ),
+        (
+            "regressed at a suite drop of 10 pp, without / with confirmation",
             "",
-            (f"{percent(shares.regressed)} for {percent(both('five', relation))} of the calls"),
-        )
+            f"{100 * tenth_confirmed[0]:.0f}/{100 * tenth_confirmed[1]:.0f} %",
+        ),
+        *(
+            (f"any of {m} equal candidates regressed", "<= 5 %", percent(results["several", m].regressed))
+            for m in (3, 5)
+        ),
+        (
+            f"pages in {NIGHTS_EACH} equal nights, n=40 ({total} months)",
+            "<= 2 %",
+            percent(sum(month.months * month.paged for month in months) / total),
+        ),
+        (
+            "a 10 pp step is paged",
+            "<= 7 nights, median <= 4",
+            f"medians {', '.join(f'{month.median or 0:g}' for month in steps)}; 90 % by night "
+            f"{max(month.late or 0 for month in steps):g}",
+        ),
+    ]
+    yield "Confirmation, several candidates, nights", rows

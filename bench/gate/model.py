@@ -9,6 +9,7 @@ across vendors.
 
 import functools
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +47,11 @@ class World:
     cluster: int = 1
     alike: float = 0.6
     dead: bool = False
+
+
+LossKind = Literal["share", "shift", "dead", "mixed", "noisier"]
+"""How a candidate loses an exact share of a suite: every problem the same share or the same points, some problems
+outright, half of each; or all of its rates are middling, which a single sample cannot show."""
 
 
 @functools.lru_cache(maxsize=256)
@@ -103,3 +109,47 @@ def true_rates(
         return _rate_of(other, world.mean - world.drop, world.shape)
 
     return _rate_of(score, world.mean, world.shape), tuple(candidate() for _ in range(candidates))
+
+
+def suite_rates(rng: np.random.Generator, suites: int, world: World, kind: LossKind = "share") -> tuple[Floats, Floats]:
+    """Return the rates of baseline and candidate, suites x problems, whose means differ by exactly ``world.drop``.
+
+    A suite that is too weak for the drop loses all it has.
+    """
+    if world.mean >= 1.0:
+        p = np.ones((suites, world.n))
+    elif np.isinf(world.shape):
+        p = np.full((suites, world.n), world.mean)
+    else:
+        p = _rate_of(rng.standard_normal((suites, world.n)), world.mean, world.shape)
+    rate = p.mean(axis=1, keepdims=True)
+    drop = np.minimum(world.drop, rate)
+    if kind == "noisier":
+        return p, np.broadcast_to(rate - drop, p.shape).copy()
+    if kind == "share":
+        return p, p * (1 - drop / rate)
+    if kind == "shift":
+        return p, _shifted(p, drop)
+    killed = _killed(rng, p, drop / 2 if kind == "mixed" else drop)
+    return p, killed if kind == "dead" else _shifted(killed, drop / 2)
+
+
+def _shifted(p: Floats, drop: Floats) -> Floats:
+    """Return the rates less the same amount each, as far as they go, so that their mean is lower by ``drop``."""
+    low, high = np.zeros_like(drop), np.ones_like(drop)
+    for _ in range(40):
+        middle = (low + high) / 2
+        enough = (p - np.maximum(p - middle, 0)).mean(axis=1, keepdims=True) >= drop
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return np.asarray(np.maximum(p - high, 0))
+
+
+def _killed(rng: np.random.Generator, p: Floats, drop: Floats) -> Floats:
+    """Return the rates with problems killed in random order until their mean is lower by ``drop``, the last in part."""
+    order = rng.random(p.shape).argsort(axis=1)
+    shuffled = np.take_along_axis(p, order, axis=1)
+    left = drop * p.shape[1] - (np.cumsum(shuffled, axis=1) - shuffled)
+    kept = shuffled - np.clip(left, 0, shuffled)
+    out = np.empty_like(p)
+    np.put_along_axis(out, order, kept, axis=1)
+    return out

@@ -1,4 +1,4 @@
-"""``codegate.gating.statistics.paired`` for many suites at once; tests/gating/test_goals.py holds the two together."""
+"""The gate's two tests for many suites at once; tests/gating/test_goals.py holds them to the real ones."""
 
 from dataclasses import dataclass
 
@@ -10,14 +10,41 @@ from bench.gate.model import Floats, Ints
 
 @dataclass(frozen=True)
 class Results:
-    """One value per suite, named as in ``PairedResult``."""
+    """One value per suite, named as in ``Comparison``; ``n`` units each."""
 
     n: int
     baseline_rate: Floats
     difference: Floats
-    variance: Floats
     p_regression: Floats
     p_noninferior: Floats
+    p_gain: Floats
+
+
+def suite(xb: Ints, kb: Ints, xc: Ints, kc: Ints, *, margin: float) -> Results:
+    """Return ``suite_test`` of many suites; arrays are suites x problems, or broadcast to that."""
+    kb, kc = np.broadcast_to(kb, xb.shape), np.broadcast_to(kc, xc.shape)
+    n, difference = xb.shape[1], (xc / kc - xb / kb).mean(axis=1)
+    p = (xb + 0.25) / (kb + 0.5)
+    rate = p.mean(axis=1)
+    stored = (p * (1 - p) / np.maximum(kb - 1, 1)).mean(axis=1)
+    step = (1 / kc).mean(axis=1) / n
+
+    def error(drop: float, prior: int) -> Floats:
+        kept = np.maximum(1 - drop / rate, 0)[:, None]
+        q = (xc + prior * kept * p) / (kc + prior)
+        fresh = (q * (1 - q) / kc / (1 - kc / (kc + prior) ** 2)).mean(axis=1)
+        return np.asarray(np.sqrt((stored + fresh) / n))
+
+    zero, limit = error(0.0, 1), error(margin, 2)
+    noninferior = np.where(rate > margin, stats.norm.sf((difference + margin - step / 4) / limit), 1.0)
+    return Results(
+        n,
+        (xb / kb).mean(axis=1),
+        difference,
+        np.asarray(stats.norm.cdf((difference + step / 2) / zero)),
+        np.asarray(noninferior),
+        np.asarray(stats.norm.sf((difference - step / 2) / zero)),
+    )
 
 
 def _floor(xb: Ints, kb: Ints, xc: Ints, kc: Ints) -> Floats:
@@ -40,8 +67,8 @@ def _grouped(values: Floats, size: int) -> Floats:
     return np.asarray(values.reshape(values.shape[0], -1, size).mean(axis=2))
 
 
-def paired(xb: Ints, kb: Ints, xc: Ints, kc: Ints, *, margin: float, cluster: int = 1) -> Results:
-    """Compare candidates and baselines of many suites.
+def population(xb: Ints, kb: Ints, xc: Ints, kc: Ints, *, margin: float, cluster: int = 1) -> Results:
+    """Return ``population_test`` of many suites.
 
     Args:
         xb: passes of the baseline, suites x problems.
@@ -57,12 +84,16 @@ def paired(xb: Ints, kb: Ints, xc: Ints, kc: Ints, *, margin: float, cluster: in
     n, mean = d.shape[1], d.mean(axis=1)
     variance = np.maximum(d.var(axis=1, ddof=1), floor)
     null = np.maximum(variance, (d * d).mean(axis=1) + np.maximum(mean + margin, 0) / 2 - margin**2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(variance > 1e-15, mean / np.sqrt(variance / n), np.where(mean < 0, -np.inf, np.inf))
-    p = stats.t.cdf(t, n - 1)
-    p = np.where((variance <= 1e-15) & (mean == 0), 0.5, p)
     changed = (np.abs(d) > 1e-12).sum(axis=1)
-    p = np.where(mean < 0, np.minimum(np.maximum(p, 0.5**changed), 1.0), p)
-    p_noninferior = stats.t.sf((mean + margin) / np.sqrt(null / (n - 1)), n - 1)
+
+    def falls(difference: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.where(
+                variance > 1e-15, difference / np.sqrt(variance / n), np.where(difference < 0, -np.inf, np.inf)
+            )
+        p = np.where((variance <= 1e-15) & (difference == 0), 0.5, stats.t.cdf(t, n - 1))
+        return np.where(difference < 0, np.minimum(np.maximum(p, 0.5**changed), 1.0), p)
+
     rate = _grouped(xb / kb, cluster).mean(axis=1)
-    return Results(n, rate, mean, variance, np.asarray(p), np.asarray(p_noninferior))
+    p_noninferior = stats.t.sf((mean + margin) / np.sqrt(null / (n - 1)), n - 1)
+    return Results(n, rate, mean, falls(mean), np.asarray(p_noninferior), falls(-mean))

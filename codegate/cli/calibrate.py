@@ -10,17 +10,19 @@ from codegate.cli.options import FILE, FOLDER, config_option, json_option
 from codegate.cli.output import emit, say
 from codegate.cli.policy import gate_settings
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import Calibration, Suggestion, calibrate, load_pinned, pool
+from codegate.gating import Calibration, calibrate, load_pinned, pool
 
 
 @click.command()
 @click.argument("runs", metavar="[RUN ...]", nargs=-1, type=FOLDER)
 @click.option("--candidate", "name", help="Which candidate, when the runs have several.")
 @click.option(
-    "--baseline", type=FILE, help="Without RUN: the baseline's lock; default as in the configuration, or codegate.lock."
+    "--baseline",
+    type=FILE,
+    help="Without RUN: the baseline's lock; default: as configured, or codegate.lock.",
 )
 @click.option("--splits", type=click.IntRange(1, 20_000), default=400, show_default=True, help="How many halvings.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of their choice.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random splits.")
 @config_option
 @json_option
 def command(
@@ -58,7 +60,7 @@ def _words(found: Calibration, margin: float) -> list[str]:
         f"passed: {found.passes} of {found.splits}; the rest was inconclusive",
         f"noise: one sample has a variance of {found.noise:.3f}, a run with one sample per problem a standard "
         f"deviation of {found.run_noise * 100:.1f} pp (n={found.problems} problems)",
-        *(_suggestion_words(one, found.problems, margin) for one in found.suggestions),
+        _power_words(found, margin),
     ]
     if found.left_out:
         lines.append(f"left out: {found.left_out} problems with fewer than four independent samples")
@@ -67,10 +69,6 @@ def _words(found: Calibration, margin: float) -> list[str]:
     return lines
 
 
-def _suggestion_words(one: Suggestion, problems: int, margin: float) -> str:
-    drop = "no drop at all" if one.drop is None else f"a drop of {one.drop * 100:.1f} pp"
-    text = f"{one.relation}: {problems} problems find {drop} with 80 % power; for {margin * 100:g} pp it takes "
-    wanted = [f"{one.problems} problems" if one.problems < 10_000 else "more than 10,000 problems"]
-    if one.looks is not None:
-        wanted.append(f"{one.looks} look{'s' if one.looks > 1 else ''} at these")
-    return text + " or ".join(wanted)
+def _power_words(found: Calibration, margin: float) -> str:
+    drop = "no drop" if found.detectable_drop is None else f"a drop of {found.detectable_drop * 100:.1f} pp or more"
+    return f"power: with all of these samples as its baseline a gate ({margin * 100:g} pp) finds {drop} in 4 of 5 cases"

@@ -32,7 +32,7 @@ def run_samples(run: Run, name: str | None) -> RunSamples:
         suite_digest=run.manifest.suite_digest,
         spec=spec,
         samples=candidate_samples(run, spec),
-        looks=run.manifest.looks,
+        looks=len(run.manifest.looks),
     )
 
 

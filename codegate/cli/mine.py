@@ -15,7 +15,7 @@ from codegate.cli.output import emit, say
 from codegate.cli.plan import USUAL_RATE
 from codegate.cli.progress import mine_progress
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import GatePolicy, design, power_statement
+from codegate.gating import GatePolicy, power_statement
 from codegate.mining import (
     DEFAULT_KINDS,
     DEFAULT_STATEMENTS,
@@ -30,7 +30,7 @@ from codegate.mining import (
     find_slug,
     mine,
 )
-from codegate.running import new_run_id, opened_backend, suite_facts
+from codegate.running import new_run_id, opened_backend, suite_model
 from codegate.sandbox import Backend, Choice, cache_folder
 from codegate.suite import Kind
 
@@ -170,8 +170,8 @@ def history(
     for line in describe_funnel(report):
         say(line, as_json=as_json)
     if report.suite is not None and report.suite.active:
-        facts = suite_facts(report.suite, USUAL_RATE)
-        say(f"gate: {power_statement(facts, design(GatePolicy()), 'same family').sentence()}", as_json=as_json)
+        for line in power_statement(suite_model(report.suite, USUAL_RATE), GatePolicy()).sentences():
+            say(f"gate: {line}", as_json=as_json)
     if as_json:
         emit(report.summary())
     return ExitCode.PASS if report.problems else ExitCode.INCONCLUSIVE

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 import click
 
@@ -14,16 +14,13 @@ from codegate.cli.output import emit, note, say
 from codegate.errors import UsageError
 from codegate.gating import (
     Baseline,
-    BaselineFacts,
-    Design,
+    GatePolicy,
     PowerStatement,
-    Relation,
-    baseline_facts,
-    design,
+    RateModel,
+    baseline_model,
+    forecast,
     load_pinned,
     power_statement,
-    problems_needed,
-    samples_needed,
 )
 from codegate.running import (
     CONFIG_NAME,
@@ -38,11 +35,10 @@ from codegate.running import (
     named_candidates,
     plan_shards,
     sample_expense,
-    suite_facts,
+    suite_model,
 )
 from codegate.suite import load_suite
 
-_RELATIONS: Final[tuple[Relation, ...]] = get_args(Relation)
 USUAL_RATE: Final = 0.6
 """Pass rate of the pinned model that is assumed where there is no baseline."""
 
@@ -52,8 +48,8 @@ USUAL_RATE: Final = 0.6
 @click.option("--candidate", "names", multiple=True, help="provider:model[@base_url]; may be given several times.")
 @click.option("--config", type=FILE, help=f"Configuration file; default {CONFIG_NAME} where there is one.")
 @click.option("--baseline", type=FILE, help="Lock file of the baseline; default as in the configuration.")
-@click.option("--samples", type=click.IntRange(1, 100), help="Plan so many samples per problem instead of looks.")
-@click.option("--drop", type=click.FloatRange(0.01, 0.9), help="Say what it takes to find a drop of this share.")
+@click.option("--samples", type=click.IntRange(1, 100), help="Plan this fixed number of samples per problem.")
+@click.option("--drop", type=click.FloatRange(0.01, 0.9), help="Show how often a drop of this share is found.")
 @click.option("--rate", type=click.FloatRange(0.05, 0.99), help="Pass rate to expect where there is no baseline; .6.")
 @click.option("--like", type=FOLDER, multiple=True, help="A run to take a sample's tokens and minutes from.")
 @click.option("--shards", type=click.IntRange(1, 256), help="Share the run: give its id, and a matrix of its parts.")
@@ -72,14 +68,14 @@ def command(
     no_gate: bool,
     as_json: bool,
 ) -> None:
-    """Say which drop a gate on SUITE finds in 4 of 5 cases, how often it ends without an answer, and what it takes.
+    """Show which drop a gate on SUITE finds in 4 of 5 cases, how often it ends without an answer, and what it costs.
 
-    With a pinned baseline all of it follows from that; without one a suite of usual difficulty is assumed. Nothing is
-    run and nobody is asked.
+    The gate is simulated: with a pinned baseline on rates that it suggests, without one on a suite of usual
+    difficulty. No model is called.
 
     With --shards it also gives what the jobs of a matrix need (`.shards.matrix`, `.shards.run_id` with --json): run
-    each part with the same options by `codegate run --shard K/N --run-id ID`. Its samples are of a fixed number: as
-    many as the gate has looks, or --samples.
+    each part with the same options by `codegate run --shard K/N --run-id ID`. Shards make a fixed number of samples:
+    three, or --samples.
     """
     if no_gate and baseline is not None:
         raise UsageError("--no-gate compares with no baseline.", "Leave out --baseline.")
@@ -91,33 +87,34 @@ def command(
     pinned = None if no_gate else _pinned(baseline, settings, home)
     if pinned is not None and rate is not None:
         raise UsageError("--rate is for a suite without a baseline.", "Leave it out: the baseline says the rate.")
-    facts = baseline_facts(pinned.samples) if pinned is not None else suite_facts(loaded, rate or USUAL_RATE)
+    model = baseline_model(pinned.samples) if pinned is not None else suite_model(loaded, rate or USUAL_RATE)
     samples = samples or settings.samples
     shared = None
     if shards is not None:
         gate = Gate(pinned, settings.gate) if pinned is not None else None
         shared = plan_shards(RunRequest(folder, settings.candidates, samples, gate=gate), shards)
-        samples = samples or (gate.policy.planned_looks if gate is not None else None)
-    plan = design(settings.gate, candidates=max(len(settings.candidates), 1), samples=samples)
+        samples = shared.samples
+    looks = (samples,) if samples else settings.gate.looks
+    together = max(len(settings.candidates), 1)
     if pinned is not None and pinned.suite_digest != loaded.digest:
         note("the suite is not as it was when the baseline was made: problems that have changed since are not compared")
-    statements = [power_statement(facts, plan, relation) for relation in _RELATIONS]
+    statement = power_statement(model, settings.gate, looks=looks, candidates=together)
     runs = [load_run(path) for path in like] or _pooled_runs(pinned)
     expenses = {spec.label: sample_expense(runs, spec.prices) for spec in settings.candidates if spec.asks_a_model}
 
     assumed = f"no baseline: a pass rate of {rate or USUAL_RATE:.0%} assumed"
     source = f"baseline {pinned.samples.label}" if pinned is not None else assumed
-    say(f"{loaded.name}: {len(loaded.active)} problems; {source}", as_json=as_json)
-    for statement in statements:
-        say(f"  {statement.sentence()}", as_json=as_json)
-    needs = [_need(facts, plan, relation, drop) for relation in _RELATIONS] if drop is not None else []
-    for need in needs:
-        say(f"  {need['sentence']}", as_json=as_json)
-    again = settings.gate.confirm_samples * facts.problems
+    say(f"{loaded.name}: {len(loaded.active)} problems; {source}; scope {settings.gate.scope}", as_json=as_json)
+    for line in statement.sentences():
+        say(f"  {line}", as_json=as_json)
+    found = _found(model, settings.gate, together, drop) if drop is not None else {}
+    for most, share in found.items():
+        say(f"  {(drop or 0) * 100:.3g} pp are found in {share:.0%} with up to {most} samples", as_json=as_json)
+    again = settings.gate.confirm_samples * model.problems
     if again:
-        say(f"  where a candidate regresses, the pinned model is asked again: {again} samples more.", as_json=as_json)
+        say(f"  a regression is confirmed by {again} fresh samples of the pinned model", as_json=as_json)
     for label, expense in expenses.items():
-        say(f"  {label}: {_expense_words(expense, statements, settings)}", as_json=as_json)
+        say(f"  {label}: {_expense_words(expense, statement, settings)}", as_json=as_json)
     if shared is not None:
         say(f"  run {shared.run_id} in {len(shared.shards)} shards: {', '.join(shared.shards)}", as_json=as_json)
     if as_json:
@@ -126,12 +123,13 @@ def command(
                 "schema": "codegate.plan/1",
                 "suite": loaded.name,
                 "suite_digest": loaded.digest,
-                "problems": facts.problems,
+                "problems": model.problems,
                 "baseline": pinned.digest if pinned is not None else None,
-                "statements": [{**asdict(one), "sentence": one.sentence()} for one in statements],
-                "needs": needs,
+                "scope": settings.gate.scope,
+                "power": {**asdict(statement), "sentences": statement.sentences()},
+                "found": {str(most): share for most, share in found.items()},
                 "confirmation_samples": again,
-                "expenses": {label: _expense_json(one, statements, settings) for label, one in expenses.items()},
+                "expenses": {label: _expense_json(one, statement, settings) for label, one in expenses.items()},
                 "shards": shared.document() if shared is not None else None,
             }
         )
@@ -167,22 +165,14 @@ def _pooled_runs(pinned: Baseline | None) -> list[Run]:
     return list(there.values())
 
 
-def _need(facts: BaselineFacts, plan: Design, relation: Relation, drop: float) -> dict[str, Any]:
-    looks = samples_needed(facts, plan, relation, drop)
-    problems = problems_needed(facts, plan, relation, drop)
-    points = f"{drop * 100:.3g} pp"
-    by_looks = f"{looks} look{'s' if looks != 1 else ''} find it here" if looks else "not even five looks find it here"
-    text = f"a drop of {points} ({relation}): {by_looks}; with {plan.looks} it takes {problems} problems like these."
-    return {"relation": relation, "drop": drop, "looks": looks, "problems": problems, "sentence": text}
+def _found(model: RateModel, policy: GatePolicy, candidates: int, drop: float) -> dict[int, float]:
+    """Return how often gates find a drop, by the most samples that they may take."""
+    each = {most: policy.model_copy(update={"max_samples": most}) for most in (3, 5, 10)}
+    return {most: forecast(model, one, candidates=candidates, drop=drop).regressed for most, one in each.items()}
 
 
-def _span(statements: Sequence[PowerStatement]) -> tuple[float, float]:
-    """Return the samples of one candidate: what is expected of the cheapest case, and the most."""
-    return min(min(s.calls_equal, s.calls_worse) for s in statements), max(s.calls_most for s in statements)
-
-
-def _expense_words(expense: SampleExpense, statements: Sequence[PowerStatement], settings: Config) -> str:
-    few, many = _span(statements)
+def _expense_words(expense: SampleExpense, statement: PowerStatement, settings: Config) -> str:
+    few, many = statement.expected_samples
     if not expense.samples:
         return f"{few:.0f} to {many:.0f} samples; what one takes is not known: name a run with --like."
     parts = [f"{few:.0f} to {many:.0f} samples"]
@@ -200,8 +190,8 @@ def _expense_words(expense: SampleExpense, statements: Sequence[PowerStatement],
     return f"{', '.join(parts)}; from {expense.samples} samples of earlier runs."
 
 
-def _expense_json(expense: SampleExpense, statements: Sequence[PowerStatement], settings: Config) -> dict[str, Any]:
-    few, many = _span(statements)
+def _expense_json(expense: SampleExpense, statement: PowerStatement, settings: Config) -> dict[str, Any]:
+    few, many = statement.expected_samples
     models, sandboxes = settings.concurrency.models, settings.concurrency.sandboxes
     return {
         "samples_known": expense.samples,

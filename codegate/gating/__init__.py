@@ -24,7 +24,7 @@ from codegate.gating.baseline import (
     write_baseline,
     write_lock,
 )
-from codegate.gating.calibration import Calibration, Suggestion, calibrate
+from codegate.gating.calibration import Calibration, calibrate
 from codegate.gating.comparability import QUARANTINED, mismatches, without_quarantined
 from codegate.gating.compare import compare
 from codegate.gating.confirm import confirm
@@ -36,22 +36,13 @@ from codegate.gating.drift import (
     counts_of,
     pass_rate,
 )
-from codegate.gating.forecast import (
-    PowerStatement,
-    certified_margin,
-    detectable_drop,
-    power_statement,
-    problems_needed,
-    problems_to_pass,
-    samples_needed,
-)
 from codegate.gating.history import (
     HistoryEntry,
     append_history,
     history_entry,
     read_history,
 )
-from codegate.gating.looks import asked
+from codegate.gating.looks import MAX_LOOKS
 from codegate.gating.nightly import (
     STALE_DAYS,
     Alarm,
@@ -71,17 +62,15 @@ from codegate.gating.pinning import (
     refresh,
     reset,
 )
-from codegate.gating.policy import CohortPolicy, GatePolicy, OnInconclusive, Tier
+from codegate.gating.policy import CohortPolicy, GatePolicy, OnInconclusive, Scope, Tier
 from codegate.gating.power import (
-    CHURN,
-    BaselineFacts,
-    Design,
-    Outlook,
-    Relation,
-    baseline_facts,
-    design,
-    outlook,
-    typical_facts,
+    Forecast,
+    PowerStatement,
+    RateModel,
+    baseline_model,
+    forecast,
+    power_statement,
+    typical_model,
 )
 from codegate.gating.samples import CandidateSamples, Sample
 from codegate.gating.trend import (
@@ -94,15 +83,26 @@ from codegate.gating.trend import (
     series_of,
     slope_of,
 )
-from codegate.gating.verdict import EXIT_CODES, Cohort, Drift, Exclusion, Flip, Mismatch, Verdict, VerdictKind, worst
+from codegate.gating.verdict import (
+    EXIT_CODES,
+    Cohort,
+    Drift,
+    Exclusion,
+    Flip,
+    Mismatch,
+    PopulationFinding,
+    Verdict,
+    VerdictKind,
+    worst,
+)
 
 __all__ = [
-    "CHURN",
     "DRIFT_LEVEL",
     "EXIT_CODES",
     "EXPIRE_DAYS",
     "MAX_BASELINE_BYTES",
     "MAX_LOCK_BYTES",
+    "MAX_LOOKS",
     "MIN_SAMPLES",
     "QUARANTINED",
     "STALE_DAYS",
@@ -111,17 +111,16 @@ __all__ = [
     "Alarm",
     "Baseline",
     "BaselineDifference",
-    "BaselineFacts",
     "Calibration",
     "CandidateSamples",
     "Change",
     "Cohort",
     "CohortPolicy",
-    "Design",
     "Drift",
     "DriftShown",
     "Exclusion",
     "Flip",
+    "Forecast",
     "GatePolicy",
     "HistoryEntry",
     "Lock",
@@ -130,18 +129,18 @@ __all__ = [
     "Night",
     "OnInconclusive",
     "Origin",
-    "Outlook",
     "Pinning",
     "PooledRun",
+    "PopulationFinding",
     "PowerStatement",
     "ProblemRates",
     "Rate",
-    "Relation",
+    "RateModel",
     "RunSamples",
     "Sample",
+    "Scope",
     "Series",
     "Slope",
-    "Suggestion",
     "Tier",
     "Transport",
     "Verdict",
@@ -149,18 +148,15 @@ __all__ = [
     "Watch",
     "age_of",
     "append_history",
-    "asked",
-    "baseline_facts",
+    "baseline_model",
     "calibrate",
-    "certified_margin",
     "change_between",
     "compare",
     "confirm",
     "counts_of",
     "days_since",
-    "design",
-    "detectable_drop",
     "difference_of",
+    "forecast",
     "history_alarms",
     "history_entry",
     "load_baseline",
@@ -169,22 +165,18 @@ __all__ = [
     "matrix_of",
     "mismatches",
     "missing_samples",
-    "outlook",
     "pass_rate",
     "pin",
     "pool",
     "pooled_counts",
     "power_statement",
-    "problems_needed",
-    "problems_to_pass",
     "read_history",
     "refresh",
     "reset",
     "samples_each",
-    "samples_needed",
     "series_of",
     "slope_of",
-    "typical_facts",
+    "typical_model",
     "watch",
     "without_quarantined",
     "worst",

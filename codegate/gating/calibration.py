@@ -13,32 +13,15 @@ from codegate.errors import UsageError
 from codegate.gating.compare import compare
 from codegate.gating.drift import counts_of
 from codegate.gating.exact import wilson
-from codegate.gating.forecast import detectable_drop, problems_needed, samples_needed
 from codegate.gating.matching import counted, without_copies
 from codegate.gating.policy import GatePolicy
-from codegate.gating.power import CHURN, Relation, baseline_facts, design, one_sample_variance
+from codegate.gating.power import baseline_model, least_drop
 from codegate.gating.samples import CandidateSamples, Sample
+from codegate.gating.statistics import within_variance
 
 LEAST_SAMPLES: Final = 4
 """Samples per problem that can be halved and still vary on both sides."""
 _Z: Final = 1.959963984540054  # standard normal quantile of 0.975
-
-
-@dataclass(frozen=True)
-class Suggestion:
-    """What it takes to find a drop of the margin in 4 of 5 cases, against a candidate that is so related.
-
-    Attributes:
-        relation: how the candidate is related to the pinned model.
-        drop: smallest drop that is found so with the problems and looks that there are; None where none is.
-        problems: problems like these that it takes, with the policy's looks; 10,000 where that is not enough.
-        looks: looks that it takes with the problems that there are; None where five do not suffice.
-    """
-
-    relation: Relation
-    drop: float | None
-    problems: int
-    looks: int | None
 
 
 @dataclass(frozen=True)
@@ -50,7 +33,7 @@ class Calibration:
         left_out: how many those are.
         half: samples per problem on each side, the least and the most of any problem.
         splits: how many were made.
-        seed: of their choice.
+        seed: of the random splits.
         alarms: splits in which one half was called regressed.
         passes: splits that passed; the others were inconclusive.
         share: alarms / splits, and its 95 % interval ``low`` to ``high`` as a statement about all splits of these
@@ -58,7 +41,7 @@ class Calibration:
         alpha: the share that the policy promises at most.
         noise: mean over problems of p(1-p): the variance of one sample.
         run_noise: standard deviation of a run's pass rate with one sample per problem, from sampling alone.
-        suggestions: for each relation.
+        detectable_drop: smallest drop that a gate with all of these samples as its baseline finds in 4 of 5 cases.
     """
 
     problems: int
@@ -74,7 +57,7 @@ class Calibration:
     alpha: float
     noise: float
     run_noise: float
-    suggestions: tuple[Suggestion, ...]
+    detectable_drop: float | None
 
     @property
     def kept(self) -> bool:
@@ -91,7 +74,7 @@ def calibrate(samples: CandidateSamples, policy: GatePolicy, *, splits: int = 40
         samples: of one model, four per problem at least.
         policy: the gate's.
         splits: how many to make, 1 at least.
-        seed: of their choice; the same seed gives the same splits.
+        seed: of the random splits; the same seed gives the same splits.
 
     Raises:
         UsageError: fewer than two problems have four independent samples.
@@ -118,7 +101,7 @@ def calibrate(samples: CandidateSamples, policy: GatePolicy, *, splits: int = 40
     kinds = Counter(_one_split(kept, usable, plain, draw) for _ in range(splits))
     alarms = kinds["regressed"]
     low, high = wilson(alarms, splits, _Z)
-    noise = one_sample_variance(list(counts_of(kept).values()))
+    noise = within_variance(list(counts_of(kept).values())) or 0.0
     halves = [len(entries) // 2 for entries in usable.values()]
     return Calibration(
         problems=len(usable),
@@ -134,7 +117,7 @@ def calibrate(samples: CandidateSamples, policy: GatePolicy, *, splits: int = 40
         alpha=policy.alpha,
         noise=noise,
         run_noise=(noise / len(usable)) ** 0.5,
-        suggestions=_suggestions(kept, plain),
+        detectable_drop=least_drop(baseline_model(kept), plain),
     )
 
 
@@ -152,16 +135,3 @@ def _one_split(
             )
     left, right = (samples.model_copy(update={"samples": side}) for side in sides)
     return compare(left, right, policy).kind
-
-
-def _suggestions(samples: CandidateSamples, policy: GatePolicy) -> tuple[Suggestion, ...]:
-    facts, plan = baseline_facts(samples), design(policy)
-    return tuple(
-        Suggestion(
-            relation=relation,
-            drop=detectable_drop(facts, plan, relation),
-            problems=problems_needed(facts, plan, relation, policy.margin),
-            looks=samples_needed(facts, plan, relation, policy.margin),
-        )
-        for relation in CHURN
-    )

@@ -10,7 +10,8 @@ from statistics import NormalDist
 
 from codegate.gating.exact import holm, wilson
 from codegate.gating.policy import GatePolicy
-from codegate.gating.statistics import Pair, paired
+from codegate.gating.statistics import Pair
+from codegate.gating.suite_test import suite_test
 from codegate.gating.verdict import Cohort
 
 _FEWEST = 5  # problems that a drop in a cohort is judged from
@@ -32,7 +33,8 @@ def cohorts(
     drops = {
         tag: p
         for tag, found in shown.items()
-        if _FEWEST <= len(found) < len(pairs) and (p := _p_regression([pairs[problem] for problem in found], policy))
+        if _FEWEST <= len(found) < len(pairs)
+        and (p := suite_test([pairs[problem] for problem in found], margin=policy.margin).p_regression)
     }
     adjusted = holm(drops)
     critical = sum(rule.tier == "critical" for rule in policy.cohorts.values())
@@ -56,10 +58,6 @@ def cohorts(
             )
         )
     return tuple(described)
-
-
-def _p_regression(group: list[Pair], policy: GatePolicy) -> float | None:
-    return paired(group, alpha=policy.alpha, margin=policy.margin).p_regression
 
 
 def below_floor(cohort: Cohort) -> bool:

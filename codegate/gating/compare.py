@@ -1,46 +1,29 @@
 """The gate itself: two sets of samples and a policy go in, a ``Verdict`` with its evidence comes out."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from codegate.errors import UsageError
 from codegate.gating.cohorts import broken_floors, cohort_warnings, cohorts, unseen_floors
 from codegate.gating.comparability import check_samples, mismatches, without_changed, without_quarantined
-from codegate.gating.exact import beta_binomial_cdf
-from codegate.gating.looks import level, levels, looks_taken, samples_by, settled
-from codegate.gating.matching import MIN_CLUSTERS, Matched, clusters_of, copied, match, too_few_graded, without_copies
-from codegate.gating.policy import GatePolicy
-from codegate.gating.power import (
-    CHURN,
-    clustered_churn,
-    drop_found,
-    least_drop,
-    one_sample_variance,
-    problems_for_margin,
+from codegate.gating.decision import (
+    POPULATION_LEVEL,
+    Decision,
+    Terms,
+    compare_counts,
+    decide,
+    detectable_drop,
+    too_few,
 )
+from codegate.gating.flips import flips
+from codegate.gating.lost import lost_warning, shortage, survives_losses
+from codegate.gating.matching import Matched, clusters_of, copied, match, without_copies
+from codegate.gating.policy import GatePolicy
+from codegate.gating.population_test import population_test
 from codegate.gating.samples import CandidateSamples
-from codegate.gating.sentence import listed, mismatch_reason, probability, summary
-from codegate.gating.statistics import Pair, PairedResult, paired
-from codegate.gating.verdict import Cohort, Exclusion, Flip, Mismatch, Verdict, VerdictKind
-
-_BEYOND_CHANCE = 0.01
-
-
-@dataclass(frozen=True)
-class _Terms:
-    """What was fixed before the first look: the policy, the looks, how many share the error; and which look it is."""
-
-    policy: GatePolicy
-    looks: int
-    candidates: int
-    look: int
-
-    @property
-    def level(self) -> float:
-        return levels(self.looks, self.look, self.policy.alpha).passed
-
-    @property
-    def level_regressed(self) -> float:
-        return levels(self.looks, self.look, self.policy.alpha).regressed / self.candidates
+from codegate.gating.sentence import listed, mismatch_reason, population_sentence, reason_of
+from codegate.gating.statistics import Comparison, Pair
+from codegate.gating.verdict import Cohort, Exclusion, Mismatch, PopulationFinding, Verdict, VerdictKind
 
 
 @dataclass(frozen=True)
@@ -48,9 +31,10 @@ class _Evidence:
     """All that was found out about two sides that can be compared."""
 
     matched: Matched
-    result: PairedResult | None = None
+    result: Comparison | None = None
+    advisory: bool = False
     cohorts: tuple[Cohort, ...] = ()
-    clusters: int | None = None
+    population: PopulationFinding | None = None
     detectable: float | None = None
     unsolved: tuple[str, ...] = ()
     unasked: tuple[str, ...] = ()
@@ -63,31 +47,32 @@ def compare(
     candidate: CandidateSamples,
     policy: GatePolicy,
     *,
-    looks: int = 1,
+    looks: tuple[int, ...] | None = None,
     candidates: int = 1,
+    confirming: bool = False,
 ) -> Verdict:
     """Decide whether the candidate is as good as the baseline on the same problems.
 
-    Infrastructure samples count on neither side; a problem without a counted sample on one side is left out of
-    both. More than ``policy.max_missing`` of the problems, or of one side's samples, decide nothing. A pass (a
-    drop of the margin is ruled out) wins over a regression (there is some drop), because a real drop inside the
-    tolerance is tolerated. Below ``policy.min_problems``, and where the baseline solves too little for a drop of
-    the margin to show, there is no pass. A critical cohort below its floor beyond chance, and a problem that must
-    pass and never did, are regressions whatever the rest says.
+    Samples that infrastructure faults took count on neither side; a problem without a graded sample on one side is
+    left out of both, and a pass must hold with it counted as failed. A pass (a drop of the margin is ruled out) wins
+    over a regression, because a real drop inside the tolerance is tolerated. A critical cohort below its floor beyond
+    chance, and a problem that must pass and never did, are regressions whatever the rest shows.
 
     Args:
         baseline: samples of the pinned model.
         candidate: the candidate's samples so far.
-        policy: what counts as a drop.
-        looks: looks that were planned before the first sample; samples of a fixed number are one look. Called after
-            each of them, all calls together err as seldom as ``policy.alpha`` says.
+        policy: what counts as a drop, and in which scope.
+        looks: samples per problem at each look that was planned before the first sample; None for samples of a fixed
+            number, which are one look. Called after each of them, all calls together err as seldom as
+            ``policy.alpha`` says.
         candidates: candidates that are gated together. Only the level of a regression is shared between them
-            (Bonferroni), so that any false alarm is as rare as for one; each passes on its own.
+            (Bonferroni); each passes on its own.
+        confirming: ``baseline`` has fresh samples because a regression was seen.
 
     Raises:
         UsageError: one side contradicts itself (a sample twice or out of order, a problem without digest), or the
             policy names a problem that the suite does not have.
-        ValueError: ``looks`` is not in 1..5 or ``candidates`` below 1.
+        ValueError: ``looks`` is no schedule that was calibrated, or ``candidates`` below 1.
     """
     if candidates < 1:
         message = f"at least one candidate is gated, not {candidates}"
@@ -95,7 +80,8 @@ def compare(
     check_samples(baseline, "baseline")
     check_samples(candidate, "candidate")
     _check_must_pass(baseline, candidate, policy)
-    terms = _Terms(policy, looks, candidates, looks_taken(candidate))
+    taken = samples_taken(candidate)
+    terms = Terms(policy, looks or (max(taken, 1),), taken, candidates, confirming)
     baseline, candidate, quarantined = without_quarantined(baseline, candidate)
     changed: tuple[Exclusion, ...] = ()
     if policy.drop_changed:
@@ -107,27 +93,29 @@ def compare(
 
     matched = match(baseline, candidate)
     total, missing = len(baseline.problem_digests), len(matched.excluded)
-    evidence = _Evidence(replace(matched, excluded=quarantined + changed + matched.excluded))
-    thinned = too_few_graded(baseline, "baseline", policy) or too_few_graded(candidate, "candidate", policy)
-    if missing > policy.max_missing * total:
-        thinned = (
-            f"Infrastructure faults left {missing} of {total} problems without a counted sample, more than the "
-            f"{policy.max_missing:.0%} that is tolerated: nothing was decided."
-        )
-    if thinned:
+    excluded = quarantined + changed + matched.excluded
+    evidence = _Evidence(replace(matched, excluded=excluded))
+    if not total:
+        return _verdict("inconclusive", "There are no problems to compare.", sides, terms, evidence)
+    if thinned := shortage(baseline, candidate):
         return _verdict("infrastructure", thinned, sides, terms, evidence)
     if not matched.pairs:
-        return _verdict("inconclusive", "There are no problems to compare.", sides, terms, evidence)
+        return _verdict("infrastructure", "No problem has a graded sample on both sides.", sides, terms, evidence)
 
-    evidence = _examine(baseline, candidate, terms, evidence.matched.excluded)
-    kind, reason = _conclude(evidence, terms)
+    evidence = _examine(baseline, candidate, terms, excluded)
+    kind, reason = _conclude(baseline, evidence, {**baseline.clusters, **candidate.clusters}, terms)
     if missing:
-        reason += f" Left out for infrastructure faults: {missing} of {total} problems."
+        reason += f" Without a graded sample, and left out: {missing} of {total} problems."
     if quarantined:
         reason += f" Left out as quarantined: {len(quarantined)}."
     if changed:
         reason += f" Left out as not the same as in the baseline's suite: {len(changed)}."
     return _verdict(kind, reason, sides, terms, evidence)
+
+
+def samples_taken(candidate: CandidateSamples) -> int:
+    """Return how many samples a problem was asked for: one more than the highest index of any, graded or not."""
+    return max((entries[-1].index + 1 for entries in candidate.samples.values() if entries), default=0)
 
 
 def _check_must_pass(baseline: CandidateSamples, candidate: CandidateSamples, policy: GatePolicy) -> None:
@@ -141,9 +129,9 @@ def _check_must_pass(baseline: CandidateSamples, candidate: CandidateSamples, po
 
 
 def _examine(
-    baseline: CandidateSamples, candidate: CandidateSamples, terms: _Terms, excluded: tuple[Exclusion, ...]
+    baseline: CandidateSamples, candidate: CandidateSamples, terms: Terms, excluded: tuple[Exclusion, ...]
 ) -> _Evidence:
-    """Return what the samples show, copies counted once and problems of one source taken together."""
+    """Return what the samples show, with copied answers counted once."""
     policy, warnings = terms.policy, []
     once = {"baseline": without_copies(baseline), "candidate": without_copies(candidate)}
     for name, before in (("baseline", baseline), ("candidate", candidate)):
@@ -154,25 +142,20 @@ def _examine(
                 "cache), so equal answers count once: more samples of the same add nothing."
             )
     matched = replace(match(once["baseline"], once["candidate"]), excluded=excluded)
-    problems, pairs = list(matched.pairs), tuple(matched.pairs.values())
-    names, count = clusters_of(problems, {**baseline.clusters, **candidate.clusters})
-    clustered = MIN_CLUSTERS <= count < len(problems)
-    if count < MIN_CLUSTERS <= len(problems):
-        warnings.append(
-            f"The {len(problems)} problems come from only {count} pull requests and were compared as if they had "
-            "nothing in common, so the gate is surer than it should be."
-        )
-    groups = names if clustered else None
-    result = paired(
-        pairs, alpha=terms.level, alpha_regression=terms.level_regressed, margin=policy.margin, clusters=groups
-    )
+    pairs = tuple(matched.pairs.values())
+    sources = {**baseline.clusters, **candidate.clusters}
+    clusters = clusters_of(list(matched.pairs), sources)
+    result = compare_counts(pairs, clusters, terms)
+    if lost := lost_warning(once["candidate"], matched, sources, terms):
+        warnings.append(lost)
     found = cohorts(matched.pairs, {**baseline.tags, **candidate.tags}, policy, terms.level_regressed)
     return _Evidence(
         matched=matched,
         result=result,
+        advisory=too_few(pairs, len(set(clusters)), terms) is not None,
         cohorts=found,
-        clusters=count if clustered else None,
-        detectable=_detectable(result, pairs, terms),
+        population=_population(pairs, clusters, policy) if policy.scope == "suite" else None,
+        detectable=detectable_drop(pairs, terms),
         unsolved=tuple(sorted(p for p in set(policy.must_pass) if p in matched.pairs and _never(matched.pairs[p]))),
         unasked=tuple(sorted(set(policy.must_pass) - matched.pairs.keys())),
         futile=once["candidate"] is not candidate,
@@ -184,175 +167,87 @@ def _never(pair: Pair) -> bool:
     return pair.candidate_passed == 0
 
 
-def _detectable(result: PairedResult, pairs: tuple[Pair, ...], terms: _Terms) -> float | None:
-    """Return what drop this comparison finds in 4 of 5 cases once all of its looks are taken; None below 10 units.
-
-    What the differences vary by beyond sampling is taken as seen here, but never as less than two models of one
-    family differ by: few problems that happen to agree say little about the next ones.
-    """
-    cells = [(pair.baseline_passed, pair.baseline_n) for pair in pairs]
-    cells += [(pair.candidate_passed, pair.candidate_n) for pair in pairs]
-    size = len(pairs) / result.n
-    within = one_sample_variance(cells) / size
-    now = within * sum(1 / pair.baseline_n + 1 / pair.candidate_n for pair in pairs) / len(pairs)
-    then = within * sum(1 / pair.baseline_n + 1 / _planned(pair, terms) for pair in pairs) / len(pairs)
-    churn = max(result.variance - now, clustered_churn(CHURN["same family"], size))
-    last = level(terms.looks, terms.policy.alpha) / terms.candidates
-    least, found = least_drop(result.n, "same family"), drop_found(result.n, churn + then, last)
-    return None if least is None or found is None else max(found, least)
-
-
-def _planned(pair: Pair, terms: _Terms) -> int:
-    """Return how many samples of the candidate a problem has once all looks are taken."""
-    always = settled(pair.baseline_passed, pair.baseline_n)
-    return max(pair.candidate_n, samples_by(terms.looks, settled_problem=always))
+def _population(pairs: tuple[Pair, ...], clusters: list[str], policy: GatePolicy) -> PopulationFinding:
+    """Return what the same counts show about problems like these, read once, at a level of its own."""
+    level = policy.alpha * POPULATION_LEVEL
+    found = population_test(pairs, margin=policy.margin, level=level, level_regressed=level, clusters=clusters)
+    terms = Terms(policy.model_copy(update={"scope": "population"}), (1,), 1)
+    few = too_few(pairs, found.n, terms)
+    conclusion, sentence = population_sentence(found, few, margin=policy.margin, level=level)
+    return PopulationFinding(
+        units=found.n,
+        conclusion=conclusion,
+        sentence=sentence,
+        p_regression=found.p_regression,
+        p_noninferior=found.p_noninferior,
+        level=level,
+    )
 
 
-def _conclude(evidence: _Evidence, terms: _Terms) -> tuple[VerdictKind, str]:
+def _conclude(
+    baseline: CandidateSamples, evidence: _Evidence, sources: Mapping[str, str], terms: Terms
+) -> tuple[VerdictKind, str]:
     """Return the verdict and its reason."""
-    result, policy = evidence.result, terms.policy
+    result, pairs = evidence.result, tuple(evidence.matched.pairs.values())
     assert result is not None  # noqa: S101 - for the type checker; there are pairs
-    kind, conclusion = _decide(result, terms)
-    pending = terms.look < terms.looks and not evidence.futile
-    broken = broken_floors(evidence.cohorts)
-    if broken:
+    decision: Decision = decide(result, pairs, terms)
+    instead = None
+    if decision == "pass" and not survives_losses(baseline, evidence.matched, sources, terms):
+        decision = "inconclusive"
+        instead = "the problems without a graded sample could turn this pass into none."
+    kind, conclusion = _demands(decision, evidence, terms) or (decision, instead)
+    return kind, reason_of(kind, result, pairs, terms, evidence.detectable, conclusion)
+
+
+def _demands(decision: Decision, evidence: _Evidence, terms: Terms) -> tuple[Decision, str] | None:
+    """Return what floors and problems that must pass make of a decision, None where they change nothing."""
+    pending = terms.pending and not evidence.futile
+    if broken := broken_floors(evidence.cohorts):
         worst = broken[0]
-        kind, conclusion = (
-            "regressed",
+        return "regressed", (
             f"on the {worst.problems} problems tagged {worst.tag!r} it solves {worst.candidate_rate:.1%}, below the "
-            f"critical floor of {worst.floor:.1%} beyond chance.",
+            f"critical floor of {worst.floor:.1%} beyond chance."
         )
-    elif evidence.unsolved and not pending:
-        kind, conclusion = (
-            "regressed",
-            f"it never solved what must pass: {listed(evidence.unsolved)}.",
-        )
-    elif evidence.unsolved and kind == "pass":
-        kind, conclusion = (
-            "inconclusive",
-            f"what must pass has not been solved yet ({listed(evidence.unsolved)}), and there are looks left.",
-        )
-    elif evidence.unasked and kind == "pass":
-        kind, conclusion = (
-            "inconclusive",
-            f"what must pass could not be asked: {listed(evidence.unasked)}.",
-        )
-    elif kind == "pass" and (unseen := _unseen_critical(evidence.cohorts, policy)):
-        kind, conclusion = (
-            "inconclusive",
-            f"no compared problem carries the tag {unseen[0]!r}, which has a critical floor.",
-        )
-    figures = summary(
-        result,
-        problems=len(evidence.matched.pairs),
-        clustered=evidence.clusters is not None,
-        margin=policy.margin,
-        level=terms.level,
-        level_regressed=terms.level_regressed,
-    )
-    reason = f"{figures}: {conclusion}"
-    if evidence.detectable is not None:
-        reason += f" A drop of {evidence.detectable * 100:.0f} pp or more would be found in 4 of 5 runs like this one."
-    if terms.looks > 1:
-        reason += f" Look {terms.look} of at most {terms.looks}."
-    return kind, reason
-
-
-def _unseen_critical(found: tuple[Cohort, ...], policy: GatePolicy) -> tuple[str, ...]:
-    return tuple(tag for tag in unseen_floors(found, policy) if policy.cohorts[tag].tier == "critical")
-
-
-def _decide(result: PairedResult, terms: _Terms) -> tuple[VerdictKind, str]:
-    """Return what the problems as a whole say, and the second half of the reason."""
-    policy = terms.policy
-    pp = f"{policy.margin * 100:g} pp"
-    if result.p_regression is None or result.p_noninferior is None:
-        return "inconclusive", f"one problem proves nothing; at least {policy.min_problems} are needed."
-    dropped, ruled_out = result.p_regression < terms.level_regressed, result.p_noninferior < terms.level
-    p_drop = probability(result.p_regression, terms.level_regressed)
-    p_margin = probability(result.p_noninferior, terms.level)
-    advisory = result.n < policy.min_problems
-    headroom = result.baseline_rate >= 2 * policy.margin
-
-    if ruled_out and headroom and not advisory:
-        tolerated = f"; the smaller drop is real but tolerated ({p_drop})" if dropped else ""
-        return "pass", f"a drop of {pp} or more is ruled out ({p_margin}){tolerated}."
-    if dropped:
-        limit = "" if ruled_out else f", and a drop of {pp} or more is not ruled out ({p_margin})"
-        return "regressed", f"the candidate is worse ({p_drop}){limit}."
-    if advisory:
+    if evidence.unsolved and not pending:
+        return "regressed", f"it never solved what must pass: {listed(evidence.unsolved)}."
+    if decision != "pass":
+        return None
+    if evidence.unsolved:
         return "inconclusive", (
-            f"fewer than {policy.min_problems} problems can show a regression but no pass; "
-            f"at least {policy.min_problems} are needed."
+            f"what must pass has not been solved yet ({listed(evidence.unsolved)}), and there are looks left."
         )
-    if not headroom:
-        return "inconclusive", (
-            f"the baseline solves too little ({result.baseline_rate:.1%}, under twice the margin) for a drop of "
-            f"{pp} to show, so there can be no pass; problems that the baseline solves are needed."
-        )
-    needed = problems_for_margin(result.null_variance, level=terms.level, margin=policy.margin)
-    advice = f"; with about {max(needed, result.n + 1)} problems like these an equal candidate passes in 4 of 5 cases"
-    return "inconclusive", (
-        f"neither a drop ({p_drop}) nor the absence of one of {pp} or more ({p_margin}) is shown{advice}."
-    )
-
-
-def beyond_chance(passed: int, n: int, other_passed: int, other_n: int) -> bool:
-    """Tell whether ``passed`` of ``n`` is less than the other side's samples of the same problem leave to chance.
-
-    The predictive distribution of the one side given the other (beta-binomial after Jeffreys' prior Beta(1/2, 1/2))
-    puts at most 1 % on so few passes: 0 of 3 after 9 of 10, or 0 of 2 after 10 of 10, but not 0 of 1.
-    """
-    return beta_binomial_cdf(passed, n, other_passed + 0.5, other_n - other_passed + 0.5) <= _BEYOND_CHANCE
-
-
-def _flips(matched: Matched) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
-    """Return (regressions, improvements), the largest change first."""
-    changed = [
-        Flip(
-            problem=problem,
-            baseline_rate=pair.baseline_rate,
-            baseline_n=pair.baseline_n,
-            candidate_rate=pair.candidate_rate,
-            candidate_n=pair.candidate_n,
-            candidate_failure=matched.failures[problem],
-            beyond_chance=_flipped_beyond_chance(pair),
-        )
-        for problem, pair in matched.pairs.items()
-        if pair.difference != 0.0
+    if evidence.unasked:
+        return "inconclusive", f"there is no graded sample of what must pass: {listed(evidence.unasked)}."
+    unseen = [
+        tag for tag in unseen_floors(evidence.cohorts, terms.policy) if terms.policy.cohorts[tag].tier == "critical"
     ]
-    changed.sort(key=lambda flip: (-abs(flip.candidate_rate - flip.baseline_rate), flip.problem))
-    worse = tuple(flip for flip in changed if flip.candidate_rate < flip.baseline_rate)
-    return worse, tuple(flip for flip in changed if flip.candidate_rate > flip.baseline_rate)
-
-
-def _flipped_beyond_chance(pair: Pair) -> bool:
-    if pair.difference < 0.0:
-        return beyond_chance(pair.candidate_passed, pair.candidate_n, pair.baseline_passed, pair.baseline_n)
-    failed, other_failed = pair.candidate_n - pair.candidate_passed, pair.baseline_n - pair.baseline_passed
-    return beyond_chance(failed, pair.candidate_n, other_failed, pair.baseline_n)
+    if unseen:
+        return "inconclusive", f"no compared problem carries the tag {unseen[0]!r}, which has a critical floor."
+    return None
 
 
 def _verdict(
     kind: VerdictKind,
     reason: str,
     sides: tuple[CandidateSamples, CandidateSamples],
-    terms: _Terms,
+    terms: Terms,
     evidence: _Evidence | None = None,
     *,
     differing: tuple[Mismatch, ...] = (),
 ) -> Verdict:
     baseline, candidate = sides
     result = evidence.result if evidence else None
-    regressions, improvements = _flips(evidence.matched) if evidence and result else ((), ())
+    regressions, improvements = flips(evidence.matched) if evidence and result else ((), ())
     return Verdict(
         kind=kind,
+        scope=terms.policy.scope,
         reason=reason,
+        population=evidence.population if evidence else None,
         candidate=candidate.candidate,
         label=candidate.label,
         baseline_label=baseline.label,
         problems=len(evidence.matched.pairs) if evidence else 0,
-        advisory=result is not None and result.n < terms.policy.min_problems,
+        advisory=evidence.advisory if evidence else False,
         baseline_rate=result.baseline_rate if result else None,
         candidate_rate=result.candidate_rate if result else None,
         difference=result.difference if result else None,
@@ -361,13 +256,15 @@ def _verdict(
         p_noninferior=result.p_noninferior if result else None,
         margin=terms.policy.margin,
         alpha=terms.policy.alpha,
-        looks=terms.looks,
+        looks=len(terms.looks),
         look=terms.look,
+        samples=terms.samples,
+        max_samples=terms.looks[-1],
         candidates=terms.candidates,
         level=terms.level,
         level_regressed=terms.level_regressed,
         detectable_drop=evidence.detectable if evidence else None,
-        clusters=evidence.clusters if evidence else None,
+        units=result.n if result else 0,
         futile=evidence.futile if evidence else False,
         cohorts=evidence.cohorts if evidence else (),
         must_pass_failed=evidence.unsolved if evidence else (),

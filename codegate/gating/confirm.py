@@ -1,8 +1,8 @@
-"""Confirm a regression: fresh samples of the pinned model, made now, that it has to stand up to.
+"""Confirm a regression with fresh samples of the pinned model, made now.
 
 Every gate on one stored baseline shares that baseline's luck, and what broke since it was stored (an environment, a
-provider, a time limit) looks like a worse candidate. Fresh samples dilute the one and show the other. They are asked
-for only after a regression, so a candidate that passes costs nothing more.
+provider, a time limit) looks like a worse candidate. Fresh samples dilute the one and show the other. They are made
+only after a regression, so a candidate that passes costs nothing more.
 """
 
 from collections.abc import Mapping
@@ -27,17 +27,18 @@ def confirm(
     candidate: CandidateSamples,
     policy: GatePolicy,
     *,
-    looks: int = 1,
+    looks: tuple[int, ...] | None = None,
     candidates: int = 1,
 ) -> Verdict:
-    """Return the verdict that is left of a regression once the pinned model was asked again.
+    """Return the verdict that is left of a regression once the pinned model has fresh samples.
 
     Fresh and stored samples of the pinned model are compared by the exact stratified test. Where they differ (two-
     sided p below 1 %), the stored baseline no longer describes the model here and now, and the candidate is compared
     with the fresh samples alone; otherwise with both pooled. The regression stands if that comparison finds it
-    again; else the verdict is inconclusive, for only one of two comparisons shows a drop. A floor or a problem that
-    must pass counts only where the pinned model, asked now, meets that demand itself. What was no regression is
-    returned as it is.
+    again: on the suite at the full alpha, with a measured drop of at least three quarters of the margin, because the
+    fresh samples move it by chance too. Else the verdict is inconclusive, for only one of two comparisons shows a
+    drop. A floor or a problem that must pass counts only where the pinned model meets that demand now. What was no
+    regression is returned as it is.
 
     Args:
         stored: the pinned baseline.
@@ -55,12 +56,12 @@ def confirm(
         return first
     own = compare(stored, fresh, policy)
     if own.kind in {"incomparable", "infrastructure"}:
-        reason = f"A regression was seen, but the pinned model could not be asked again to confirm it. {own.reason}"
+        reason = f"A regression was seen, but fresh samples of the pinned model could not confirm it. {own.reason}"
         return first.model_copy(update={"kind": own.kind, "reason": reason, "confirmed": False})
     drift = drift_between(stored, fresh)
     against = fresh if drift.drifted else pooled(stored, fresh)
     demands, warnings = _still_fair(policy, own)
-    second = compare(against, candidate, demands, looks=looks, candidates=candidates)
+    second = compare(against, candidate, demands, looks=looks, candidates=candidates, confirming=True)
     confirmed = second.kind == "regressed"
     return second.model_copy(
         update={
@@ -112,12 +113,12 @@ def _still_fair(policy: GatePolicy, own: Verdict) -> tuple[GatePolicy, list[str]
     unsolved = set(own.must_pass_failed)
     if unsolved:
         warnings.append(
-            f"The pinned model does not solve what must pass either when asked now: {listed(tuple(sorted(unsolved)))}."
+            f"Nor does the pinned model solve what must pass in its fresh samples: {listed(tuple(sorted(unsolved)))}."
         )
     broken = {cohort.tag for cohort in broken_floors(own.cohorts)}
     if broken:
         warnings.append(
-            f"The pinned model is below the critical floor itself when asked now: {listed(tuple(sorted(broken)))}."
+            f"The pinned model is below the critical floor in its fresh samples too: {listed(tuple(sorted(broken)))}."
         )
     cohorts = {
         tag: CohortPolicy(floor=rule.floor, tier="supporting") if tag in broken else rule
@@ -136,5 +137,5 @@ def _conclusion(drift: Drift, *, confirmed: bool) -> str:
         left = "against its fresh samples alone the regression " + ("stands" if confirmed else "is not confirmed")
         return f"The pinned model itself changed ({now}), so the baseline needs a refresh; {left}."
     if confirmed:
-        return f"Confirmed: the pinned model, asked again, answers as before ({now})."
-    return f"A regression against the stored baseline was not confirmed once the pinned model was asked again ({now})."
+        return f"Confirmed by fresh samples of the pinned model, which is as it was ({now})."
+    return f"A regression against the stored baseline is not confirmed by fresh samples of the pinned model ({now})."

@@ -12,8 +12,9 @@ from typing import Final
 from codegate.gating import student
 from codegate.gating.exact import stratified, wilson
 from codegate.gating.matching import without_copies
+from codegate.gating.population_test import sampling_variances
 from codegate.gating.samples import CandidateSamples
-from codegate.gating.statistics import Pair, sampling_variances
+from codegate.gating.statistics import Pair
 
 LEVEL: Final = 0.95
 """Of every interval that the life of a baseline shows."""

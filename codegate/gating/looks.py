@@ -1,117 +1,59 @@
-"""How often the gate may look, at which level, and which problems a look asks.
+"""When a gated run compares, and the error that each of those looks may make.
 
-A test that is repeated on growing data at its full level is wrong more often than that level says (Armitage,
-McPherson and Rowe 1969, JRSS A 132:235). The looks therefore share the error: each has a lower level of its own, so
-that the whole sequence errs in at most ``alpha`` of the cases (Pocock 1977, Biometrika 64:191; rising levels after
-O'Brien and Fleming 1979, Biometrics 35:549, for a look that knows more may decide more).
-
-The second sample of a problem that the baseline always or never solves tells next to nothing, so every second look
-leaves those out. Which ones they are is known before the first look, from the baseline alone: asking again where the
-*candidate* disagreed would bias the answer.
+A test that is repeated on growing data at its full level errs more often than that level says (Armitage, McPherson
+and Rowe 1969, JRSS A 132:235). The looks therefore share the error: a look that has more samples may spend more of it
+(spending alpha t^2; Lan and DeMets 1983, Biometrika 70:659). docs/statistics.md has the simulations behind the table.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
-from codegate.gating.samples import CandidateSamples
+SCHEDULES: Final[Mapping[int, tuple[int, ...]]] = MappingProxyType(
+    {1: (1,), 2: (1, 2), 3: (1, 2, 3), 5: (1, 2, 3, 4, 5), 10: (1, 2, 3, 4, 5, 6, 8, 10)}
+)
+"""Samples per problem at each look, by the most samples that a candidate may get."""
 
-MAX_LOOKS: Final = 5
+MAX_LOOKS: Final = max(len(looks) for looks in SCHEDULES.values())
 
-
-class Levels(NamedTuple):
-    """One-sided levels of a look: of "there is a drop", and of "a drop as large as the margin is ruled out"."""
-
-    regressed: float
-    passed: float
-
-
-_REGRESSED: Final[Mapping[int, tuple[float, ...]]] = MappingProxyType(
+_SINGLE: Final = 0.04
+_LEVELS: Final[Mapping[tuple[int, ...], tuple[float, ...]]] = MappingProxyType(
     {
-        1: (0.050,),
-        2: (0.026, 0.038),
-        3: (0.022, 0.025, 0.037),
-        4: (0.020, 0.022, 0.024, 0.032),
-        5: (0.020, 0.020, 0.022, 0.022, 0.028),
+        (1, 2): (0.01072, 0.03592),
+        (1, 2, 3): (0.00528, 0.01688, 0.03224),
+        (1, 2, 3, 4, 5): (0.00224, 0.00672, 0.0128, 0.0204, 0.02848),
+        (1, 2, 3, 4, 5, 6, 8, 10): (0.0010, 0.0030, 0.0052, 0.0081, 0.0115, 0.0151, 0.0254, 0.0340),
     }
 )
-_PASSED: Final[Mapping[int, tuple[float, ...]]] = MappingProxyType(
-    {
-        1: (0.040,),
-        2: (0.022, 0.032),
-        3: (0.020, 0.023, 0.028),
-        4: (0.020, 0.020, 0.024, 0.030),
-        5: (0.020, 0.020, 0.022, 0.022, 0.026),
-    }
-)
-"""Level of each look for an error of 5 % in all, by number of planned looks; measured, see docs/statistics.md.
+"""Level of each look for an error of 5 % in all; one look of any size has ``_SINGLE``.
 
-That of passing is lower because few problems of a strong baseline pass a little too easily at a nominal one.
+The schedules of up to five samples have 0.8 of the levels that the spending function gives: with few samples a
+candidate whose rates are all middling looks steadier than it is.
 """
 
-_SETTLED_FROM: Final = 5  # baseline samples that show a problem to be solved always or never
 
+def level(looks: Sequence[int], samples: int, alpha: float) -> float:
+    """Return the one-sided level of a look, for an error of ``alpha`` over all planned looks.
 
-def levels(looks: int, look: int, alpha: float) -> Levels:
-    """Return the one-sided levels of one of the planned looks, for an error of ``alpha`` over all of them.
-
-    Calibrated at ``alpha`` = .05 by simulation and scaled in proportion for others.
+    Calibrated at ``alpha`` = .05 and scaled in proportion for others.
 
     Args:
-        looks: how many were planned, 1..5.
-        look: which one it is, from 1; more samples than that are those of the last.
+        looks: samples per problem at each planned look, ascending; one entry is a run of a fixed size.
+        samples: samples per problem that the look has; the level is that of the last planned look within them.
         alpha: one-sided error in all.
 
     Raises:
-        ValueError: ``looks`` is not in 1..5.
+        ValueError: ``looks`` is none of the schedules that were calibrated.
     """
-    if looks not in _REGRESSED:
-        message = f"there are 1 to {MAX_LOOKS} looks, not {looks}"
+    if len(looks) == 1:
+        return alpha * (_SINGLE / 0.05)
+    levels = _LEVELS.get(tuple(looks))
+    if levels is None:
+        message = f"looks at {list(looks)} samples were never calibrated; a gate has those of {sorted(SCHEDULES)}"
         raise ValueError(message)
-    at = min(max(look, 1), looks) - 1
-    return Levels(alpha * (_REGRESSED[looks][at] / 0.05), alpha * (_PASSED[looks][at] / 0.05))
+    return alpha * (levels[look_number(looks, samples) - 1] / 0.05)
 
 
-def level(looks: int, alpha: float) -> float:
-    """Return the one-sided level of a regression at the last of the planned looks, which its power depends on most.
-
-    Raises:
-        ValueError: ``looks`` is not in 1..5.
-    """
-    return levels(looks, looks, alpha).regressed
-
-
-def settled(passed: int, n: int) -> bool:
-    """Tell whether the baseline solves a problem always or never, in five samples or more."""
-    return n >= _SETTLED_FROM and passed in {0, n}
-
-
-def asked(baseline: CandidateSamples, look: int, always: Collection[str] = ()) -> frozenset[str]:
-    """Return the problems that get one more sample at a look: all at the odd ones, else those that are not settled.
-
-    Args:
-        baseline: the pinned samples; nothing of the candidate's may be known here.
-        look: which one, from 1.
-        always: problems that every look asks, such as those that must pass.
-    """
-
-    def open_question(problem: str) -> bool:
-        graded = [sample.passed for sample in baseline.samples.get(problem, ()) if sample.passed is not None]
-        return not settled(sum(graded), len(graded))
-
-    return frozenset(
-        problem for problem in baseline.problem_digests if look % 2 or problem in always or open_question(problem)
-    )
-
-
-def samples_by(look: int, *, settled_problem: bool) -> int:
-    """Return how many samples a problem has after a look."""
-    return (look + 1) // 2 if settled_problem else look
-
-
-def looks_taken(candidate: CandidateSamples) -> int:
-    """Return how many looks the candidate's samples are: one more than the highest index of any, graded or not.
-
-    A sample's index is its look, from 0, so a problem that one look left out has a gap.
-    """
-    return max((entries[-1].index + 1 for entries in candidate.samples.values() if entries), default=0)
+def look_number(looks: Sequence[int], samples: int) -> int:
+    """Return which planned look ``samples`` per problem make, from 1."""
+    return max(sum(planned <= samples for planned in looks), 1)

@@ -5,13 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from codegate.gating.policy import GatePolicy
 from codegate.gating.samples import CandidateSamples, Sample
 from codegate.gating.statistics import Pair
 from codegate.gating.verdict import Exclusion
-
-MIN_CLUSTERS = 12
-"""Pull requests that it takes to compare their means; below it the t test of so few means has next to no power."""
 
 
 @dataclass(frozen=True)
@@ -29,18 +25,6 @@ class Matched:
 def counted(samples: tuple[Sample, ...]) -> list[Sample]:
     """Return the samples that have a grade."""
     return [sample for sample in samples if sample.passed is not None]
-
-
-def too_few_graded(samples: CandidateSamples, side: str, policy: GatePolicy) -> str | None:
-    """Return why the samples of one side are too few: each problem may have kept one, and luck or a cause chose it."""
-    planned = sum(len(entries) for entries in samples.samples.values())
-    lost = planned - sum(len(counted(entries)) for entries in samples.samples.values())
-    if lost <= policy.max_missing * planned:
-        return None
-    return (
-        f"Infrastructure faults left {lost} of {planned} samples of the {side} without a grade, more than the "
-        f"{policy.max_missing:.0%} that is tolerated: nothing was decided."
-    )
 
 
 def match(baseline: CandidateSamples, candidate: CandidateSamples) -> Matched:
@@ -111,10 +95,6 @@ def without_copies(samples: CandidateSamples) -> CandidateSamples:
     return samples.model_copy(update={"samples": {name: once(entries) for name, entries in samples.samples.items()}})
 
 
-def clusters_of(problems: list[str], sources: Mapping[str, str]) -> tuple[list[str], int]:
-    """Return, for each problem, the name of its cluster, and how many clusters there are.
-
-    A problem without a source is a cluster of its own.
-    """
-    names = [f"source {sources[problem]}" if problem in sources else f"problem {problem}" for problem in problems]
-    return names, len(set(names))
+def clusters_of(problems: list[str], sources: Mapping[str, str]) -> list[str]:
+    """Return, for each problem, the name of its cluster: a problem without a source is a cluster of its own."""
+    return [f"source {sources[problem]}" if problem in sources else f"problem {problem}" for problem in problems]

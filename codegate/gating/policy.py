@@ -5,7 +5,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-OnInconclusive = Literal["neutral", "fail", "pass", "extend"]
+from codegate.gating.looks import SCHEDULES
+
+Scope = Literal["suite", "population"]
+OnInconclusive = Literal["neutral", "fail", "pass"]
 Tier = Literal["critical", "supporting", "advisory"]
 
 
@@ -31,6 +34,12 @@ class GatePolicy(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
+    scope: Scope = Field(
+        default="suite",
+        description="Which question the verdict answers. suite: is the candidate worse on these problems? population: "
+        "is it worse on problems like these, of which the suite is a random sample? That needs more problems for the "
+        "same certainty. Its answer always stands beside the verdict.",
+    )
     alpha: float = Field(
         default=0.05,
         ge=0.001,
@@ -44,26 +53,17 @@ class GatePolicy(BaseModel):
         le=0.25,
         description="Largest tolerated drop of the pass rate, as a share: 0.10 is ten percentage points.",
     )
-    looks: int = Field(
-        default=3,
-        ge=1,
-        le=5,
-        description="How often the gate may look: a look adds one sample to the problems that it asks, and the run "
-        "stops as soon as the verdict is settled. 5 finds smaller drops for up to two thirds more calls.",
+    max_samples: Literal[1, 2, 3, 5, 10] = Field(
+        default=10,
+        description="Most samples of a candidate per problem. The gate compares after each of the first samples and "
+        "stops as soon as the verdict is clear: an equal candidate takes about four of ten.",
     )
-    min_problems: int = Field(
-        default=16,
+    min_problems: int | None = Field(
+        default=None,
         ge=2,
         le=100_000,
-        description="Below this number of compared problems (of their pull requests, where one gives several) the "
-        "gate is advisory: it may report a regression but never a pass.",
-    )
-    max_missing: float = Field(
-        default=0.05,
-        ge=0.0,
-        le=0.5,
-        description="Largest share of problems, and of the samples of either side, that infrastructure faults may "
-        "take out of the comparison; above it the verdict is infrastructure.",
+        description="Compared problems that a pass takes; default: 10 on the suite with ten samples, else 16. Below it "
+        "a regression is still reported. A smaller number than the default is for trials: its passes prove little.",
     )
     drop_changed: bool = Field(
         default=False,
@@ -79,8 +79,7 @@ class GatePolicy(BaseModel):
     )
     on_inconclusive: OnInconclusive = Field(
         default="neutral",
-        description="What inconclusive does in CI: neutral (the check is neutral and the step succeeds), fail, pass, "
-        "or extend (five looks are planned from the start instead of `looks`; then as neutral).",
+        description="What inconclusive does in CI: neutral (the check is neutral and the step succeeds), fail or pass.",
     )
     must_pass: tuple[str, ...] = Field(
         default=(),
@@ -106,6 +105,6 @@ class GatePolicy(BaseModel):
     )
 
     @property
-    def planned_looks(self) -> int:
-        """Return how many looks a run plans before its first one: ``extend`` is decided then, never later."""
-        return 5 if self.on_inconclusive == "extend" else self.looks
+    def looks(self) -> tuple[int, ...]:
+        """Return the samples per problem after which a run compares."""
+        return SCHEDULES[self.max_samples]

@@ -1,321 +1,291 @@
-"""What a comparison can find, said before money is spent: from the baseline alone, or from a typical one.
+"""What a gate can find, before any model is asked: the gate itself, on simulated candidates.
 
-The looks are treated as a Gaussian walk: the mean difference after look j has the variance V_j / n, and what a later
-look adds is independent of the earlier ones (Armitage, McPherson and Rowe 1969, JRSS A 132:235, whose recursive
-integration this is). V_j = W (1/k_b + 1/k_j) + churn, plus a tenth of m(1-m) where the true drop is m; W is the mean
-of p(1-p) over problems. What it says is held to simulated gates by tests and by ``bench/gate``.
+The true pass rates of the problems are drawn from what the baseline shows about them (a beta-binomial posterior), or
+from a typical suite; candidates are drawn from those rates, and each simulated gate decides by the same rule as a
+real one, look by look. Seeded: the same baseline gives the same forecast.
 """
 
-import math
+import random
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
-from codegate.gating import student
-from codegate.gating.looks import levels, samples_by, settled
-from codegate.gating.matching import MIN_CLUSTERS, clusters_of, counted
+from codegate.gating.decision import Terms, compare_counts, decide
+from codegate.gating.matching import clusters_of, counted, without_copies
 from codegate.gating.policy import GatePolicy
 from codegate.gating.samples import CandidateSamples
-from codegate.gating.statistics import within_variance
+from codegate.gating.statistics import Pair, mean, within_variance
 
 Relation = Literal["same weights", "same family", "other vendor"]
 
-CHURN: Mapping[Relation, float] = {"same weights": 0.0, "same family": 0.02, "other vendor": 0.06}
+CHURN: Final[Mapping[Relation, float]] = {"same weights": 0.0, "same family": 0.02, "other vendor": 0.06}
 """Variance over problems of the true difference between two equally good models: they solve different ones.
 
 From per-problem results of 24 published models on 500 problems; see docs/statistics.md.
 """
 
-_POWER_QUANTILE = 0.8416212335729143  # standard normal quantile of 0.8
-_ALIKE = 0.3  # correlation of the differences of problems that come from one pull request
-_TYPICAL_STRENGTH = 0.4  # of the U-shaped Beta distribution of difficulty, where no problem was repeated
-_LEAST_SPREAD = 1e-12  # of a mean that cannot vary: the same model, always right
-_LEAST_STEP = 1e-9  # of that, between two looks of which the later adds nothing
-_SMALL_SIZES = (10, 16, 24)
-_SMALL: Mapping[Relation, tuple[float, float, float]] = {
-    "same weights": (0.30, 0.16, 0.11), "same family": (0.30, 0.19, 0.136), "other vendor": (0.34, 0.23, 0.178)
-}  # fmt: skip
-_STEPS = 80  # of the grid that a look's distribution is held on
+_TYPICAL_STRENGTH: Final = 0.4  # of the U-shaped Beta distribution of rates, where no problem was repeated
+_UNSHAPED: Final = 1e4  # strength at which every problem has the same rate
+_POWER: Final = 0.8
+_GATES: Final = 600
+_FEWEST_GATES: Final = 200
+_DRAWS: Final = 60_000  # problems of all simulated gates together, about
+_SEED: Final = 20261123
 
 
 @dataclass(frozen=True)
-class BaselineFacts:
-    """What the power of a comparison depends on, in units of pass rate.
+class RateModel:
+    """What is known of the problems' true pass rates: Beta(m s, (1-m) s) with m ``rate`` and s ``strength``.
 
     Attributes:
-        problems: number of problems.
-        units: what is compared: the problems, or the pull requests that they come from.
-        rate: mean pass rate.
-        stored_variance: mean over problems of p(1-p)/k_b: how uncertain the stored rates are.
-        settled: share of the problems that the baseline always or never solves.
-        within_settled: mean of p(1-p) over those; ``within_open``: over the others.
+        rate: mean pass rate of the pinned model.
+        strength: s; small means that most problems are nearly always or nearly never solved.
+        clusters: the pull request of each problem.
+        samples: baseline samples per problem that are still to be made, where ``counts`` is empty.
+        counts: passes and samples of the baseline per problem; empty before there is one.
     """
 
-    problems: int
-    units: int
     rate: float
-    stored_variance: float
-    settled: float
-    within_settled: float
-    within_open: float
+    strength: float
+    clusters: tuple[str, ...]
+    samples: int = 10
+    counts: tuple[tuple[int, int], ...] = ()
 
     @property
-    def within(self) -> float:
-        """Return the mean of p(1-p) over all problems."""
-        return self.settled * self.within_settled + (1.0 - self.settled) * self.within_open
+    def problems(self) -> int:
+        """Return the number of problems."""
+        return len(self.clusters)
 
-    def variance(self, churn: float, samples_settled: float, samples_open: float) -> float:
-        """Return the variance of one unit's difference if there is no drop.
+    @property
+    def units(self) -> int:
+        """Return the number of pull requests that the problems come from."""
+        return len(set(self.clusters))
 
-        Another model solves other problems always, so with churn the settled problems of the one are not quite those
-        of the other: a share churn / (2 Var p) of them is as any problem.
-        """
-        between = max(self.rate * (1.0 - self.rate) - self.within, 1e-9)
-        mixed = min(churn / (2.0 * between), 1.0)
-        of_settled = (1.0 - mixed) * self.within_settled + mixed * self.within
-        of_open = (1.0 - mixed) * self.within_open + mixed * self.within
-        sampling = self.settled * of_settled / samples_settled + (1.0 - self.settled) * of_open / samples_open
-        size = self.problems / self.units
-        return (self.stored_variance + sampling) / size + clustered_churn(churn, size)
+    @property
+    def between(self) -> float:
+        """Return the variance of the true rates over problems."""
+        return self.rate * (1.0 - self.rate) / (self.strength + 1.0)
+
+    def draw(self, random_: random.Random, passed: int = 0, failed: int = 0) -> float:
+        """Return the true rate of one problem, given what the baseline showed of it."""
+        a, b = self.rate * self.strength + passed, (1.0 - self.rate) * self.strength + failed
+        return 1.0 if b <= 0.0 else 0.0 if a <= 0.0 else random_.betavariate(a, b)
 
 
-def baseline_facts(baseline: CandidateSamples) -> BaselineFacts:
-    """Return the facts of a stored baseline.
+def baseline_model(baseline: CandidateSamples) -> RateModel:
+    """Return the rate model of a stored baseline, fitted by moments.
 
     Raises:
         ValueError: it has no graded sample.
     """
-    graded = {name: counted(entries) for name, entries in sorted(baseline.samples.items())}
-    cells = [(sum(bool(s.passed) for s in entries), len(entries)) for entries in graded.values() if entries]
-    if not cells:
-        message = "a baseline without a graded sample says nothing about power"
+    samples = without_copies(baseline).samples
+    graded = {name: counted(entries) for name, entries in sorted(samples.items())}
+    graded = {name: entries for name, entries in graded.items() if entries}
+    if not graded:
+        message = "a baseline without a graded sample shows nothing about power"
         raise ValueError(message)
-    _, units = clusters_of([name for name, entries in graded.items() if entries], baseline.clusters)
-    return facts_of(cells, units if units >= MIN_CLUSTERS else len(cells))
+    counts = tuple((sum(bool(sample.passed) for sample in entries), len(entries)) for entries in graded.values())
+    return fitted_model(counts, clusters_of(list(graded), baseline.clusters))
 
 
-def typical_facts(problems: int, *, rate: float = 0.6, samples: int = 10, units: int | None = None) -> BaselineFacts:
-    """Return the facts of a suite that nothing is known of yet: U-shaped difficulty, Beta(.4 m, .4 (1-m)).
+def fitted_model(counts: Sequence[tuple[int, int]], clusters: Sequence[str]) -> RateModel:
+    """Return the rate model of passes x of k samples on each problem: s from the mean of p(1-p), m (1-m) s / (s+1)."""
+    rate = mean([passed / n for passed, n in counts])
+    within, total = within_variance(counts), rate * (1.0 - rate)
+    strength = _TYPICAL_STRENGTH
+    if within is not None:
+        strength = min(within / (total - within), _UNSHAPED) if total > within else _UNSHAPED
+    return RateModel(rate, strength, tuple(clusters), counts=tuple(counts))
+
+
+def typical_model(
+    problems: int, *, rate: float = 0.6, samples: int = 10, clusters: Sequence[str] | None = None
+) -> RateModel:
+    """Return the rate model of a suite that nothing is known of yet: U-shaped difficulty, s = .4.
 
     Args:
         problems: how many problems.
-        rate: expected pass rate m of the pinned model.
+        rate: expected pass rate of the pinned model.
         samples: baseline samples per problem to be made.
-        units: pull requests that the problems come from, if fewer.
+        clusters: the pull request of each problem; None: each has its own.
     """
-    s = _TYPICAL_STRENGTH
-    a, b = rate * s, (1.0 - rate) * s
+    names = tuple(clusters) if clusters is not None else tuple(f"problem {i}" for i in range(problems))
+    return RateModel(rate, _TYPICAL_STRENGTH, names, samples)
 
-    def ratio(x: float, y: float) -> float:
-        return math.exp(math.lgamma(a + x) + math.lgamma(b + y) - math.lgamma(s + x + y)) / math.exp(
-            math.lgamma(a) + math.lgamma(b) - math.lgamma(s)
+
+@dataclass(frozen=True)
+class Forecast:
+    """How gates of one kind end: shares of the verdicts, and the mean samples per problem of one candidate."""
+
+    passed: float
+    regressed: float
+    inconclusive: float
+    samples: float
+
+
+def forecast(
+    model: RateModel,
+    policy: GatePolicy,
+    *,
+    looks: tuple[int, ...] | None = None,
+    candidates: int = 1,
+    drop: float = 0.0,
+    relation: Relation = "same weights",
+) -> Forecast:
+    """Return how gates end for a candidate that lost ``drop``.
+
+    Args:
+        model: what is known of the problems.
+        policy: the gate's.
+        looks: samples per problem at each look; None: the policy's.
+        candidates: candidates that share the error of a regression.
+        drop: true drop of the mean pass rate, every problem losing the same share: on these problems exactly for
+            the same weights, on average where the candidate is another model.
+        relation: of the candidate to the pinned model; another model solves other problems, although it is as good.
+    """
+    planned = looks or policy.looks
+    gates = max(_FEWEST_GATES, min(_GATES, _DRAWS // max(model.problems, 1)))
+    random_ = random.Random(_SEED)  # noqa: S311  no secret, and the same again for the same baseline
+    ends = [_one_gate(model, policy, planned, candidates, drop, relation, random_) for _ in range(gates)]
+    shares = {kind: sum(end[0] == kind for end in ends) / gates for kind in ("pass", "regressed", "inconclusive")}
+    return Forecast(shares["pass"], shares["regressed"], shares["inconclusive"], mean([float(end[1]) for end in ends]))
+
+
+def _one_gate(
+    model: RateModel,
+    policy: GatePolicy,
+    looks: tuple[int, ...],
+    candidates: int,
+    drop: float,
+    relation: Relation,
+    random_: random.Random,
+) -> tuple[str, int]:
+    """Return the decision of one simulated gate, and the samples per problem that it took."""
+    if model.counts:
+        stored = list(model.counts)
+        rates = [model.draw(random_, passed, n - passed) for passed, n in stored]
+    else:
+        rates = [model.draw(random_) for _ in model.clusters]
+        stored = [(_passes(random_, rate, model.samples), model.samples) for rate in rates]
+    kept = max(1.0 - drop / max(mean(rates), 1e-9), 0.0)
+    fresh = [rate * kept for rate in _other_model(model, rates, CHURN[relation], random_)]
+    passed, taken = [0] * len(fresh), 0
+    decision = "inconclusive"
+    for samples in looks:
+        passed = [before + _passes(random_, rate, samples - taken) for before, rate in zip(passed, fresh, strict=True)]
+        taken = samples
+        pairs = tuple(Pair(x, n, y, taken) for (x, n), y in zip(stored, passed, strict=True))
+        terms = Terms(policy, looks, taken, candidates)
+        decision = decide(compare_counts(pairs, model.clusters, terms), pairs, terms)
+        if decision != "inconclusive":
+            break
+    return decision, taken
+
+
+def _passes(random_: random.Random, rate: float, n: int) -> int:
+    return sum(random_.random() < rate for _ in range(n))
+
+
+def _other_model(model: RateModel, rates: Sequence[float], churn: float, random_: random.Random) -> list[float]:
+    """Return the rates of an equally good model: a share churn / (2 Var p) of the pull requests is drawn anew."""
+    share = min(churn / (2.0 * model.between), 1.0) if churn and model.between > 0.0 else 0.0
+    redrawn = {name for name in dict.fromkeys(model.clusters) if random_.random() < share}
+    return [model.draw(random_) if name in redrawn else rate for name, rate in zip(model.clusters, rates, strict=True)]
+
+
+@dataclass(frozen=True)
+class PowerStatement:
+    """What to expect of a gate; drops and shares are in 0..1.
+
+    Attributes:
+        problems: number of problems; ``units``: pull requests that they come from.
+        max_samples: most samples per problem of a candidate; ``candidates``: gated together.
+        margin: the tolerated drop.
+        detectable_drop: smallest drop that ends as regressed in 4 of 5 gates; None where none does.
+        equal: a candidate that lost nothing on these problems; ``worse``: one that lost the margin.
+        family: an equally good model of the same family; ``vendor``: of another vendor.
+    """
+
+    problems: int
+    units: int
+    max_samples: int
+    candidates: int
+    margin: float
+    detectable_drop: float | None
+    equal: Forecast
+    worse: Forecast
+    family: Forecast
+    vendor: Forecast
+
+    @property
+    def expected_samples(self) -> tuple[int, int]:
+        """Return the fewest expected and the most possible samples of one candidate on all problems."""
+        cases = (self.equal, self.worse, self.family, self.vendor)
+        return round(min(case.samples for case in cases) * self.problems), self.max_samples * self.problems
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return it for people."""
+        what = f"{self.problems} problem" + ("" if self.problems == 1 else "s")
+        if self.units < self.problems:
+            what += f" from {self.units} pull requests"
+        points = f"{self.margin * 100:g} pp"
+        found = (
+            f"the smallest drop found in 4 of 5 gates is {self.detectable_drop * 100:.1f} pp"
+            if self.detectable_drop is not None
+            else "no drop is found in 4 of 5 gates"
+        )
+        return (
+            f"{what}, up to {self.max_samples} sample{'' if self.max_samples == 1 else 's'} each: a candidate that is "
+            f"equal on them passes in {_percent(self.equal.passed)} of gates, after {self.equal.samples:.1f} samples "
+            "per problem on average",
+            f"one that lost {points} ends regressed in {_percent(self.worse.regressed)} and passes in "
+            f"{_percent(self.worse.passed)}; {found}",
+            "another model that is as good in general, but solves other problems: "
+            f"{_ends(self.family)} within a family, {_ends(self.vendor)} across vendors (pass / regressed / no answer)",
         )
 
-    within = ratio(1, 1)
-    always, never = ratio(samples, 0), ratio(0, samples)
-    share = always + never if settled(samples, samples) else 0.0
-    inside = (ratio(samples + 1, 1) + ratio(1, samples + 1)) / share if share else 0.0
-    outside = (within - share * inside) / (1.0 - share)
-    count = units if units is not None and MIN_CLUSTERS <= units < problems else problems
-    return BaselineFacts(problems, count, rate, within / samples, share, inside, outside)
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}"
 
 
-def facts_of(cells: Sequence[tuple[int, int]], units: int) -> BaselineFacts:
-    """Return the facts of passes x of k samples on each problem, of which ``units`` are independent."""
-    mean = math.fsum(x / k for x, k in cells) / len(cells)
-    total = mean * (1.0 - mean)
-    within = one_sample_variance(cells)
-    strength = within / (total - within) if total > within else math.inf
+def _ends(case: Forecast) -> str:
+    return f"{case.passed * 100:.0f} / {case.regressed * 100:.0f} / {case.inconclusive:.0%}"
 
-    def expected(x: int, k: int) -> float:
-        if total <= 0.0 or within <= 0.0:
-            return 0.0
-        if math.isinf(strength):
-            return total
-        a, b = mean * strength + x, (1.0 - mean) * strength + k - x
-        return a * b / ((a + b) * (a + b + 1.0))
 
-    inside = [expected(x, k) for x, k in cells if settled(x, k)]
-    outside = [expected(x, k) for x, k in cells if not settled(x, k)]
-    return BaselineFacts(
-        problems=len(cells),
-        units=units,
-        rate=mean,
-        stored_variance=math.fsum(expected(x, k) / k for x, k in cells) / len(cells),
-        settled=len(inside) / len(cells),
-        within_settled=math.fsum(inside) / len(inside) if inside else 0.0,
-        within_open=math.fsum(outside) / len(outside) if outside else 0.0,
+def power_statement(
+    model: RateModel, policy: GatePolicy, *, looks: tuple[int, ...] | None = None, candidates: int = 1
+) -> PowerStatement:
+    """Return what to expect of a gate; arguments as for ``forecast``."""
+    planned = looks or policy.looks
+
+    def case(drop: float = 0.0, relation: Relation = "same weights") -> Forecast:
+        return forecast(model, policy, looks=planned, candidates=candidates, drop=drop, relation=relation)
+
+    return PowerStatement(
+        problems=model.problems,
+        units=model.units,
+        max_samples=planned[-1],
+        candidates=candidates,
+        margin=policy.margin,
+        detectable_drop=least_drop(model, policy, looks=planned, candidates=candidates),
+        equal=case(),
+        worse=case(policy.margin),
+        family=case(relation="same family"),
+        vendor=case(relation="other vendor"),
     )
 
 
-def one_sample_variance(cells: Sequence[tuple[int, int]]) -> float:
-    """Return the mean of p(1-p) over problems, from passes x of k samples each; a typical value without repeats."""
-    within = within_variance(cells)
-    if within is not None:
-        return within
-    mean = math.fsum(x / k for x, k in cells) / len(cells)
-    return mean * (1.0 - mean) * _TYPICAL_STRENGTH / (1.0 + _TYPICAL_STRENGTH)
+def least_drop(
+    model: RateModel, policy: GatePolicy, *, looks: tuple[int, ...] | None = None, candidates: int = 1
+) -> float | None:
+    """Return the smallest drop on these problems, in steps of .005, that ends as regressed in 4 of 5 gates."""
+    steps = range(1, int(model.rate * 200) + 1)
 
+    def found(step: int) -> bool:
+        ends = forecast(model, policy, looks=looks, candidates=candidates, drop=step / 200)
+        return ends.regressed >= _POWER
 
-def clustered_churn(churn: float, size: float) -> float:
-    """Return the churn of the mean of ``size`` problems of one source, which are alike: (1 + (size - 1) .3) / size."""
-    return churn * (1.0 + (size - 1.0) * _ALIKE) / size
-
-
-@dataclass(frozen=True)
-class Design:
-    """What is fixed before the first look.
-
-    ``samples`` None: one at each of ``looks`` looks, settled problems at every second one; else that many of every
-    problem, in a single look.
-    """
-
-    margin: float = 0.10
-    alpha: float = 0.05
-    looks: int = 3
-    candidates: int = 1
-    samples: int | None = None
-
-    def samples_by(self, look: int, *, settled_problem: bool) -> int:
-        """Return how many samples a problem has after a look."""
-        return self.samples or samples_by(look, settled_problem=settled_problem)
-
-    def most_calls(self, facts: BaselineFacts) -> float:
-        """Return the samples of one candidate if every look is taken."""
-        of_settled = self.samples_by(self.looks, settled_problem=True)
-        of_open = self.samples_by(self.looks, settled_problem=False)
-        return facts.problems * (facts.settled * of_settled + (1.0 - facts.settled) * of_open)
-
-
-def design(policy: GatePolicy, *, candidates: int = 1, samples: int | None = None) -> Design:
-    """Return the design that a policy makes; ``samples`` as in ``Design``."""
-    return Design(policy.margin, policy.alpha, policy.planned_looks if samples is None else 1, candidates, samples)
-
-
-@dataclass(frozen=True)
-class Outlook:
-    """How a comparison ends at one true drop: shares of the verdicts, and calls for one candidate on average."""
-
-    regressed: float
-    passed: float
-    inconclusive: float
-    calls: float
-
-
-def outlook(facts: BaselineFacts, plan: Design, churn: float, drop: float) -> Outlook:
-    """Return how a comparison ends if the candidate's true rate is lower by ``drop``."""
-    n, share = facts.units, facts.settled
-    if n < 2:
-        return Outlook(0.0, 0.0, 1.0, plan.most_calls(facts))
-    widen = drop * (1.0 - drop) / 10.0
-    headroom = facts.rate >= 2 * plan.margin
-    points: list[tuple[float, float]] = []  # of the mean difference, with the probability of going on from there
-    regressed = passed = spent = before = previous = 0.0
-    going = 1.0
-    for look in range(1, plan.looks + 1):
-        settled_n = plan.samples_by(look, settled_problem=True)
-        open_n = plan.samples_by(look, settled_problem=False)
-        variance = facts.variance(churn, settled_n, open_n) + widen
-        calls = facts.problems * (share * settled_n + (1.0 - share) * open_n)
-        spent += going * (calls - before)
-        before = calls
-        at = levels(plan.looks, look, plan.alpha)
-        spread = max(variance / n, _LEAST_SPREAD)
-        fails = -student.quantile(1.0 - at.regressed / plan.candidates, n - 1) * math.sqrt(spread)
-        passes = _passing_mean(variance, n, at.passed, plan.margin) if headroom else math.inf
-        fails = min(fails, passes)
-        if look == 1:
-            cells = [(-drop, spread, 1.0)]
-        else:
-            kept = min(spread / previous, 1.0)
-            cells = [
-                (-drop + kept * (x + drop), max((1.0 - kept) * spread, _LEAST_STEP * spread), w) for x, w in points
-            ]
-        regressed += math.fsum(w * _normal((fails - mean) / math.sqrt(v)) for mean, v, w in cells)
-        passed += math.fsum(w * _normal((mean - passes) / math.sqrt(v)) for mean, v, w in cells)
-        going = max(1.0 - regressed - passed, 0.0)
-        points, previous = _between(cells, fails, passes, spread), spread
-    return Outlook(regressed, passed, going, spent)
-
-
-def _between(
-    cells: Sequence[tuple[float, float, float]], low: float, high: float, spread: float
-) -> list[tuple[float, float]]:
-    """Return the distribution between two bounds on a grid, from a mixture of normal ones."""
-    high = min(high, low + 14.0 * math.sqrt(spread))
-    step = (high - low) / _STEPS
-    edges = [low + i * step for i in range(_STEPS + 1)]
-    below = [math.fsum(w * _normal((edge - mean) / math.sqrt(v)) for mean, v, w in cells) for edge in edges]
-    return [
-        (edge + step / 2.0, right - left)
-        for edge, left, right in zip(edges[:-1], below[:-1], below[1:], strict=True)
-        if right - left > 1e-9
-    ]
-
-
-def _normal(x: float) -> float:
-    return 0.5 * math.erfc(-x / math.sqrt(2.0))
-
-
-def _passing_mean(variance: float, n: int, at: float, margin: float) -> float:
-    """Return the mean difference above which a drop of the margin is ruled out, at its expected variance."""
-    width = student.quantile(1.0 - at, n - 1) / math.sqrt(n - 1)
-
-    def passes(thousandths: int) -> bool:
-        x = thousandths / 2000.0 - margin
-        null = max(variance, variance + x * x + max(x + margin, 0.0) / 2.0 - margin * margin)
-        return x + margin > width * math.sqrt(null)
-
-    return bisect_left(range(4000), True, key=passes) / 2000.0 - margin
-
-
-def least_drop(n: int, relation: Relation) -> float | None:
-    """Return the least drop that can be said to be found in 4 of 5 cases: None below 10 units, 0 from 24 on.
-
-    In between it is what simulated gates of that size found, which is less than the normal approximation promises.
-    """
-    if n < _SMALL_SIZES[0]:
-        return None
-    if n >= _SMALL_SIZES[-1]:
-        return 0.0
-    low = 0 if n < _SMALL_SIZES[1] else 1
-    share = (n - _SMALL_SIZES[low]) / (_SMALL_SIZES[low + 1] - _SMALL_SIZES[low])
-    seen = _SMALL[relation][low : low + 2]
-    return seen[0] + share * (seen[1] - seen[0])
-
-
-def drop_found(n: int, variance: float, at: float) -> float | None:
-    """Return the smallest drop that a one-sided t test of ``n`` units finds in 4 of 5 cases.
-
-    The solution of m = (t_{1-at, n-1} + z_{0.8}) sqrt((variance + m(1-m)/10) / n): the usual sample size formula,
-    with a variance that grows as problems are lost.
-
-    Args:
-        n: problems, or clusters of them.
-        variance: of one unit's difference if there is no drop.
-        at: one-sided level of the test.
-
-    Returns:
-        The drop in 0..1; None where not even the loss of everything would be found so often.
-    """
-    if n < 2:
-        return None
-    square = (student.quantile(1.0 - at, n - 1) + _POWER_QUANTILE) ** 2 / n
-    tenth = square / 10.0
-    drop = (tenth + math.sqrt(tenth * tenth + 4.0 * (1.0 + tenth) * square * variance)) / (2.0 * (1.0 + tenth))
-    return drop if drop <= 1.0 else None
-
-
-def problems_for_margin(null_variance: float, *, level: float, margin: float) -> int:
-    """Return how many problems rule out a drop of ``margin`` with 80 % power if the candidate is as good.
-
-    The usual sample size of a one-sided t test: the smallest n with
-    margin >= (t_{1-level, n-1} + z_{0.8}) sqrt(null_variance / (n - 1)), and 100,000 where that is not enough.
-    """
-
-    def enough(n: int) -> bool:
-        reach = student.quantile(1.0 - level, n - 1) + _POWER_QUANTILE
-        return null_variance * (reach / margin) ** 2 <= n - 1
-
-    return 2 + bisect_left(range(2, 100_000), True, key=enough)
+    at = bisect_left(steps, True, key=found)
+    return steps[at] / 200 if at < len(steps) else None

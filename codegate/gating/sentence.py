@@ -1,30 +1,135 @@
 """The words of a verdict: numbers are shown with as many digits as it takes not to contradict the decision."""
 
 import re
+from collections.abc import Sequence
+from typing import Literal
 
 from codegate.gating.comparability import ABSENT
-from codegate.gating.statistics import PairedResult
+from codegate.gating.decision import Terms, has_headroom, too_few
+from codegate.gating.looks import SCHEDULES
+from codegate.gating.population_test import fewest_problems
+from codegate.gating.statistics import Comparison, Pair
 from codegate.gating.verdict import Mismatch
 
+_BLIND = 1.5  # times the margin: a gate that needs a larger drop to see one is too small
 _NAMED = 5  # how many mismatches, or problems, a sentence names
 
 
-def summary(
-    result: PairedResult, *, problems: int, clustered: bool, margin: float, level: float, level_regressed: float
+def reason_of(
+    kind: str,
+    found: Comparison,
+    pairs: Sequence[Pair],
+    terms: Terms,
+    detectable: float | None,
+    conclusion: str | None = None,
 ) -> str:
-    """Return the figures with which a reason begins."""
+    """Return the reason of a verdict: by how much, how sure, and what to do.
+
+    Args:
+        kind: the verdict.
+        found: what the test of the policy's scope showed.
+        pairs: the counts behind it.
+        terms: how it was judged.
+        detectable: smallest drop that such a run finds in 4 of 5 cases.
+        conclusion: what decided instead of the test, as the end of a sentence.
+    """
+    what = conclusion or _conclusion(kind, found, pairs, terms)
+    head = f"{_where(found, len(pairs), terms)} {_figures(found, terms)}: {what}"
+    margin = terms.policy.margin
+    if kind != "pass" and detectable is not None and detectable > _BLIND * margin:
+        finds = f"it finds {detectable * 100:.0f} pp in 4 of 5 runs"
+        head = f"This gate is too small to see a drop of {_points(margin)} reliably; {finds}. {head}"
+    if len(terms.looks) > 1:
+        head += f" {terms.samples} of at most {terms.looks[-1]} samples per problem."
+    return head
+
+
+def _where(found: Comparison, problems: int, terms: Terms) -> str:
     counted = f"{problems} problem" + ("" if problems == 1 else "s")
-    if clustered:
-        counted += f" from {result.n} pull requests"
+    if terms.policy.scope == "suite":
+        return f"On {'this' if problems == 1 else 'these'} {counted}"
+    return f"For bugs like these {counted}" + (f" from {found.n} pull requests" if found.n < problems else "")
+
+
+def _figures(found: Comparison, terms: Terms) -> str:
     text = (
-        f"Candidate {result.candidate_rate:.1%} vs baseline {result.baseline_rate:.1%} on {counted}: "
-        f"{result.difference * 100:+.1f} pp"
+        f"the candidate solves {found.candidate_rate:.1%}, the baseline {found.baseline_rate:.1%} "
+        f"({found.difference * 100:+.1f} pp"
     )
-    if result.interval is None:
-        return text
-    low = beside(result.interval[0] * 100, -margin * 100, 1, "+")
-    high = beside(result.interval[1] * 100, 0.0, 1, "+")
-    return f"{text} ({100 * (1 - level - level_regressed):.4g}% interval {low}..{high})"
+    if found.interval is None:
+        return f"{text})"
+    low = beside(found.interval[0] * 100, -terms.policy.margin * 100, 1, "+")
+    high = beside(found.interval[1] * 100, 0.0, 1, "+")
+    return f"{text}, {100 * (1 - terms.level - terms.level_regressed):.4g}% interval {low} to {high})"
+
+
+def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Terms) -> str:
+    """Return what the test decided, as the end of a sentence."""
+    policy, margin = terms.policy, _points(terms.policy.margin)
+    if found.p_regression is None or found.p_noninferior is None or found.p_gain is None:
+        return f"one problem proves nothing; a pass takes at least {terms.fewest_problems}."
+    drop = probability(found.p_regression, terms.level_regressed)
+    limit = probability(found.p_noninferior, terms.level)
+    shown = found.p_regression < terms.level_regressed
+    if kind == "pass":
+        tolerated = f"; the smaller drop is real ({drop}) and tolerated" if shown else ""
+        return f"a drop of {margin} or more is ruled out ({limit}){tolerated}."
+    if kind == "regressed":
+        return f"it is worse ({drop})."
+    few = too_few(pairs, found.n, terms)
+    if few is not None:
+        return f"{few}."
+    if not has_headroom(found, policy):
+        return f"the baseline solves too little for a drop of {margin} to show; add problems that it solves."
+    if shown:
+        return f"a drop is shown ({drop}), but whether it reaches {margin} is open ({limit})."
+    return f"neither a drop ({drop}) nor the absence of one of {margin} or more ({limit}) is shown{_advice(terms)}."
+
+
+def _advice(terms: Terms) -> str:
+    if terms.pending:
+        return ", and sampling goes on"
+    if terms.looks[-1] < max(SCHEDULES):
+        return f"; up to {max(SCHEDULES)} samples per problem (gate.max_samples) would settle more"
+    return "; more problems would settle it (codegate plan shows how much)"
+
+
+def population_sentence(
+    found: Comparison, few: str | None, *, margin: float, level: float
+) -> tuple[Literal["drop", "ruled out", "open"], str]:
+    """Return what a comparison shows about problems like these, and the sentence that says so.
+
+    Args:
+        found: what the test of scope ``population`` showed.
+        few: what is too little to rule anything out, as the end of a sentence.
+        margin: largest tolerated drop.
+        level: one-sided level of both questions.
+    """
+    points = _points(margin)
+    if found.p_regression is None or found.p_noninferior is None:
+        return "open", "For bugs like these: one problem shows nothing about others."
+    if found.p_noninferior < level and few is None:
+        return "ruled out", (
+            f"For bugs like these: a drop of {points} or more is ruled out too "
+            f"({probability(found.p_noninferior, level)})."
+        )
+    if found.p_regression < level:
+        return "drop", f"For bugs like these: the candidate is worse ({probability(found.p_regression, level)})."
+    least = fewest_problems(margin, found.baseline_rate, level)
+    if few is not None:
+        why = few
+    elif least is not None and found.n < least:
+        why = f"without any loss it takes at least {least} problems, whatever the number of samples"
+    else:
+        why = "more problems would tell, more samples would not"
+    return "open", (
+        f"For bugs like these: a drop of {points} or more is not ruled out "
+        f"({probability(found.p_noninferior, level)}); {why}."
+    )
+
+
+def _points(share: float) -> str:
+    return f"{share * 100:g} pp"
 
 
 def beside(value: float, limit: float, digits: int, sign: str = "") -> str:

@@ -6,7 +6,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from codegate.errors import ExitCode
-from codegate.gating.policy import Tier
+from codegate.gating.policy import Scope, Tier
 
 VerdictKind = Literal["pass", "regressed", "inconclusive", "incomparable", "infrastructure"]
 _WORST: Final[tuple[VerdictKind, ...]] = ("infrastructure", "regressed", "incomparable", "inconclusive", "pass")
@@ -96,33 +96,56 @@ class Drift(_Frozen):
     drifted: bool
 
 
+class PopulationFinding(_Frozen):
+    """What a comparison on the suite shows about bugs like these, of which the suite is a random sample.
+
+    Attributes:
+        units: pull requests whose means were compared, or the problems where each has its own.
+        conclusion: a drop is shown, one of the margin is ruled out, or neither.
+        sentence: the same for people, with its p.
+        level: one-sided level of both p-values.
+    """
+
+    units: int
+    conclusion: Literal["drop", "ruled out", "open"]
+    sentence: str
+    p_regression: float | None
+    p_noninferior: float | None
+    level: float
+
+
 class Verdict(_Frozen):
     """The decision of the gate about one candidate.
 
     Rates are means over problems of the per-problem pass rate, in 0..1; ``difference`` is candidate minus
     baseline; ``interval`` is its two-sided interval at level ``confidence``; all None when nothing could be compared.
-    Where ``clusters`` is given, the means are over pull requests instead of problems.
+    In scope ``population`` the means are over pull requests instead of problems.
 
     Attributes:
         kind: the verdict.
+        scope: the question that it answers: about these problems, or about problems like these.
         reason: for people, with n and uncertainty.
+        population: what it shows about problems like these, beside a verdict of scope ``suite``.
         warnings: one sentence each; none of them changed the kind.
-        advisory: fewer problems than the policy's minimum: shown, but nothing to bet on.
+        advisory: too few problems, or baseline samples, for a pass.
         p_regression: one-sided p of "no drop"; small means a drop.
         p_noninferior: one-sided p of "the drop is at least the margin"; small means it is not.
         alpha: one-sided error over all looks and candidates, from the policy.
         looks: how many looks were planned before the first one; ``look`` is how many were taken.
+        samples: samples per problem that the look has; ``max_samples``: that the last planned one has.
         candidates: how many candidates the run gates together.
         level: one-sided level that ``p_noninferior`` was judged by; ``level_regressed`` the one of ``p_regression``.
-        detectable_drop: smallest drop that this comparison, with all of its looks, finds in 4 of 5 cases.
-        clusters: pull requests whose means were compared; None where the problems themselves were.
-        futile: further looks cannot settle the question, or would only by great luck.
-        confirmed: whether a regression stood up to fresh baseline samples; None where that was not asked.
+        detectable_drop: smallest drop that ends as regressed in about 4 of 5 such runs; None where it is not known.
+        units: what was compared: problems, or in scope ``population`` the pull requests that they come from.
+        futile: further looks cannot settle the question.
+        confirmed: whether a regression was seen against fresh baseline samples too; None without such samples.
         must_pass_failed: problems that the policy says must pass and that the candidate never solved.
     """
 
     kind: VerdictKind
+    scope: Scope
     reason: str
+    population: PopulationFinding | None = None
     candidate: str
     label: str
     baseline_label: str
@@ -138,11 +161,13 @@ class Verdict(_Frozen):
     alpha: float
     looks: int = Field(default=1, ge=1)
     look: int = Field(default=1, ge=0)
+    samples: int = Field(default=1, ge=0)
+    max_samples: int = Field(default=1, ge=1)
     candidates: int = Field(default=1, ge=1)
     level: float
     level_regressed: float
     detectable_drop: float | None = None
-    clusters: int | None = None
+    units: int = Field(default=0, ge=0)
     futile: bool = False
     confirmed: bool | None = None
     drift: Drift | None = None

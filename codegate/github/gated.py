@@ -152,7 +152,7 @@ def _on_inconclusive(policy: GatePolicy, verdicts: Sequence[Verdict]) -> OnIncon
     """
     if any(verdict.kind == "incomparable" for verdict in verdicts):
         return "fail"
-    return "neutral" if policy.on_inconclusive == "extend" else policy.on_inconclusive
+    return policy.on_inconclusive
 
 
 def _gate(project: Project) -> Gate | None:

@@ -196,7 +196,7 @@ def _candidate(
 def _planned(run: Run, made: Sequence[Outcome]) -> int:
     """Return how many attempts were to be made: of several looks, those of the looks begun before it was settled."""
     planned = run.manifest.planned()
-    if run.manifest.looks == 1:
+    if not run.manifest.sequential:
         return len(planned)
     last = max((outcome.sample for outcome in made), default=-1)
     return sum(sample <= last for _, sample in planned)

@@ -164,6 +164,8 @@ def _headline(body: _Body, view: ReportView, claimed: bool) -> None:
     else:
         kind, alert = verdict.kind, _ALERTS[verdict.kind]
         said = f"{_name(verdict.label)} against {_name(verdict.baseline_label)}: {_sentence(verdict.reason)}"
+        if verdict.population is not None:
+            said += f" {_sentence(verdict.population.sentence)}"
     glyph = figures.VERDICT_GLYPHS.get(kind, "·")
     advisory = ", few problems" if verdict is not None and verdict.advisory else ""
     body.add(f"> [!{alert}]", f"> **{glyph} codegate: {kind}{advisory}**", ">", f"> {said}")

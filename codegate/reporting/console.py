@@ -83,7 +83,7 @@ def _verdict(console: "Console", verdict: Verdict) -> None:
     )
     console.print(inert(f"  {verdict.reason}"))
     if verdict.looks > 1 or verdict.candidates > 1:
-        console.print(inert(f"  looks: {figures.looks(verdict)}"))
+        console.print(inert(f"  look {figures.looks(verdict)}"))
     for note in figures.notes(verdict):
         console.print(inert(f"  {note}"))
     for name, flips in (("lost", verdict.regressions), ("gained", verdict.improvements)):

@@ -161,8 +161,8 @@ def level(verdict: Verdict) -> str:
 
 
 def looks(verdict: Verdict) -> str:
-    """Return how many looks were taken of those that were planned, and for how many candidates the error is shared."""
-    several = f", {verdict.candidates} candidates share the error" if verdict.candidates > 1 else ""
+    """Return how many looks were taken of those that were planned, and how many candidates share the error."""
+    several = f"; alpha is split over {verdict.candidates} candidates" if verdict.candidates > 1 else ""
     return f"{verdict.look} of {verdict.looks}{several}"
 
 
@@ -182,17 +182,18 @@ def drift(found: Drift) -> str:
 
 def notes(verdict: Verdict) -> tuple[str, ...]:
     """Return what else is to be known about a verdict, a sentence each."""
-    found = [f"warning: {warning}" for warning in verdict.warnings]
+    found = [verdict.population.sentence] if verdict.population is not None else []
+    found += [f"warning: {warning}" for warning in verdict.warnings]
     if verdict.confirmed is not None:
         found.append(
-            "the regression stood up to fresh baseline samples"
+            "the regression is confirmed by fresh baseline samples"
             if verdict.confirmed
-            else "the regression did not stand up to fresh baseline samples"
+            else "the regression is not confirmed by fresh baseline samples"
         )
     if verdict.drift is not None:
         found.append(drift(verdict.drift))
-    if verdict.clusters is not None:
-        found.append(f"compared by the means of {verdict.clusters} pull requests, because some give several problems")
+    if verdict.scope == "population" and verdict.units < verdict.problems:
+        found.append(f"compared by the means of {verdict.units} pull requests, because some give several problems")
     if verdict.must_pass_failed:
         failed = verdict.must_pass_failed
         more = f" and {len(failed) - _FEW} more" if len(failed) > _FEW else ""

@@ -176,8 +176,8 @@ def _verdicts(page: _Page, view: ReportView) -> None:
 
 def _evidence(page: _Page, verdict: Verdict) -> None:
     if verdict.difference is not None:
-        header = ("Baseline", "Candidate", "Difference", f"{figures.level(verdict)} interval", "p of no drop",
-                  "p of a drop past the limit", "Looks", "Detectable drop", "Problems")  # fmt: skip
+        header = ("Baseline", "Candidate", "Difference", f"{figures.level(verdict)} interval", "p (regression)",
+                  "p (non-inferiority)", "Look", "Detectable drop", "Problems")  # fmt: skip
         page.table(
             "**Evidence**",
             header,

@@ -9,7 +9,7 @@ from codegate.durable import digest
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import Baseline, GatePolicy, Verdict, age_of, compare, confirm, load_pinned, worst
 from codegate.running.outcome import Run, RunManifest
-from codegate.running.samples import candidate_samples, complete_samples
+from codegate.running.samples import candidate_samples, samples_at_look
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Gate:
     @property
     def digest(self) -> str:
         """Return the identity of both, as far as they decide."""
-        told = {"max_p95_latency", "max_cost_per_resolved", "on_inconclusive", "looks"}
-        policy = self.policy.model_dump(mode="json", exclude=told) | {"looks": self.policy.planned_looks}
+        shown_only = {"max_p95_latency", "max_cost_per_resolved", "on_inconclusive"}
+        policy = self.policy.model_dump(mode="json", exclude=shown_only)
         return digest({"baseline": self.baseline.digest, "policy": policy})
 
 
@@ -46,17 +46,17 @@ def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
 
 
 def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
-    """Return the keys of the candidates that are asked no more.
+    """Return the keys of the candidates that need no more samples.
 
     A baseline that was made under other conditions settles it before the first look: nothing is spent on what cannot
     be compared. What the outcomes say settles it only where the run was planned to look at them on the way.
     """
     settled = set()
-    run = run.model_copy(update={"confirmation": None})  # what it says opens no look again
+    run = run.model_copy(update={"confirmation": None})  # it opens no look again
     for candidate in run.manifest.candidates:
         verdict = gate_candidate(run, candidate, gate)
-        decided = run.manifest.looks > 1 and (verdict.kind != "inconclusive" or verdict.futile)
-        if verdict.kind == "incomparable" or (decided and complete_samples(run, candidate.key())):
+        decided = run.manifest.sequential and (verdict.kind != "inconclusive" or verdict.futile)
+        if verdict.kind == "incomparable" or (decided and samples_at_look(run, candidate.key())):
             settled.add(candidate.key())
     return frozenset(settled)
 
@@ -93,7 +93,7 @@ def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
     Raises:
         UsageError: its looks were planned for another baseline or policy.
     """
-    if manifest.looks > 1 and (gate is None or gate.digest != manifest.gated_by):
+    if manifest.sequential and (gate is None or gate.digest != manifest.gated_by):
         raise UsageError(
             f"run {manifest.id} was planned for another baseline or gate policy than is at hand.",
             "Restore codegate.lock and `gate` in codegate.yml as they were, or start a new run.",
@@ -103,7 +103,7 @@ def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
 def gate_run(run: Run, lock: Path, policy: GatePolicy) -> tuple[Verdict, ...]:
     """Compare every candidate of ``run`` with the baseline that ``lock`` pins.
 
-    A verdict warns where that is old, and where a regression is one that nobody asked the pinned model about.
+    A verdict warns where that is old, and where fresh samples of the pinned model did not confirm a regression.
 
     Raises:
         UsageError: the run is unfinished or was planned for another gate, or the lock or the baseline is missing or
@@ -124,7 +124,7 @@ def gate_run(run: Run, lock: Path, policy: GatePolicy) -> tuple[Verdict, ...]:
 def _unconfirmed(verdict: Verdict, policy: GatePolicy) -> tuple[str, ...]:
     if verdict.kind != "regressed" or verdict.confirmed is not None or not policy.confirm_samples:
         return ()
-    return ("the regression is not confirmed: the pinned model was not asked again",)
+    return ("not confirmed by a fresh baseline run",)
 
 
 def run_exit_code(run: Run, verdicts: Sequence[Verdict]) -> ExitCode:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from codegate.candidates import CandidateSpec
 from codegate.durable import digest
-from codegate.gating import QUARANTINED
+from codegate.gating import MAX_LOOKS, QUARANTINED
 from codegate.grading import Grade
 from codegate.sandbox import Assurance
 from codegate.solving import AttemptSummary
@@ -18,7 +18,6 @@ OUTCOME_SCHEMA: Literal["codegate.outcome/1"] = "codegate.outcome/1"
 SANDBOX_SCHEMA: Literal["codegate.sandbox/1"] = "codegate.sandbox/1"
 SOUNDNESS_SCHEMA: Literal["codegate.soundness/1"] = "codegate.soundness/1"
 MAX_SAMPLES: Final = 100
-MAX_LOOKS: Final = 5
 MAX_OUTCOMES: Final = 1_000_000
 """Candidates x problems x samples of one run: a plan that no journal could hold is refused when it is read."""
 MAX_SHARDS: Final = 256
@@ -120,10 +119,8 @@ class RunManifest(BaseModel):
 
     Attributes:
         samples: most samples per problem and candidate.
-        looks: how often the gate looks at the run while it goes on. With several, ``samples`` is the same number:
-            each look adds a sample of the problems that it asks, for the candidates whose verdict is not settled yet.
-            With 1 the samples are made whatever they show.
-        settled: problems that the baseline always or never solves: every second look leaves them out.
+        looks: samples per problem at which the gate compares while the run goes on, the last of them ``samples``; a
+            candidate whose verdict is clear gets no more. A single entry: all samples are made whatever they show.
         gated_by: digest of the baseline and the policy that the run is gated with, None for an ungated one.
         clusters: by problem id the change that it was mined from, where that gave several problems.
         tags: by problem id its tags as ``name:value``.
@@ -140,8 +137,7 @@ class RunManifest(BaseModel):
     suite_digest: str
     sandbox: str
     samples: int = Field(ge=1, le=MAX_SAMPLES)
-    looks: int = Field(default=1, ge=1, le=MAX_LOOKS)
-    settled: tuple[str, ...] = ()
+    looks: tuple[Annotated[int, Field(ge=1)], ...] = Field(min_length=1, max_length=MAX_LOOKS)
     gated_by: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
     candidates: tuple[CandidateSpec, ...]
     problems: dict[str, str]
@@ -157,20 +153,19 @@ class RunManifest(BaseModel):
         if len(self.candidates) * len(self.problems) * self.samples > MAX_OUTCOMES:
             message = f"it plans more than {MAX_OUTCOMES} outcomes"
             raise ValueError(message)
-        if self.looks not in {1, self.samples}:
-            message = (
-                f"it plans {self.looks} looks and {self.samples} samples: each look is one sample of every problem"
-            )
+        if list(self.looks) != sorted(set(self.looks)) or self.looks[-1] != self.samples:
+            message = f"its looks at {list(self.looks)} samples do not ascend to its {self.samples} samples"
             raise ValueError(message)
         return self
 
-    def asks(self, problem: str, sample: int) -> bool:
-        """Tell whether this sample of a problem is planned; of several looks, a sample's index is its look, from 0."""
-        return self.looks == 1 or sample % 2 == 0 or problem not in self.settled
+    @property
+    def sequential(self) -> bool:
+        """Tell whether the gate compares while the run goes on."""
+        return len(self.looks) > 1
 
     def planned(self) -> tuple[tuple[str, int], ...]:
-        """Return the problem and the sample of all that is planned of each candidate, look by look."""
-        return tuple((name, index) for index in range(self.samples) for name in self.problems if self.asks(name, index))
+        """Return the problem and the sample of all that is planned of each candidate, sample by sample."""
+        return tuple((name, index) for index in range(self.samples) for name in self.problems)
 
     def fingerprint(self) -> str:
         """Return what a run and its repetition have in common: all that was decided before the first look.

@@ -2,7 +2,7 @@
 
 import secrets
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -10,7 +10,7 @@ from codegate import __version__
 from codegate.candidates import CandidateSpec
 from codegate.durable import digest
 from codegate.errors import UsageError
-from codegate.gating import QUARANTINED, BaselineFacts, typical_facts
+from codegate.gating import QUARANTINED, RateModel, typical_model
 from codegate.grading import GRADER_VERSION
 from codegate.running.outcome import RunManifest
 from codegate.solving import prompt_version_of
@@ -43,8 +43,7 @@ def plan_run(
     sandbox: str,
     run_id: str,
     *,
-    looks: int = 1,
-    settled: Collection[str] = (),
+    looks: tuple[int, ...] | None = None,
     gated_by: str | None = None,
 ) -> RunManifest:
     """Return the manifest of a new run of ``candidates`` on ``suite``; ``RunManifest`` says what the values mean.
@@ -68,8 +67,7 @@ def plan_run(
         suite_digest=suite.digest,
         sandbox=sandbox,
         samples=samples,
-        looks=looks,
-        settled=tuple(sorted(settled)),
+        looks=looks or (samples,),
         gated_by=gated_by,
         candidates=tuple(candidates),
         problems={problem.id: problem.digest for problem in suite.active},
@@ -94,8 +92,8 @@ def _tags(manifest: ProblemManifest) -> tuple[str, ...]:
     return tuple(f"{name}:{value}" for name, value in sorted(known.items()))
 
 
-def suite_facts(suite: Suite, rate: float, samples: int = 10) -> BaselineFacts:
-    """Return what a gate on ``suite`` has to go by before there is a baseline: problems of usual difficulty.
+def suite_model(suite: Suite, rate: float, samples: int = 10) -> RateModel:
+    """Return what is known of a suite's pass rates before there is a baseline: problems of usual difficulty.
 
     Args:
         suite: the suite.
@@ -108,8 +106,8 @@ def suite_facts(suite: Suite, rate: float, samples: int = 10) -> BaselineFacts:
     if not suite.active:
         raise UsageError(f"suite {suite.name} has no active problem.", "See `codegate validate`.")
     clusters = _clusters(suite.active)
-    units = len(suite.active) - len(clusters) + len(set(clusters.values()))
-    return typical_facts(len(suite.active), rate=rate, samples=samples, units=units)
+    names = [clusters.get(problem.id, f"problem {problem.id}") for problem in suite.active]
+    return typical_model(len(names), rate=rate, samples=samples, clusters=names)
 
 
 def _clusters(problems: Sequence[Problem]) -> dict[str, str]:

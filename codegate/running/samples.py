@@ -8,7 +8,7 @@ from codegate.running.plan import candidate_conditions
 
 
 def complete_samples(run: Run, candidate: str) -> int:
-    """Return how many samples, from the first on, ``run`` has of all problems that it asks for them.
+    """Return how many samples, from the first on, ``run`` has of every problem.
 
     Args:
         run: the run.
@@ -16,15 +16,21 @@ def complete_samples(run: Run, candidate: str) -> int:
     """
     made = {(outcome.problem, outcome.sample) for outcome in run.of(candidate)}
     for sample in range(run.manifest.samples):
-        if any(run.manifest.asks(name, sample) and (name, sample) not in made for name in run.manifest.problems):
+        if any((name, sample) not in made for name in run.manifest.problems):
             return sample
     return run.manifest.samples
+
+
+def samples_at_look(run: Run, candidate: str) -> int:
+    """Return how many samples the last complete look of a candidate has; 0 before the first."""
+    complete = complete_samples(run, candidate)
+    return max((look for look in run.manifest.looks if look <= complete), default=0)
 
 
 def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
     """Return the samples of ``candidate`` in ``run``, None where there is no grade.
 
-    There is one for each planned sample; of a run with several looks, for each look that is complete.
+    There is one for each planned sample; of a run with several looks, those of the looks that are complete.
 
     Raises:
         UsageError: the run is a shard: a part is no run to judge by.
@@ -35,7 +41,7 @@ def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
             "Put its shards together with `codegate merge`.",
         )
     outcomes = {(o.problem, o.sample): o for o in run.of(candidate.key())}
-    width = run.manifest.samples if run.manifest.looks == 1 else complete_samples(run, candidate.key())
+    width = samples_at_look(run, candidate.key()) if run.manifest.sequential else run.manifest.samples
     models = sorted({model for o in outcomes.values() if o.attempt for model in o.attempt.models})
     return CandidateSamples(
         candidate=candidate.key(),
@@ -51,11 +57,7 @@ def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
             if problem in run.manifest.problems
         },
         samples={
-            problem: tuple(
-                _sample(index, outcomes.get((problem, index)))
-                for index in range(width)
-                if run.manifest.asks(problem, index)
-            )
+            problem: tuple(_sample(index, outcomes.get((problem, index))) for index in range(width))
             for problem in run.manifest.problems
         },
     )

@@ -82,8 +82,8 @@ def execute(
 ) -> Run:
     """Do what is left of the run in ``journal`` and return the run.
 
-    Outcomes that were graded before are kept; faults are tried again. A run with several looks is done look by look:
-    candidates whose verdict is settled are asked no more.
+    Outcomes that were graded before are kept. A run with several looks is done look by look: a candidate whose
+    verdict is clear gets no more samples.
 
     Args:
         journal: the run, open for writing.
@@ -112,20 +112,21 @@ def execute(
         run.prepare(
             [job for job in every if job.key in failed or (job.key not in graded and job.candidate.key() not in over)]
         )
-        if failed and journal.manifest.looks > 1:
-            # Faults are tried again first: they may be all that settled a verdict.
+        looks = journal.manifest.looks
+        if failed and journal.manifest.sequential:
+            # On a resumed run the lost samples come first: they may be all that made a verdict clear.
             sound = journal.load().manifest.problems
             run.work([job for job in every if job.key in failed and job.problem.id in sound], len(graded), 0)
-        for look in range(journal.manifest.looks):
+        for look in looks:
             so_far = journal.load()
             over = frozenset(settled(so_far)) if settled is not None else frozenset()
             graded = {outcome.key for outcome in so_far.outcomes if outcome.grade is not None}
+            lost = {outcome.key for outcome in so_far.outcomes if outcome.grade is None}
             wanted = [
                 job for job in every if job.problem.id in so_far.manifest.problems and job.candidate.key() not in over
             ]
-            now = [job for job in wanted if journal.manifest.looks == 1 or job.sample == look]
-            later = sum(job.sample > look for job in wanted) if journal.manifest.looks > 1 else 0
-            run.work([job for job in now if job.key not in graded], len(graded), later)
+            now = [job for job in wanted if job.sample < look and job.key not in graded | (lost - failed)]
+            run.work(now, len(graded), sum(job.sample >= look for job in wanted))
     finally:
         run.close()
     return journal.load()

@@ -11,7 +11,6 @@ from typing import Final
 
 from codegate.candidates import CandidateSpec, Prices, Provider, open_provider
 from codegate.errors import Interrupted, UsageError
-from codegate.gating import asked
 from codegate.running.confirmation import confirm_regressions, pinned_prices, why_not
 from codegate.running.gate import Gate, check_gate, settled_candidates
 from codegate.running.interrupts import interruptible
@@ -26,6 +25,7 @@ from codegate.sandbox import Backend, Choice, check_choice, select_backend
 from codegate.suite import Suite, load_suite
 
 _RUNS: Final = Path("runs")
+_SHARD_SAMPLES: Final = 3  # per problem, for a gate: a suite that is worth sharding needs no more
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class RunRequest:
         prices: what models cost, by model, for the pinned one.
         gate: what the run is compared with; with it and no ``samples``, candidates are asked no more once their
             verdict is settled.
-        shard: do one part of a shared run only. It makes a fixed number of samples (as many as the gate has looks,
-            where ``samples`` does not say), and no verdict: no shard knows what the others found.
+        shard: do one part of a shared run only. It makes a fixed number of samples (three for a gate, where
+            ``samples`` does not say), and no verdict: no shard knows what the others found.
     """
 
     suite: Path
@@ -232,23 +232,12 @@ def _open_pinned(
 
 def _plan(suite: Suite, request: RunRequest, sandbox: str, run_id: str, *, fixed: bool) -> RunManifest:
     gate = request.gate
-    most = gate.policy.planned_looks if gate is not None and request.samples is None else 1
-    looks = 1 if fixed else most
+    gated = gate is not None and request.samples is None
+    looks = gate.policy.looks if gate is not None and gated else (request.samples or 1,)
+    if fixed:
+        looks = (min(looks[-1], _SHARD_SAMPLES) if gated else looks[-1],)
     gated_by = gate.digest if gate is not None else None
-    settled: Collection[str] = ()
-    if gate is not None and looks > 1:
-        stored = gate.baseline.samples
-        settled = stored.problem_digests.keys() - asked(stored, 2, always=gate.policy.must_pass)
-    return plan_run(
-        suite,
-        request.candidates,
-        request.samples or most,
-        sandbox,
-        run_id,
-        looks=looks,
-        settled=settled,
-        gated_by=gated_by,
-    )
+    return plan_run(suite, request.candidates, looks[-1], sandbox, run_id, looks=looks, gated_by=gated_by)
 
 
 def _as_asked(manifest: RunManifest, candidates: Sequence[CandidateSpec]) -> RunManifest:

@@ -34,10 +34,11 @@ class ShardChoice:
 
 @dataclass(frozen=True)
 class ShardPlan:
-    """A run that is to be shared: its id, and its parts as ``--shard`` takes them."""
+    """A run that is to be shared: its id, its parts as ``--shard`` takes them, and its samples per problem."""
 
     run_id: str
     shards: tuple[str, ...]
+    samples: int
 
     def document(self) -> dict[str, Any]:
         """Return what a workflow needs: ``matrix`` is for ``strategy.matrix: ${{ fromJSON(…) }}``."""
@@ -70,7 +71,7 @@ def share(plan: RunManifest, of: int) -> ShardPlan:
     """Return the parts of the run that ``plan`` describes: ``of`` of them, or one per problem where that is fewer."""
     parts = min(of, len(plan.problems))
     run_id = f"{plan.id}-{plan_digest(plan, parts)}"
-    return ShardPlan(run_id, tuple(f"{number}/{parts}" for number in range(1, parts + 1)))
+    return ShardPlan(run_id, tuple(f"{number}/{parts}" for number in range(1, parts + 1)), plan.samples)
 
 
 def plan_digest(plan: RunManifest, of: int) -> str:

@@ -34,7 +34,8 @@ class AttemptSummary(BaseModel):
         usage: tokens over all calls; a field that some call did not report is null.
         models: the distinct snapshots that the provider said answered.
         model_seconds: time in model calls; ``tool_seconds``: time in the model's own test runs.
-        answer: digest of all that the model said, by which a copy of an answer is known; None until ``summary``.
+        answer: digest of the model's whole answer, by which copies are known; None until ``summary``, and where no
+            model answered: the reference's patches are alike because they are certain, not because they are copies.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -70,10 +71,10 @@ class Attempt(AttemptSummary):
 
     def summary(self) -> AttemptSummary:
         """Return what an outcome keeps of the attempt."""
-        said = [
+        answers = [
             (m.text, [(call.name, call.arguments) for call in m.tool_calls])
             for m in self.messages
             if m.role == "assistant"
         ]
         kept = AttemptSummary.model_validate(self.model_dump(include=set(AttemptSummary.model_fields)))
-        return kept.model_copy(update={"answer": digest([said, self.patch])})
+        return kept.model_copy(update={"answer": digest([answers, self.patch]) if answers else None})

@@ -37,8 +37,8 @@ def write_run(
     samples = max(len(entries) for entries in results.values())
     manifest = RunManifest(
         id=run or folder.name, created=at, codegate="0", suite="hand", suite_digest=conditions["suite"],
-        sandbox="bwrap", samples=samples, candidates=(spec,), problems={name: f"digest-{name}" for name in results},
-        conditions=dict(conditions), prompts={spec.key(): "1"},
+        sandbox="bwrap", samples=samples, looks=(samples,), candidates=(spec,),
+        problems={name: f"digest-{name}" for name in results}, conditions=dict(conditions), prompts={spec.key(): "1"},
     )  # fmt: skip
     journal = Journal.create(folder, manifest)
     usage = Usage() if tokens is None else Usage(input_tokens=tokens[0], output_tokens=tokens[1])

@@ -234,7 +234,7 @@ def test_a_lock_next_to_the_configuration_gates_at_once(home: Path, own_suite: S
     config = home / "codegate.yml"
     config.write_text(
         f"suite: {os.path.relpath(suite.folder, home)}\ncandidates: [empty]\nsandbox: bwrap\n"
-        "gate: {alpha: 0.2, looks: 1}\n"
+        "gate: {alpha: 0.2, max_samples: 1}\n"
     )
     elsewhere = home / "elsewhere"
     elsewhere.mkdir()

@@ -28,7 +28,7 @@ from tests.running.sharded import plan, write_shards
 from tests.running.world import codegate
 
 REFERENCE, EMPTY = CandidateSpec(provider="reference"), CandidateSpec(provider="empty")
-POLICY = GatePolicy(looks=1, confirm_samples=1, must_pass=("calc-double",))
+POLICY = GatePolicy(max_samples=1, confirm_samples=1, must_pass=("calc-double",))
 
 MEASURED = {
     "seconds", "peak_memory_bytes", "output", "sandbox_seconds", "infrastructure_median", "infrastructure_p95",
@@ -42,7 +42,7 @@ def test_a_matrix_of_shards_is_one_run(suite: Suite, tmp_path: Path) -> None:
     gate = Gate(load_pinned(_lock(suite, tmp_path)), POLICY)
     (tmp_path / "codegate.yml").write_text(
         f"suite: {suite.folder}\nsandbox: bwrap\ncandidates: [reference, empty]\n"
-        "gate: {looks: 1, confirm_samples: 1, must_pass: [calc-double]}\n"
+        "gate: {max_samples: 1, confirm_samples: 1, must_pass: [calc-double]}\n"
     )
     planned = codegate("plan", "--shards", "3", "--json", cwd=tmp_path)
     assert planned.code == 0, planned.stderr
@@ -61,7 +61,7 @@ def test_a_matrix_of_shards_is_one_run(suite: Suite, tmp_path: Path) -> None:
     done = codegate("merge", "shards", "--run-id", shared["run_id"], "--out", "merged", "--json", cwd=tmp_path)
     assert done.code == 1, done.stderr
     assert [verdict["kind"] for verdict in done.document["verdicts"]] == ["inconclusive", "regressed"]
-    unconfirmed = "the regression is not confirmed: the pinned model was not asked again"
+    unconfirmed = "not confirmed by a fresh baseline run"
     assert done.document["verdicts"][1]["confirmed"] is None
     assert [unconfirmed in verdict["warnings"] for verdict in done.document["verdicts"]] == [False, True]
     assert "codegate run SUITE --resume merged" in done.stderr

@@ -29,7 +29,10 @@ def test_a_second_mining_of_the_same_costs_nothing_and_a_refresh_keeps_what_is_t
     first = codegate(*mine, cwd=tmp_path, environment=environment)
     assert first.code == 0, first.stderr
     assert "1 validated" in first.stdout
-    assert "gate: 1 problem with at most 3 looks are too few to find any drop reliably" in first.stdout
+    assert (
+        "gate: 1 problem, up to 10 samples each: a candidate that is equal on them passes in 0% of gates"
+        in first.stdout
+    )
     again = codegate(*mine, "--json", cwd=tmp_path, environment=environment)
     assert json.loads(again.stdout)["remembered"] == 1
     kept = codegate(*mine, "--refresh", cwd=tmp_path, environment=environment)

@@ -24,9 +24,8 @@ def test_one_model_against_itself_seldom_alarms() -> None:
     assert found.alarms <= 9
     assert found == calibrate(noisy(), POLICY, splits=60), "the same seed, the same splits"
     assert found.run_noise == pytest.approx((found.noise / 24) ** 0.5)
-    assert [one.relation for one in found.suggestions] == ["same weights", "same family", "other vendor"]
-    same, _, other = found.suggestions
-    assert same.problems < other.problems, "other vendors' models solve other problems"
+    assert found.detectable_drop is not None
+    assert 0.09 <= found.detectable_drop <= 0.14
 
 
 def test_the_noise_is_the_mean_variance_of_a_sample() -> None:

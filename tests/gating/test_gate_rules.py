@@ -9,8 +9,9 @@ from pydantic import ValidationError
 
 from codegate.errors import UsageError
 from codegate.gating import CandidateSamples, CohortPolicy, GatePolicy, Sample, compare
-from codegate.gating.compare import beyond_chance
-from codegate.gating.looks import asked, level, levels, looks_taken, samples_by, settled
+from codegate.gating.compare import samples_taken
+from codegate.gating.flips import beyond_chance
+from codegate.gating.looks import SCHEDULES, level
 from tests.gating.sampling import side, uniform
 
 POLICY = GatePolicy()
@@ -37,76 +38,57 @@ def answered(results: Results, answers: dict[str, list[str]]) -> CandidateSample
     )
 
 
-@pytest.mark.parametrize("looks", range(1, 6))
+@pytest.mark.parametrize("most", SCHEDULES)
 @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.1])
-def test_each_look_has_less_than_the_whole_error(looks: int, alpha: float) -> None:
-    found = [levels(looks, look, alpha) for look in range(1, looks + 1)]
-    assert max(x.regressed for x in found) <= alpha
-    assert max(x.passed for x in found) < alpha
-    assert sum(x.regressed for x in found) >= alpha  # more than Bonferroni allows, because the looks share their data
-    assert [x.regressed for x in found] == sorted(x.regressed for x in found)
-    assert [x.passed for x in found] == sorted(x.passed for x in found)
-    assert levels(looks, looks + 3, alpha) == found[-1]
-    assert level(looks, alpha) == found[-1].regressed
+def test_each_look_has_less_than_the_whole_error(most: int, alpha: float) -> None:
+    looks = SCHEDULES[most]
+    found = [level(looks, samples, alpha) for samples in looks]
+    assert max(found) < alpha
+    assert found == sorted(found)
+    assert level(looks, most + 3, alpha) == found[-1]
+    assert level((most,), most, alpha) == pytest.approx(0.8 * alpha), "one look of a fixed number"
 
 
-@pytest.mark.parametrize("looks", [0, 6])
-def test_there_are_one_to_five_looks(looks: int) -> None:
-    with pytest.raises(ValueError, match="1 to 5 looks"):
-        compare(side(uniform(20, 20)), side(uniform(20, 20)), POLICY, looks=looks)
+def test_only_calibrated_schedules_are_judged() -> None:
+    with pytest.raises(ValueError, match="never calibrated"):
+        compare(side(uniform(20, 20)), side(uniform(20, 20)), POLICY, looks=(1, 4))
     with pytest.raises(ValueError, match="at least one candidate"):
         compare(side(uniform(20, 20)), side(uniform(20, 20)), POLICY, candidates=0)
 
 
-def test_extending_is_decided_before_the_first_look() -> None:
-    assert GatePolicy(looks=2).planned_looks == 2
-    assert GatePolicy(looks=2, on_inconclusive="extend").planned_looks == 5
-
-
-def test_every_second_look_asks_only_what_is_open() -> None:
-    baseline = side({"always": [True] * 5, "never": [False] * 6, "open": [True, False] * 3, "few": [True] * 4})
-    assert asked(baseline, 1) == asked(baseline, 3) == {"always", "never", "open", "few"}
-    assert asked(baseline, 2) == {"open", "few"}
-    assert asked(baseline, 4, always=["never"]) == {"open", "few", "never"}
-    for look in range(1, 6):
-        for problem in ("always", "open"):
-            made = sum(problem in asked(baseline, i) for i in range(1, look + 1))
-            assert samples_by(look, settled_problem=problem == "always") == made
-
-
-def test_a_gap_in_the_samples_is_a_look_that_left_the_problem_out() -> None:
+def test_a_lost_sample_leaves_a_gap_and_is_no_look_less() -> None:
     candidate = side(uniform(20, 20, 3))
     entries = candidate.samples["p000"]
     gap = candidate.model_copy(update={"samples": {**candidate.samples, "p000": (entries[0], entries[2])}})
-    assert looks_taken(gap) == 3
-    assert compare(side(uniform(20, 20, 5)), gap, POLICY, looks=3).look == 3
+    assert samples_taken(gap) == 3
+    assert compare(side(uniform(20, 20, 5)), gap, POLICY, looks=(1, 2, 3)).look == 3
 
 
-def test_what_one_look_shows_at_the_full_level_it_does_not_show_as_the_first_of_three() -> None:
-    before, after = side(uniform(40, 40)), side(lost(40, 5))
-    alone, first = compare(before, after, POLICY), compare(before, after, POLICY, looks=3)
+def test_what_one_look_shows_alone_it_does_not_show_as_the_first_of_eight() -> None:
+    before, after = side(uniform(40, 40, 10)), side(lost(40, 4))
+    alone, first = compare(before, after, POLICY), compare(before, after, POLICY, looks=POLICY.looks)
     assert alone.p_regression == first.p_regression
     assert (alone.kind, first.kind) == ("regressed", "inconclusive")
     assert alone.interval is not None
     assert first.interval is not None
     assert alone.interval[1] < 0 <= first.interval[1]
-    assert first.reason.endswith("Look 1 of at most 3.")
+    assert first.reason.endswith("1 of at most 10 samples per problem.")
     assert first.confidence > alone.confidence
 
 
 def test_the_level_of_a_regression_is_shared_between_candidates_and_that_of_a_pass_is_not() -> None:
-    before, after = side(uniform(40, 40)), side(lost(40, 5))
-    alone, among = compare(before, after, POLICY), compare(before, after, POLICY, candidates=3)
+    before, after = side(uniform(40, 40, 10)), side(lost(40, 4))
+    alone, among = compare(before, after, POLICY), compare(before, after, POLICY, candidates=9)
     assert (alone.kind, among.kind) == ("regressed", "inconclusive")
     assert among.level == alone.level
-    assert among.level_regressed == alone.level_regressed / 3
-    assert compare(before, side(uniform(40, 40)), POLICY, candidates=5).kind == "pass"
+    assert among.level_regressed == alone.level_regressed / 9
+    assert compare(before, side(uniform(40, 40, 5)), POLICY, candidates=9).kind == "pass"
 
 
-@given(st.integers(0, 12), st.integers(1, 5), st.integers(1, 5))
-def test_few_changed_problems_are_no_regression(changed: int, looks: int, candidates: int) -> None:
-    after = side(lost(60, changed))
-    verdict = compare(side(uniform(60, 60)), after, POLICY, looks=looks, candidates=candidates)
+@given(st.integers(0, 12), st.integers(1, 5))
+def test_few_changed_problems_are_no_regression_of_the_population(changed: int, candidates: int) -> None:
+    policy = GatePolicy(scope="population")
+    verdict = compare(side(uniform(60, 60)), side(lost(60, changed)), policy, candidates=candidates)
     assert verdict.kind != "regressed" or 0.5**changed < verdict.level_regressed
 
 
@@ -138,23 +120,29 @@ def test_an_easy_problem_that_is_answered_twice_alike_is_no_copy() -> None:
     assert compare(side(uniform(40, 40, 10)), side(results), POLICY).warnings == (), "unknown answers are no copies"
 
 
-def test_problems_of_one_source_count_as_one() -> None:
+def test_pull_requests_are_the_units_of_the_population() -> None:
+    policy = GatePolicy(scope="population")
     before, after = uniform(48, 48), lost(48, 8)
-    apart = compare(side(before), side(after), POLICY)
+    apart = compare(side(before), side(after), policy)
     sources = {problem: f"pr-{i // 4}" for i, problem in enumerate(before)}
-    together = compare(side(before), side(after).model_copy(update={"clusters": sources}), POLICY)
-    assert (apart.kind, apart.clusters) == ("regressed", None)
-    assert (together.kind, together.clusters, together.difference) == ("inconclusive", 12, apart.difference)
-    assert "on 48 problems from 12 pull requests" in together.reason
-    assert together.advisory, "twelve independent pieces of evidence are fewer than sixteen"
+    together = compare(side(before), side(after).model_copy(update={"clusters": sources}), policy)
+    assert (apart.kind, apart.units) == ("regressed", 48)
+    assert (together.kind, together.units, together.difference) == ("inconclusive", 12, apart.difference)
+    assert "For bugs like these 48 problems from 12 pull requests" in together.reason
 
 
-def test_with_too_few_sources_their_likeness_is_said_instead() -> None:
-    before = uniform(44, 44)
-    sources = {problem: f"pr-{i // 4}" for i, problem in enumerate(before)}
-    verdict = compare(side(before).model_copy(update={"clusters": sources}), side(before), POLICY)
-    assert verdict.clusters is None
-    assert "come from only 11 pull requests" in verdict.warnings[0]
+def test_few_pull_requests_never_pass_for_the_population_and_do_on_the_suite() -> None:
+    """Six pull requests of ten problems, taken for 60 independent problems, pass or fail wrongly in 1 of 8 gates."""
+    before, after = side(uniform(60, 60, 10)), side(uniform(60, 60, 5))
+    sources = {problem: f"pr-{i // 10}" for i, problem in enumerate(before.problem_digests)}
+    verdict = compare(before.model_copy(update={"clusters": sources}), after, GatePolicy(scope="population"))
+    assert (verdict.kind, verdict.advisory, verdict.units) == ("inconclusive", True, 6)
+    assert "a pass takes problems of at least 12 pull requests, and these come from 6" in verdict.reason
+    suite = compare(before.model_copy(update={"clusters": sources}), after, POLICY)
+    assert (suite.kind, suite.advisory) == ("pass", False)
+    assert suite.population is not None
+    assert (suite.population.conclusion, suite.population.units) == ("open", 6)
+    assert compare(before, after, POLICY).population.conclusion == "ruled out"  # type: ignore[union-attr]
 
 
 def test_a_source_of_its_own_for_each_problem_changes_nothing() -> None:
@@ -165,25 +153,25 @@ def test_a_source_of_its_own_for_each_problem_changes_nothing() -> None:
 
 
 def test_what_must_pass_decides_alone_once_the_looks_are_taken() -> None:
-    policy = GatePolicy(must_pass=("p000",))
-    before, after = side(uniform(60, 60, 5)), side(lost(60, 1))
-    assert compare(before, after, POLICY, looks=3).kind == "pass"
-    early = compare(before, after, policy, looks=3)
+    policy, looks = GatePolicy(must_pass=("p000",)), (1, 2, 3)
+    before, after = side(uniform(60, 60, 5)), side(lost(60, 1, 2))
+    assert compare(before, after, POLICY, looks=looks).kind == "pass"
+    early = compare(before, after, policy, looks=looks)
     assert (early.kind, early.must_pass_failed) == ("inconclusive", ("p000",))
     assert "has not been solved yet (p000)" in early.reason
-    late = compare(before, side(lost(60, 1, 3)), policy, looks=3)
+    late = compare(before, side(lost(60, 1, 3)), policy, looks=looks)
     assert late.kind == "regressed"
     assert "it never solved what must pass: p000" in late.reason
     once: Results = {**lost(60, 1, 3), "p000": [False, False, True]}
-    assert compare(before, side(once), policy, looks=3).kind == "pass"
+    assert compare(before, side(once), policy, looks=looks).kind == "pass"
 
 
-def test_what_must_pass_and_was_not_asked_is_no_pass() -> None:
+def test_what_must_pass_and_has_no_sample_is_no_pass() -> None:
     policy = GatePolicy(must_pass=("p000",))
-    before, after = side(uniform(60, 60, 5)), side({**uniform(60, 60), "p000": [None]})
+    before, after = side(uniform(60, 60, 5)), side({**uniform(60, 60, 5), "p000": [None] * 5})
     verdict = compare(before, after, policy)
     assert verdict.kind == "inconclusive"
-    assert "could not be asked: p000" in verdict.reason
+    assert "no graded sample of what must pass: p000" in verdict.reason
 
 
 def test_what_must_pass_and_does_not_exist_is_an_error() -> None:
@@ -211,7 +199,7 @@ def test_a_floor_gates_only_where_it_is_critical_and_broken_beyond_chance(
     tier: str, solved: int, kind: str, warned: bool
 ) -> None:
     policy = GatePolicy.model_validate({"cohorts": {"money": {"floor": 0.9, "tier": tier}}})
-    results: Results = {f"p{i:03}": [i >= 12 - solved] for i in range(120)}
+    results: Results = {f"p{i:03}": [i >= 12 - solved] * 5 for i in range(120)}
     verdict = compare(tagged(results, 12), tagged(results, 12), policy)
     assert verdict.kind == kind
     assert any("floor" in warning for warning in verdict.warnings) == warned
@@ -221,29 +209,27 @@ def test_a_floor_gates_only_where_it_is_critical_and_broken_beyond_chance(
 
 def test_a_critical_floor_that_nothing_was_held_against_is_no_pass() -> None:
     policy = GatePolicy(cohorts={"money": CohortPolicy(floor=0.9, tier="critical")})
-    verdict = compare(side(uniform(40, 40)), side(uniform(40, 40)), policy)
+    verdict = compare(side(uniform(40, 40, 5)), side(uniform(40, 40, 5)), policy)
     assert verdict.kind == "inconclusive"
     assert "no compared problem carries the tag 'money'" in verdict.reason
 
 
 def test_a_cohort_without_a_floor_warns_and_never_gates() -> None:
-    verdict = compare(tagged(uniform(200, 200), 12), tagged(lost(200, 11), 12), POLICY)
+    verdict = compare(tagged(uniform(200, 200, 10), 12), tagged(lost(200, 5, 2), 12), POLICY)
     assert verdict.kind == "pass"
-    assert "12 problems tagged 'money' the pass rate fell from 100.0% to 8.3%" in verdict.warnings[0]
-    assert compare(tagged(uniform(200, 200), 12), tagged(lost(200, 2), 12), POLICY).warnings == ()
+    assert "12 problems tagged 'money' the pass rate fell from 100.0% to 58.3%" in verdict.warnings[0]
+    few = compare(tagged(uniform(200, 200, 10), 40), tagged(lost(200, 1, 2), 40), POLICY)
+    assert few.warnings == ()
 
 
 def test_cohorts_are_adjusted_for_their_number() -> None:
-    before, after = side(uniform(200, 200)), side(lost(200, 6))
+    before, after = side(uniform(200, 200, 10)), side(lost(200, 3))
     tags = {f"p{i:03}": ("a",) if i < 12 else (f"t{i % 15}",) for i in range(200)}
-    one = compare(before, after.model_copy(update={"tags": {f"p{i:03}": ("a",) for i in range(12)}}), POLICY)
     many = compare(before, after.model_copy(update={"tags": tags}), POLICY)
     first = {cohort.tag: cohort for cohort in many.cohorts}["a"]
-    assert len(one.warnings) == 1
     assert first.p_holm is not None
     assert first.p_regression is not None
     assert first.p_holm == pytest.approx(16 * first.p_regression)
-    assert many.warnings == ()
 
 
 def test_a_single_flip_is_marked_when_it_is_beyond_chance() -> None:
@@ -260,34 +246,24 @@ def test_beyond_chance_is_nine_of_ten_against_none_of_three() -> None:
     assert not beyond_chance(0, 3, 3, 3)
 
 
-def test_the_detectable_drop_shrinks_with_problems_and_grows_with_candidates() -> None:
-    def drop(n: int, looks: int = 3, candidates: int = 1) -> float:
-        verdict = compare(side(uniform(n, n, 10)), side(uniform(n, n)), POLICY, looks=looks, candidates=candidates)
+def test_the_detectable_drop_shrinks_with_problems_and_samples_and_grows_with_candidates() -> None:
+    def drop(n: int, most: int = 10, candidates: int = 1) -> float:
+        before: Results = {f"p{i:03}": [*[i % 3 > 0] * 7, *[i % 3 > 1] * 3] for i in range(n)}
+        looks = SCHEDULES[most]
+        verdict = compare(side(before), side(uniform(n, n)), POLICY, looks=looks, candidates=candidates)
         assert verdict.detectable_drop is not None
         return verdict.detectable_drop
 
-    assert drop(24) > drop(60) > drop(120)
-    assert drop(60, candidates=3) > drop(60)
-
-
-def test_few_problems_say_no_detectable_drop_or_none_that_is_too_small() -> None:
-    def drop(n: int) -> float | None:
-        return compare(side(uniform(n, n, 10)), side(uniform(n, n)), POLICY).detectable_drop
-
-    five = compare(side(uniform(5, 5, 1)), side(uniform(5, 1, 1)), POLICY)
-    assert (five.kind, five.detectable_drop) == ("inconclusive", None)
-    assert "would be found" not in five.reason
-    assert drop(9) is None
-    assert (drop(10) or 0) >= 0.30
-    assert (drop(16) or 0) >= 0.19
+    assert drop(16) > drop(24) > drop(60) > 0.09
+    assert drop(16, 3) > drop(16, 5) > drop(16, 10)
+    assert drop(16, 2, candidates=5) > drop(16, 2)
 
 
 @pytest.mark.parametrize(
     "bad",
     [
-        {"looks": 0},
-        {"looks": 6},
-        {"on_inconclusive": "maybe"},
+        {"looks": 3},
+        {"on_inconclusive": "extend"},
         {"must_pass": "p1"},
         {"must_pass": [1]},
         {"cohorts": {"a": {"floor": 1.1}}},
@@ -308,4 +284,3 @@ def test_a_policy_may_come_from_a_file() -> None:
     assert policy.must_pass == ("a", "b")
     assert policy.cohorts["x"].tier == "supporting"
     assert Sample(index=0, passed=True).answer is None
-    assert settled(0, 5)

@@ -172,7 +172,7 @@ class TestRuns:
 
     def pinned(self, world: World, candidates: str, **inputs: str) -> None:
         """Make a baseline in the action and commit its lock, with the baseline as an artifact."""
-        policy = LENIENT.replace("looks: 1", "looks: 1, confirm_samples: 0")
+        policy = LENIENT.replace("max_samples: 3", "max_samples: 3, confirm_samples: 0")
         (world.workspace / "codegate.yml").write_text(f"suite: suite\ncandidates: [{candidates}]\n{policy}")
         done = world.step(
             "workflow_dispatch", pushed(), mode="baseline", candidates=candidates, samples="5",

@@ -131,4 +131,4 @@ def make_repository(workspace: Path) -> None:
 
 
 # Three problems are enough to decide under this policy, and no reason to believe it.
-LENIENT = "gate: {alpha: 0.2, margin: 0.25, min_problems: 2, looks: 1, must_pass: [clamp]}\n"
+LENIENT = "gate: {alpha: 0.2, margin: 0.25, min_problems: 2, max_samples: 3, must_pass: [clamp]}\n"

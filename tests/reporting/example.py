@@ -122,6 +122,7 @@ def run_of(
         for name in results
     }
     problems = list(dict.fromkeys(problem for entries in results.values() for problem in entries))
+    samples = max((len(found) for entries in results.values() for found in entries.values()), default=1)
     return Run(
         manifest=RunManifest(
             id=run,
@@ -130,7 +131,8 @@ def run_of(
             suite=f"quickstart{text}",
             suite_digest="d" * 64,
             sandbox="bwrap",
-            samples=max((len(found) for entries in results.values() for found in entries.values()), default=1),
+            samples=samples,
+            looks=(samples,),
             candidates=tuple(specs.values()),
             problems=dict.fromkeys(problems, "0" * 64),
             excluded=excluded or {},

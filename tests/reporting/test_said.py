@@ -134,15 +134,11 @@ def test_a_baseline_of_other_problems_or_conditions_is_not_compared_with() -> No
 
 def test_a_run_that_stopped_looking_misses_no_samples() -> None:
     run = run_of({"a": {"p": [True], "q": [False]}})
-    manifest = run.manifest.model_copy(update={"looks": 3, "samples": 3})
+    manifest = run.manifest.model_copy(update={"looks": (1, 2, 3), "samples": 3})
     (entry,) = build_view([run.model_copy(update={"manifest": manifest})]).candidates
     assert (entry.planned, entry.graded) == (2, 2)
-    (entry,) = build_view([run.model_copy(update={"manifest": manifest.model_copy(update={"looks": 1})})]).candidates
+    (entry,) = build_view([run.model_copy(update={"manifest": manifest.model_copy(update={"looks": (3,)})})]).candidates
     assert (entry.planned, entry.graded) == (6, 2)
-    skipping = run_of({"a": {"p": [True, True], "q": [False]}})
-    manifest = skipping.manifest.model_copy(update={"looks": 3, "samples": 3, "settled": ("q",)})
-    (entry,) = build_view([skipping.model_copy(update={"manifest": manifest})]).candidates
-    assert (entry.planned, entry.graded) == (3, 3)
 
 
 def judged(verdict: Verdict) -> Verdict:
@@ -153,7 +149,8 @@ def judged(verdict: Verdict) -> Verdict:
             "look": 2,
             "candidates": 2,
             "detectable_drop": 0.091,
-            "clusters": 21,
+            "scope": "population",
+            "units": 21,
             "confirmed": False,
             "drift": Drift(problems=30, fresh_samples=90, stored_rate=0.8, fresh_rate=0.6, p=0.004, drifted=True),
             "must_pass_failed": ("money-00",),

@@ -17,6 +17,7 @@ def manifest(samples: int = 2, specs: tuple[CandidateSpec, ...] = SPECS) -> RunM
         suite_digest="d" * 64,
         sandbox="bwrap",
         samples=samples,
+        looks=(samples,),
         candidates=specs,
         problems=PROBLEMS,
         conditions={"suite": "d" * 64, "grader": "1", "sandbox": "bwrap"},

@@ -27,6 +27,7 @@ def plan(
         suite_digest="d" * 64,
         sandbox="bwrap",
         samples=samples,
+        looks=(samples,),
         gated_by=gated_by,
         candidates=specs,
         problems={name: f"digest of {name}" for name in names},

@@ -102,7 +102,7 @@ def test_what_cannot_be_compared_is_asked_in_no_shard(suite: Suite, server: Mode
         run_suite(replace(request, out=folder, shard=choice), lambda step: None, lambda text: None)
     assert server.asked == []
     run = merge_shards(folders, tmp_path / "merged", gate=gate).load()
-    assert (run.manifest.samples, run.manifest.looks) == (GatePolicy().looks, 1), "fixed, as many as there were looks"
+    assert (run.manifest.samples, run.manifest.looks) == (3, (3,)), "a fixed number"
     assert gate_candidate(run, spec, gate).kind == "incomparable"
     with pytest.raises(UsageError, match="planned for another baseline or gate policy"):
         run_suite(replace(request, resume=folders[0], gate=None), lambda step: None, lambda text: None)

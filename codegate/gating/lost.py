@@ -1,0 +1,69 @@
+"""Lost samples: what infrastructure faults took out of a comparison, and when they leave too little to decide.
+
+Samples are left out, not problems, and never count as failures.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from codegate.gating.decision import Decision, Terms, compare_counts, decide
+from codegate.gating.matching import Matched, clusters_of, counted
+from codegate.gating.samples import CandidateSamples
+from codegate.gating.statistics import Pair
+
+TOLERATED_PROBLEMS: Final = 0.10
+"""Share of the problems that may have less than half of their samples."""
+_WORTH_SAYING: Final = 0.05  # share of lost samples above which the verdict is shown with them as failures too
+
+
+def shortage(baseline: CandidateSamples, candidate: CandidateSamples) -> str | None:
+    """Return why there are too few graded samples to decide, or None."""
+    problems = list(baseline.problem_digests)
+    most = max(1, int(TOLERATED_PROBLEMS * len(problems)))
+    for side, samples in (("baseline", baseline), ("candidate", candidate)):
+        planned = max((len(entries) for entries in samples.samples.values()), default=0)
+        thin = sum(2 * _counts(samples, name) < planned for name in problems)
+        if thin > most:
+            return (
+                f"{thin} of {len(problems)} problems have fewer than half of the {side}'s {planned} samples: {_CAUSE}."
+            )
+    return None
+
+
+_CAUSE: Final = "infrastructure faults took the others, so nothing was decided"
+
+
+def _counts(samples: CandidateSamples, problem: str) -> int:
+    return len(counted(samples.samples.get(problem, ())))
+
+
+def survives_losses(baseline: CandidateSamples, matched: Matched, sources: Mapping[str, str], terms: Terms) -> bool:
+    """Tell whether a pass holds with the problems that the candidate has no sample of counted as failed."""
+    failed = {}
+    for name in baseline.problem_digests.keys() - matched.pairs.keys():
+        graded = counted(baseline.samples.get(name, ()))
+        if graded:
+            failed[name] = Pair(sum(bool(sample.passed) for sample in graded), len(graded), 0, max(terms.samples, 1))
+    return not failed or _decision({**matched.pairs, **failed}, sources, terms) == "pass"
+
+
+def lost_warning(candidate: CandidateSamples, matched: Matched, sources: Mapping[str, str], terms: Terms) -> str | None:
+    """Return what the verdict would be with the lost samples as failures, where many are lost.
+
+    Losses are taken to be random. Where a limit of the user's own took them, they belong to answers that would have
+    failed.
+    """
+    lost = {name: sum(sample.passed is None for sample in candidate.samples[name]) for name in matched.pairs}
+    asked = sum(len(candidate.samples[name]) for name in matched.pairs)
+    if sum(lost.values()) <= _WORTH_SAYING * asked:
+        return None
+    pairs = {name: pair._replace(candidate_n=pair.candidate_n + lost[name]) for name, pair in matched.pairs.items()}
+    return (
+        f"{sum(lost.values())} of {asked} samples of the candidate were lost to infrastructure faults; counted as "
+        f"failures they would make the verdict {_decision(pairs, sources, terms)}."
+    )
+
+
+def _decision(pairs: Mapping[str, Pair], sources: Mapping[str, str], terms: Terms) -> Decision:
+    counts = tuple(pairs.values())
+    return decide(compare_counts(counts, clusters_of(list(pairs), sources), terms), counts, terms)
