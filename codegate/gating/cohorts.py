@@ -34,7 +34,7 @@ def cohorts(
         tag: p
         for tag, found in shown.items()
         if _FEWEST <= len(found) < len(pairs)
-        and (p := suite_test([pairs[problem] for problem in found], margin=policy.margin).p_regression)
+        and (p := suite_test([pairs[problem] for problem in found], margin=policy.margin).p_regression) is not None
     }
     adjusted = holm(drops)
     critical = sum(rule.tier == "critical" for rule in policy.cohorts.values())
