@@ -97,8 +97,9 @@ def compare(
     evidence = _Evidence(replace(matched, excluded=excluded))
     if not total:
         return _verdict("inconclusive", "There are no problems to compare.", sides, terms, evidence)
-    if thinned := shortage(baseline, candidate):
-        return _verdict("infrastructure", thinned, sides, terms, evidence)
+    if thinned := shortage(baseline, candidate, terms):
+        kind: VerdictKind = "infrastructure" if thinned[0] == "infrastructure" else "inconclusive"
+        return _verdict(kind, thinned[1], sides, terms, evidence)
     if not matched.pairs:
         return _verdict("infrastructure", "No problem has a graded sample on both sides.", sides, terms, evidence)
 

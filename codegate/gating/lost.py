@@ -1,10 +1,10 @@
 """Lost samples: what infrastructure faults took out of a comparison, and when they leave too little to decide.
 
-Samples are left out, not problems, and never count as failures.
+Samples are left out, not problems, and never count as failures. A run asks for them again at its next look.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 from codegate.gating.decision import Decision, Terms, compare_counts, decide
 from codegate.gating.matching import Matched, clusters_of, counted
@@ -12,19 +12,33 @@ from codegate.gating.samples import CandidateSamples
 from codegate.gating.statistics import Pair
 
 TOLERATED_PROBLEMS: Final = 0.10
-"""Share of the problems that may have less than half of their samples."""
+"""Share of the problems that a look may be without, and that may have less than half of their samples at the end."""
+_STOPPED: Final = 0.5  # share of the problems without any sample at which a provider or a machine is down
 _WORTH_SAYING: Final = 0.05  # share of lost samples above which the verdict is shown with them as failures too
 
+Shortage = Literal["wait", "infrastructure"]
 
-def shortage(baseline: CandidateSamples, candidate: CandidateSamples) -> str | None:
-    """Return why there are too few graded samples to decide, or None."""
+
+def shortage(baseline: CandidateSamples, candidate: CandidateSamples, terms: Terms) -> tuple[Shortage, str] | None:
+    """Return why there are too few graded samples to decide now, or None.
+
+    ``wait``: the next look asks for what was lost. ``infrastructure``: the looks are used up, or next to nothing came
+    back.
+    """
     problems = list(baseline.problem_digests)
     most = max(1, int(TOLERATED_PROBLEMS * len(problems)))
+    without = sum(not _counts(baseline, name) or not _counts(candidate, name) for name in problems)
+    if terms.pending:
+        if without > _STOPPED * len(problems):
+            return "infrastructure", f"{without} of {len(problems)} problems have no graded sample: {_CAUSE}."
+        if without > TOLERATED_PROBLEMS * len(problems):
+            return "wait", f"{without} of {len(problems)} problems have no graded sample yet; the next look asks again."
+        return None
     for side, samples in (("baseline", baseline), ("candidate", candidate)):
         planned = max((len(entries) for entries in samples.samples.values()), default=0)
         thin = sum(2 * _counts(samples, name) < planned for name in problems)
         if thin > most:
-            return (
+            return "infrastructure", (
                 f"{thin} of {len(problems)} problems have fewer than half of the {side}'s {planned} samples: {_CAUSE}."
             )
     return None

@@ -33,6 +33,7 @@ from codegate.suite import Problem, Suite, Tree, load_base
 _POLL_SECONDS: Final = 0.1
 _STOP_SECONDS: Final = 3.0
 _WARM: Final = 2
+_MOST_LOST: Final = 0.5  # share of the outcomes so far that faults may have taken for a run to go on
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def execute(
     """Do what is left of the run in ``journal`` and return the run.
 
     Outcomes that were graded before are kept. A run with several looks is done look by look: a candidate whose
-    verdict is clear gets no more samples.
+    verdict is clear gets no more samples, and samples that faults took are tried again at the next look.
 
     Args:
         journal: the run, open for writing.
@@ -117,15 +118,17 @@ def execute(
             # On a resumed run the lost samples come first: they may be all that made a verdict clear.
             sound = journal.load().manifest.problems
             run.work([job for job in every if job.key in failed and job.problem.id in sound], len(graded), 0)
-        for look in looks:
+        for number, look in enumerate((*looks, looks[-1])):  # once more at the end, for what was lost there
             so_far = journal.load()
-            over = frozenset(settled(so_far)) if settled is not None else frozenset()
             graded = {outcome.key for outcome in so_far.outcomes if outcome.grade is not None}
-            lost = {outcome.key for outcome in so_far.outcomes if outcome.grade is None}
+            lost = len(so_far.outcomes) - len(graded)
+            if lost > _MOST_LOST * len(so_far.outcomes) or (number == len(looks) and not lost):
+                break  # something is down, and more calls would only wait for it; or all is in
+            over = frozenset(settled(so_far)) if settled is not None else frozenset()
             wanted = [
                 job for job in every if job.problem.id in so_far.manifest.problems and job.candidate.key() not in over
             ]
-            now = [job for job in wanted if job.sample < look and job.key not in graded | (lost - failed)]
+            now = [job for job in wanted if job.sample < look and job.key not in graded]
             run.work(now, len(graded), sum(job.sample >= look for job in wanted))
     finally:
         run.close()

@@ -200,6 +200,23 @@ def test_a_pass_must_hold_with_the_lost_problems_counted_as_failed() -> None:
     assert "the problems without a graded sample could turn this pass into none" in verdict.reason
 
 
+def test_lost_problems_decide_nothing_only_at_the_end() -> None:
+    before, after = uniform(40, 30, 10), uniform(40, 30)
+    for i in range(5):
+        after[f"p{i:03}"] = [None]
+    at_the_end = compare(side(before), side(after), POLICY)
+    assert at_the_end.kind == "infrastructure"
+    assert at_the_end.exit_code == ExitCode.INFRASTRUCTURE
+    assert "5 of 40 problems have fewer than half of the candidate's 1 samples" in at_the_end.reason
+    before_it = compare(side(before), side(after), POLICY, looks=POLICY.looks)
+    assert before_it.kind == "inconclusive"
+    assert "the next look asks again" in before_it.reason
+    for i in range(21):
+        after[f"p{i:03}"] = [None]
+    down = compare(side(before), side(after), POLICY, looks=POLICY.looks)
+    assert down.kind == "infrastructure", "nothing comes back: there is no point in asking on"
+
+
 def test_one_lost_sample_in_every_ten_ends_no_run() -> None:
     whole = uniform(40, 40, 10)
     thin: dict[str, list[bool | None]] = {name: [*entries[:9], None] for name, entries in whole.items()}

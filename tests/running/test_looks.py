@@ -282,6 +282,27 @@ def test_what_the_confirmation_says_opens_no_look_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.bwrap
+def test_a_sample_that_a_fault_took_is_made_again_at_the_next_look(
+    suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    def limited(name: str, turn: int, request: dict[str, Any]) -> Said:
+        if name == "half" and turn < 6:  # one try and its five retries
+            return Said(status=429, headers={"retry-after": "0"})
+        return Said(f"{answer(name)}\nanswer {turn}\n")
+
+    server.script = limited
+    old = server.spec()
+    gate = Gate(pinned(solved(suite, old, 5), old), GatePolicy(max_samples=2))
+    run = gated(suite, tmp_path / "r", gate, old)
+    assert len(lines(tmp_path / "r")) == 7, "six samples, and the fault before one of them"
+    assert sorted((o.problem, o.sample) for o in run.outcomes if o.grade) == [
+        (problem, sample) for problem in sorted(run.manifest.problems) for sample in range(2)
+    ]
+    (verdict,) = _verdicts(run, gate, tmp_path)
+    assert (verdict.kind, verdict.look, verdict.excluded) == ("inconclusive", 2, ())
+
+
+@pytest.mark.bwrap
 def test_an_outage_is_tried_again_when_the_run_goes_on(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = various()
     old = server.spec()
