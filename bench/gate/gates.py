@@ -69,7 +69,7 @@ def decide(
         found = population(xb, kb, xc, kc, margin=policy.margin, cluster=cluster)
         enough = xb.shape[1] >= terms.fewest_problems and found.n >= FEWEST_UNITS
         headroom = found.baseline_rate > 2 * policy.margin - 1e-9
-    passed = enough & (found.p_noninferior < terms.level) & headroom
+    passed = enough & (((found.p_noninferior < terms.level) & headroom) | (found.p_gain < terms.level))
     dropped = (found.p_regression < terms.level_regressed) & (found.difference <= -terms.reach + 1e-9)
     return np.where(passed, PASSED, np.where(dropped, REGRESSED, UNDECIDED))
 

@@ -112,13 +112,14 @@ def too_few(pairs: Sequence[Pair], units: int, terms: Terms) -> str | None:
 def decide(found: Comparison, pairs: Sequence[Pair], terms: Terms) -> Decision:
     """Return the decision of one look.
 
-    A pass comes first: a drop that is real but smaller than the margin is tolerated.
+    A pass comes first: a drop that is real but smaller than the margin is tolerated. A candidate that is shown to be
+    better passes even where the baseline solves so little that no drop could show.
     """
     if found.p_regression is None or found.p_noninferior is None or found.p_gain is None:
         return "inconclusive"
     if too_few(pairs, found.n, terms) is None:
         ruled_out = found.p_noninferior < terms.level and has_headroom(found, terms.policy)
-        if ruled_out:
+        if ruled_out or found.p_gain < terms.level:
             return "pass"
     if found.p_regression < terms.level_regressed and found.difference <= -terms.reach + _NEAR:
         return "regressed"

@@ -71,6 +71,8 @@ def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Term
     drop = probability(found.p_regression, terms.level_regressed)
     limit = probability(found.p_noninferior, terms.level)
     shown = found.p_regression < terms.level_regressed
+    if kind == "pass" and not (found.p_noninferior < terms.level and has_headroom(found, policy)):
+        return f"it is better ({probability(found.p_gain, terms.level)})."
     if kind == "pass":
         tolerated = f"; the smaller drop is real ({drop}) and tolerated" if shown else ""
         return f"a drop of {margin} or more is ruled out ({limit}){tolerated}."

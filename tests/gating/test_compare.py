@@ -1,4 +1,5 @@
 import random
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
@@ -175,6 +176,13 @@ def test_without_headroom_there_is_no_pass(solved: int) -> None:
 
 def test_without_headroom_a_collapse_is_still_regressed() -> None:
     assert compare(side(uniform(60, 11, 10)), side(uniform(60, 0, 5)), POLICY).kind == "regressed"
+
+
+@pytest.mark.parametrize("scope", ["suite", "population"])
+def test_a_candidate_that_is_better_than_a_weak_baseline_passes(scope: Literal["suite", "population"]) -> None:
+    verdict = compare(side(uniform(30, 0, 10)), side(uniform(30, 30, 2)), GatePolicy(scope=scope))
+    assert verdict.kind == "pass"
+    assert "it is better (p<.001)." in verdict.reason
 
 
 def test_lost_samples_count_on_neither_side() -> None:
