@@ -96,4 +96,14 @@ def population(xb: Ints, kb: Ints, xc: Ints, kc: Ints, *, margin: float, cluster
 
     rate = _grouped(xb / kb, cluster).mean(axis=1)
     p_noninferior = stats.t.sf((mean + margin) / np.sqrt(null / (n - 1)), n - 1)
+    p_noninferior = np.maximum(p_noninferior, _chance_of_no_loss(n, mean, margin, rate))
     return Results(n, rate, mean, falls(mean), np.asarray(p_noninferior), falls(-mean))
+
+
+def _chance_of_no_loss(n: int, difference: Floats, margin: float, rate: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        chance = np.clip(margin / rate, 0, 1)
+        lost = np.minimum(n * np.maximum(-difference, 0) / rate, n)
+    whole = np.floor(np.nan_to_num(lost))
+    below, above = stats.binom.cdf(whole, n, chance), stats.binom.cdf(np.minimum(whole + 1, n), n, chance)
+    return np.where(rate > margin, below + (np.nan_to_num(lost) - whole) * (above - below), 1.0)

@@ -97,7 +97,7 @@ def population_test(
     hypothesis, v0 = max(v, mean(d^2) + max(mean(d) + margin, 0)/2 - margin^2): what the variance would be if the
     drop were the margin and the problems lost were lost by half. With v alone a drop equal to the margin
     would pass in up to 13 % of cases instead of 5 %, because after a drop the differences are skewed and their mean
-    and variance move together.
+    and variance move together. Nor is it ever below ``_chance_of_no_loss``.
 
     Args:
         pairs: one entry per problem, each with at least one sample on both sides.
@@ -134,7 +134,10 @@ def population_test(
     p_regression = _p_drop(difference, variance, n, changed)
     # never 0: without spread and floor all d are the same of -1, 0 and 1, and the constraint is above 0 there
     null_error = math.sqrt(null_variance / (n - 1))
-    p_noninferior = student.sf((difference + margin) / null_error, n - 1)
+    p_noninferior = max(
+        student.sf((difference + margin) / null_error, n - 1),
+        _chance_of_no_loss(n, difference, margin, baseline_rate),
+    )
     below = student.quantile(1.0 - level, n - 1) * null_error
     above = student.quantile(1.0 - level_regressed, n - 1) * math.sqrt(variance / n) if variance > 0.0 else below
     interval = consistent(
@@ -146,6 +149,24 @@ def population_test(
     )
     p_gain = _p_drop(-difference, variance, n, changed)
     return Comparison(n, baseline_rate, candidate_rate, difference, p_regression, p_noninferior, p_gain, interval)
+
+
+def _chance_of_no_loss(n: int, difference: float, margin: float, rate: float) -> float:
+    """Return the chance that a drop of the margin shows no more than the net loss that was seen.
+
+    A drop that kills problems outright kills each with the chance margin/rate, so n problems lose no more than
+    -difference with P(Bin(n, margin/rate) <= n max(-difference, 0)/rate), linear between integers. No number of
+    samples lowers it: with no loss at all it is (1 - margin/rate)^n.
+    """
+    if rate <= margin:
+        return 1.0
+    chance = margin / rate
+    lost = min(n * max(-difference, 0.0) / rate, float(n))
+    term, below, whole = (1.0 - chance) ** n, 0.0, int(lost)
+    for i in range(whole + 1):
+        below += term
+        term *= (n - i) / (i + 1) * chance / (1.0 - chance)
+    return min(below + (lost - whole) * term, 1.0)
 
 
 def fewest_problems(margin: float, rate: float, level: float) -> int | None:

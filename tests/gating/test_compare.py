@@ -94,6 +94,11 @@ def test_agreement_passes_with_the_numbers_in_the_reason() -> None:
         "On these 24 problems the candidate solves 83.3%, the baseline 83.3% (+0.0 pp, 92% interval -3.8 to +2.5): "
         "a drop of 10 pp or more is ruled out (p<.001)."
     )
+    assert verdict.population is not None
+    assert verdict.population.sentence == (
+        "For bugs like these: a drop of 10 pp or more is not ruled out (p=.047); without any loss it takes at least "
+        "27 problems, whatever the number of samples."
+    )
     assert (verdict.label, verdict.baseline_label, verdict.candidate) == ("new", "old", "key-new")
 
 

@@ -82,8 +82,9 @@ def test_on_the_suite_the_errors_are_kept_and_drops_are_found(n: int) -> None:
 
 @pytest.mark.parametrize("mean", [0.9, 0.9999])
 @pytest.mark.parametrize("n", [16, 20, 36])
-@pytest.mark.parametrize("scope", ["suite"])
+@pytest.mark.parametrize("scope", ["suite", "population"])
 def test_a_strong_baseline_makes_passing_no_easier(mean: float, n: int, scope: Scope) -> None:
+    """With the t test alone a perfect baseline let 18 % of candidates pass that had lost 10 pp, at 16 problems."""
     plan = Plan(GatePolicy(scope=scope, max_samples=3))
     for dead in (False, True):
         world = World(n=n, relation="same weights", mean=mean, drop=0.1, dead=dead)

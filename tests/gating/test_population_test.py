@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from codegate.gating.population_test import population_test, sampling_variances
+from codegate.gating.population_test import fewest_problems, population_test, sampling_variances
 from codegate.gating.statistics import Pair
 
 
@@ -76,6 +76,24 @@ def test_noninferiority_by_hand() -> None:
     assert result.p_regression == 0.5
     low, high = result.interval or (0, 0)
     assert low == pytest.approx(-high)
+
+
+@pytest.mark.parametrize("samples", [1, 10])
+def test_no_loss_at_all_proves_no_more_than_the_chance_of_it(samples: int) -> None:
+    """A drop that kills a tenth of all problems shows no loss on 20 of them with the chance .9^20."""
+    for n in (16, 20, 28, 29, 60):
+        result = population_test([Pair(10, 10, samples, samples)] * n, margin=0.1)
+        assert result.p_noninferior is not None
+        assert result.p_noninferior >= 0.9**n * (1 - 1e-12)
+    assert (fewest_problems(0.1, 1.0, 0.05), fewest_problems(0.1, 0.1, 0.05)) == (29, None)
+    assert population_test([Pair(10, 10, 1, 1)] * 20, margin=0.1).p_noninferior == pytest.approx(0.9**20)
+
+
+def test_a_net_loss_of_two_problems_counts_as_two() -> None:
+    pairs = [Pair(1, 1, 1, 1)] * 58 + [Pair(1, 1, 0, 1)] * 2
+    least = float(stats.binom.cdf(2, 60, 0.1))
+    assert population_test(pairs, margin=0.1).p_noninferior == pytest.approx(max(least, 0.0), rel=0.5)
+    assert (population_test(pairs, margin=0.1).p_noninferior or 0) >= least * (1 - 1e-9)
 
 
 def test_floor_is_the_sampling_variance() -> None:
