@@ -176,6 +176,29 @@ def test_no_sandbox_at_all_is_exit_4_and_says_how_to_get_one(suite: Suite, tmp_p
     assert doctor.document["checks"]["docker"]["ok"] is False
 
 
+def test_doctor_refuses_a_git_that_is_too_old(tmp_path: Path) -> None:
+    old = tmp_path / "git"
+    old.write_text("#!/bin/sh\necho git version 2.30.9\n")
+    old.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = codegate("doctor", "--json", cwd=tmp_path, environment=environment)
+    assert done.code == 2
+    check = done.document["checks"]["git"]
+    assert check == {"ok": False, "detail": "'git version 2.30.9' is too old. Install git 2.31 or newer."}
+    old.unlink()
+    assert codegate("doctor", "--json", cwd=tmp_path, environment=environment).document["checks"]["git"]["ok"] is True
+
+
+def test_doctor_does_not_call_a_missing_key_ok(tmp_path: Path) -> None:
+    environment = {"OPENAI_API_KEY": "", "ANTHROPIC_API_KEY": "sk-ant-test"}
+    done = codegate("doctor", "--json", cwd=tmp_path, environment=environment)
+    checks = done.document["checks"]
+    assert checks["OPENAI_API_KEY"] == {"ok": None, "detail": "not set; only `openai` candidates need it"}
+    assert checks["ANTHROPIC_API_KEY"] == {"ok": True, "detail": "set"}
+    assert "note  OPENAI_API_KEY" in done.stderr
+    assert "sk-ant-test" not in done.stdout + done.stderr
+
+
 @pytest.mark.bwrap
 def test_run_prints_one_document_and_people_read_stderr(suite: Suite, tmp_path: Path) -> None:
     done = codegate(
