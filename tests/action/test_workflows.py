@@ -118,6 +118,14 @@ def test_a_shipped_workflow_opens_nothing(path: Path) -> None:
     assert ("actions/checkout@" in path.read_text()) == (path.name in WITH_A_CHECKOUT)
 
 
+@pytest.mark.parametrize("name", sorted(CANCELS))
+def test_a_gate_watches_what_it_reads_and_nothing_else(name: str) -> None:
+    text = (ROOT / ".github" / "workflow-templates" / name).read_text()
+    watched = re.search(r'"\$BASE\.\.\.HEAD" -- \\\n\s+([^;]+);', text)
+    assert watched is not None
+    assert watched[1].split() == ["codegate.yml", "codegate.lock", "suites", ".github/workflows"]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
