@@ -8,7 +8,7 @@ from typing import Any
 
 from codegate.candidates.answer import as_document, ask, text_of, token_count, tool_calls_of
 from codegate.candidates.chat import Completion, Message, ProblemKey, Sampling, StopReason, ToolSpec, Usage
-from codegate.candidates.endpoint import Endpoint, resolve_endpoint
+from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.spec import CandidateSpec
 from codegate.candidates.wire import (
     CONNECT_SECONDS,
@@ -36,13 +36,13 @@ class AnthropicProvider:
 
     Args:
         spec: the candidate.
-        endpoint: where it is reached and with which key; by default what the spec and the environment say.
+        endpoint: where it is reached and with which key.
 
     Raises:
-        UsageError: the base URL is not allowed, there is no key, or the sampling is not Anthropic's.
+        UsageError: the sampling is not Anthropic's.
     """
 
-    def __init__(self, spec: CandidateSpec, endpoint: Endpoint | None = None) -> None:
+    def __init__(self, spec: CandidateSpec, endpoint: Endpoint) -> None:
         if spec.sampling.seed is not None or (spec.sampling.temperature or 0) > 1:
             raise UsageError(
                 f"candidate {spec.label}: Anthropic's API has no seed and no temperature above 1.",
@@ -50,7 +50,6 @@ class AnthropicProvider:
             )
         import anthropic  # noqa: PLC0415 - a second that only this candidate pays
 
-        endpoint = endpoint or resolve_endpoint("anthropic", spec.base_url, spec.api_key_env)
         self._spec = spec
         self._calls = Calls()
         self._faults = Faults(

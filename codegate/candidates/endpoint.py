@@ -3,8 +3,9 @@
 import ipaddress
 import os
 import re
+import socket
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 from codegate.errors import UsageError
 
@@ -19,9 +20,12 @@ _URL = re.compile(
     r"(?P<scheme>https?)://(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:(?P<port>\d{1,5}))?(?P<path>/[A-Za-z0-9._~/-]*)?"
 )
 _RULE: Final = (
-    "A base URL is https://host[:port][/path], or http:// to this machine (localhost, 127.0.0.1, [::1]), "
-    "without user name, query or fragment: the key and the repository's source go there."
+    "A base URL is https://host[:port][/path], or http:// to this machine (localhost, 127.0.0.1, [::1]) or, with "
+    "`allow_http: true` on the candidate in codegate.yml, to a private address; without user name, query or fragment: "
+    "the key and the repository's source go there."
 )
+
+_Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 @dataclass(frozen=True)
@@ -32,12 +36,17 @@ class Endpoint:
     key: str = field(repr=False)
     key_variable: str
     official: bool
-    loopback: bool
+    direct: bool
+    """No proxy stands in between: the address is of this machine, or unencrypted."""
     keyless: bool = False
 
 
-def check_base_url(url: str) -> bool:
-    """Accept https anywhere and http to this machine only; return whether it is this machine.
+def check_base_url(url: str, *, allow_http: bool = False) -> bool:
+    """Refuse a base URL that is not allowed; return whether it is this machine's.
+
+    Args:
+        url: https anywhere, or http to this machine.
+        allow_http: http to a private address is allowed too. What a name stands for is checked when it is used.
 
     Raises:
         UsageError: anything else, among it user information, link-local addresses and odd spellings of a host.
@@ -48,10 +57,11 @@ def check_base_url(url: str) -> bool:
     host = match["host"].strip("[]").lower()
     address = _address(host, url)
     loopback = host == "localhost" or (address is not None and address.is_loopback)
-    if match["scheme"] == "http" and not loopback:
-        raise UsageError(f"base URL {url!r} would send the key and the source unencrypted.", _RULE)
     if address is not None and (address.is_link_local or address.is_unspecified or address.is_multicast):
         raise UsageError(f"base URL {url!r} is a link-local or special address.", _RULE)
+    private = allow_http and (address is None or address.is_private)
+    if match["scheme"] == "http" and not loopback and not private:
+        raise UsageError(f"base URL {url!r} would send the key and the source unencrypted.", _RULE)
     return loopback
 
 
@@ -75,17 +85,26 @@ def owner_of(provider: str, base_url: str | None) -> str | None:
 
 
 def resolve_endpoint(
-    provider: str, base_url: str | None, api_key_env: str | None, *, keyless: bool = False
+    provider: str,
+    base_url: str | None,
+    api_key_env: str | None,
+    *,
+    keyless: bool = False,
+    allow_http: bool = False,
 ) -> Endpoint:
     """Return where ``provider`` is reached and the key for it, read from the environment unless ``keyless``.
 
     Raises:
-        UsageError: the base URL is not allowed, or there is no key for an address other than this machine.
+        UsageError: the base URL is not allowed, its name does not stand for private addresses where it has to, or
+            there is no key for an address that needs one: neither this machine's nor one of plain http.
     """
-    loopback = check_base_url(base_url) if base_url is not None else False
+    loopback = check_base_url(base_url, allow_http=allow_http) if base_url is not None else False
+    direct = loopback or (base_url is not None and base_url.startswith("http://"))
+    if base_url is not None and direct and not loopback:
+        _check_resolved(base_url)
     variable = api_key_env or KEY_VARIABLES[provider]
     key = "" if keyless else os.environ.get(variable, "").strip()
-    if not key and loopback:
+    if not key and direct:
         key = NO_KEY
     if not key:
         raise UsageError(
@@ -102,12 +121,35 @@ def resolve_endpoint(
         key=key,
         key_variable=variable,
         official=owner_of(provider, base_url) is not None,
-        loopback=loopback,
+        direct=direct,
         keyless=keyless,
     )
 
 
-def _address(host: str, url: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _check_resolved(url: str) -> None:
+    """Refuse an ``http://`` address unless all that its host resolves to is private.
+
+    Link-local addresses are not: a cloud's metadata service answers there.
+    """
+    match = _URL.fullmatch(url)
+    host = match["host"].strip("[]") if match else ""
+    try:
+        found = {str(entry[4][0]) for entry in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+    except OSError as error:
+        raise UsageError(
+            f"base URL {url!r}: the host {host} has no address here ({error.strerror}).",
+            "Check the name. In a workflow, a service has its name only in the job that lists it under `services`.",
+        ) from error
+    for text in sorted(found):
+        address = _unmapped(ipaddress.ip_address(text))
+        if not address.is_private or address.is_link_local or address.is_unspecified:
+            raise UsageError(
+                f"base URL {url!r}: {host} is {text}, which is not a private address.",
+                "Use https:// there: `allow_http` is for servers on a network of your own.",
+            )
+
+
+def _address(host: str, url: str) -> _Address | None:
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -115,9 +157,11 @@ def _address(host: str, url: str) -> ipaddress.IPv4Address | ipaddress.IPv6Addre
         if re.fullmatch(r"[0-9.]*|.*\.(0[xX][0-9a-fA-F]*|\d+)|0[xX][0-9a-fA-F]+", host) or ":" in host:
             raise UsageError(f"base URL {url!r} has an odd spelling of an address.", _RULE) from None
         return None
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-        return address.ipv4_mapped
-    return address
+    return _unmapped(address)
+
+
+def _unmapped(address: _Address) -> _Address:
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 def _without_userinfo(url: str) -> str:

@@ -16,7 +16,7 @@ from codegate.candidates.chat import (
     ToolSpec,
     Usage,
 )
-from codegate.candidates.endpoint import Endpoint, resolve_endpoint
+from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.spec import CandidateSpec
 from codegate.candidates.wire import (
     CONNECT_SECONDS,
@@ -45,16 +45,12 @@ class OpenAIProvider:
 
     Args:
         spec: the candidate.
-        endpoint: where it is reached and with which key; by default what the spec and the environment say.
-
-    Raises:
-        UsageError: the base URL is not allowed or there is no key.
+        endpoint: where it is reached and with which key.
     """
 
-    def __init__(self, spec: CandidateSpec, endpoint: Endpoint | None = None) -> None:
+    def __init__(self, spec: CandidateSpec, endpoint: Endpoint) -> None:
         import openai  # noqa: PLC0415 - half a second that only this candidate pays
 
-        endpoint = endpoint or resolve_endpoint("openai", spec.base_url, spec.api_key_env)
         self._spec = spec
         self._calls = Calls()
         self._faults = Faults(

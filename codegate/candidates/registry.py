@@ -27,11 +27,14 @@ def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool =
         raise UsageError(f"candidate {spec.label}: {spec.provider} takes no base URL.", "Remove it.")
     check_snapshot(spec)
     match spec.provider:
-        case "openai":
-            return OpenAIProvider(spec, resolve_endpoint("openai", spec.base_url, spec.api_key_env, keyless=keyless))
-        case "anthropic":
-            endpoint = resolve_endpoint("anthropic", spec.base_url, spec.api_key_env, keyless=keyless)
-            return AnthropicProvider(spec, endpoint)
+        case "openai" | "anthropic":
+            provider = OpenAIProvider if spec.provider == "openai" else AnthropicProvider
+            return provider(
+                spec,
+                resolve_endpoint(
+                    spec.provider, spec.base_url, spec.api_key_env, keyless=keyless, allow_http=spec.allow_http
+                ),
+            )
         case "replay":
             return ReplayProvider(folder / spec.model)
         case "reference" | "empty":

@@ -9,7 +9,7 @@ from datetime import date
 from difflib import get_close_matches
 from typing import Annotated, Final, Literal, cast, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
 from codegate.candidates.chat import Sampling
 from codegate.candidates.endpoint import check_base_url
@@ -25,14 +25,6 @@ SHORT_FORM: Final = "A candidate is written provider:model[@base_url], for examp
 
 # The base URL begins at the first "@" that a scheme follows: model names may hold "@" and ":" themselves.
 _BASE_URL = re.compile(r"@(?=[A-Za-z][A-Za-z0-9+.-]*://)")
-
-
-def _allowed(url: str) -> str:
-    try:
-        check_base_url(url)
-    except UsageError as error:
-        raise ValueError(str(error).rstrip(".")) from error
-    return url
 
 
 def _no_runner_variable(name: str) -> str:
@@ -54,7 +46,10 @@ class CandidateSpec(BaseModel):
 
     provider: ProviderName
     model: str = Field(default="", max_length=1000)
-    base_url: Annotated[str, AfterValidator(_allowed)] | None = None
+    allow_http: bool = Field(
+        default=False, description="Allow a `base_url` with http:// to a private address, which is not encrypted."
+    )
+    base_url: str | None = None
     api_key_env: (
         Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$"), AfterValidator(_no_runner_variable)]
         | None
@@ -74,6 +69,16 @@ class CandidateSpec(BaseModel):
         default=None, description="What the model's tokens cost; for reports and budgets, it changes no answer."
     )
 
+    @field_validator("base_url")
+    @classmethod
+    def _base_url_is_allowed(cls, url: str | None, info: ValidationInfo) -> str | None:
+        if url is not None:
+            try:
+                check_base_url(url, allow_http=info.data.get("allow_http", False))
+            except UsageError as error:
+                raise ValueError(str(error).rstrip(".")) from error
+        return url
+
     @property
     def label(self) -> str:
         """Return the name shown to people."""
@@ -89,8 +94,8 @@ class CandidateSpec(BaseModel):
 
     def key(self) -> str:
         """Return the 16-digit identity of everything about the candidate that can change its answers."""
-        told = {"name", "api_key_env", "timeout_seconds", "training_cutoff", "prices"}
-        return digest(self.model_dump(mode="json", exclude=told))[:16]
+        unrelated = {"name", "api_key_env", "allow_http", "timeout_seconds", "training_cutoff", "prices"}
+        return digest(self.model_dump(mode="json", exclude=unrelated))[:16]
 
 
 def parse_candidate(text: str) -> CandidateSpec:

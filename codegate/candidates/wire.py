@@ -156,19 +156,19 @@ class _BoundedSend:
 def bounded_client(kind: type[Any], endpoint: Endpoint, timeout: Any) -> Any:
     """Return an instance of the SDK's HTTP client class ``kind`` with the bounds of this module.
 
-    The proxy settings of the environment hold, except towards this machine: a key must not travel to a proxy
-    in clear text.
+    The proxy settings of the environment hold, except towards this machine and over plain http: a key must not
+    travel to a proxy in clear text.
     """
     _silence(kind)
     withheld = _from_environment() if endpoint.keyless else frozenset()
     client = type("BoundedClient", (_BoundedSend, kind), {"withheld": withheld})
     # The mounts too: an SDK may read the proxy variables itself, whatever ``trust_env`` says.
-    direct = {"mounts": dict.fromkeys(("all://", "http://", "https://"))} if endpoint.loopback else {}
+    direct = {"mounts": dict.fromkeys(("all://", "http://", "https://"))} if endpoint.direct else {}
     return client(
         **direct,
         follow_redirects=False,
         timeout=timeout,
-        trust_env=not endpoint.loopback,
+        trust_env=not endpoint.direct,
         # One connection a call: the deadline can cut it, and an idle one cannot have died meanwhile.
         headers={"Connection": "close", "Accept-Encoding": "identity"},
     )

@@ -178,7 +178,9 @@ def _check_destinations(
     for candidate in candidates:
         if (candidate.key(), candidate.api_key_env) in known:
             continue
-        away = candidate.base_url is not None and not check_base_url(candidate.base_url)
+        away = candidate.base_url is not None and not check_base_url(
+            candidate.base_url, allow_http=candidate.allow_http
+        )
         if away or candidate.api_key_env is not None:
             raise UsageError(
                 f"{resume / 'run.json'}: candidate {candidate.label} has an address or a key variable of its own, "

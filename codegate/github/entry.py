@@ -111,7 +111,7 @@ def _carry_out(
     making = inputs.mode == "baseline" and bool(inputs.candidates)
     project = project_of(inputs, base, scratch, asks=making or inputs.mode in _ASKING)
     if event is not None and _keyless(event, environment):
-        _check_keyless(project.settings.candidates)
+        _check_keyless(project.settings.candidates, project.trusted)
     if event is not None and not making:
         project = with_baseline(project, inputs, event, github, scratch)
     match inputs.mode:
@@ -168,17 +168,22 @@ def _keyless(event: Event, environment: Mapping[str, str]) -> bool:
     return event.fork or environment.get("GITHUB_ACTOR") in _BOTS_WITHOUT_SECRETS
 
 
-def _check_keyless(candidates: Sequence[CandidateSpec]) -> None:
-    """Refuse to ask a model away from this machine: there is no key for it, and what is no key must not become one.
+def _check_keyless(candidates: Sequence[CandidateSpec], trusted: Sequence[CandidateSpec]) -> None:
+    """Refuse to ask a model that needs a key: there is none, and what is no key must not become one.
+
+    A server on this machine needs none, nor does one at a private address. The latter counts only where the base
+    commit's configuration names it: a stranger's proposal must not choose which server of a private network is asked.
 
     Raises:
         Skipped: some candidate is such a one.
     """
+    known = {(spec.base_url, spec.api_key_env) for spec in trusted if spec.allow_http}
     for spec in candidates:
-        if spec.asks_a_model and not (spec.base_url is not None and check_base_url(spec.base_url)):
+        here = spec.base_url is not None and check_base_url(spec.base_url, allow_http=spec.allow_http)
+        if spec.asks_a_model and not here and not (spec.allow_http and (spec.base_url, spec.api_key_env) in known):
             raise Skipped(
-                f"{spec.label} needs a key, and pull requests from forks and of Dependabot get no secrets: nothing was "
-                "run.",
+                f"{spec.label} needs a key, or is at an address that the base commit does not name; pull requests from "
+                "forks and of Dependabot get no secrets: nothing was run.",
                 "A maintainer can run the gate on a branch of this repository.",
             )
 

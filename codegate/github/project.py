@@ -28,9 +28,10 @@ class Project:
         settings: the configuration that holds.
         suite: its folder; may be missing.
         lock: what pins the baseline; None without one.
-        notes: what to know about the baseline, a sentence each.
         repository: where base commits are; None: where the suite says.
         transcripts: folder that the paths of ``replay`` candidates are relative to.
+        notes: what to know about the baseline, a sentence each.
+        trusted: candidates of the base commit's own configuration.
     """
 
     settings: Config
@@ -39,6 +40,7 @@ class Project:
     repository: Path | None
     transcripts: Path
     notes: tuple[str, ...] = ()
+    trusted: tuple[CandidateSpec, ...] = ()
 
 
 def project_of(inputs: Inputs, base: str | None, scratch: Path, *, asks: bool = True) -> Project:
@@ -90,6 +92,7 @@ def project_of(inputs: Inputs, base: str | None, scratch: Path, *, asks: bool = 
         lock=inside(root, lock, "the lock of the baseline") if given else None,
         repository=inside(inputs.workspace, repository, "the repository") if repository else None,
         transcripts=inputs.workspace / (Path() if inputs.candidates else home),
+        trusted=rules.candidates if rules is not None and base is not None else (),
     )
 
 

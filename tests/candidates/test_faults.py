@@ -394,7 +394,7 @@ def test_pinned_model_must_be_the_one_that_answers(provider: ProviderName) -> No
     replies = [as_json(answer_of(provider, model=model)) for model in (pin, "another-2025-01-01", None)]
     with wire_server(*replies) as server:
         # What holds for the provider's own address, played by a server on this machine.
-        endpoint = Endpoint(f"{server.url}/v1", CANARY, "OPENAI_API_KEY", official=True, loopback=True)
+        endpoint = Endpoint(f"{server.url}/v1", CANARY, "OPENAI_API_KEY", official=True, direct=True)
         client: Provider = kind(CandidateSpec(provider=provider, model=pin), endpoint)
         assert client.complete(KEY, MESSAGES, (), Sampling()).model == pin
         for _ in replies[1:]:

@@ -1,9 +1,12 @@
 """Both providers through their real SDKs over real HTTP: what is sent, and what is made of the answers."""
 
+import ipaddress
 import json
+import socket
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from codegate.candidates import (
     CandidateSpec,
@@ -73,6 +76,36 @@ def sent_key(request: Received) -> str:
     """Return the key that came with a request, in the header that the SDK's version uses."""
     (key,) = {request.headers[name] for name in ("authorization", "x-api-key") if name in request.headers}
     return key.removeprefix("Bearer ")
+
+
+@pytest.fixture
+def private_address() -> str:
+    """This machine's address on its network, where that is a private one."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("10.255.255.255", 1))  # chooses the interface; nothing is sent
+        except OSError as error:
+            pytest.skip(f"this machine is on no network: {error}")
+        found = str(probe.getsockname()[0])
+    if not ipaddress.ip_address(found).is_private:
+        pytest.skip(f"{found} is a public address")
+    return found
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_a_server_on_a_private_network_is_asked_over_plain_http_where_that_is_allowed(
+    private_address: str, provider: ProviderName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replies = {"openai": chat_answer(), "anthropic": messages_answer()}
+    monkeypatch.delenv({"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}[provider])
+    monkeypatch.delenv("no_proxy", raising=False)
+    with wire_server() as proxy, wire_server(as_json(replies[provider]), host=private_address) as server:
+        monkeypatch.setenv("http_proxy", proxy.url)
+        assert ask(server, provider, allow_http=True).text == "Hello."
+        assert sent_key(server.received[0]) == "none", "a server of one's own may want no key"
+        assert not proxy.received, "what is not encrypted goes through no proxy"
+        with pytest.raises(ValidationError, match="unencrypted"):
+            ask(server, provider)
 
 
 def test_chat_request() -> None:

@@ -1,4 +1,7 @@
 import contextlib
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -99,6 +102,73 @@ def test_base_url_that_is_not_allowed(url: str) -> None:
     unchecked = CandidateSpec(provider="openai", model="m").model_copy(update={"base_url": url})
     with pytest.raises(UsageError, match="base URL"):
         open_provider(unchecked)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://172.17.0.1:8080/v1",
+        "http://10.1.2.3/v1",
+        "http://[fd00::1]:8000",
+        "http://model:8080/v1",
+        "http://gpu.local",
+    ],
+)
+def test_plain_http_to_a_private_address_is_allowed_where_the_candidate_says_so(url: str) -> None:
+    spec = CandidateSpec(provider="openai", model="m", base_url=url, allow_http=True)
+    assert spec.key() == CandidateSpec.model_validate(spec.model_dump()).key()
+    with pytest.raises(UsageError, match="allow_http"):
+        parse(f"openai:m@{url}")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://8.8.8.8/v1",
+        "http://[2001:4860:4860::8888]/v1",
+        "http://169.254.169.254/latest",
+        "http://[::ffff:169.254.169.254]/",
+        "http://0.0.0.0/v1",
+        "http://user@10.1.2.3/v1",
+        "http://2130706433/v1",
+        "ftp://10.1.2.3/",
+    ],
+)
+def test_allow_http_allows_nothing_else(url: str) -> None:
+    with pytest.raises(ValidationError, match="base URL"):
+        CandidateSpec(provider="openai", model="m", base_url=url, allow_http=True)
+
+
+@pytest.mark.bwrap
+@pytest.mark.parametrize(
+    ("host", "words"),
+    [
+        ("llm.corp.example", None),
+        ("public.example", "public.example is 93.184.216.34, which is not a private address"),
+        ("metadata.google.internal", "169.254.169.254, which is not a private address"),
+        ("both.example", "93.184.216.34, which is not a private address"),
+        ("nowhere.invalid", "the host nowhere.invalid has no address here"),
+    ],
+)
+def test_a_name_has_to_stand_for_private_addresses(tmp_path: Path, host: str, words: str | None) -> None:
+    hosts = tmp_path / "hosts"
+    hosts.write_text(
+        "10.1.2.3 llm.corp.example\n93.184.216.34 public.example\n169.254.169.254 metadata.google.internal\n"
+        "10.1.2.3 both.example\n93.184.216.34 both.example\n"
+    )
+    program = (
+        "from codegate.candidates.endpoint import resolve_endpoint\n"
+        f"print(resolve_endpoint('openai', 'http://{host}:8000/v1', None, allow_http=True).base_url)"
+    )
+    done = subprocess.run(
+        ["bwrap", "--dev-bind", "/", "/", "--ro-bind", hosts, "/etc/hosts", sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode == 0) is (words is None), done.stderr
+    assert words is None or words in done.stderr
 
 
 @pytest.mark.parametrize("text", ["opena:m@https://user:hunter2hunter2@host/v1", "openai: m@https://u:hunter2@host/v1"])

@@ -36,7 +36,7 @@ def as_json(document: object, status: int = 200, **headers: str) -> Reply:
 class WireServer:
     """Answers every POST with the next reply, the last one for ever."""
 
-    def __init__(self) -> None:
+    def __init__(self, host: str = "127.0.0.1") -> None:
         self.replies: list[Reply] = []
         self.received: list[Received] = []
         self.released = threading.Event()
@@ -66,13 +66,13 @@ class WireServer:
                     self.end_headers()
                     self.wfile.write(reply.body)
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = ThreadingHTTPServer((host, 0), Handler)
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return f"http://{self._server.server_address[0]!s}:{self._server.server_port}"
 
     def close(self) -> None:
         self.released.set()
@@ -81,8 +81,8 @@ class WireServer:
 
 
 @contextlib.contextmanager
-def wire_server(*replies: Reply) -> Iterator[WireServer]:
-    server = WireServer()
+def wire_server(*replies: Reply, host: str = "127.0.0.1") -> Iterator[WireServer]:
+    server = WireServer(host)
     server.replies = list(replies)
     try:
         yield server

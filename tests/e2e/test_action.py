@@ -1,5 +1,6 @@
 """The action as a runner uses it: its image built, run on a checked-out workspace, sandboxes beside it."""
 
+import ipaddress
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from codegate.sandbox import EnvironmentRecipe
+from tests.candidates.wire_server import as_json, chat_answer, wire_server
 from tests.e2e.conftest import codegate
 from tests.e2e.runner import Job
 from tests.github.workspace import LENIENT, PROBLEMS, SLOW, make_repository, write_suite, write_transcripts
@@ -134,6 +136,24 @@ def test_a_model_upgrade_from_baseline_to_verdict(job: Job) -> None:
     report = json.loads((job.workspace / "worse" / "report.json").read_text())
     assert [entry["pass_rate"]["value"] for entry in report["candidates"]] == [1.0, 0.0, None]
     assert none_left(run_id(job, "worse"))
+
+
+def test_a_model_server_on_the_runner_is_reached_by_the_bridges_address(
+    image: str, recipe: EnvironmentRecipe, tmp_path: Path
+) -> None:
+    show = ["docker", "network", "inspect", "bridge", "--format", "{{(index .IPAM.Config 0).Subnet}}"]
+    subnet = subprocess.run(show, capture_output=True, text=True, check=True).stdout.strip()
+    gateway = str(next(ipaddress.ip_network(subnet).hosts()))
+    job = Job(image, tmp_path)
+    write_suite(job.workspace / "suite", recipe, PROBLEMS[:1])
+    with wire_server(as_json(chat_answer(model="mine-2025-01-01")), host=gateway) as server:
+        candidate = {"provider": "openai", "model": "mine-2025-01-01", "base_url": f"{server.url}/v1"}
+        config = {"suite": "suite", "candidates": [candidate | {"allow_http": True}]}
+        (job.workspace / "codegate.yml").write_text(json.dumps(config))
+        make_repository(job.workspace)
+        step = job.step({"on-inconclusive": "neutral"})
+    assert (step.code, step.outputs["verdict"], step.outputs["pass-rate"]) == (0, "ungated", "0.0000"), step.log
+    assert [request.path for request in server.received] == ["/v1/chat/completions"]
 
 
 def test_a_cancelled_step_says_so_and_leaves_no_sandbox(image: str, recipe: EnvironmentRecipe, tmp_path: Path) -> None:

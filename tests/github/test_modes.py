@@ -145,6 +145,32 @@ def test_a_fork_whose_model_needs_a_key_is_skipped(
         assert "holds this repository's secrets" in refused.log
 
 
+def test_a_fork_does_not_choose_which_server_of_a_private_network_is_asked(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    write_suite(world.workspace / "suite", EnvironmentRecipe(python="3.11", lock=""))
+    config = world.workspace / "codegate.yml"
+
+    def candidate(url: str, **more: object) -> str:
+        spec = {"provider": "openai", "model": "m-2025-01-01", "base_url": url, "allow_http": True, **more}
+        return json.dumps({"suite": "suite", "candidates": [spec]})
+
+    config.write_text(candidate("http://10.255.255.1:9/v1"))
+    base = world.commit()
+    for text in (
+        candidate("http://10.255.255.2:9/v1"),
+        candidate("http://10.255.255.1:9/admin"),
+        candidate("http://10.255.255.1:9/v1", api_key_env="HOME"),
+    ):
+        config.write_text(text)
+        theirs = world.step("pull_request", pull(base, FORK), token="ghs_reader")
+        assert theirs.outputs["verdict"] == "skipped", theirs.log
+    config.write_text(candidate("http://10.255.255.1:9/v1", name="theirs"))
+    named = world.step("pull_request", pull(base, FORK), token="ghs_reader", baseline="no.lock")
+    assert named.outputs["verdict"] != "skipped", "the base commit names this server"
+
+
 def test_a_pinned_baseline_that_is_gone_passes_nothing(world: World) -> None:
     write_suite(world.workspace / "suite", EnvironmentRecipe(python="3.11", lock=""))
     (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [reference]\n")

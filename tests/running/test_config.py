@@ -22,6 +22,7 @@ candidates:
   - provider: openai
     model: gpt-4o-2024-08-06
     base_url: https://models.example.org/v1
+    allow_http: true
     api_key_env: OTHER_KEY
     name: by another way
     solver: tool_loop
