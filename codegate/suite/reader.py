@@ -5,7 +5,7 @@ make a small file mean something that its reader does not see.
 """
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -143,16 +143,32 @@ def _words(fault: ErrorDetails, model: type[BaseModel]) -> str:
         wanted = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
         return f"it has to be a table of keys: {', '.join(wanted)}"
     if fault["type"] == "extra_forbidden":
-        near = get_close_matches(str(fault["loc"][-1]), _keys(model), 1)
-        return f"{place}: there is no such key" + (f"; did you mean `{near[0]}`?" if near else "")
+        near = get_close_matches(str(fault["loc"][-1]), _keys_at(fault["loc"][:-1], model), 1)
+        return f"{place}: there is no such key" + (f" (did you mean `{near[0]}`?)" if near else "")
     quotes = " (put it in quotes)" if fault["type"] == "string_type" and _is_plain_scalar(fault["input"]) else ""
     return f"{place or 'document'}: {shown(fault['msg'])}{quotes}"
 
 
-def _keys(model: type[BaseModel]) -> list[str]:
-    """Return every key that a document of ``model`` may have anywhere."""
+def _keys_at(place: Sequence[int | str], model: type[BaseModel]) -> list[str]:
+    """Return every key that the table at ``place`` of a document of ``model`` may have."""
     schema = model.model_json_schema()
-    return sorted({key for part in (schema, *schema.get("$defs", {}).values()) for key in part.get("properties", ())})
+    tables = _tables(schema, schema)
+    for part in place:
+        inner = [
+            table.get("items", {}) if isinstance(part, int)
+            else table.get("properties", {}).get(part, table.get("additionalProperties"))
+            for table in tables
+        ]  # fmt: skip
+        # Where a table can be one of several, the place names the one that was tried: it is no key.
+        tables = [found for one in inner if isinstance(one, dict) for found in _tables(one, schema)] or tables
+    return sorted({key for table in tables for key in table.get("properties", ())})
+
+
+def _tables(part: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what a part of a JSON Schema can be: itself, what it refers to, or each of its alternatives."""
+    if "$ref" in part:
+        return _tables(schema["$defs"][part["$ref"].rpartition("/")[2]], schema)
+    return [found for one in part.get("anyOf") or part.get("oneOf") or () for found in _tables(one, schema)] or [part]
 
 
 def _is_plain_scalar(value: object) -> bool:
