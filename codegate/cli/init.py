@@ -31,6 +31,8 @@ _GATE: Final = "codegate-gate.yml"
 _MATRIX: Final = "codegate-matrix.yml"  # both are called the same, and only one of them may be there
 _REFERENCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}@[A-Za-z0-9][A-Za-z0-9._/-]{0,199}")
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_UNPINNED: Final = "# zizmor: ignore[unpinned-uses] pin it: `codegate init --workflows --force --action {name}@COMMIT`"
+"""Follows a tag: only the remote repository knows its commit, and ``init`` does not use the network."""
 
 _TEXT = """\
 # Configuration of codegate; every key but `candidates` has a default (docs/configuration.md).
@@ -83,10 +85,10 @@ def command(out: Path, workflows: bool, matrix: bool, action: str, force: bool, 
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, text.encode("utf-8"))
         say(f"wrote {path}", as_json=as_json)
-    if workflows and not _COMMIT.fullmatch(action.partition("@")[2]):
+    if workflows and not _is_pinned(action):
         name, _, reference = action.partition("@")
         say(
-            f"They use {action}, and who owns a tag can move it. To pin the commit that it is now:\n"
+            f"The workflows use {action}, and whoever owns that tag can move it. To pin its present commit:\n"
             f"  git ls-remote https://github.com/{name} {reference}\n"
             f"  codegate init --workflows --force --action {name}@COMMIT",
             as_json=as_json,
@@ -110,10 +112,15 @@ def _workflows(action: str, *, matrix: bool, force: bool) -> dict[Path, str]:
     if there and not force:
         raise UsageError(f"{', '.join(there)} exists already.", "Remove it first, or give --force to overwrite it.")
     templates, branch = _templates(), json.dumps(_default_branch())
+    used = action if _is_pinned(action) else f"{action} {_UNPINNED.format(name=action.partition('@')[0])}"
     return {
-        path: (templates / name).read_text(encoding="utf-8").replace(PLACEHOLDER, action).replace(BRANCH, branch)
+        path: (templates / name).read_text(encoding="utf-8").replace(PLACEHOLDER, used).replace(BRANCH, branch)
         for name, path in paths.items()
     }
+
+
+def _is_pinned(action: str) -> bool:
+    return _COMMIT.fullmatch(action.partition("@")[2]) is not None
 
 
 def _default_branch() -> str:

@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,22 @@ def test_a_tag_is_used_where_no_commit_is_named_and_that_is_said(
     tag = f"v{codegate.__version__}"
     assert f"codegate-ci/codegate@{tag}" in (repository / ".github" / "workflows" / "codegate-gate.yml").read_text()
     assert f"git ls-remote https://github.com/codegate-ci/codegate {tag}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [(), ("--action", COMMIT), ("--matrix",)], ids=["tag", "commit", "matrix"])
+def test_zizmor_finds_nothing_in_the_workflows_as_they_are_written(repository: Path, words: tuple[str, ...]) -> None:
+    init("--workflows", *words)
+    found = subprocess.run(
+        [Path(sys.executable).with_name("zizmor"), "--offline", "--no-progress", "--format", "json", repository],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (found.returncode, json.loads(found.stdout)) == (0, []), found.stdout
+    gate = "codegate-matrix.yml" if "--matrix" in words else "codegate-gate.yml"
+    text = (repository / ".github" / "workflows" / gate).read_text()
+    assert ("pin it: `codegate init --workflows --force --action" in text) == ("--action" not in words)
 
 
 def test_what_is_there_is_not_overwritten(repository: Path) -> None:
