@@ -14,7 +14,13 @@ class ScoreWeights(BaseModel):
     correctness: float = Field(default=0.30, ge=0, le=1, description="Weight of pass@1.")
     latency: float = Field(default=0.20, ge=0, le=1, description="Weight of the P95 time to an answer.")
     cost: float = Field(default=0.20, ge=0, le=1, description="Weight of the cost per completed task.")
-    context: float = Field(default=0.15, ge=0, le=1, description="Weight of the share of input read from a cache.")
+    context: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="Weight of the share of input read from a cache; codegate requests no caching, so a provider that "
+        "caches on request only has a share of 0.",
+    )
     reliability: float = Field(
         default=0.15, ge=0, le=1, description="Weight of answered attempts and of valid tool calls."
     )

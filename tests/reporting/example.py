@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
-from codegate.candidates import CandidateSpec, Message, Prices, Usage
+from codegate.candidates import CandidateSpec, Message, Prices, ScoreWeights, Usage
 from codegate.gating import CandidateSamples, GatePolicy, Sample, Verdict, compare
 from codegate.grading import Behaviour, Grade, LintResult, TestResult
 from codegate.reporting import Evidence, ReportView, Terms, build_view
@@ -202,5 +202,6 @@ def example_view(text: str = "", n: int = 30) -> ReportView:
         )
 
     prices = {spec.model: Prices(input=Decimal(2), output=Decimal(10)) for spec in run.manifest.candidates}
-    terms = Terms(prices, Decimal("0.12"), max_cost_per_resolved=0.001, max_p95_latency=0.5)
+    weights = ScoreWeights(context=0.15)
+    terms = Terms(prices, Decimal("0.12"), weights, max_cost_per_resolved=0.001, max_p95_latency=0.5)
     return build_view([run], verdicts, Evidence(terms, pinned_samples(text, n), transcripts))

@@ -293,16 +293,24 @@ def score(**changes: object) -> tuple[float | None, tuple[str, ...]]:
 
 def test_the_weighted_score_is_the_documented_mean() -> None:
     points, left_out = score()
-    assert points == pytest.approx(0.30 * 50 + 0.20 * 50 + 0.20 * 50 + 0.15 * 50 + 0.15 * 100)
+    assert points == pytest.approx((0.30 * 50 + 0.20 * 50 + 0.20 * 50 + 0.15 * 100) / 0.85)
     assert left_out == ()
 
 
+def test_cache_hits_count_only_where_they_are_given_a_weight() -> None:
+    unasked, on_request = Estimate(10, 0.5, 0.25, 0.75), Estimate(10, 0.0, 0.0, 0.1)
+    assert score(cache_share=unasked) == score(cache_share=on_request) == score(cache_share=Estimate())
+    points, _ = score(weights=ScoreWeights(context=0.15))
+    assert points == pytest.approx(0.30 * 50 + 0.20 * 50 + 0.20 * 50 + 0.15 * 50 + 0.15 * 100)
+
+
 def test_an_unknown_part_is_left_out_and_the_others_take_its_place() -> None:
-    points, left_out = score(cache_share=Estimate(), per_completed=Estimate())
+    weights = ScoreWeights(context=0.15)
+    points, left_out = score(cache_share=Estimate(), per_completed=Estimate(), weights=weights)
     assert left_out == ("cost", "context")
     assert points == pytest.approx((0.30 * 50 + 0.20 * 50 + 0.15 * 100) / 0.65)
     nothing = {"pass_at_1": Estimate(), "answer_p95": Estimate(), "reliability": (), "cache_share": Estimate()}
-    assert score(**nothing, per_completed=Estimate()) == (
+    assert score(**nothing, per_completed=Estimate(), weights=weights) == (
         None,
         ("correctness", "latency", "cost", "context", "reliability"),
     )
