@@ -25,21 +25,24 @@ _LONGEST = 400
 def command(suite: Path, rounds: int, jobs: int, repository: Path | None, sandbox: Choice, as_json: bool) -> ExitCode:
     """Prove that on every problem of SUITE the reference fix passes and no change fails.
 
-    What flickers or fails is quarantined in the suite's files. Exits 0 when all is proven, 3 when something was
-    quarantined, 4 when something could not be run.
+    What is flaky or fails is quarantined in the suite's files. A problem whose quarantine has expired is released when
+    it is proven, and quarantined anew when not. Exits 0 when all is proven, 3 when something was quarantined, 4 when
+    something could not be run.
     """
     loaded = load_suite(suite)
     check_images(loaded)
 
     def show(proof: Proof) -> None:
         reason = proof.quarantine
-        said = "proven" if reason is None else f"quarantined: {reason.reason}: {reason.evidence}"
-        note(f"{proof.problem}: {' '.join(said.split())[:_LONGEST]}")
+        result = "proven" if reason is None else f"quarantined: {reason.reason}: {reason.evidence}"
+        note(f"{proof.problem}: {' '.join(result.split())[:_LONGEST]}")
 
     with opened_backend(sandbox, new_run_id()) as backend:
         report = validate_suite(loaded, repository, backend, rounds, show, jobs)
     for problem, fault in report.faults.items():
         say(f"{problem}: could not be run: {fault}", as_json=as_json)
+    for problem in report.released:
+        say(f"{problem}: released, its quarantine has expired and the proof holds", as_json=as_json)
     proven = sum(proof.proven for proof in report.proofs)
     say(
         f"{proven} of {len(loaded.problems)} problems proven, {rounds} times each, in {report.seconds:.0f} s",
@@ -54,6 +57,7 @@ def command(suite: Path, rounds: int, jobs: int, repository: Path | None, sandbo
                 "rounds": rounds,
                 "proven": [proof.problem for proof in report.proofs if proof.proven],
                 "quarantined": list(report.quarantined),
+                "released": list(report.released),
                 "faults": report.faults,
             }
         )

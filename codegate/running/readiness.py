@@ -3,7 +3,8 @@
 import os
 import re
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -41,6 +42,16 @@ def check_images(suite: Suite) -> None:
                 f"{place} wants the image {environment.image}, which nobody allowed here.",
                 f"If you trust it, put that into the environment variable {IMAGES_VARIABLE} (several: with blanks).",
             )
+
+
+def warn_of_expired(suite: Suite, announce: Callable[[str], None]) -> None:
+    """Announce which problems are left out by a quarantine that has expired, and what decides anew."""
+    expired = suite.expired(datetime.now(UTC).date())
+    if expired:
+        announce(
+            f"the quarantine of {len(expired)} of {len(suite.problems)} problems has expired ({', '.join(expired[:5])}"
+            f"{', …' if len(expired) > 5 else ''}); `codegate validate {suite.folder}` releases them or renews it"
+        )
 
 
 def check_bases(suite: Suite, problems: Sequence[Problem], repository: Path | None) -> None:

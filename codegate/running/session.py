@@ -17,7 +17,7 @@ from codegate.running.interrupts import interruptible
 from codegate.running.journal import Journal
 from codegate.running.outcome import Run, RunManifest, Shard
 from codegate.running.plan import check_resumable, new_run_id, plan_run
-from codegate.running.readiness import check_bases, check_images
+from codegate.running.readiness import check_bases, check_images, warn_of_expired
 from codegate.running.result import write_result
 from codegate.running.scheduler import Progress, RunOptions, execute
 from codegate.running.shards import ShardChoice, ShardPlan, check_planned_gate, part_of, share, shared_options
@@ -125,6 +125,7 @@ def run_suite(
         CodegateError: as ``execute`` and what it needs; outcomes that are in the journal stay there.
     """
     suite = load_suite(request.suite)
+    warn_of_expired(suite, announce)
     check_images(suite)
     journal, sandbox, run_id, candidates = None, request.sandbox, new_run_id(), request.candidates
     if request.resume is not None:

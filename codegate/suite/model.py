@@ -182,7 +182,7 @@ class Quarantine(Strict):
 
     reason: Literal["flaky", "oracle_fails", "nop_resolves", "environment", "manual"]
     evidence: str = Field(max_length=2000, description="What was seen, for people.")
-    expires: date = Field(description="From this day on it should be looked at again.")
+    expires: date = Field(description="From this day on `codegate run` warns, and `codegate validate` decides anew.")
 
 
 class QuarantinedTest(Strict):
@@ -348,6 +348,11 @@ class Problem:
         """Return whether the problem takes part in comparisons."""
         return self.manifest.status == "active"
 
+    def expired(self, today: date) -> bool:
+        """Return whether the problem is in a quarantine that is over."""
+        aside = self.manifest.quarantine
+        return self.manifest.status == "quarantined" and aside is not None and aside.expires <= today
+
 
 @dataclass(frozen=True)
 class Suite:
@@ -378,3 +383,7 @@ class Suite:
     def active(self) -> tuple[Problem, ...]:
         """Return the problems that take part in comparisons."""
         return tuple(problem for problem in self.problems if problem.active)
+
+    def expired(self, today: date) -> tuple[str, ...]:
+        """Return the ids of the problems whose quarantine is over, retired ones aside."""
+        return tuple(problem.id for problem in self.problems if problem.expired(today))

@@ -211,6 +211,22 @@ def test_run_prints_one_document_and_people_read_stderr(suite: Suite, tmp_path: 
 
 
 @pytest.mark.bwrap
+def test_an_expired_quarantine_is_named_by_run_and_lifted_by_validate(own_suite: Suite, tmp_path: Path) -> None:
+    manifest = own_suite.folder / "problems/calc-half/problem.yml"
+    aside = "quarantine: {reason: flaky, evidence: once, expires: '2020-01-01'}"
+    manifest.write_text(manifest.read_text().replace("status: active\n", "") + f"status: quarantined\n{aside}\n")
+    run = ("run", own_suite.folder, "--candidate", "reference", "--sandbox", "bwrap", "--out")
+    words = (
+        f"1 of 3 problems has expired (calc-half); `codegate validate {own_suite.folder}` releases them or renews it"
+    )
+    assert words in codegate(*run, "before", cwd=tmp_path).stderr
+    validated = codegate("validate", own_suite.folder, "--rounds", "1", "--sandbox", "bwrap", "--json", cwd=tmp_path)
+    assert (validated.code, validated.document["released"]) == (0, ["calc-half"]), validated.stderr
+    after = codegate(*run, "after", cwd=tmp_path)
+    assert (after.code, "has expired" in after.stderr, "[3/3]" in after.stderr) == (0, False, True)
+
+
+@pytest.mark.bwrap
 def test_gate_baseline_and_report(home: Path, tmp_path: Path) -> None:
     gate = codegate("gate", "run", "--json", cwd=home)
     assert gate.code == 3

@@ -1,5 +1,5 @@
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -168,6 +168,36 @@ class TestValidateSuite:
         second = validate_suite(restored, None, bwrap_backend, rounds=1, progress=unseen)
         assert second.proofs[0].proven
         assert [problem.id for problem in load_suite(suite.folder).active] == ["holds"]  # a person releases it
+
+    def test_an_expired_quarantine_is_lifted_or_renewed_by_a_new_proof(
+        self, history: HistoryBuilder, recipe: EnvironmentRecipe, bwrap_backend: BubblewrapBackend
+    ) -> None:
+        def aside(problem: Problem, expires: date) -> Problem:
+            quarantine = Quarantine(reason="flaky", evidence="once", expires=expires)
+            changes = {"status": "quarantined", "quarantine": quarantine}
+            return replace(problem, manifest=problem.manifest.model_copy(update=changes))
+
+        suite = self._suite(
+            history,
+            recipe,
+            aside(_problem("holds"), TODAY),
+            aside(_problem("fails", fixed="x = 3\n"), TODAY),
+            aside(_problem("waits"), TODAY + timedelta(days=1)),
+        )
+        assert suite.expired(TODAY) == ("holds", "fails")
+
+        report = validate_suite(suite, None, bwrap_backend, rounds=1, progress=unseen, today=TODAY)
+
+        assert (report.released, report.quarantined) == (("holds",), ("fails",))
+        again = load_suite(suite.folder)
+        found = {problem.id: problem.manifest for problem in again.problems}
+        assert {name: manifest.status for name, manifest in found.items()} == {
+            "holds": "active", "fails": "quarantined", "waits": "quarantined",
+        }  # fmt: skip
+        renewed = found["fails"].quarantine
+        assert renewed is not None
+        assert (renewed.reason, renewed.expires) == ("oracle_fails", TODAY + timedelta(days=90))
+        assert again.expired(TODAY) == ()
 
     def test_a_planted_flaky_test_is_quarantined_and_its_problem_stays(
         self, history: HistoryBuilder, recipe: EnvironmentRecipe, bwrap_backend: BubblewrapBackend

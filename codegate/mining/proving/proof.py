@@ -1,7 +1,8 @@
 """Proving a suite again: the reference fix must resolve every problem and no change must not, round after round.
 
 The fix goes through ``grading.grade``, the very code that grades a model's patch. What flickers is quarantined
-with its evidence; nothing is dropped in silence, and nothing in quarantine is released without a person.
+with its evidence; nothing is dropped in silence. A problem is released when its quarantine has expired and every round
+of the proof holds; where it does not, the quarantine is renewed.
 
 The environment is built from its lock, on whatever machine this runs on: one that was rebuilt and gives another result
 for the fix or for the unfixed tree is refused by the very same proof, and the evidence names it. What a model can
@@ -78,6 +79,7 @@ class ValidationReport:
         suite: the suite as it is now on disk, quarantine written back.
         proofs: one for each problem that could be run, in suite order; none for those that are retired.
         faults: by problem id, why it could not be run: infrastructure, not the problem.
+        expired: ids of problems whose quarantine had expired.
     """
 
     suite: Suite
@@ -85,11 +87,17 @@ class ValidationReport:
     faults: dict[str, str]
     rounds: int
     seconds: float
+    expired: tuple[str, ...] = ()
 
     @property
     def quarantined(self) -> tuple[str, ...]:
         """Return the ids of problems that this validation put into quarantine."""
         return tuple(proof.problem for proof in self.proofs if proof.quarantine is not None)
+
+    @property
+    def released(self) -> tuple[str, ...]:
+        """Return the ids of problems whose expired quarantine this validation lifted."""
+        return tuple(problem.id for problem in self.suite.active if problem.id in self.expired)
 
     @property
     def proven(self) -> bool:
@@ -195,8 +203,11 @@ def validate_suite(
     rounds: int,
     progress: Callable[[Proof], None],
     concurrency: int = 2,
+    today: date | None = None,
 ) -> ValidationReport:
-    """Prove every problem of ``suite`` again, retired ones aside, and write what is to be quarantined to its files.
+    """Prove every problem of ``suite`` again, retired ones aside, and write to its files what is quarantined.
+
+    An expired quarantine is lifted or renewed by the new proof; one that has not expired stays as it is.
 
     Args:
         suite: the suite.
@@ -205,6 +216,7 @@ def validate_suite(
         rounds: runs of each state.
         progress: called for each problem when it is done, in the order of completion, from worker threads.
         concurrency: problems under way at the same time.
+        today: the day that quarantines begin and expire by; default: the present one.
 
     Raises:
         UsageError: the suite has no problems, or a base tree cannot be found.
@@ -214,12 +226,14 @@ def validate_suite(
     if not asked:
         raise UsageError(f"{suite.folder / 'suite.yml'} has no problems.", "Mine some with `codegate mine`.")
     started = time.monotonic()
+    day = today or datetime.now(UTC).date()
+    expired = suite.expired(day)
     sandboxes = Sandboxes(backend, suite.locks, packages=suite.packages)
     proofs: list[Proof] = []
     faults: dict[str, str] = {}
 
     def task(problem: Problem) -> Proof:
-        proof = prove(problem, load_base(suite, problem, repository), sandboxes, rounds)
+        proof = prove(problem, load_base(suite, problem, repository), sandboxes, rounds, day)
         progress(proof)
         return proof
 
@@ -233,7 +247,7 @@ def validate_suite(
                 lock = suite.folder / problem.environment.lock
                 faults[problem.id] = f"{error} (environment {lock})"
                 continue
-            suite = _write_back(suite, problem, proofs[-1])
+            suite = _write_back(suite, problem, proofs[-1], day)
     except KeyboardInterrupt as error:
         pool.shutdown(wait=False, cancel_futures=True)
         backend.close()
@@ -241,14 +255,16 @@ def validate_suite(
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
         sandboxes.close()
-    return ValidationReport(suite, tuple(proofs), faults, rounds, time.monotonic() - started)
+    return ValidationReport(suite, tuple(proofs), faults, rounds, time.monotonic() - started, expired)
 
 
-def _write_back(suite: Suite, problem: Problem, proof: Proof) -> Suite:
+def _write_back(suite: Suite, problem: Problem, proof: Proof, today: date) -> Suite:
     manifest, tests = problem.manifest, problem.tests
     changes: dict[str, object] = {}
-    if proof.quarantine is not None and problem.active:
+    if proof.quarantine is not None and (problem.active or problem.expired(today)):
         changes |= {"status": "quarantined", "quarantine": proof.quarantine}
+    elif proof.proven and problem.expired(today):
+        changes |= {"status": "active", "quarantine": None}
     if proof.leaks is not None and proof.leaks != (manifest.leak_audit or LeakAudit()):
         changes["leak_audit"] = proof.leaks
     if proof.controls is not None and manifest.controls is None:
