@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 from codegate.gating import Flip, Verdict, worst
 from codegate.reporting import figures
 from codegate.reporting.estimates import Estimate
-from codegate.reporting.markdown import code, escape
+from codegate.reporting.markdown import code, escape, table_row
 from codegate.reporting.plain import one_line
 from codegate.reporting.table import columns, failure_rows, measure_rows
 from codegate.reporting.view import CandidateView, ReportView
@@ -67,8 +67,8 @@ class _Body:
             return
         self._room -= _COUNT_BYTES
         fitting = 0
-        if self.add(f"**{title}**", "", f"| {' | '.join(header)} |", f"|{' --- |' * len(header)}"):
-            while fitting < min(len(items), most) and self.add(f"| {' | '.join(row(items[fitting]))} |"):
+        if self.add(f"**{title}**", "", table_row(header), f"|{' --- |' * len(header)}"):
+            while fitting < min(len(items), most) and self.add(table_row(row(items[fitting]))):
                 fitting += 1
             self._room += _COUNT_BYTES
             self.add("", *([f"+{len(items) - fitting} more", ""] if fitting < len(items) else []))
@@ -151,8 +151,7 @@ def _name(text: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """Return a text in which ``GH-7``, outside of ``<code>``, is no issue either."""
-    return re.sub(r"(?i)(gh-)(?=\d)", r"\1&#8203;", escape(one_line(text, _LONG)))
+    return escape(one_line(text, _LONG))
 
 
 def _headline(body: _Body, view: ReportView, claimed: bool) -> None:
@@ -287,7 +286,7 @@ def _left_out(body: _Body, view: ReportView) -> None:
 
 
 def _foot(view: ReportView, run_url: str | None, report_url: str | None, commit: str) -> list[str]:
-    seen = f" at <code>{commit[:12]}</code>" if re.fullmatch(r"[0-9a-f]{40,64}", commit) else ""
+    seen = f" at `{commit[:12]}`" if re.fullmatch(r"[0-9a-f]{40,64}", commit) else ""
     runs = [
         f"Run {_name(run.id)} of suite {_name(run.suite)}{seen}: {run.samples} "
         f"sample{'' if run.samples == 1 else 's'} per problem, codegate {_name(run.codegate)}."

@@ -1,12 +1,13 @@
 """The report as GitHub-flavoured Markdown, for a job summary or a comment.
 
-All text from elsewhere is written as HTML character references, which CommonMark never reads as markup
-(section 2.5 of its specification), inside ``<code>``; ``@`` and ``#`` also get a zero-width space after them, so
-that they mention and close nothing. Tables are cut between rows when the size limit is near.
+Names and messages from elsewhere are code spans, in which nothing is markup, a link or a mention; sentences that may
+hold such text are escaped where Markdown, HTML or GitHub would read them as more than text. So the page can be read
+without being rendered. Tables are cut between rows when the size limit is near.
 """
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from codegate.gating import Verdict
 from codegate.reporting import figures
@@ -23,21 +24,53 @@ from codegate.reporting.table import (
 )
 from codegate.reporting.view import ReportView
 
-SUMMARY_LIMIT = 1024 * 1024
+SUMMARY_LIMIT: Final = 1024 * 1024
 """Bytes that GitHub takes as a job summary; a larger one is dropped altogether."""
 
-_TAIL = 400  # bytes kept free for the notes about what was cut
+_TAIL: Final = 400  # bytes kept free for the notes about what was cut
+
+
+_ESCAPED: Final = re.compile(
+    r"[\\`*\[~|]"
+    r"|<(?=[A-Za-z/!?])"  # a tag
+    r"|&(?=[#A-Za-z])"  # a character reference
+    r"|(?<![^\W_])_|_(?![^\W_])"  # emphasis; not within a word
+    r"|^[#>]|^[-+=](?=[\s=-]|$)"  # a block: heading, quotation, list, rule
+)
+_BROKEN_UP: Final = re.compile(
+    r"(?<=@)(?=\w)|(?<=#)(?=\w)|(?i:(?<=\bgh-))(?=\d)"  # mentions, issues
+    r"|(?<=[A-Za-z])(?=://)|(?i:(?<=\bwww))(?=\.)"  # links
+)
+_ZERO_WIDTH: Final = "\u200b"
 
 
 def escape(text: str) -> str:
-    """Return ``text`` on one line with every character that Markdown or HTML could read as its own encoded."""
-    encoded = re.sub(r"[^\w\s,-]", lambda match: f"&#{ord(match[0])};", one_line(text, 2000), flags=re.ASCII)
-    return re.sub("&#(35|64);", r"&#\1;&#8203;", encoded).replace("_", "&#95;")
+    """Return ``text`` on one line as a sentence that is nothing but text to Markdown, HTML and GitHub.
+
+    What Markdown knows an escape for gets a backslash, and only where it would be markup. Mentions, references to
+    issues and bare links have none: a zero-width space breaks them up. A dollar sign that could end a formula becomes
+    a character reference.
+    """
+    line = _BROKEN_UP.sub(_ZERO_WIDTH, one_line(text, 2000))
+    line = re.sub(r"^(\d+)(?=[.)](\s|$))", r"\1\\", _ESCAPED.sub(r"\\\g<0>", line))
+    return re.sub(r"\$(?!\d)", "&#36;", line)
 
 
 def code(text: str) -> str:
-    """Return ``text`` as inert inline code."""
-    return f"<code>{escape(text)}</code>"
+    """Return ``text`` on one line as a code span, nothing for no text."""
+    line = one_line(text, 2000)
+    if not line:
+        return ""
+    # In a table a backslash before a vertical bar would be read as its escape.
+    line = line.replace("\\|", f"\\{_ZERO_WIDTH}|")
+    fence = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
+    space = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{space}{line}{space}{fence}"
+
+
+def table_row(cells: Iterable[str]) -> str:
+    """Return a row of a table; a vertical bar in a cell, of a code span for example, ends no cell."""
+    return "|" + "|".join(" " + re.sub(r"(?<!\\)\|", r"\\|", cell) + " " for cell in cells) + "|"
 
 
 class _Page:
@@ -61,7 +94,7 @@ class _Page:
     def table(self, title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """Add a table, cut at a row boundary; nothing when it has no rows."""
         found = list(rows)
-        head = f"| {' | '.join(header)} |"
+        head = table_row(header)
         rule = f"|{' --- |' * len(header)}"
         reserve = 40  # for the line that counts what was cut
         if not found:
@@ -69,7 +102,7 @@ class _Page:
         self._left -= reserve
         fitting = 0
         if self.add(title, "", head, rule):
-            while fitting < len(found) and self.add(f"| {' | '.join(found[fitting])} |"):
+            while fitting < len(found) and self.add(table_row(found[fitting])):
                 fitting += 1
         self._left += reserve
         if fitting < len(found):

@@ -269,7 +269,7 @@ class TestRuns:
         world.github.fail(Fault("GET", r".*/actions/runs/78", Reply({}, 503), times=4))
         out = world.step("schedule", pushed(), mode="nightly", artifact_name="codegate-nightly", samples="1")
         assert (out.code, out.outputs["verdict"]) == (ExitCode.INFRASTRUCTURE, "infrastructure"), "not begun anew"
-        assert "model-2025-02-02" in issue["body"].replace("&#8203;", "").replace("&#45;", "-")
+        assert "model-2025-02-02" in issue["body"]
 
     def test_shards_and_merge_are_one_run(self, world: World) -> None:
         self.pinned(world, "reference")
@@ -303,7 +303,7 @@ class TestRuns:
         step = world.step("workflow_run", run_payload(FORK, head_branch="patch"), mode="report")
         assert (step.code, step.outputs["verdict"]) == (ExitCode.PASS, "ungated"), step.log
         (said,) = world.comments()
-        assert "the proposed commit itself controlled" in said.replace("&#8203;", "")
+        assert "the proposed commit itself controlled" in said
         gone = world.step("workflow_run", run_payload(FORK, head_sha="d" * 40), mode="report")
         assert gone.outputs["verdict"] == "skipped"
 

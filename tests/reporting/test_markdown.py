@@ -1,4 +1,5 @@
 import functools
+import html
 import re
 
 import pytest
@@ -8,10 +9,11 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from codegate.reporting import one_line, render_markdown
-from codegate.reporting.markdown import SUMMARY_LIMIT, escape
+from codegate.reporting.markdown import SUMMARY_LIMIT, code, escape, table_row
 from tests.reporting.example import example_view
 from tests.reporting.hostile import PAYLOADS
 
+SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
@@ -39,28 +41,77 @@ def benign_structure() -> list[tuple[str, str]]:
 def test_data_never_becomes_markup(payload: str) -> None:
     tokens = structure(render_markdown(example_view(f"x{payload}", n=3)))
     assert tokens == benign_structure()
-    assert {content for kind, content in tokens if kind == "html_inline"} == {"<code>", "</code>"}
-    assert not {kind for kind, _ in tokens} & {"link_open", "image", "html_block", "fence", "code_block"}
+    assert not {kind for kind, _ in tokens} & {"link_open", "image", "html_inline", "html_block", "fence", "code_block"}
+
+
+FRAMES = ("{}", "a {} b", "# {}", "> {}", "- {}", "> a\n> {}", "**{}**")
+MARKUP = st.text(st.sampled_from("`*_[](){}<>!#|\\~@:-=+1. /&;$ax\n\t"), max_size=30)
+"""Text of little else than what Markdown reads as markup."""
+
+
+def inert(text: str) -> None:
+    """Both ways to write ``text`` are one plain text or one code span, wherever they stand."""
+    sentence, name = escape(text), code(text)
+    for frame in FRAMES:
+        assert structure(frame.format(sentence)) == structure(frame.format("x" if sentence else "")), sentence
+    assert not re.search(r"@\w|#\w|gh-\d|\w://|www\.", html.unescape(sentence), re.IGNORECASE)
+    if name:
+        assert structure(f"a {name} b") == structure("a `x` b"), name
+    table = "\n".join([table_row("ab"), "| --- | --- |", table_row([sentence or "x", name or "`x`"])])
+    assert structure(table) == structure("| a | b |\n| --- | --- |\n| x | `x` |"), table
 
 
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
 def test_escaped_text_is_inert_anywhere(payload: str) -> None:
-    escaped = escape(payload)
-    assert not set(escaped) & set("<>|`@*_[]!$~\\\n")
-    for frame in ("{}", "a {} b", "# {}", "> {}", "- {}"):
-        kinds = structure(frame.format(escaped))
-        assert kinds == structure(frame.format("x" if escaped else ""))
+    inert(payload)
 
 
-@given(st.text(max_size=80))
+@settings(max_examples=400, deadline=None)
+@given(MARKUP)
+def test_text_made_of_markup_is_inert_anywhere(text: str) -> None:
+    inert(text)
+
+
+@given(st.text(max_size=80) | MARKUP)
 def test_escaping_loses_nothing(text: str) -> None:
-    tokens = PARSER.parseInline(f"<code>{escape(text)}</code>")[0].children or []
-    shown = "".join(token.content for token in tokens if token.type in {"text", "text_special"})
-    assert shown.replace("\u200b", "").split() == one_line(text).replace("\u200b", "").split()
+    for written in (escape(text), code(text)):
+        tokens = PARSER.parseInline(written)[0].children or []
+        shown = "".join(token.content for token in tokens)
+        assert shown.replace("\u200b", "").split() == one_line(text).replace("\u200b", "").split()
 
 
-def test_mentions_and_issue_references_are_broken_up() -> None:
-    assert escape("@team fixes #1") == "&#64;&#8203;team fixes &#35;&#8203;1"
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("the candidate is worse (p = .002): -30 pp, 93 % interval -50 to -10", None),
+        ('3 < 5 & a > b; don\'t quote "this", {that} or $0.12', None),
+        ("provider.rate_limit in tests/test_a.py::test_it", None),
+        ("@team fixes #1, GH-2", "@\u200bteam fixes #\u200b1, GH-\u200b2"),
+        ("see https://a.example/x", "see https\u200b://a.example/x"),
+        ("**bold** [x](y) <b> &amp; __init__ a|b", r"\*\*bold\*\* \[x](y) \<b> \&amp; \_\_init\_\_ a\|b"),
+        ("# no heading", r"\# no heading"),
+        ("1. no list", r"1\. no list"),
+    ],
+)
+def test_a_sentence_can_be_read_without_being_rendered(text: str, written: str | None) -> None:
+    assert escape(text) == (written or text)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("tests/a.py::test_b[x-<1>]", "`tests/a.py::test_b[x-<1>]`"),
+        ("a`b``c", "```a`b``c```"),
+        ("`", "`` ` ``"),
+        ("", ""),
+    ],
+)
+def test_a_name_is_a_code_span_that_holds_it_as_it_is(text: str, written: str) -> None:
+    assert code(text) == written
+
+
+def test_a_report_holds_no_character_references() -> None:
+    assert not re.search(r"&#?\w+;|<code>", render_markdown(example_view()))
 
 
 @settings(max_examples=20, deadline=None)
@@ -71,7 +122,7 @@ def test_the_size_is_bounded_and_rows_stay_whole(limit: int) -> None:
     for line in text.splitlines():
         if line.startswith("| "):
             assert line.endswith(" |")
-            assert line.count("<code>") == line.count("</code>")
+            assert "`" not in SPAN.sub("", line.replace("\\`", "")), "every code span is closed"
     if limit < 20_000:
         assert "more" in text
         assert "Cut to the size limit" in text
@@ -81,7 +132,7 @@ VIEW = example_view("`|@", n=200)
 
 
 def test_a_summary_always_fits_what_github_takes() -> None:
-    text = render_markdown(example_view("&" * 180, n=600))
+    text = render_markdown(example_view("&" * 180, n=1500))
     assert 0.9 * SUMMARY_LIMIT < len(text.encode()) <= SUMMARY_LIMIT
     assert "more" in text
 
@@ -93,9 +144,9 @@ def test_everything_is_there() -> None:
         "## ≈ codegate: inconclusive",
         "## ≠ codegate: incomparable",
         "83.3% [66–93%] n=30",
-        "| <code>cache-02</code> | ✓ passed | ! infrastructure |",
-        "| <code>flaky-01</code> | not run | <code>quarantined&#58; flaky</code> |",
-        "| <code>worse</code> | <code>provider&#46;rate&#95;limit</code> | 1 |",
+        "| `cache-02` | ✓ passed | ! infrastructure |",
+        "| `flaky-01` | not run | `quarantined: flaky` |",
+        "| `worse` | `provider.rate_limit` | 1 |",
         "| — |",
     ):
         assert said in text

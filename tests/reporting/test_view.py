@@ -144,8 +144,8 @@ def test_what_the_code_attempted_is_told_where_honest_code_seldom_does() -> None
     for page in (render_console(view), render_markdown(view), render_html(view)):
         assert "network 3, processes 1" in page
     assert "attempted by a: p2 (" in render_console(view)
-    assert "| <code>a</code> | <code>p2</code> | network 3, processes 1, limit&#58; output |" in render_markdown(view)
-    assert "| <code>a</code> | <code>p1</code> |" not in render_markdown(view)
+    assert "| `a` | `p2` | network 3, processes 1, limit: output |" in render_markdown(view)
+    assert "| `a` | `p1` |" not in render_markdown(view)
     quiet = run_of({"a": {"p1": [False]}})
     (told,) = quiet.outcomes
     assert told.grade is not None
