@@ -1,5 +1,6 @@
 """``codegate validate``: every problem proven again."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -39,10 +40,19 @@ def command(suite: Path, rounds: int, jobs: int, repository: Path | None, sandbo
 
     with opened_backend(sandbox, new_run_id()) as backend:
         report = validate_suite(loaded, repository, backend, rounds, show, jobs)
-    for problem, fault in report.faults.items():
-        say(f"{problem}: could not be run: {fault}", as_json=as_json)
-    for problem in report.released:
-        say(f"{problem}: released, its quarantine has expired and the proof holds", as_json=as_json)
+    for name, fault in report.faults.items():
+        say(f"{name}: could not be run: {fault}", as_json=as_json)
+    for name in report.released:
+        say(f"{name}: released, its quarantine has expired and the proof holds", as_json=as_json)
+    today = datetime.now(UTC).date()
+    for problem in report.suite.problems:
+        if due := problem.tests.expired(today):
+            more = f" and {len(due) - 1} more" if due[1:] else ""
+            say(
+                f"{problem.id}: quarantine has expired for {due[0]}{more}. To grade a test again, move it to "
+                "FAIL_TO_PASS or PASS_TO_PASS in tests.json and validate.",
+                as_json=as_json,
+            )
     proven = sum(proof.proven for proof in report.proofs)
     say(
         f"{proven} of {len(loaded.problems)} problems proven, {rounds} times each, in {report.seconds:.0f} s",

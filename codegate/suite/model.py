@@ -182,7 +182,9 @@ class Quarantine(Strict):
 
     reason: Literal["flaky", "oracle_fails", "nop_resolves", "environment", "manual"]
     evidence: str = Field(max_length=2000, description="What was seen, for people.")
-    expires: date = Field(description="From this day on `codegate run` warns, and `codegate validate` decides anew.")
+    expires: date = Field(
+        description="From this day on it is due: `codegate validate` releases or renews a problem, and names a test."
+    )
 
 
 class QuarantinedTest(Strict):
@@ -224,6 +226,10 @@ class TestSets(Strict):
     def expected(self) -> tuple[str, ...]:
         """Return every id that must pass, fail-to-pass first."""
         return self.FAIL_TO_PASS + self.PASS_TO_PASS
+
+    def expired(self, today: date) -> tuple[str, ...]:
+        """Return the ids of the tests whose quarantine is over."""
+        return tuple(test.id for test in self.QUARANTINED if test.quarantine.expires <= today)
 
 
 class ProblemManifest(Strict):

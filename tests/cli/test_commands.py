@@ -220,7 +220,11 @@ def test_an_expired_quarantine_is_named_by_run_and_lifted_by_validate(own_suite:
         f"1 of 3 problems has expired (calc-half); `codegate validate {own_suite.folder}` releases them or renews it"
     )
     assert words in codegate(*run, "before", cwd=tmp_path).stderr
+    listed = own_suite.folder / "problems/calc-half/tests.json"
+    flaky = {"id": "tests/x.py::test_x", "quarantine": {"reason": "flaky", "evidence": "once", "expires": "2020-01-01"}}
+    listed.write_text(json.dumps({**json.loads(listed.read_text()), "QUARANTINED": [flaky]}))
     validated = codegate("validate", own_suite.folder, "--rounds", "1", "--sandbox", "bwrap", "--json", cwd=tmp_path)
+    assert "calc-half: quarantine has expired for tests/x.py::test_x. To grade a test again, move" in validated.stderr
     assert (validated.code, validated.document["released"]) == (0, ["calc-half"]), validated.stderr
     after = codegate(*run, "after", cwd=tmp_path)
     assert (after.code, "has expired" in after.stderr, "[3/3]" in after.stderr) == (0, False, True)
