@@ -8,11 +8,11 @@ import click
 from codegate.cli.options import FILE, FOLDER, jobs_option, repository_option, sandbox_option
 from codegate.cli.output import say
 from codegate.errors import ExitCode
-from codegate.grading import read_predictions
 from codegate.reporting import one_line
 from codegate.running import grade_predictions, new_run_id, opened_backend
 from codegate.sandbox import Choice
 from codegate.suite import load_suite
+from codegate.suite.exchange import predictions_for
 
 
 @click.command()
@@ -27,7 +27,7 @@ def command(
 ) -> ExitCode:
     """Grade the patches in --predictions on SUITE. Exits 0 when every patch got a grade, 4 when one could not."""
     loaded = load_suite(suite)
-    read = read_predictions(predictions)
+    read = predictions_for(loaded, predictions)
     stop = threading.Event()
     graded, solved = 0, 0
     with opened_backend(sandbox, new_run_id(), stop) as backend:

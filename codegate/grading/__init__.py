@@ -8,7 +8,6 @@ from codegate.grading.behaviour import Behaviour
 from codegate.grading.controls.audit import audit_controls
 from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult, TestStatus
 from codegate.grading.grader import GRADER_VERSION, grade
-from codegate.grading.predictions import Prediction, read_predictions
 from codegate.grading.sandboxes import Sandboxes
 from codegate.grading.testreport import CollectionError, TestReport, TestSelection, test_selection
 from codegate.grading.testrun import run_hidden_tests, run_tests
@@ -20,7 +19,6 @@ __all__ = [
     "FailureClass",
     "Grade",
     "LintResult",
-    "Prediction",
     "Sandboxes",
     "TestReport",
     "TestResult",
@@ -28,7 +26,6 @@ __all__ = [
     "TestStatus",
     "audit_controls",
     "grade",
-    "read_predictions",
     "run_hidden_tests",
     "run_tests",
     "test_selection",

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -9,14 +10,14 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from codegate.candidates import redactor_for
-from codegate.errors import UsageError
-from codegate.grading import Grade, Prediction, Sandboxes, grade
+from codegate.grading import Grade, Sandboxes, grade
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.outcome import Fault, Outcome
 from codegate.running.readiness import check_bases, check_images, prepare_environments
 from codegate.sandbox import Backend
 from codegate.solving import AttemptSummary
 from codegate.suite import Problem, Suite, load_base
+from codegate.suite.exchange import Prediction
 
 
 def grade_predictions(
@@ -30,24 +31,34 @@ def grade_predictions(
 ) -> Iterator[Outcome]:
     """Grade each prediction and give its outcome, in the order of ``predictions``.
 
+    Args:
+        suite: the suite.
+        predictions: of problems in ``suite``, as ``predictions_for`` reads them; repeated ones are samples.
+        backend: where the code runs.
+        sandboxes: how many at once.
+        repository: where base commits are looked for, when not where the suite says.
+        stop: set when the user wants to stop.
+
     Raises:
-        UsageError: an instance is not in the suite, its base commit is not in the repository, or an environment
-            names an image that nobody allowed.
+        UsageError: a base commit is not in the repository, or an environment names an image that is not allowed.
         Interrupted: ``stop`` was set.
     """
     check_images(suite)
     problems = {problem.id: problem for problem in suite.problems}
-    unknown = sorted({p.instance_id for p in predictions} - problems.keys())
-    if unknown:
-        more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
-        raise UsageError(f"not in suite {suite.name}: {', '.join(unknown[:5])}{more}.", "Check `instance_id`.")
     asked = [problems[name] for name in dict.fromkeys(p.instance_id for p in predictions)]
     check_bases(suite, asked, repository)
     boxes = Sandboxes(backend, suite.locks, min(sandboxes, 2), suite.packages)
     redactor = redactor_for()
     base = lru_cache(sandboxes)(lambda name: load_base(suite, problems[name], repository))
 
-    def one(prediction: Prediction) -> Outcome:
+    made: Counter[tuple[str, str]] = Counter()
+    samples = []
+    for prediction in predictions:
+        key = (prediction.model_name_or_path, prediction.instance_id)
+        samples.append(made[key])
+        made[key] += 1
+
+    def one(prediction: Prediction, sample: int) -> Outcome:
         problem, patch = problems[prediction.instance_id], prediction.model_patch or ""
         started = time.monotonic()
         result, fault = graded(problem, patch)
@@ -55,7 +66,7 @@ def grade_predictions(
             problem=problem.id,
             problem_digest=problem.digest,
             candidate=prediction.model_name_or_path,
-            sample=0,
+            sample=sample,
             attempt=AttemptSummary(solver="external", prompt_version="external", patch=patch),
             grade=result,
             fault=fault,
@@ -76,7 +87,7 @@ def grade_predictions(
     workers = ThreadPoolExecutor(sandboxes, "codegate-grade")
     try:
         broken = prepare_environments(boxes, asked, stop)
-        yield from workers.map(one, predictions)
+        yield from workers.map(one, predictions, samples)
     finally:
         workers.shutdown(cancel_futures=True)
         boxes.close()

@@ -7,14 +7,15 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from codegate.errors import UsageError
-from codegate.grading import read_predictions
 from codegate.suite import Changes, Tree, TreeFile, apply_patch
 from codegate.suite.exchange import (
+    Prediction,
     Row,
     check_any,
     check_row,
     convert_each,
     portable_patch,
+    read_predictions,
     read_rows,
     write_predictions,
     write_rows,
@@ -226,11 +227,11 @@ def test_written_rows_are_one_line_each_and_come_back(rows: list[dict[str, objec
 
 def test_predictions_are_what_the_grader_reads(tmp_path: Path) -> None:
     path = tmp_path / "predictions.jsonl"
-    made = [("a", "m", "--- a\n\u2028+\udcff"), ("b", "m", None), ("a", "n", "")]
-    assert write_predictions(path, made) == 3
-    read = read_predictions(path)
-    assert [(entry.instance_id, entry.model_name_or_path, entry.model_patch) for entry in read] == made
-    with pytest.raises(UsageError, match="predicted twice"):
-        write_predictions(path, [*made, made[0]])
+    answers = (("a", "m", "--- a\n\u2028+\udcff"), ("b", "m", None), ("a", "n", ""), ("a", "m", "a second sample"))
+    made = tuple(
+        Prediction(instance_id=name, model_name_or_path=model, model_patch=patch) for name, model, patch in answers
+    )
+    write_predictions(path, made)
+    assert read_predictions(path) == made
     with pytest.raises(UsageError, match="no predictions"):
         write_predictions(path, [])

@@ -10,15 +10,16 @@ from codegate.suite.exchange.harbor_tasks import HarborTask, read_task, read_tas
 from codegate.suite.exchange.humaneval import TaskProblem, task_problem
 from codegate.suite.exchange.lossless import Restored, base_of, of_codegate, restore, suite_facts
 from codegate.suite.exchange.portable import portable_patch
-from codegate.suite.exchange.predictions import write_predictions
+from codegate.suite.exchange.predictions import Prediction, few, predictions_for, read_predictions, write_predictions
 from codegate.suite.exchange.rows import Row, Skipped, check_any, convert_each, read_rows, write_rows
-from codegate.suite.exchange.swebench import FIELDS, SweBenchRow, check_row, export_row, instance_id
+from codegate.suite.exchange.swebench import FIELDS, SweBenchRow, check_row, export_row, instance_ids
 
 __all__ = [
     "FIELDS",
     "ExportFormat",
     "ExportReport",
     "HarborTask",
+    "Prediction",
     "Restored",
     "Row",
     "Skipped",
@@ -31,9 +32,12 @@ __all__ = [
     "convert_each",
     "export_row",
     "export_suite",
-    "instance_id",
+    "few",
+    "instance_ids",
     "of_codegate",
     "portable_patch",
+    "predictions_for",
+    "read_predictions",
     "read_rows",
     "read_task",
     "read_tasks",

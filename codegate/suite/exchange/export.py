@@ -9,7 +9,7 @@ from typing import Final, Literal
 from codegate.errors import InfrastructureError, UsageError
 from codegate.suite.exchange.harbor import write_task
 from codegate.suite.exchange.rows import write_rows
-from codegate.suite.exchange.swebench import export_row, instance_id, without_repeats
+from codegate.suite.exchange.swebench import export_row, instance_ids
 from codegate.suite.git import GitError, git
 from codegate.suite.model import Problem, Suite
 from codegate.suite.repository import find_repository, load_base
@@ -58,7 +58,7 @@ def export_suite(
     slug = slug or repository_slug(suite, repository)
     if not _SLUG.fullmatch(slug):
         raise UsageError(f"{slug!r} does not name a repository.", "Give it as owner/name.")
-    ids = without_repeats([(problem.id, instance_id(problem, slug)) for problem in suite.problems])
+    ids = instance_ids(suite, slug)
     write = _write_swe_bench if kind == "swe-bench" else _write_harbor
     report = ExportReport(out, {}, {}, {})
     write(suite, repository, slug, ids, report)

@@ -8,7 +8,7 @@ export has those fields again, byte by byte.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
@@ -173,25 +173,30 @@ def export_row(suite: Suite, problem: Problem, base: Tree, slug: str, setup_comm
     return {**row, **extras(suite, problem, base, row["patch"], row["test_patch"])}
 
 
-def instance_id(problem: Problem, slug: str) -> str:
+def instance_ids(suite: Suite, slug: str | None) -> dict[str, str]:
+    """Return the id of each problem, by its own id, in an export of ``suite`` as the repository ``slug``.
+
+    An id that several problems would have is given to the first of them only; the others keep their own. With no
+    ``slug`` a problem has the id that its row was published with, or its own.
+    """
+    taken: set[str] = set()
+    chosen: dict[str, str] = {}
+    for problem in suite.problems:
+        instance = instance_id(problem, slug)
+        chosen[problem.id] = instance if instance not in taken else problem.id
+        taken.add(chosen[problem.id])
+    return chosen
+
+
+def instance_id(problem: Problem, slug: str | None) -> str:
     """Return the id that SWE-bench would give to ``problem``: that of its row, else ``owner__repo-number``."""
     provenance = problem.manifest.provenance
     published = provenance.upstream.get("instance_id")
-    if published is not None:
-        return published
+    if published is not None or slug is None:
+        return published or problem.id
     which = provenance.pull_request or (provenance.commit or "")[:12]
     made = f"{slug.replace('/', '__')}-{which}"
     return made if which and _INSTANCE.fullmatch(made) else problem.id
-
-
-def without_repeats(ids: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return problem id to instance id: an instance id that several have is given to the first of them only."""
-    taken: set[str] = set()
-    chosen: dict[str, str] = {}
-    for problem, instance in ids:
-        chosen[problem] = instance if instance not in taken else problem
-        taken.add(chosen[problem])
-    return chosen
 
 
 def _patch(base: Tree, changes: Changes, published: str | None) -> str:

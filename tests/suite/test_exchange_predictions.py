@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.errors import UsageError
-from codegate.grading import Prediction, read_predictions
+from codegate.suite import Base, Problem, Provenance, Suite
+from codegate.suite.exchange import Prediction, export_suite, predictions_for, read_predictions
+
+from . import builders
 
 ONE = {"instance_id": "a-1", "model_name_or_path": "m", "model_patch": "diff --git a b\n+{\n"}
 TWO = {"instance_id": "a-2", "model_name_or_path": "m", "model_patch": None, "cost": {"usd": 1}, "instance": {}}
@@ -66,6 +69,54 @@ def test_two_models_may_answer_the_same_instance(tmp_path: Path) -> None:
     assert len(_read(tmp_path, json.dumps([ONE, {**ONE, "model_name_or_path": "other"}]))) == 2
 
 
+def test_one_model_may_answer_an_instance_several_times(tmp_path: Path) -> None:
+    again = {**ONE, "model_patch": "another"}
+    assert [found.model_patch for found in _read(tmp_path, json.dumps([ONE, again]))] == [ONE["model_patch"], "another"]
+
+
+def _suite(folder: Path) -> Suite:
+    """Return a suite of problems from pull requests, from a commit, from a row, and from nowhere."""
+    commit = builders.make_repository(folder / "shop")
+
+    def problem(name: str, **provenance: object) -> Problem:
+        facts = {"kind": "handwritten", **provenance}
+        return builders.problem(name, base=Base(commit=commit), provenance=Provenance.model_validate(facts))
+
+    return builders.suite(
+        folder / "suite",
+        problem("p-17", pull_request=17),
+        problem("p-17-again", pull_request=17),
+        problem("p-abc", commit="abc" + "0" * 37),
+        problem("p-row", upstream={"instance_id": "django__django-17"}),
+        problem("p-hand"),
+        repository="../shop",
+    )
+
+
+@pytest.mark.parametrize("slug", [None, "acme/web-shop", "acme/shop_2.0"])
+def test_predictions_may_have_the_ids_of_an_export(tmp_path: Path, slug: str | None) -> None:
+    suite = _suite(tmp_path)
+    ids = export_suite(suite, tmp_path / "rows.jsonl", "swe-bench", slug=slug).ids
+    assert ids["p-row"] == "django__django-17"
+    assert len({*ids.values(), *ids}) == 8  # three problems have ids of the export's own
+    file = tmp_path / "predictions.json"
+    for names in (ids.values(), ids):
+        file.write_text(json.dumps([{**ONE, "instance_id": name} for name in names]))
+        assert [found.instance_id for found in predictions_for(suite, file)] == list(ids)
+
+
+def test_predictions_of_other_problems_are_refused(tmp_path: Path) -> None:
+    suite = _suite(tmp_path)
+    file = tmp_path / "predictions.json"
+    for names, said in (
+        (["p-17", "acme__shop-18"], "not in suite demo: acme__shop-18"),
+        (["acme__shop-17", "other__shop-abc000000000"], "several repositories: acme/shop, other/shop"),
+    ):
+        file.write_text(json.dumps([{**ONE, "instance_id": name} for name in names]))
+        with pytest.raises(UsageError, match=said):
+            predictions_for(suite, file)
+
+
 BROKEN = {
     "nothing": ("", "holds no predictions"),
     "blanks": (" \n\t\n", "holds no predictions"),
@@ -82,7 +133,6 @@ BROKEN = {
     "an id that is no text": (json.dumps([{**ONE, "instance_id": 7}]), "instance_id"),
     "no model": (json.dumps({"instance_id": "a-1", "model_patch": ""}), "model_name_or_path"),
     "a patch that is no text": (json.dumps({**ONE, "model_patch": ["x"]}), "model_patch"),
-    "the same twice": (json.dumps(ONE) + "\n" + json.dumps(ONE), "predicted twice by m"),
     "a key given twice": ('{"instance_id": "a", "instance_id": "b"}', "given twice"),
     "another instance under a key": (json.dumps({"a-9": ONE}), "another instance"),
     "a key's value that is no object": (json.dumps({"a-1": "diff"}), "a-1"),
