@@ -23,7 +23,7 @@ from codegate.candidates.redaction import Redactor, environment_secrets, redacto
 from codegate.candidates.registry import open_provider
 from codegate.candidates.replay import ReplayProvider, transcript_header, transcript_line
 from codegate.candidates.snapshots import check_snapshot
-from codegate.candidates.spec import CandidateSpec, ProviderName, SolverName, parse_candidate
+from codegate.candidates.spec import CandidateSpec, ProviderName, SolverName, answers_in_file, parse_candidate
 from codegate.candidates.weights import ScoreWeights
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "ToolCall",
     "ToolSpec",
     "Usage",
+    "answers_in_file",
     "check_base_url",
     "check_snapshot",
     "cost",

@@ -13,7 +13,7 @@ from codegate.errors import UsageError
 
 
 def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool = False) -> Provider | None:
-    """Return the provider of ``spec``, or None for ``reference`` and ``empty``, which ask nobody.
+    """Return the provider of ``spec``, or None where no model is asked.
 
     Args:
         spec: the candidate.
@@ -37,5 +37,5 @@ def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool =
             )
         case "replay":
             return ReplayProvider(folder / spec.model)
-        case "reference" | "empty":
+        case "predictions" | "reference" | "empty":
             return None

@@ -17,10 +17,12 @@ from codegate.candidates.prices import Prices
 from codegate.durable import digest
 from codegate.errors import UsageError
 
-ProviderName = Literal["openai", "anthropic", "replay", "reference", "empty"]
+ProviderName = Literal["openai", "anthropic", "replay", "predictions", "reference", "empty"]
 SolverName = Literal["single_shot", "tool_loop"]
 
-PROVIDERS: Final[tuple[str, ...]] = get_args(ProviderName)
+PROVIDERS: Final[tuple[str, ...]] = tuple(name for name in get_args(ProviderName) if name != "predictions")
+"""Those that have a short form."""
+
 SHORT_FORM: Final = "A candidate is written provider:model[@base_url], for example openai:gpt-5-2025-08-07."
 
 # The base URL begins at the first "@" that a scheme follows: model names may hold "@" and ":" themselves.
@@ -38,8 +40,9 @@ def _no_runner_variable(name: str) -> str:
 class CandidateSpec(BaseModel):
     """One candidate as configured.
 
-    ``model`` is the dated snapshot for ``openai`` and ``anthropic``, the transcript file for ``replay`` and
-    empty for ``reference`` and ``empty``. ``name`` is what reports show; it defaults to the short form.
+    ``model`` is the dated snapshot for ``openai`` and ``anthropic``, the transcript file for ``replay``, the name and
+    the digest of the answers for ``predictions``, and empty for ``reference`` and ``empty``. ``name`` is what reports
+    show; it defaults to the short form.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -107,6 +110,8 @@ def parse_candidate(text: str) -> CandidateSpec:
         UsageError: unknown provider, a missing or superfluous model, or a base URL that is not allowed.
     """
     provider, _, rest = text.strip().partition(":")
+    if provider == "predictions":
+        raise answers_in_file(f"candidate {_shown(text)}")
     if provider not in PROVIDERS:
         near = get_close_matches(provider, PROVIDERS, 1)
         raise UsageError(
@@ -132,6 +137,14 @@ def parse_candidate(text: str) -> CandidateSpec:
     if not model or not model.isprintable() or " " in model:
         raise UsageError(f"candidate {_shown(text)}: the model's name is missing or malformed.", SHORT_FORM)
     return CandidateSpec(provider=name, model=model, base_url=base_url)
+
+
+def answers_in_file(place: str) -> UsageError:
+    """Return the error for a ``predictions`` candidate where a model would have to be asked."""
+    return UsageError(
+        f"{place}: the answers of `predictions` are in a file, and no model can be asked for them.",
+        "Give the file: codegate run SUITE --predictions FILE.",
+    )
 
 
 def _shown(text: str) -> str:

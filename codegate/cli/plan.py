@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import click
 
-from codegate.candidates import CandidateSpec
 from codegate.cli.options import FILE, FOLDER, json_option
 from codegate.cli.output import emit, note, say
+from codegate.cli.predictions import STAND_IN, check_predictions, given_answers, predictions_options
 from codegate.errors import UsageError
 from codegate.gating import (
     Baseline,
@@ -46,6 +46,7 @@ USUAL_RATE: Final = 0.6
 @click.command()
 @click.argument("suite", type=FOLDER, required=False)
 @click.option("--candidate", "names", multiple=True, help="provider:model[@base_url]; may be given several times.")
+@predictions_options
 @click.option("--config", type=FILE, help=f"Configuration file; default {CONFIG_NAME} where there is one.")
 @click.option("--baseline", type=FILE, help="Lock file of the baseline; default as in the configuration.")
 @click.option("--samples", type=click.IntRange(1, 100), help="Plan this fixed number of samples per problem.")
@@ -58,6 +59,8 @@ USUAL_RATE: Final = 0.6
 def command(
     suite: Path | None,
     names: tuple[str, ...],
+    predictions: Path | None,
+    label: str | None,
     config: Path | None,
     baseline: Path | None,
     samples: int | None,
@@ -79,11 +82,15 @@ def command(
     """
     if no_gate and baseline is not None:
         raise UsageError("--no-gate compares with no baseline.", "Leave out --baseline.")
-    settings, home = _settings(config, names, alone=shards is None)
+    check_predictions(predictions, label, names)
+    settings, home = _settings(config, names, alone=shards is None or predictions is not None)
     folder = suite or (home / settings.suite if settings.suite else None)
     if folder is None:
         raise UsageError("no suite was given.", "Name its folder, or set `suite` in codegate.yml.")
     loaded = load_suite(folder)
+    answers = given_answers(predictions, folder, label)
+    if answers is not None:
+        settings = settings.model_copy(update={"candidates": answers.candidates, "samples": answers.samples})
     pinned = None if no_gate else _pinned(baseline, settings, home)
     if pinned is not None and rate is not None:
         raise UsageError("--rate is for a suite without a baseline.", "Leave it out: the baseline says the rate.")
@@ -92,7 +99,7 @@ def command(
     shared = None
     if shards is not None:
         gate = Gate(pinned, settings.gate) if pinned is not None else None
-        shared = plan_shards(RunRequest(folder, settings.candidates, samples, gate=gate), shards)
+        shared = plan_shards(RunRequest(folder, settings.candidates, samples, gate=gate, answers=answers), shards)
         samples = shared.samples
     looks = (samples,) if samples else settings.gate.looks
     together = max(len(settings.candidates), 1)
@@ -113,8 +120,8 @@ def command(
     again = settings.gate.confirm_samples * model.problems
     if again:
         say(f"  a regression is confirmed by {again} fresh samples of the pinned model", as_json=as_json)
-    for label, expense in expenses.items():
-        say(f"  {label}: {_expense_words(expense, statement, settings)}", as_json=as_json)
+    for name, expense in expenses.items():
+        say(f"  {name}: {_expense_words(expense, statement, settings)}", as_json=as_json)
     if shared is not None:
         say(f"  run {shared.run_id} in {len(shared.shards)} shards: {', '.join(shared.shards)}", as_json=as_json)
     if as_json:
@@ -129,7 +136,7 @@ def command(
                 "power": {**asdict(statement), "sentences": statement.sentences()},
                 "found": {str(most): share for most, share in found.items()},
                 "confirmation_samples": again,
-                "expenses": {label: _expense_json(one, statement, settings) for label, one in expenses.items()},
+                "expenses": {name: _expense_json(one, statement, settings) for name, one in expenses.items()},
                 "shards": shared.document() if shared is not None else None,
             }
         )
@@ -139,7 +146,7 @@ def _settings(config: Path | None, names: Sequence[str], *, alone: bool) -> tupl
     """Return the configuration; where the plan is not for a run, ``reference`` stands in for a missing candidate."""
     named = named_candidates(names, "--candidate")
     if alone and not named and config is None and not Path(CONFIG_NAME).exists():
-        named = (CandidateSpec(provider="reference"),)
+        named = STAND_IN
     return configuration(named, config, Path(CONFIG_NAME))
 
 

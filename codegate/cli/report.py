@@ -1,4 +1,4 @@
-"""``codegate report``: a run's reports again, with or without a baseline."""
+"""``codegate report``: a run's reports again, with or without a baseline; and its answers as predictions."""
 
 from pathlib import Path
 
@@ -7,9 +7,14 @@ import click
 from codegate.cli.options import FILE, FOLDER, config_option, json_option
 from codegate.cli.output import emit, say
 from codegate.cli.policy import gate_settings, report_terms
+from codegate.errors import UsageError
 from codegate.gating import load_pinned
-from codegate.reporting import build_view, gather, write_reports
-from codegate.running import Journal, gate_run
+from codegate.reporting import REPORTS, build_view, gather, write_reports
+from codegate.running import Journal, gate_run, run_predictions
+from codegate.suite import load_suite
+from codegate.suite.exchange import repository_slug, write_predictions
+
+PREDICTIONS = "predictions"
 
 
 @click.command()
@@ -17,19 +22,54 @@ from codegate.running import Journal, gate_run
 @click.option("--baseline", type=FILE, help="Lock of a baseline to show the verdicts against.")
 @config_option
 @click.option("--out", type=FOLDER, required=True, help="Where the reports go.")
+@click.option(
+    "--format",
+    "formats",
+    type=click.Choice([*REPORTS, PREDICTIONS]),
+    multiple=True,
+    help=f"What to write; may be given several times; default all but {PREDICTIONS}.",
+)
+@click.option("--suite", type=FOLDER, help=f"With --format {PREDICTIONS}: use the ids of an export of this suite.")
+@click.option("--slug", help="With --suite: the repository as owner/name, as in `mine export`.")
 @json_option
-def command(runs: tuple[Path, ...], baseline: Path | None, config: Path | None, out: Path, as_json: bool) -> None:
+def command(
+    runs: tuple[Path, ...],
+    baseline: Path | None,
+    config: Path | None,
+    out: Path,
+    formats: tuple[str, ...],
+    suite: Path | None,
+    slug: str | None,
+    as_json: bool,
+) -> None:
     """Write HTML, JUnit, JSON, CSV and Markdown reports of one or more RUNS (folders).
+
+    With --format predictions: every answer as a line of SWE-bench's predictions, which `codegate grade`,
+    `codegate run --predictions` and other tools read. Instances are named by problem, or as an export of --suite
+    names them.
 
     Exits 0 when they are written, whatever the verdicts: `codegate gate` is the command that decides.
     """
+    wanted = dict.fromkeys(formats or REPORTS)
+    if PREDICTIONS not in wanted and (suite or slug):
+        raise UsageError("--suite and --slug are about predictions.", f"Give --format {PREDICTIONS}, too.")
     policy, _ = gate_settings(config)
     journals = [Journal.open(folder) for folder in runs]
     loaded = [journal.load() for journal in journals]
     verdicts = [verdict for run in loaded for verdict in (gate_run(run, baseline, policy) if baseline else ())]
     evidence = gather(journals, load_pinned(baseline).samples if baseline else None, report_terms(config))
-    written = write_reports(build_view(loaded, verdicts, evidence), out)
+    view = build_view(loaded, verdicts, evidence)
+    written = write_reports(view, out, [name for name in wanted if name in REPORTS])
+    if PREDICTIONS in wanted:
+        named = load_suite(suite) if suite is not None else None
+        if named is not None and slug is None:
+            slug = repository_slug(named, None)
+        predictions, faults = run_predictions(loaded, named, slug)
+        written[PREDICTIONS] = out / "predictions.jsonl"
+        write_predictions(written[PREDICTIONS], predictions)
+        if faults:
+            say(f"left out: {faults} samples that have no answer because of a fault", as_json=as_json)
     for name, path in written.items():
-        say(f"{name:9} {path}", as_json=as_json)
+        say(f"{name:11} {path}", as_json=as_json)
     if as_json:
         emit({"schema": "codegate.files/1", "reports": {name: str(path) for name, path in written.items()}})

@@ -10,6 +10,7 @@ from codegate.candidates import CandidateSpec, check_base_url
 from codegate.cli.conclude import conclude
 from codegate.cli.options import FILE, FOLDER, dollars, json_option, repository_option, sandbox_option
 from codegate.cli.output import note
+from codegate.cli.predictions import STAND_IN, check_predictions, given_answers, predictions_options
 from codegate.cli.progress import run_progress
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import load_pinned
@@ -33,6 +34,7 @@ from codegate.sandbox import Choice
 @click.command()
 @click.argument("suite", type=FOLDER, required=False)
 @click.option("--candidate", "names", multiple=True, help="provider:model[@base_url]; may be given several times.")
+@predictions_options
 @click.option("--config", type=FILE, help=f"Configuration file; default {CONFIG_NAME} where there is one.")
 @click.option(
     "--samples",
@@ -59,6 +61,8 @@ from codegate.sandbox import Choice
 def command(
     suite: Path | None,
     names: tuple[str, ...],
+    predictions: Path | None,
+    label: str | None,
     config: Path | None,
     samples: int | None,
     out: Path | None,
@@ -85,6 +89,9 @@ def command(
     grade, and 4 when infrastructure faults left some without. A run that --max-model-calls stopped exits 2 and can
     be resumed.
 
+    With --predictions the answers were made elsewhere: each model in the file is a candidate, no model is asked, and
+    no key is needed. All samples in the file are graded. A problem that the file leaves out counts as an empty answer.
+
     With --shard one part of the problems is done, and compared with nothing: `codegate merge` puts the parts together
     and gates the whole. A shard makes a fixed number of samples (as many as the gate has looks, or --samples), and
     gets its part of --max-model-calls and --budget-usd, by its number of problems.
@@ -96,10 +103,16 @@ def command(
             "--resume continues a run as it was planned.", "Leave out --samples, --out, --shard and --run-id."
         )
     choice = shard_choice(shard, run_id)
-    settings, home, keyless = _settings(config, names, resume)
+    check_predictions(predictions, label, names)
+    if resume is not None and predictions is not None:
+        raise UsageError("--resume continues a run with the answers in its folder.", "Leave out --predictions.")
+    settings, home, keyless = _settings(config, names, resume, asked=predictions is None)
     folder = suite or (home / settings.suite if settings.suite else None)
     if folder is None:
         raise UsageError("no suite was given.", "Name its folder, or set `suite` in codegate.yml.")
+    answers = given_answers(predictions, folder, label)
+    if answers is not None:
+        settings = settings.model_copy(update={"candidates": answers.candidates, "samples": None})
     options = RunOptions(
         models=models or settings.concurrency.models,
         sandboxes=jobs or settings.concurrency.sandboxes,
@@ -127,6 +140,7 @@ def command(
         settings.prices,
         gate,
         choice,
+        answers,
     )
     with run_progress() as progress:
         run, journal = run_suite(request, progress, note)
@@ -144,13 +158,15 @@ def _lock(baseline: Path | None, settings: Config, home: Path) -> Path | None:
     return lock if settings.gates_with(lock) else None
 
 
-def _settings(config: Path | None, names: tuple[str, ...], resume: Path | None) -> tuple[Config, Path, frozenset[str]]:
+def _settings(
+    config: Path | None, names: tuple[str, ...], resume: Path | None, *, asked: bool
+) -> tuple[Config, Path, frozenset[str]]:
     """Return the configuration, the folder that its paths are relative to, and the candidates to send no key for.
 
     Candidates given by name win over those of the file; a resumed run has its own, and those that would send a key
     somewhere have to be named by the user too.
     """
-    named = named_candidates(names, "--candidate")
+    named = named_candidates(names, "--candidate") if asked else STAND_IN
     if resume is None:
         return *configuration(named, config, Path(CONFIG_NAME)), frozenset()
     planned = Journal.open(resume).manifest.candidates

@@ -44,6 +44,11 @@ def nightly_step(
     if project.lock is None:
         raise Skipped("no baseline is pinned, so there is nothing to watch.", "Pin one: docs/baseline.md.")
     pinned = load_pinned(project.lock)
+    if pinned.spec.provider == "predictions":
+        raise Skipped(
+            f"the answers of {pinned.spec.label} came from a file, so there is no model to watch.",
+            "Pin a run of a model, or leave out the nightly workflow.",
+        )
     history = inputs.reports / HISTORY
     inputs.reports.mkdir(parents=True, exist_ok=True)
     if event is not None and github is not None:

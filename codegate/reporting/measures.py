@@ -127,7 +127,7 @@ def measure(
     counted = [grade for grades in _grades(found) for grade in grades]
     answer_p95 = empirical_quantile(_times(found, _answer_seconds), 0.95, of="attempts")
     cache_share = share((_sums(attempts, _cached) for attempts in _attempts(found)), of="tokens")
-    asked = found if spec.provider not in {"reference", "empty"} else {}
+    asked = found if spec.provider not in {"predictions", "reference", "empty"} else {}
     answered = share((_answered(outcomes) for outcomes in asked.values()), of="attempts")
     valid = share((_sums(attempts, _valid_calls) for attempts in _attempts(found)), of="tool calls")
     return Measures(

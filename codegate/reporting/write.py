@@ -1,6 +1,6 @@
 """Writes the reports of a view into a folder."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from codegate.durable import write_atomic
@@ -24,8 +24,8 @@ REPORTS: dict[str, tuple[str, Callable[[ReportView], str]]] = {
 """Formats by name: file name and renderer."""
 
 
-def write_reports(view: ReportView, folder: Path) -> dict[str, Path]:
-    """Write every format into ``folder`` and return where each is, by format name.
+def write_reports(view: ReportView, folder: Path, formats: Collection[str] = tuple(REPORTS)) -> dict[str, Path]:
+    """Write ``formats`` into ``folder`` and return where each is, by format name.
 
     Raises:
         UsageError: ``folder`` is a link; in a run's folder, that may be somebody else's, it could lead anywhere.
@@ -36,7 +36,8 @@ def write_reports(view: ReportView, folder: Path) -> dict[str, Path]:
             f"{folder} is a symbolic link; reports are not written through one.", "Name the folder itself."
         )
     written: dict[str, Path] = {}
-    for name, (file_name, render) in REPORTS.items():
+    for name in formats:
+        file_name, render = REPORTS[name]
         path = folder / file_name
         write_atomic(path, render(view).encode("utf-8"))
         written[name] = path

@@ -3,6 +3,7 @@
 A suite, candidates and a sandbox backend go in; a ``Run`` comes out and is on the disk all the while.
 """
 
+from codegate.running.answers import Answers, read_answers, run_predictions
 from codegate.running.calls import CallLimitReached
 from codegate.running.config import (
     CONFIG_NAME,
@@ -31,6 +32,7 @@ from codegate.solving import AttemptSummary
 
 __all__ = [
     "CONFIG_NAME",
+    "Answers",
     "AttemptSummary",
     "CallLimitReached",
     "Concurrency",
@@ -68,7 +70,9 @@ __all__ = [
     "plan_run",
     "plan_shards",
     "priced",
+    "read_answers",
     "run_exit_code",
+    "run_predictions",
     "run_suite",
     "sample_expense",
     "shard_choice",

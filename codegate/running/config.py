@@ -7,7 +7,15 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from codegate.candidates import CandidateSpec, Price, Prices, ScoreWeights, check_snapshot, parse_candidate
+from codegate.candidates import (
+    CandidateSpec,
+    Price,
+    Prices,
+    ScoreWeights,
+    answers_in_file,
+    check_snapshot,
+    parse_candidate,
+)
 from codegate.errors import UsageError
 from codegate.gating import GatePolicy
 from codegate.sandbox import CHOICE_PATTERN, check_choice
@@ -166,6 +174,7 @@ def configuration(candidates: Sequence[CandidateSpec], path: Path | None, defaul
 def config_schema() -> dict[str, Any]:
     """Return the JSON Schema of ``codegate.yml``, for editors and for ``docs/schema/codegate.schema.json``."""
     schema = Config.model_json_schema()
+    schema["$defs"]["CandidateSpec"]["properties"]["provider"]["enum"].remove("predictions")
     long_form = schema["properties"]["candidates"]["items"]
     short_form = {"type": "string", "description": "provider:model[@base_url], for example openai:gpt-5-2025-08-07."}
     schema["properties"]["candidates"]["items"] = {"anyOf": [short_form, long_form]}
@@ -173,11 +182,13 @@ def config_schema() -> dict[str, Any]:
 
 
 def check_candidate(candidate: CandidateSpec, place: str) -> None:
-    """Refuse a candidate whose model could change under our feet.
+    """Refuse a candidate whose model could change under our feet, or cannot be asked.
 
     Raises:
-        UsageError: a floating alias; the message begins with ``place``.
+        UsageError: a floating alias, or answers from a file; the message begins with ``place``.
     """
+    if candidate.provider == "predictions":
+        raise answers_in_file(f"{place}: candidate {candidate.label}")
     try:
         check_snapshot(candidate)
     except UsageError as error:

@@ -28,6 +28,8 @@ def why_not(baseline: Baseline, candidates: Sequence[CandidateSpec], keyless: fr
     only where a candidate of the user's has the very same.
     """
     spec = baseline.spec
+    if spec.provider == "predictions":
+        return f"the answers of {spec.label} came from a file"
     if spec.base_url is None and spec.api_key_env is None:
         return None
     known = {(c.base_url, c.api_key_env) for c in candidates if c.provider == spec.provider and c.key() not in keyless}

@@ -34,6 +34,8 @@ CONFIRMATION: Final = "confirmation"
 
 MANIFEST: Final = "run.json"
 OUTCOMES: Final = "outcomes.jsonl"
+ANSWERS: Final = "answers.jsonl"
+"""The predictions file of a run whose answers were made elsewhere."""
 _CALLS: Final = "calls.log"
 _TRANSCRIPTS: Final = "transcripts"
 _SANDBOX: Final = "sandbox.json"
@@ -73,7 +75,7 @@ class Journal:
             UsageError: there already is a run, or what is left of one.
             InfrastructureError: the disk refused.
         """
-        for name in (MANIFEST, OUTCOMES, _CALLS, _TRANSCRIPTS, _SANDBOX, _SOUNDNESS, CONFIRMATION):
+        for name in (MANIFEST, OUTCOMES, _CALLS, _TRANSCRIPTS, _SANDBOX, _SOUNDNESS, ANSWERS, CONFIRMATION):
             if os.path.lexists(folder / name):
                 raise UsageError(
                     f"{folder} already holds a run: there is {folder / name}.",

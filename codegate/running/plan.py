@@ -127,7 +127,7 @@ def candidate_conditions(manifest: RunManifest, candidate: CandidateSpec) -> dic
     """Return the comparability key of ``candidate`` in a run, field by field: all but the model itself."""
     return {
         **manifest.conditions,
-        "solver": candidate.solver,
+        "solver": "external" if candidate.provider == "predictions" else candidate.solver,
         "iterations": str(candidate.max_iterations) if candidate.solver == "tool_loop" else "1",
         "prompt": manifest.prompts.get(candidate.key(), "unknown"),
         "sampling": digest(candidate.sampling.model_dump(mode="json"))[:16],

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from codegate.candidates import CandidateSpec, Prices, Provider, open_provider
+from codegate.candidates import CandidateSpec, Prices, Provider, answers_in_file, open_provider
 from codegate.errors import Interrupted, UsageError
+from codegate.running.answers import PROVIDER, Answers, keep_answers
 from codegate.running.confirmation import confirm_regressions, pinned_prices, why_not
 from codegate.running.gate import Gate, check_gate, settled_candidates
 from codegate.running.interrupts import interruptible
-from codegate.running.journal import Journal
+from codegate.running.journal import ANSWERS, Journal
 from codegate.running.outcome import Run, RunManifest, Shard
 from codegate.running.plan import check_resumable, new_run_id, plan_run
 from codegate.running.readiness import check_bases, check_images, warn_of_expired
@@ -23,6 +24,7 @@ from codegate.running.scheduler import Progress, RunOptions, execute
 from codegate.running.shards import ShardChoice, ShardPlan, check_planned_gate, part_of, share, shared_options
 from codegate.sandbox import Backend, Choice, check_choice, select_backend
 from codegate.suite import Suite, load_suite
+from codegate.suite.exchange import write_predictions
 
 _RUNS: Final = Path("runs")
 _SHARD_SAMPLES: Final = 3  # per problem, for a gate: a suite that is worth sharding needs no more
@@ -43,6 +45,7 @@ class RunRequest:
         prices: what models cost, by model, for the pinned one.
         gate: what the run is compared with; with it and no ``samples``, candidates are asked no more once their
             verdict is settled.
+        answers: what ``candidates`` answered, where no model is asked. Without ``samples`` all of it is graded.
         shard: do one part of a shared run only. It makes a fixed number of samples (three for a gate, where
             ``samples`` does not say), and no verdict: no shard knows what the others found.
     """
@@ -58,6 +61,7 @@ class RunRequest:
     prices: Mapping[str, Prices] = field(default_factory=dict)
     gate: Gate | None = None
     shard: ShardChoice | None = None
+    answers: Answers | None = None
 
 
 @contextmanager
@@ -134,6 +138,10 @@ def run_suite(
         sandbox = _same_sandbox(request.sandbox, journal.manifest)
         run_id = journal.manifest.id
         candidates = _as_asked(journal.manifest, request.candidates).candidates
+    elif request.answers is None:
+        for candidate in candidates:
+            if candidate.provider == PROVIDER:
+                raise answers_in_file(f"candidate {candidate.label}")
     check_bases(suite, suite.active, request.options.repository)
     _check_prices(request, candidates)
     stop = threading.Event()
@@ -156,6 +164,7 @@ def run_suite(
         if again is not None:
             options = replace(options, spent_before=again.spending())
         with journal.writing():
+            keep_answers(journal, suite, announce)
             run = execute(journal, suite, backend, providers, options, progress, stop, settled)
             if gate is not None and pinned is not None:
                 run = confirm_regressions(
@@ -181,9 +190,16 @@ def _new_journal(
     manifest = _plan(suite, request, sandbox, run_id, fixed=choice is not None)
     if choice is not None:
         part = part_of(manifest, choice)
-        return Journal.create(request.out or _RUNS / f"{part.id}-shard-{choice.number}-of-{choice.of}", part)
+        return _created(request.out or _RUNS / f"{part.id}-shard-{choice.number}-of-{choice.of}", part, request)
     journal = _same_gate(manifest, announce) if request.gate is not None and request.out is None else None
-    return journal or Journal.create(request.out or _RUNS / run_id, manifest)
+    return journal or _created(request.out or _RUNS / run_id, manifest, request)
+
+
+def _created(folder: Path, manifest: RunManifest, request: RunRequest) -> Journal:
+    journal = Journal.create(folder, manifest)
+    if request.answers is not None:
+        write_predictions(folder / ANSWERS, request.answers.predictions)
+    return journal
 
 
 def _shard_words(manifest: RunManifest, shard: Shard, options: RunOptions) -> str:
@@ -233,8 +249,16 @@ def _open_pinned(
 
 def _plan(suite: Suite, request: RunRequest, sandbox: str, run_id: str, *, fixed: bool) -> RunManifest:
     gate = request.gate
-    gated = gate is not None and request.samples is None
-    looks = gate.policy.looks if gate is not None and gated else (request.samples or 1,)
+    samples = request.samples
+    if request.answers is not None:
+        samples = samples or request.answers.samples
+        if samples > request.answers.samples:
+            raise UsageError(
+                f"the predictions have {request.answers.samples} samples of a problem at most, not {samples}.",
+                "Leave out --samples.",
+            )
+    gated = gate is not None and samples is None
+    looks = gate.policy.looks if gate is not None and gated else (samples or 1,)
     if fixed:
         looks = (min(looks[-1], _SHARD_SAMPLES) if gated else looks[-1],)
     gated_by = gate.digest if gate is not None else None

@@ -63,6 +63,8 @@ def prompt_version_of(candidate: CandidateSpec) -> str:
     """Return the prompt version that attempts of ``candidate`` carry, for comparability keys."""
     if candidate.provider in {"reference", "empty"}:
         return "none"
+    if candidate.provider == "predictions":
+        return "external"
     return tool_loop_version() if candidate.solver == "tool_loop" else prompt_version("single_shot")
 
 

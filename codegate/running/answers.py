@@ -1,0 +1,184 @@
+"""Answers that were made elsewhere: a predictions file becomes candidates, and its patches their attempts.
+
+No model is asked: the attempts are on the disk before the run grades them, as those of any other run are. The run
+keeps the predictions in its folder, so that it can be resumed without the file.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from codegate.candidates import CandidateSpec, redactor_for
+from codegate.durable import digest
+from codegate.errors import UsageError
+from codegate.running.journal import ANSWERS, Journal
+from codegate.running.outcome import MAX_SAMPLES, Run
+from codegate.solving import Attempt, prompt_version_of
+from codegate.suite import Suite
+from codegate.suite.exchange import Prediction, few, instance_ids, predictions_for
+
+PROVIDER: Final = "predictions"
+_MAX_LABEL: Final = 200
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers in a predictions file.
+
+    Attributes:
+        candidates: one for each model in the file. A candidate's identity is its name and the content of its answers.
+        samples: most samples that a problem has of any model.
+        predictions: what the file holds, with problem ids; ``model_name_or_path`` is the candidate's label.
+    """
+
+    candidates: tuple[CandidateSpec, ...]
+    samples: int
+    predictions: tuple[Prediction, ...]
+
+
+def read_answers(path: Path, suite: Suite, label: str | None = None) -> Answers:
+    """Return the answers in the predictions file ``path``.
+
+    Args:
+        path: the file.
+        suite: the suite whose problems it names.
+        label: what to call its only model; default: as the file does.
+
+    Raises:
+        UsageError: as ``predictions_for``; ``label`` is given for several models; a name is too long; or a problem has
+            more samples than a run can have.
+    """
+    redactor = redactor_for()
+    predictions = [redactor.clean_model(prediction) for prediction in predictions_for(suite, path)]
+    models = list(dict.fromkeys(prediction.model_name_or_path for prediction in predictions))
+    if label is not None:
+        if len(models) > 1:
+            raise UsageError(
+                f"{path} has the predictions of {len(models)} models: {few(models)}.",
+                "Leave out --label, or give a file for each of them.",
+            )
+        predictions = [prediction.model_copy(update={"model_name_or_path": label}) for prediction in predictions]
+        models = [label]
+    if long := next((name for name in models if len(name) > _MAX_LABEL), None):
+        raise UsageError(
+            f"{path}: the model's name {long[:40]!r}… has more than {_MAX_LABEL} characters.", "Give --label."
+        )
+    patches = {name: _patches(predictions, name) for name in models}
+    samples = max(len(made) for of_model in patches.values() for made in of_model.values())
+    if samples > MAX_SAMPLES:
+        raise UsageError(f"{path} has {samples} samples of a problem; a run has at most {MAX_SAMPLES}.")
+    return Answers(tuple(_candidate(name, made) for name, made in patches.items()), samples, tuple(predictions))
+
+
+def keep_answers(journal: Journal, suite: Suite, announce: Callable[[str], None]) -> None:
+    """Write the attempts of a run's predictions candidates that are not there yet.
+
+    A problem or a sample that the file lacks is an empty answer: it fails as ``no_patch``, and is announced.
+
+    Args:
+        journal: the run, open for writing.
+        suite: the suite of the run.
+        announce: told what is missing and what is not used.
+
+    Raises:
+        UsageError: the run's folder has no answers, or others than the run was planned with.
+        InfrastructureError: the disk refused.
+    """
+    wanted = [
+        (candidate, problem, sample)
+        for candidate in journal.manifest.candidates
+        if candidate.provider == PROVIDER
+        for problem, sample in journal.manifest.planned()
+        if journal.read_attempt(candidate.key(), problem, sample) is None
+    ]
+    if not wanted:
+        return
+    path = journal.folder / ANSWERS
+    answers = read_answers(path, suite)
+    known = {candidate.key() for candidate in answers.candidates}
+    patches = {candidate.label: _patches(answers.predictions, candidate.label) for candidate in answers.candidates}
+    missing: dict[str, list[str]] = {}
+    for candidate, problem, sample in wanted:
+        if candidate.key() not in known:
+            raise UsageError(f"{path} is not what {candidate.label} was planned with.", "Restore it.")
+        made = patches[candidate.label].get(problem, ())
+        if sample >= len(made):
+            missing.setdefault(candidate.label, []).append(f"{problem} (sample {sample})" if made else problem)
+        journal.write_attempt(_attempt(candidate, problem, sample, made[sample] if sample < len(made) else ""))
+    for label, names in missing.items():
+        announce(
+            f"{label}: {len(names)} of {len(journal.manifest.planned())} answers are missing and count as empty: "
+            f"{few(dict.fromkeys(names))}"
+        )
+    if unused := sorted({entry.instance_id for entry in answers.predictions} & journal.manifest.excluded.keys()):
+        announce(f"not used, because the suite leaves these problems out: {few(unused)}")
+
+
+def run_predictions(
+    runs: Sequence[Run], suite: Suite | None = None, slug: str | None = None
+) -> tuple[tuple[Prediction, ...], int]:
+    """Return the predictions that ``runs`` amount to, and how many samples have no answer because of a fault.
+
+    Args:
+        runs: samples of one candidate in several runs follow each other.
+        suite: with it, instances have the ids of an export; without, those of problems.
+        slug: the repository that the export names.
+
+    Raises:
+        UsageError: a problem of a run is not in ``suite``.
+    """
+    ids = instance_ids(suite, slug) if suite is not None else None
+    labels: dict[str, str] = {}
+    found: list[Prediction] = []
+    faults = 0
+    for run in runs:
+        outcomes = {outcome.key: outcome for outcome in run.outcomes}
+        for candidate in run.manifest.candidates:
+            key = candidate.key()
+            taken = candidate.label in {label for other, label in labels.items() if other != key}
+            name = labels.setdefault(key, f"{candidate.label} ({key[:8]})" if taken else candidate.label)
+            for problem, sample in run.manifest.planned():
+                outcome = outcomes.get((key, problem, sample))
+                if outcome is None or outcome.attempt is None:
+                    faults += outcome is not None
+                    continue
+                instance = _instance(ids, problem, suite)
+                patch = outcome.attempt.patch or None
+                found.append(Prediction(instance_id=instance, model_name_or_path=name[:500], model_patch=patch))
+    return tuple(found), faults
+
+
+def _instance(ids: Mapping[str, str] | None, problem: str, suite: Suite | None) -> str:
+    if ids is None or suite is None:
+        return problem
+    if problem not in ids:
+        raise UsageError(f"the run's problem {problem} is not in suite {suite.name}.", "Give the suite of the run.")
+    return ids[problem]
+
+
+def _patches(predictions: Sequence[Prediction], label: str) -> dict[str, list[str]]:
+    """Return the patches of one model by problem, sample by sample."""
+    patches: dict[str, list[str]] = {}
+    for prediction in predictions:
+        if prediction.model_name_or_path == label:
+            patches.setdefault(prediction.instance_id, []).append(prediction.model_patch or "")
+    return patches
+
+
+def _candidate(label: str, patches: Mapping[str, Sequence[str]]) -> CandidateSpec:
+    return CandidateSpec(provider=PROVIDER, model=f"{label}@sha256:{digest(patches)[:16]}", name=label)
+
+
+def _attempt(candidate: CandidateSpec, problem: str, sample: int, patch: str) -> Attempt:
+    return Attempt(
+        problem=problem,
+        candidate=candidate.key(),
+        sample=sample,
+        solver="external",
+        prompt_version=prompt_version_of(candidate),
+        patch=patch,
+        contains_code=bool(patch.strip()),
+        iterations=0,
+        models=(candidate.label,),
+    )
