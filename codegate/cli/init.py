@@ -11,12 +11,14 @@ from typing import Final
 import click
 
 import codegate
+from codegate.candidates import CandidateSpec
 from codegate.cli.options import FILE, json_option
 from codegate.cli.output import emit, say
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
-from codegate.running import CONFIG_NAME
-from codegate.suite import GitError, git
+from codegate.gating import GatePolicy
+from codegate.running import BASELINE_SAMPLES, CONFIG_NAME, call_needs
+from codegate.suite import GitError, git, load_suite
 
 ACTION: Final = f"codegate-ci/codegate@v{codegate.__version__}"
 PLACEHOLDER: Final = f"codegate-ci/codegate@{'0' * 40} # filled in by `codegate init`"
@@ -34,17 +36,19 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _UNPINNED: Final = "# zizmor: ignore[unpinned-uses] pin it: `codegate init --workflows --force --action {name}@COMMIT`"
 """Follows a tag: only the remote repository knows its commit, and ``init`` does not use the network."""
 
-_TEXT = """\
+_SUITE: Final = Path("suites", "mine")
+_CANDIDATE: Final = CandidateSpec(provider="openai", model="gpt-4.1-2025-04-14", solver="tool_loop")
+_TEXT: Final = """\
 # Configuration of codegate; every key but `candidates` has a default (docs/configuration.md).
 suite: suites/mine              # made by: codegate mine . --out suites/mine
 candidates:
   - provider: openai            # or anthropic; any OpenAI-compatible server with base_url
-    model: gpt-4.1-2025-04-14   # a dated snapshot: floating aliases are refused
+    model: {model}   # a dated snapshot: floating aliases are refused
     solver: tool_loop           # or single_shot
 concurrency:
   models: 4
   sandboxes: 2
-max_model_calls: 500            # the run stops, resumable, before it makes more
+{limit}
 # baseline: codegate.lock       # once it is pinned (codegate baseline pin RUN): then a missing one is an error
 gate:
   margin: 0.10                  # a drop of ten percentage points is too much
@@ -69,6 +73,8 @@ gate:
 def command(out: Path, workflows: bool, matrix: bool, action: str, force: bool, as_json: bool) -> None:
     """Write a codegate.yml to start from; an existing file is left alone.
 
+    Where suites/mine is there, the limit of model calls leaves room for its baseline and its gate to finish.
+
     With --workflows, also: the gate on pull requests, the nightly run, the making of the baseline, the comment on
     pull requests from forks, and the mining of a suite.
     """
@@ -79,7 +85,8 @@ def command(out: Path, workflows: bool, matrix: bool, action: str, force: bool, 
         raise UsageError(f"{out} exists.", "Remove it first, or give another --out.")
     texts = _workflows(action, matrix=matrix, force=force) if workflows else {}
     if not present:
-        write_atomic(out, _TEXT.encode("utf-8"))
+        limit = _limit(out.parent / _SUITE)
+        write_atomic(out, _TEXT.format(model=_CANDIDATE.model, limit=limit).encode("utf-8"))
     say(f"{out} is left as it is" if present else f"wrote {out}", as_json=as_json)
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,6 +103,24 @@ def command(out: Path, workflows: bool, matrix: bool, action: str, force: bool, 
     if as_json:
         written = [path.as_posix() for path in texts]
         emit({"schema": "codegate.files/1", "config": None if present else str(out), "workflows": written})
+
+
+def _limit(suite: Path) -> str:
+    """Return the lines about ``max_model_calls``: a number that the workflows can finish with, and why it is that."""
+    if not (suite / "suite.yml").exists():
+        return (
+            "# max_model_calls:              # no limit yet: there is no suite to compute it from. Once there is one,\n"
+            "#                               # `codegate plan` prints a limit that the workflows can finish with"
+        )
+    problems, policy = len(load_suite(suite).active), GatePolicy()
+    needs = call_needs(problems, (_CANDIDATE,), policy)
+    calls = _CANDIDATE.max_iterations
+    return (
+        f"# {problems} problems, up to {calls} calls an answer: a baseline of {BASELINE_SAMPLES} samples makes at most "
+        f"{needs.baseline} calls,\n"
+        f"# a gate with one candidate and the confirmation of a regression {needs.gate}; a tenth more is for retries\n"
+        f"max_model_calls: {needs.limit:<15}# the run stops, resumable, before it makes more (codegate plan)"
+    )
 
 
 def _workflows(action: str, *, matrix: bool, force: bool) -> dict[Path, str]:

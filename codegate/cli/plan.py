@@ -23,13 +23,16 @@ from codegate.gating import (
     power_statement,
 )
 from codegate.running import (
+    BASELINE_SAMPLES,
     CONFIG_NAME,
+    CallNeeds,
     Config,
     Gate,
     Journal,
     Run,
     RunRequest,
     SampleExpense,
+    call_needs,
     configuration,
     load_run,
     named_candidates,
@@ -122,6 +125,9 @@ def command(
         say(f"  a regression is confirmed by {again} fresh samples of the pinned model", as_json=as_json)
     for name, expense in expenses.items():
         say(f"  {name}: {_expense_words(expense, statement, settings)}", as_json=as_json)
+    calls = call_needs(len(loaded.active), settings.candidates, settings.gate, samples)
+    if calls.limit:
+        say(f"  {_calls_words(calls, settings.max_model_calls)}", as_json=as_json)
     if shared is not None:
         say(f"  run {shared.run_id} in {len(shared.shards)} shards: {', '.join(shared.shards)}", as_json=as_json)
     if as_json:
@@ -137,6 +143,7 @@ def command(
                 "found": {str(most): share for most, share in found.items()},
                 "confirmation_samples": again,
                 "expenses": {name: _expense_json(one, statement, settings) for name, one in expenses.items()},
+                "model_calls": {"baseline": calls.baseline, "gate": calls.gate, "limit": calls.limit},
                 "shards": shared.document() if shared is not None else None,
             }
         )
@@ -176,6 +183,16 @@ def _found(model: RateModel, policy: GatePolicy, candidates: int, drop: float) -
     """Return how often gates find a drop, by the most samples that they may take."""
     each = {most: policy.model_copy(update={"max_samples": most}) for most in (3, 5, 10)}
     return {most: forecast(model, one, candidates=candidates, drop=drop).regressed for most, one in each.items()}
+
+
+def _calls_words(calls: CallNeeds, limit: int | None) -> str:
+    text = (
+        f"model calls at most: {calls.baseline} for a baseline of {BASELINE_SAMPLES} samples, {calls.gate} for a gate "
+        f"with its confirmation; `max_model_calls: {calls.limit}` leaves room for both and for retries"
+    )
+    if limit is None or limit >= max(calls.baseline, calls.gate):
+        return f"{text}."
+    return f"{text}. The limit is {limit}: a run that needs more stops there, resumable."
 
 
 def _expense_words(expense: SampleExpense, statement: PowerStatement, settings: Config) -> str:

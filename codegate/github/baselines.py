@@ -2,7 +2,6 @@
 
 import shutil
 from pathlib import Path
-from typing import Final
 
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import MIN_SAMPLES, Transport, load_lock, load_pinned, write_lock
@@ -13,10 +12,7 @@ from codegate.github.inputs import Inputs
 from codegate.github.project import Project
 from codegate.github.step import Result, Skipped
 from codegate.github.workflow import StepLog, notes_summary
-from codegate.running import run_exit_code, run_suite
-
-SAMPLES: Final = 10
-"""Of each problem, where nobody says another number: what the statistics were laid out for."""
+from codegate.running import BASELINE_SAMPLES, run_exit_code, run_suite
 
 
 def keep_step(inputs: Inputs, project: Project, step: StepLog) -> Result:
@@ -49,11 +45,11 @@ def pin_step(
         UsageError: there is not one candidate, or too few samples are asked for.
         CodegateError: as ``run_suite``.
     """
-    samples = inputs.samples or SAMPLES
+    samples = inputs.samples or BASELINE_SAMPLES
     if len(project.settings.candidates) != 1:
         raise UsageError("a baseline is of one model.", "Name one in the input `candidates`.")
     if samples < MIN_SAMPLES:
-        raise UsageError(f"a baseline needs {MIN_SAMPLES} samples per problem.", f"Ask for {SAMPLES}.")
+        raise UsageError(f"a baseline needs {MIN_SAMPLES} samples per problem.", f"Ask for {BASELINE_SAMPLES}.")
     run, _ = run_suite(run_request(inputs, project, folder, samples=samples, gated=False), progress_to(step), step.log)
     code = run_exit_code(run, ())
     if code != ExitCode.PASS:

@@ -19,6 +19,7 @@ from codegate.running.config import (
 from codegate.running.expense import SampleExpense, sample_expense
 from codegate.running.gate import Gate, gate_run, run_exit_code
 from codegate.running.journal import Journal, Spending, load_run
+from codegate.running.limits import BASELINE_SAMPLES, CallNeeds, call_needs
 from codegate.running.merging import merge_shards, shard_folders
 from codegate.running.outcome import Fault, Outcome, Run, RunManifest, Shard
 from codegate.running.plan import candidate_conditions, new_run_id, plan_run, suite_model
@@ -31,10 +32,12 @@ from codegate.running.shards import ShardChoice, ShardPlan, shard_choice
 from codegate.solving import AttemptSummary
 
 __all__ = [
+    "BASELINE_SAMPLES",
     "CONFIG_NAME",
     "Answers",
     "AttemptSummary",
     "CallLimitReached",
+    "CallNeeds",
     "Concurrency",
     "Config",
     "Fault",
@@ -51,6 +54,7 @@ __all__ = [
     "ShardChoice",
     "ShardPlan",
     "Spending",
+    "call_needs",
     "candidate_conditions",
     "candidate_samples",
     "check_candidate",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from codegate.candidates import CandidateSpec, redactor_for
+from codegate.candidates import CandidateSpec, Message, redactor_for
 from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.running.journal import ANSWERS, Journal
@@ -181,4 +181,5 @@ def _attempt(candidate: CandidateSpec, problem: str, sample: int, patch: str) ->
         contains_code=bool(patch.strip()),
         iterations=0,
         models=(candidate.label,),
+        messages=(Message(role="assistant", text=patch),),
     )

@@ -1,6 +1,7 @@
 """``codegate init --workflows``: the shipped workflows in a team's repository."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -12,6 +13,9 @@ import yaml
 import codegate
 from codegate.cli.init import PLACEHOLDER, command
 from codegate.errors import UsageError
+from codegate.suite import LockedEnvironment, Suite, make_problem, write_suite
+from tests.running.world import ModelServer, Said, lines
+from tests.running.world import codegate as run_codegate
 
 TEMPLATES = Path(__file__).resolve().parents[2] / ".github" / "workflow-templates"
 COMMIT = "codegate-ci/codegate@" + "0123456789abcdef" * 2 + "01234567"
@@ -136,3 +140,45 @@ def test_options_of_the_workflows_are_none_of_the_configurations(empty: Path) ->
         with pytest.raises(UsageError, match="Give --workflows"):
             init(*words)
     assert list(empty.iterdir()) == []
+
+
+def test_without_a_suite_there_is_no_limit_and_that_is_said(empty: Path) -> None:
+    init()
+    text = (empty / "codegate.yml").read_text()
+    assert "max_model_calls" not in yaml.safe_load(text)
+    assert "no limit yet: there is no suite" in text
+
+
+@pytest.mark.bwrap
+def test_the_limit_that_init_writes_lets_its_own_workflows_finish(
+    own_suite: Suite, server: ModelServer, empty: Path
+) -> None:
+    """A model that uses every call that it may: 12 problems take 600 calls for a baseline of 10 samples."""
+    problems = [
+        make_problem(one.manifest.model_copy(update={"id": f"{one.id}-{copy}"}), one.statement, one.tests, one.hidden,
+                     one.fix, one.environment)
+        for copy in range(4) for one in own_suite.problems
+    ]  # fmt: skip
+    environments = [LockedEnvironment(one, own_suite.locks[one.id]) for one in own_suite.manifest.environments]
+    repository = os.path.relpath(own_suite.folder.parent / "repository", empty / "suites" / "mine")
+    write_suite(empty / "suites" / "mine", name="mine", repository=repository, environments=environments,
+                problems=problems)  # fmt: skip
+    init()
+    config = empty / "codegate.yml"
+    settings = yaml.safe_load(config.read_text())
+    plan = run_codegate("plan", "--json", cwd=empty)
+    assert plan.document["model_calls"]["baseline"] == 600
+    assert plan.document["model_calls"]["limit"] == settings["max_model_calls"]
+    settings["candidates"][0]["base_url"] = server.url
+    config.write_text(yaml.safe_dump(settings))
+    tool = {"id": "c", "type": "function", "function": {"name": "list_files", "arguments": "{}"}}
+    server.script = lambda name, turn, request: Said(tool_calls=[tool])
+
+    command = ("run", "--sandbox", "bwrap", "--repository", own_suite.folder.parent / "repository", "--no-precheck")
+    made = run_codegate(*command, "--no-gate", "--samples", "10", "--out", "baseline", cwd=empty)
+    assert made.code == 0, made.stderr
+    assert (len(lines(empty / "baseline")), len(server.asked)) == (120, 600)
+    assert run_codegate("baseline", "pin", "baseline", cwd=empty).code == 0
+    gated = run_codegate(*command, "--out", "gated", cwd=empty)
+    assert "model calls is reached" not in gated.stderr
+    assert (empty / "gated" / "reports").exists(), gated.stderr
