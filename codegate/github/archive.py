@@ -8,11 +8,13 @@ Format: PKWARE APPNOTE.TXT 6.3.10, sections 4.3.16 (end record) and 4.4.
 
 import io
 import os
+import re
 import stat
 import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -71,14 +73,53 @@ def read_members(data: bytes, wanted: Mapping[str, int], place: str) -> dict[str
             zip64, with links, names that leave the folder or are given twice, sizes that lie, or more than the
             limits allow.
     """
+    with _reading(data, place) as archive:
+        members = _checked(archive, wanted)
+        return {name: _inflated(archive, member, wanted[name]) for name, member in members.items()}
+
+
+@contextmanager
+def _reading(data: bytes, place: str) -> Iterator[zipfile.ZipFile]:
+    """Open the zip ``data``; whatever is wrong with it is a BadArchive."""
     try:
         with _opened(data) as archive:
-            members = _checked(archive, wanted)
-            return {name: _inflated(archive, member, wanted[name]) for name, member in members.items()}
+            yield archive
     except (ValueError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
         raise BadArchive(f"{place} is no usable archive: {_words(error)}.") from error
     except (OSError, struct.error, OverflowError, IndexError) as error:  # offsets that lead nowhere
         raise BadArchive(f"{place} is no usable archive: its directory is damaged.") from error
+
+
+def unpack(data: bytes, folder: Path, names: re.Pattern[str], most_bytes: int, place: str) -> tuple[str, ...]:
+    """Write those files of the zip ``data`` whose names match ``names`` into ``folder``, and return their names.
+
+    Args:
+        data: the archive.
+        folder: where the files go; it and the folders below it are made.
+        names: matches plain relative names only.
+        most_bytes: that the files may have together.
+        place: what the archive is, for error messages.
+
+    Raises:
+        BadArchive: as ``read_members``, or the files have more bytes than that together.
+        InfrastructureError: the disk refused.
+    """
+    with _reading(data, place) as archive:
+        wanted = {name: most_bytes for name in archive.namelist() if names.fullmatch(name)}
+        members = _checked(archive, wanted)
+        if sum(member.file_size for member in members.values()) > most_bytes:
+            raise ValueError(f"its files have more than {most_bytes} bytes")
+        for name, member in members.items():
+            _write(folder / name, _inflated(archive, member, most_bytes))
+        return tuple(members)
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    except OSError as error:
+        raise InfrastructureError(f"cannot write {path}: {error.strerror or error}.", "Free some space.") from error
 
 
 def pack(folder: Path, archive: Path, *, most_bytes: int = MAX_PACKED_BYTES, most_files: int = MAX_MEMBERS) -> Packed:

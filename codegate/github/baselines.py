@@ -50,7 +50,8 @@ def pin_step(
         raise UsageError("a baseline is of one model.", "Name one in the input `candidates`.")
     if samples < MIN_SAMPLES:
         raise UsageError(f"a baseline needs {MIN_SAMPLES} samples per problem.", f"Ask for {BASELINE_SAMPLES}.")
-    run, _ = run_suite(run_request(inputs, project, folder, samples=samples, gated=False), progress_to(step), step.log)
+    request = run_request(inputs, project, folder, step, samples=samples, gated=False)
+    run, _ = run_suite(request, progress_to(step), step.log)
     code = run_exit_code(run, ())
     if code != ExitCode.PASS:
         return Result(code, {"verdict": "infrastructure"}, "## codegate: no baseline\n\nSome attempts have no grade.\n")

@@ -22,6 +22,7 @@ from codegate.github.inputs import Inputs, read_inputs
 from codegate.github.nightly import nightly_step
 from codegate.github.project import project_of, with_baseline
 from codegate.github.report import report_step
+from codegate.github.resume import fetch_run, with_resumption, without_command
 from codegate.github.step import COMMENT_URL, OUTPUTS, Result, Skipped, bug, conclude, fault
 from codegate.github.suites import mine_step, validate_step
 from codegate.github.told import tell
@@ -55,7 +56,7 @@ def run_action(environment: Mapping[str, str], command: Command) -> ExitCode:
             event = read_event(environment) if environment.get("GITHUB_EVENT_NAME") else None
             result = _run(inputs, event, environment, step, command)
         except CodegateError as error:
-            result = fault(error)
+            result = fault(without_command(error))
         except KeyboardInterrupt:
             result = fault(Interrupted("the step was cancelled."))
         except Exception:
@@ -63,6 +64,7 @@ def run_action(environment: Mapping[str, str], command: Command) -> ExitCode:
         if inputs is not None:
             _give_back(inputs)
             result = replace(result, outputs=_with_paths(result.outputs, inputs))
+            result = with_resumption(result, inputs, event, _run_folder(inputs))
         code = conclude(step, environment, result)
         # A step that was cancelled has a few seconds, and what cancelled it has more to say.
         if inputs is not None and event is not None and result.code != ExitCode.INTERRUPTED:
@@ -114,6 +116,8 @@ def _carry_out(
         _check_keyless(project.settings.candidates, project.trusted)
     if event is not None and not making:
         project = with_baseline(project, inputs, event, github, scratch)
+    if making or inputs.mode in {"gate", "nightly"}:
+        fetch_run(inputs, event, github, folder, step)
     match inputs.mode:
         case "plan":
             return plan_step(inputs, project, step)

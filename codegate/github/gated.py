@@ -9,6 +9,7 @@ from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy, Verdict, load_pinned
 from codegate.github.inputs import Inputs, OnInconclusive
 from codegate.github.project import Project
+from codegate.github.resume import resumed
 from codegate.github.step import Result, annotations, figures
 from codegate.github.workflow import StepLog, notes_summary
 from codegate.reporting import (
@@ -42,7 +43,7 @@ def gate_step(inputs: Inputs, project: Project, folder: Path, step: StepLog) -> 
     Raises:
         CodegateError: as ``run_suite``.
     """
-    run, journal = run_suite(run_request(inputs, project, folder), progress_to(step), step.log)
+    run, journal = run_suite(run_request(inputs, project, folder, step), progress_to(step), step.log)
     part = run.manifest.shard
     if part is None:
         return _told(inputs, project, run, journal, step)
@@ -60,7 +61,7 @@ def plan_step(inputs: Inputs, project: Project, step: StepLog) -> Result:
     """
     if inputs.shards is None:
         raise UsageError("mode plan needs the input `shards`.", "Say how many jobs share the run.")
-    plan = plan_shards(run_request(inputs, project, Path()), inputs.shards)
+    plan = plan_shards(run_request(inputs, project, Path(), step), inputs.shards)
     parts = [{"shard": shard, "name": shard.replace("/", "-of-")} for shard in plan.shards]
     text = f"run {plan.run_id} in {len(parts)} shards"
     step.log(text)
@@ -85,6 +86,7 @@ def run_request(
     inputs: Inputs,
     project: Project,
     folder: Path,
+    step: StepLog,
     *,
     candidates: Sequence[CandidateSpec] = (),
     samples: int | None = None,
@@ -95,24 +97,25 @@ def run_request(
     Args:
         inputs: of the step.
         project: what is run.
-        folder: of the run.
+        folder: of the run; where ``fetch_run`` has written one into it, that is continued.
+        step: told what is continued.
         candidates: instead of the project's.
         samples: instead of what inputs and configuration say.
         gated: with the project's baseline, where it has one.
 
     Raises:
-        UsageError: the baseline is broken, which is better known before anything is spent.
+        UsageError: the baseline is broken, which is better known before anything is spent; or as ``resumed``.
     """
     settings = project.settings
     options = RunOptions(
         models=inputs.models or settings.concurrency.models,
         sandboxes=inputs.jobs or settings.concurrency.sandboxes,
         max_model_calls=inputs.max_model_calls or settings.max_model_calls,
-        budget_usd=settings.budget_usd,
+        budget_usd=settings.budget_usd if inputs.budget_usd is None else inputs.budget_usd,
         repository=project.repository,
         transcripts=project.transcripts,
     )
-    return RunRequest(
+    request = RunRequest(
         project.suite,
         candidates or settings.candidates,
         samples or inputs.samples or settings.samples,
@@ -123,6 +126,7 @@ def run_request(
         gate=_gate(project) if gated else None,
         shard=inputs.shard,
     )
+    return resumed(request, inputs, folder, step)
 
 
 def write_run_reports(

@@ -1,8 +1,10 @@
 """The action's inputs, as the runner gives them: ``INPUT_<NAME>``, upper-cased, hyphens kept, blanks to underscores."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Final, Literal, cast, get_args
 
@@ -18,6 +20,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "mode": "gate",
     "report-path": "codegate-report",
     "artifact-name": "codegate-report",
+    "run-artifact": "codegate-run",
     "shards-path": "codegate-shards",
     "comment": "always",
     "check": "false",
@@ -25,6 +28,10 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "issue": "true",
 }
 """Of the inputs that have one; action.yml says the same."""
+
+
+AUTO: Final = "auto"
+"""Of the input ``resume``: what an earlier attempt of this workflow run kept."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +52,12 @@ class Inputs:
         models: model calls under way at once.
         jobs: sandboxes running at once.
         max_model_calls: the run stops before it makes more.
+        budget_usd: the run stops before a call that might take its costs above.
         repository: where the base commits are.
         reports: folder for the reports and the run.
         on_inconclusive: what an inconclusive or incomparable verdict does to the step; None: what the policy says.
+        resume: workflow run whose unfinished run is continued: its id, or ``auto`` for an earlier attempt of this one.
+        run_artifact: name of the artifact that an unfinished run is kept in.
         shard: which part of which shared run.
         run_id: of the shared run.
         shards: how many parts mode ``plan`` makes.
@@ -70,9 +80,12 @@ class Inputs:
     models: int | None
     jobs: int | None
     max_model_calls: int | None
+    budget_usd: Decimal | None
     repository: str | None
     reports: Path
     on_inconclusive: OnInconclusive | None
+    resume: str | None
+    run_artifact: str
     shard: ShardChoice | None
     run_id: str | None
     shards: int | None
@@ -110,6 +123,12 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
             raise UsageError(f"input `{name}` must be a whole number from 1 to {most}, and is {digits[:40]!r}.")
         return int(digits)
 
+    def dollars(name: str) -> Decimal | None:
+        value = text(name)
+        if value and not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", value):
+            raise UsageError(f"input `{name}` must be a sum of dollars such as 20 or 7.50, and is {value[:40]!r}.")
+        return Decimal(value) if value else None
+
     def choice(name: str, allowed: tuple[str, ...]) -> str | None:
         value = text(name) or None
         if value is not None and value not in allowed:
@@ -129,6 +148,9 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
         return chosen
 
     run_id = text("run-id") or None
+    resume = text("resume") or None
+    if resume is not None and resume != AUTO and not re.fullmatch(r"[1-9][0-9]{0,17}", resume):
+        raise UsageError(f"input `resume` must be {AUTO} or the id of a workflow run, and is {resume[:40]!r}.")
     return Inputs(
         workspace=workspace,
         mode=cast("Mode", choice("mode", get_args(Mode))),
@@ -141,9 +163,12 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
         models=number("max-concurrency", 256),
         jobs=number("jobs", 256),
         max_model_calls=number("max-model-calls", 999_999_999),
+        budget_usd=dollars("budget-usd"),
         repository=path("repository"),
         reports=folder("report-path"),
         on_inconclusive=cast("OnInconclusive | None", choice("on-inconclusive", get_args(OnInconclusive))),
+        resume=resume,
+        run_artifact=text("run-artifact"),
         shard=shard_choice(text("shard"), run_id) if text("shard") else None,
         run_id=run_id,
         shards=number("shards", 256),

@@ -54,7 +54,7 @@ def nightly_step(
     if event is not None and github is not None:
         _fetch_history(inputs, event, github, history, step)
     spec = pinned.spec.model_copy(update={"prices": project.settings.prices.get(pinned.spec.model)})
-    request = run_request(inputs, project, folder, candidates=(spec,), samples=inputs.samples or 1, gated=False)
+    request = run_request(inputs, project, folder, step, candidates=(spec,), samples=inputs.samples or 1, gated=False)
     run, journal = run_suite(request, progress_to(step), step.log)
     view = write_run_reports(inputs, project, run, journal, (), step)
     code = run_exit_code(run, ())

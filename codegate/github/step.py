@@ -19,6 +19,7 @@ OUTPUTS: Final = (
     "problems",
     "report-path",
     "run-path",
+    "resumable",
     "suite-path",
     "matrix",
     "run-id",

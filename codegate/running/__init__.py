@@ -18,7 +18,7 @@ from codegate.running.config import (
 )
 from codegate.running.expense import SampleExpense, sample_expense
 from codegate.running.gate import Gate, gate_run, run_exit_code
-from codegate.running.journal import Journal, Spending, load_run
+from codegate.running.journal import MANIFEST, RUN_FILES, Journal, Spending, load_run
 from codegate.running.limits import BASELINE_SAMPLES, CallNeeds, call_needs
 from codegate.running.merging import merge_shards, shard_folders
 from codegate.running.outcome import Fault, Outcome, Run, RunManifest, Shard
@@ -27,13 +27,15 @@ from codegate.running.predictions import grade_predictions
 from codegate.running.readiness import check_images
 from codegate.running.samples import candidate_samples, choose_candidate
 from codegate.running.scheduler import Progress, RunOptions, execute
-from codegate.running.session import RunRequest, opened_backend, plan_shards, run_suite
+from codegate.running.session import RunRequest, check_same_plan, opened_backend, plan_shards, run_suite
 from codegate.running.shards import ShardChoice, ShardPlan, shard_choice
 from codegate.solving import AttemptSummary
 
 __all__ = [
     "BASELINE_SAMPLES",
     "CONFIG_NAME",
+    "MANIFEST",
+    "RUN_FILES",
     "Answers",
     "AttemptSummary",
     "CallLimitReached",
@@ -59,6 +61,7 @@ __all__ = [
     "candidate_samples",
     "check_candidate",
     "check_images",
+    "check_same_plan",
     "choose_candidate",
     "config_schema",
     "configuration",

@@ -40,6 +40,13 @@ _CALLS: Final = "calls.log"
 _TRANSCRIPTS: Final = "transcripts"
 _SANDBOX: Final = "sandbox.json"
 _SOUNDNESS: Final = "soundness.json"
+_PART: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+RUN_FILES: Final = re.compile(
+    rf"(?:{CONFIRMATION}/)?(?:run\.json|outcomes\.jsonl|calls\.log|answers\.jsonl|sandbox\.json|soundness\.json"
+    rf"|transcripts/{_PART}/{_PART}\.[0-9]{{1,3}}\.json)"
+)
+"""Names, in a run's folder, of the files that a run is resumed from."""
+
 _BLOCK: Final = 1 << 20
 _CALL: Final = re.compile(
     rb"(?P<what>call|cost) [0-9a-f]{16} (?P<usd>-|-?[0-9]{1,12}(\.[0-9]{1,30})?(E-[0-9]{1,2})?)\n"
@@ -346,7 +353,7 @@ class Journal:
 
     def _transcript(self, candidate: str, problem: str, sample: int) -> Path:
         for part in (candidate, problem):
-            if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", part):
+            if not re.fullmatch(_PART, part):
                 raise UsageError(f"{part[:100]!r} is not a usable id.")
         return self.folder / _TRANSCRIPTS / candidate / f"{problem}.{sample}.json"
 

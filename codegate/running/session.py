@@ -174,6 +174,30 @@ def run_suite(
             return run, journal
 
 
+def check_same_plan(folder: Path, request: RunRequest) -> None:
+    """Refuse to go on with the run in ``folder`` where ``request`` would plan another one.
+
+    Raises:
+        UsageError: there is no run, or it was planned otherwise; names what differs.
+    """
+    before = Journal.open(folder).manifest
+    now = _plan(load_suite(request.suite), request, before.sandbox, before.id, fixed=request.shard is not None)
+    if request.shard is not None:
+        now = part_of(now, request.shard)
+    # What no plan knows is known once the sandboxes are open, and is compared there.
+    now = now.model_copy(update={"conditions": {**before.conditions, **now.conditions}})
+    if before.id == now.id and before.fingerprint() == now.fingerprint():
+        return
+    old, new = (plan.model_dump(mode="json", exclude={"created", "codegate", "candidates"}) for plan in (before, now))
+    differing = [name for name in new if old[name] != new[name]]
+    if [one.key() for one in before.candidates] != [one.key() for one in now.candidates]:
+        differing.append("candidates")
+    raise UsageError(
+        f"run {before.id} was planned otherwise: {', '.join(differing)}.",
+        "Restore what has changed, or start a new run.",
+    )
+
+
 def plan_shards(request: RunRequest, of: int) -> ShardPlan:
     """Return how a run is shared: its id, and as many parts as are asked for, or one per problem where that is fewer.
 

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codegate.errors import UsageError
-from codegate.github.archive import MAX_MEMBERS, BadArchive, pack, read_members
+from codegate.github.archive import MAX_MEMBERS, BadArchive, pack, read_members, unpack
+from codegate.running import RUN_FILES
 
 LIMIT = {"baseline.json": 1 << 20}
 
@@ -209,3 +210,35 @@ def test_nothing_is_no_artifact(tmp_path: Path) -> None:
     for folder in (tmp_path / "absent", tmp_path):
         with pytest.raises(UsageError):
             pack(folder, tmp_path.parent / "x.zip")
+
+
+def test_only_the_files_of_a_run_are_unpacked(tmp_path: Path) -> None:
+    wanted = ("run.json", "outcomes.jsonl", "transcripts/0a1b/p-1.0.json", "confirmation/calls.log")
+    others = (
+        "reports/report.html",
+        "run.json.exe",
+        "transcripts/x/.hidden.0.json",
+        "transcripts/a/b/c.0.json",
+        "x/run.json",
+    )
+    data = zipped(*((name, name.encode()) for name in (*wanted, *others)))
+    assert set(unpack(data, tmp_path / "run", RUN_FILES, 1 << 20, "x")) == set(wanted)
+    found = {str(path.relative_to(tmp_path)): path for path in tmp_path.rglob("*") if path.is_file()}
+    assert set(found) == {f"run/{name}" for name in wanted}
+    assert found["run/run.json"].read_bytes() == b"run.json"
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (zipped(("run.json", b"{}"), ("../run.json", b"{}")), "no plain name"),
+        (of_mode("run.json", stat.S_IFLNK | 0o777), "a link or another odd file"),
+        (zipped(("run.json", os.urandom(600)), ("calls.log", os.urandom(600))), "more than 1000 bytes"),
+        (b"PK", "does not end"),
+    ],
+    ids=["a name that leaves", "a link", "too much", "no zip"],
+)
+def test_a_hostile_archive_of_a_run_is_refused_as_a_whole(tmp_path: Path, data: bytes, words: str) -> None:
+    with pytest.raises(BadArchive, match=words):
+        unpack(data, tmp_path / "run", RUN_FILES, 1000, "x")
+    assert not (tmp_path / "run").exists()

@@ -1,5 +1,6 @@
 """Inputs come as the runner gives them, and no path among them leaves the workspace."""
 
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -28,9 +29,12 @@ def test_nothing_given(tmp_path: Path) -> None:
         models=None,
         jobs=None,
         max_model_calls=None,
+        budget_usd=None,
         repository=None,
         reports=tmp_path / "codegate-report",
         on_inconclusive=None,
+        resume=None,
+        run_artifact="codegate-run",
         shard=None,
         run_id=None,
         shards=None,
@@ -56,6 +60,9 @@ def test_everything_given(tmp_path: Path) -> None:
         max_concurrency="8",
         jobs="4",
         max_model_calls="500",
+        budget_usd="7.50",
+        resume="4711",
+        run_artifact="codegate-shard-2-of-3",
         repository=".",
         report_path="out/gate",
         on_inconclusive="fail",
@@ -84,6 +91,17 @@ def test_everything_given(tmp_path: Path) -> None:
     assert (inputs.shards, inputs.shards_path) == (3, tmp_path / "parts")
     assert (inputs.comment, inputs.check, inputs.issue, inputs.upload) == ("regression", True, False, True)
     assert inputs.artifact_name == "gate of the big suite"
+    assert (inputs.budget_usd, inputs.resume) == (Decimal("7.50"), "4711")
+    assert inputs.run_artifact == "codegate-shard-2-of-3"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("resume", "last"), ("resume", "0"), ("resume", "1/2"), ("budget-usd", "-1"), ("budget-usd", "1e3")],
+)
+def test_a_resumed_run_and_a_budget_are_plain_numbers(tmp_path: Path, name: str, value: str) -> None:
+    with pytest.raises(UsageError, match=f"input `{name}`"):
+        read(tmp_path, **{name: value})
 
 
 @pytest.mark.parametrize("name", ["suite", "config", "baseline", "repository", "report-path"])

@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 
+from codegate.candidates import CandidateSpec
 from codegate.cli.action import carry_out
 from codegate.errors import ExitCode
 from codegate.gating import load_lock
 from codegate.github import run_action
 from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.docker import DockerBackend
+from tests.candidates.wire_server import as_json, chat_answer, wire_server
+from tests.cli.run_folders import write_run
 from tests.github.fake import FakeGitHub, Fault, Reply, Token, fake_github
 from tests.github.fake.artifacts import Artifacts, Run, zipped
 from tests.github.fake.content import Content
@@ -291,6 +294,63 @@ class TestRuns:
         assert (merged.code, merged.outputs["verdict"]) == (ExitCode.REGRESSED, "regressed"), merged.log
         assert merged.outputs["problems"] == "3"
 
+    def test_a_step_that_stopped_at_a_limit_is_resumed_and_asks_nothing_twice(self, world: World) -> None:
+        replies = [as_json(chat_answer(message={"content": f"I do not know, {number}."})) for number in range(15)]
+        with wire_server(*replies) as wire:
+            (world.workspace / "codegate.yml").write_text(
+                "suite: suite\ncandidates:\n- {provider: openai, model: local-model, base_url: '" + wire.url + "/v1'}\n"
+            )
+            world.commit()
+            making = {"mode": "baseline", "candidates": "local-model", "samples": "5"}
+            stopped = world.step("workflow_dispatch", pushed(), max_model_calls="4", **making)
+            assert (stopped.code, stopped.outputs["resumable"]) == (ExitCode.USAGE, "true"), stopped.log
+            assert "the limit of 4 model calls is reached after 4 of 15 outcomes" in stopped.summary
+            assert "with `resume: 123`" in stopped.summary
+            assert "codegate run" not in stopped.summary, "there is no such folder on anybody's machine"
+            kept = world.workspace / stopped.outputs["run-path"]
+            files = {str(path.relative_to(kept)): path.read_bytes() for path in kept.rglob("*") if path.is_file()}
+            store = world.github.store(Artifacts)
+            for run in (Run(78, path=NIGHTLY, head_repository_id=2000), Run(79, path=".github/workflows/x.yml")):
+                store.put("codegate-run", zipped(files), run)
+                refused = world.step("workflow_dispatch", pushed(), resume=str(run.id), **making)
+                assert (refused.code, refused.outputs["verdict"]) == (ExitCode.USAGE, "error"), refused.log
+                assert refused.outputs["run-path"] == ""
+            none = world.step("workflow_dispatch", pushed(), resume="80", **making)
+            assert "workflow run 80 has no artifact codegate-run" in none.log
+            store.put(
+                "codegate-run", zipped(files | {"reports/x.html": b""}), Run(77, path=NIGHTLY, conclusion="failure")
+            )
+            other = world.step("workflow_dispatch", pushed(), resume="77", **making | {"samples": "6"})
+            assert "was planned otherwise: samples" in other.log
+            assert len(wire.received) == 4
+            done = world.step("workflow_dispatch", pushed(), resume="77", max_model_calls="15", **making)
+            assert (done.code, done.outputs["verdict"], done.outputs["resumable"]) == (0, "pass", ""), done.log
+            assert len(wire.received) == 15
+            assert (world.workspace / done.outputs["report-path"] / "codegate.lock").exists()
+
+    def test_a_job_that_is_run_again_goes_on_where_its_last_attempt_stopped(self, world: World) -> None:
+        replies = [as_json(chat_answer(message={"content": f"I do not know, {number}."})) for number in range(6)]
+        with wire_server(*replies) as wire:
+            (world.workspace / "codegate.yml").write_text(
+                "suite: suite\ncandidates:\n- {provider: openai, model: local-model, base_url: '" + wire.url + "/v1'}\n"
+            )
+            base = world.commit()
+            world.github.store(Rest).add_pull(7, HEAD, head=HOME)
+            stopped = world.step("pull_request", pull(base), samples="2", max_model_calls="4", resume="auto")
+            assert stopped.outputs["resumable"] == "true", stopped.log
+            (said,) = world.comments()
+            assert "re-run this job" in said
+            kept = world.workspace / stopped.outputs["run-path"]
+            files = {str(path.relative_to(kept)): path.read_bytes() for path in kept.rglob("*") if path.is_file()}
+            world.github.store(Artifacts).put("codegate-run", zipped(files), Run(123, conclusion=None))
+            world.runtime = {"GITHUB_RUN_ATTEMPT": "2"}
+            done = world.step("pull_request", pull(base), samples="2", resume="auto")
+            assert (done.code, done.outputs["verdict"]) == (ExitCode.PASS, "ungated"), done.log
+            assert len(wire.received) == 6
+            other = world.step("pull_request", pull(base), samples="1", max_model_calls="1", resume="auto")
+            assert "this is a new run, because the earlier attempt's cannot be continued" in other.log
+            assert len(wire.received) == 7
+
     def test_the_report_of_a_stranger_is_shown_and_decides_nothing(self, world: World) -> None:
         (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [empty]\n")
         world.commit()
@@ -306,6 +366,20 @@ class TestRuns:
         assert "the proposed commit itself controlled" in said
         gone = world.step("workflow_run", run_payload(FORK, head_sha="d" * 40), mode="report")
         assert gone.outputs["verdict"] == "skipped"
+
+
+def test_there_is_no_night_for_answers_from_a_file(world: World) -> None:
+    write_suite(world.workspace / "suite", EnvironmentRecipe(python="3.11", lock=""))
+    (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [reference]\n")
+    spec = CandidateSpec(provider="predictions", model="ours@sha256:0", name="ours")
+    run = write_run(world.folder / "run", {"p-1": [True, False]}, spec=spec)
+    baseline, lock = world.workspace / "baseline.json", world.workspace / "codegate.lock"
+    carry_out(["baseline", "pin", str(run), "--min-samples", "2", "--out", str(baseline), "--lock", str(lock)])
+    world.capsys.readouterr()
+    world.commit()
+    step = world.step("schedule", pushed(), mode="nightly")
+    assert (step.code, step.outputs["verdict"]) == (ExitCode.PASS, "skipped"), step.log
+    assert "the answers of ours came from a file" in step.log
 
 
 def test_the_pinned_baseline_is_kept_from_expiring(world: World) -> None:

@@ -1,0 +1,112 @@
+"""A run that a step could not finish: kept as an artifact, and continued by a later step.
+
+An unfinished run decides a verdict, so it comes from where the step itself does: an earlier attempt of this very
+workflow run, or a run of this workflow on the default branch that only members can start. It is continued only where
+this step would plan the same run. Which candidates are asked, and where keys go, is never the artifact's word.
+"""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
+from codegate.github.archive import unpack
+from codegate.github.artifacts import Artifact, artifacts_of_run, download_artifact
+from codegate.github.client import GitHub
+from codegate.github.event import Event
+from codegate.github.inputs import AUTO, Inputs
+from codegate.github.step import Result
+from codegate.github.trust import check_run, default_branch
+from codegate.github.workflow import StepLog, notes_summary
+from codegate.running import MANIFEST, RUN_FILES, CallLimitReached, RunRequest, check_same_plan
+
+_MAKING: Final = frozenset({"gate", "nightly", "baseline"})
+_UNFINISHED: Final = frozenset({ExitCode.USAGE, ExitCode.INFRASTRUCTURE, ExitCode.INTERRUPTED})
+_ENDED: Final = frozenset({"success", "failure", "cancelled", "timed_out"})
+_MAX_ARCHIVE_BYTES: Final = 512 << 20
+_MAX_BYTES: Final = 2 << 30
+
+
+def fetch_run(inputs: Inputs, event: Event | None, github: GitHub | None, folder: Path, step: StepLog) -> None:
+    """Write the unfinished run that the input ``resume`` names into ``folder``; without one, write nothing.
+
+    Raises:
+        UsageError: the named workflow run kept none, or the artifact is broken.
+        Untrusted: the named workflow run is not one whose run may be continued here.
+        GitHubError: no answer that can be used.
+    """
+    if inputs.resume is None:
+        return
+    automatic = inputs.resume == AUTO
+    if automatic and (event is None or event.fork or event.run_attempt < 2):
+        return
+    if event is None or github is None:
+        raise UsageError("input `resume` needs a workflow's event and the input `github-token`.")
+    if event.fork:
+        raise UsageError("the run of a pull request from a fork is not resumed.", "Leave out the input `resume`.")
+    number = event.run_id if automatic else int(inputs.resume)
+    artifact = _newest(github, number, inputs.run_artifact)
+    if artifact is None and automatic:
+        step.log(f"no earlier attempt kept an artifact {inputs.run_artifact}: this is a new run")
+        return
+    if artifact is None:
+        raise UsageError(
+            f"workflow run {number} has no artifact {inputs.run_artifact}.",
+            "The message of the step that stopped names the run to resume; an artifact ends after its retention.",
+        )
+    if number != event.run_id:
+        check_run(github, artifact, default_branch(github, event), event.workflow_path, _ENDED)
+    data = download_artifact(github, artifact, _MAX_ARCHIVE_BYTES)
+    names = unpack(data, folder, RUN_FILES, _MAX_BYTES, artifact.words())
+    if MANIFEST not in names:
+        raise UsageError(f"{artifact.words()} holds no run: it has no {MANIFEST}.", "Leave out the input `resume`.")
+    step.log(f"resuming the run in {artifact.words()} of workflow run {number}")
+
+
+def resumed(request: RunRequest, inputs: Inputs, folder: Path, step: StepLog) -> RunRequest:
+    """Return ``request`` as a continuation of the run that ``fetch_run`` wrote into ``folder``, if it wrote one.
+
+    Raises:
+        UsageError: a run that the input names was planned otherwise than ``request``.
+    """
+    if inputs.resume is None or not (folder / MANIFEST).exists():
+        return request
+    try:
+        check_same_plan(folder, request)
+    except UsageError as error:
+        if inputs.resume != AUTO:
+            raise
+        step.log(f"this is a new run, because the earlier attempt's cannot be continued: {error}")
+        shutil.rmtree(folder)
+        return request
+    return replace(request, out=None, resume=folder)
+
+
+def without_command(error: CodegateError) -> CodegateError:
+    """Return ``error`` without the command that resumes a run on the command line."""
+    return type(error)(error.cause) if isinstance(error, CallLimitReached | Interrupted) else error
+
+
+def with_resumption(result: Result, inputs: Inputs, event: Event | None, folder: Path) -> Result:
+    """Return ``result``, and where the run in ``folder`` is unfinished, say how to continue it."""
+    if inputs.mode not in _MAKING or result.code not in _UNFINISHED or not (folder / MANIFEST).is_file():
+        return result
+    number = event.run_id if event is not None else 0
+    text = (
+        f"The run is unfinished. What it has paid for is kept where the workflow uploads `run-path` as the artifact "
+        f"{inputs.run_artifact}. To continue it, re-run this job with `resume: auto`"
+        + (f", or start this workflow on the default branch with `resume: {number}`" if number else "")
+        + ". If a limit stopped it, raise the input `max-model-calls` or `budget-usd` first; the shipped workflows "
+        "read them from the repository variables CODEGATE_MAX_MODEL_CALLS and CODEGATE_BUDGET_USD."
+    )
+    return replace(
+        result,
+        outputs=result.outputs | {"resumable": "true"},
+        summary=result.summary + notes_summary((text,)),
+        annotations=(*result.annotations, ("notice", "codegate: resumable", text)),
+    )
+
+
+def _newest(github: GitHub, run: int, name: str) -> Artifact | None:
+    return next((artifact for artifact in artifacts_of_run(github, run, name) if not artifact.expired), None)
