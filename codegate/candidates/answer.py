@@ -5,11 +5,13 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from codegate.candidates.chat import Completion, ToolCall
+from codegate.candidates.chat import Completion, ProviderError, ToolCall, Usage
 from codegate.candidates.snapshots import check_answered
 from codegate.candidates.spec import CandidateSpec
 from codegate.candidates.wire import Calls, Faults
 from codegate.strict import check_shape
+
+_NOTHING: Final = Usage(input_tokens=0, output_tokens=0, cached_tokens=0)
 
 MAX_TOKENS: Final = 100_000_000
 """A count above this is no count."""
@@ -21,8 +23,11 @@ def ask(
     faults: Faults,
     send: Callable[[], bytes],
     read: Callable[[bytes, float], Completion],
+    relax: Callable[[str], bool],
 ) -> Completion:
     """Return the answer to one request, from the pinned model and within ``spec.timeout_seconds``.
+
+    A request that was declined for its prompt is an answer without text: the model cannot do better next time.
 
     Args:
         spec: the candidate.
@@ -30,6 +35,8 @@ def ask(
         faults: names what goes wrong.
         send: makes the request and returns the answer's bytes; runs in a thread of its own.
         read: turns the bytes and the seconds they took into a completion.
+        relax: called with what the server says about a request that it declined; returns whether ``send`` makes
+            another one now that may be accepted.
 
     Raises:
         ProviderError: no usable answer came.
@@ -37,11 +44,17 @@ def ask(
     start = time.monotonic()
     try:
         content = calls.run(send, spec.timeout_seconds)
+        completion = read(content, time.monotonic() - start)
     except Exception as error:
-        if fault := faults.of(error, spec.timeout_seconds):
-            raise fault from None
-        raise
-    completion = read(content, time.monotonic() - start)
+        fault = error if isinstance(error, ProviderError) else faults.of(error, spec.timeout_seconds)
+        if fault is None:
+            raise
+        if (fault.stop is not None or fault.fault == "bad_request") and relax(fault.cause):
+            return ask(spec, calls, faults, send, read, relax)
+        if fault.stop is not None:
+            seconds = time.monotonic() - start
+            return Completion(text=fault.cause, stop_reason=fault.stop, usage=_NOTHING, seconds=seconds)
+        raise fault from None
     check_answered(spec, completion)
     return completion
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from codegate.candidates.answer import as_document, ask, text_of, token_count, tool_calls_of
 from codegate.candidates.chat import Completion, Message, ProblemKey, Sampling, StopReason, ToolSpec, Usage
+from codegate.candidates.declined import error_object
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.spec import CandidateSpec
 from codegate.candidates.wire import (
@@ -16,7 +17,6 @@ from codegate.candidates.wire import (
     Faults,
     SdkErrors,
     bounded_client,
-    error_object,
 )
 from codegate.errors import UsageError
 
@@ -26,7 +26,7 @@ _STOP: dict[str, StopReason] = {
     "pause_turn": "stop",
     "tool_use": "tool_calls",
     "max_tokens": "length",
-    "model_context_window_exceeded": "length",
+    "model_context_window_exceeded": "context_overflow",
     "refusal": "refusal",
 }
 
@@ -82,7 +82,7 @@ class AnthropicProvider:
         del key
         request: dict[str, Any] = {
             "model": self._spec.model,
-            "max_tokens": sampling.max_output_tokens,
+            "max_tokens": sampling.output_limit,
             "messages": _turns(messages),
         }
         if system := "\n\n".join(message.text for message in messages if message.role == "system"):
@@ -102,7 +102,7 @@ class AnthropicProvider:
         def send() -> bytes:
             return create(**request, timeout=timeout).http_response.content
 
-        return ask(self._spec, self._calls, self._faults, send, self._read)
+        return ask(self._spec, self._calls, self._faults, send, self._read, lambda _refusal: False)
 
     def close(self) -> None:
         """Cut calls under way and release connections; idempotent."""

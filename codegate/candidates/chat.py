@@ -1,10 +1,13 @@
 """The neutral form of a conversation with a model, and the protocol a chat provider keeps."""
 
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from codegate.errors import ExitCode, InfrastructureError
+
+DEFAULT_OUTPUT_TOKENS: Final = 32_000
+"""Room for a reasoning model; Anthropic requires a limit, and all its models since 2025 accept this one."""
 
 
 class _Frozen(BaseModel):
@@ -12,12 +15,23 @@ class _Frozen(BaseModel):
 
 
 class Sampling(_Frozen):
-    """Sampling parameters sent to the provider; None leaves the provider's default."""
+    """Sampling parameters sent to the provider; None is not sent, except for the output limit."""
 
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
-    max_output_tokens: int = Field(default=8192, ge=1, le=200_000)
+    max_output_tokens: int | None = Field(
+        default=None,
+        ge=1,
+        le=200_000,
+        description=f"Most tokens of one answer, reasoning included; default: {DEFAULT_OUTPUT_TOKENS}, or the model's "
+        "own maximum where the server says that it is lower.",
+    )
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
+
+    @property
+    def output_limit(self) -> int:
+        """Return the most tokens that one answer may have."""
+        return self.max_output_tokens or DEFAULT_OUTPUT_TOKENS
 
 
 class ToolSpec(_Frozen):
@@ -68,7 +82,8 @@ class Usage(_Frozen):
         )
 
 
-StopReason = Literal["stop", "tool_calls", "length", "refusal", "content_filter"]
+StopReason = Literal["stop", "tool_calls", "length", "refusal", "content_filter", "context_overflow"]
+"""Why an answer ended. ``length``: an output limit truncated it; ``context_overflow``: the prompt does not fit."""
 
 
 class Completion(_Frozen):
@@ -99,7 +114,8 @@ ProviderFault = Literal[
 class ProviderError(InfrastructureError):
     """A provider did not give a usable answer. ``running.faults`` says what each fault means for the run.
 
-    The message never holds a key: providers redact it before raising.
+    The message never holds a key: providers redact it before raising. ``stop`` is set where the request was declined
+    for what it asks of the model (the prompt is too long, a filter matched): that is an answer without text.
     """
 
     exit_code = ExitCode.INFRASTRUCTURE
@@ -108,6 +124,7 @@ class ProviderError(InfrastructureError):
         super().__init__(cause, remedy)
         self.fault: ProviderFault = fault
         self.retry_after = retry_after
+        self.stop: StopReason | None = None
 
 
 class ProblemKey(_Frozen):

@@ -4,7 +4,7 @@ Wire format: https://platform.openai.com/docs/api-reference/chat/create. The SDK
 the answer is read here, since the SDK accepts any JSON as an answer and fails later on what is missing.
 """
 
-from typing import Any
+from typing import Any, Final
 
 from codegate.candidates.answer import as_document, ask, text_of, token_count, tool_calls_of
 from codegate.candidates.chat import (
@@ -16,6 +16,12 @@ from codegate.candidates.chat import (
     ToolSpec,
     Usage,
 )
+from codegate.candidates.declined import (
+    blames_model_maximum,
+    blames_output_limit,
+    error_object,
+    wants_newer_limit,
+)
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.spec import CandidateSpec
 from codegate.candidates.wire import (
@@ -24,7 +30,6 @@ from codegate.candidates.wire import (
     Faults,
     SdkErrors,
     bounded_client,
-    error_object,
 )
 
 _STOP: dict[str, StopReason] = {
@@ -39,9 +44,11 @@ _STOP: dict[str, StopReason] = {
     "content_filter": "content_filter",
 }
 
+_LIMIT_NAMES: Final = ("max_completion_tokens", "max_tokens")
+
 
 class OpenAIProvider:
-    """A model behind Chat Completions. Thread-safe; one ``complete`` is one HTTP request.
+    """A model behind Chat Completions. Thread-safe; one ``complete`` is one HTTP request that was not declined.
 
     Args:
         spec: the candidate.
@@ -61,6 +68,7 @@ class OpenAIProvider:
         )
         # Servers other than OpenAI's know the older name of the limit; OpenAI's newer models only the newer.
         self._limit_name = "max_completion_tokens" if endpoint.official else "max_tokens"
+        self._sends_default_limit = True
         timeout = openai.Timeout(spec.timeout_seconds, connect=min(CONNECT_SECONDS, spec.timeout_seconds))
         self._http = bounded_client(openai.DefaultHttpxClient, endpoint, timeout)
         self._client = openai.OpenAI(
@@ -79,8 +87,9 @@ class OpenAIProvider:
         request: dict[str, Any] = {
             "model": self._spec.model,
             "messages": [_message(message) for message in messages],
-            self._limit_name: sampling.max_output_tokens,
         }
+        if sampling.max_output_tokens is not None or self._sends_default_limit:
+            request[self._limit_name] = sampling.output_limit
         for name in ("temperature", "top_p", "seed"):
             if (value := getattr(sampling, name)) is not None:
                 request[name] = value
@@ -91,7 +100,21 @@ class OpenAIProvider:
         def send() -> bytes:
             return create(**request).http_response.content
 
-        return ask(self._spec, self._calls, self._faults, send, self._read)
+        def relax(refusal: str) -> bool:
+            limit_name = next((name for name in _LIMIT_NAMES if name in request), None)
+            if limit_name == "max_tokens" and wants_newer_limit(refusal):
+                self._limit_name = "max_completion_tokens"
+                request[self._limit_name] = request.pop(limit_name)
+                return True
+            # Nobody chose the default. Without it the model's own maximum holds, which is lower, as the server says.
+            if limit_name is None or sampling.max_output_tokens is not None or not blames_output_limit(refusal):
+                return False
+            del request[limit_name]
+            if blames_model_maximum(refusal):
+                self._sends_default_limit = False
+            return True
+
+        return ask(self._spec, self._calls, self._faults, send, self._read, relax)
 
     def close(self) -> None:
         """Cut calls under way and release connections; idempotent."""

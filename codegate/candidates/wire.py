@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
 from codegate.candidates.chat import ProviderError, ProviderFault
+from codegate.candidates.declined import FAULT_OF_KIND, error_parts, fault_of_status, setting_named, stop_named
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.redaction import Redactor
 
@@ -257,8 +258,10 @@ class Faults:
 
     def refused(self, message: str, kind: str) -> ProviderError:
         """Return the fault of an error object that came with status 200."""
-        fault = _FAULT_OF_KIND.get(kind, "malformed")
-        return self._error(fault, f"an error with status 200: {self._clean(message)}")
+        fault = FAULT_OF_KIND.get(kind, "malformed")
+        found = self._error(fault, f"an error with status 200: {self._clean(message)}")
+        found.stop = stop_named(message)
+        return found
 
     def visible(self, text: str) -> str:
         """Return model output with the key itself replaced, should a server echo it, and no lone surrogates."""
@@ -268,25 +271,30 @@ class Faults:
         response: Any = getattr(error, "response", None)
         status: int = response.status_code
         body = getattr(error, "body", None)
-        kind, message = _error_object(body)
-        if not message:
-            message = response.content[:4096].decode("utf-8", "replace")
+        kind, message = error_parts(body)
+        raw = response.content[:4096].decode("utf-8", "replace")
+        message = message or raw
         retry_after = _retry_after(response.headers)
         if 300 <= status < 400:
             return self._error(
                 "not_found",
                 f"status {status} redirects to {self._clean(response.headers.get('location', 'nowhere'))}, "
                 "and redirects are not followed",
-                "Give the final address as base URL.",
+                "Give the final address as `base_url` of the candidate in codegate.yml.",
             )
-        fault = _fault_of_status(status, kind, message)
+        fault = fault_of_status(status, kind, message)
+        setting = setting_named(body, message) if fault == "bad_request" else None
         remedy = {
-            "authentication": f"Check the key in {self._variable} and what it may use.",
-            "not_found": "Check the model's name and the base URL.",
+            "authentication": f"Check the key in {self._variable} and what it may use; `api_key_env` of the candidate "
+            "in codegate.yml names another variable.",
+            "not_found": "Check `model` and `base_url` of the candidate in codegate.yml.",
             "quota": "The account behind the key is out of credit or quota.",
+            "bad_request": f"Change or remove `{setting}` of the candidate in codegate.yml." if setting else "",
         }.get(fault, "")
         said = self._clean(message)
-        return self._error(fault, f"status {status}" + (f": {said}" if said else ""), remedy, retry_after)
+        found = self._error(fault, f"status {status}" + (f": {said}" if said else ""), remedy, retry_after)
+        found.stop = stop_named(raw) if fault in {"bad_request", "overloaded"} else None
+        return found
 
     def _error(
         self, fault: ProviderFault, what: str, remedy: str = "", retry_after: float | None = None
@@ -302,64 +310,6 @@ class Faults:
         text = self._redactor.redact(text[:8192])
         line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
         return line if len(line) <= limit else line[: limit - 1] + "…"
-
-
-_FAULT_OF_KIND: Final[Mapping[str, ProviderFault]] = {
-    "insufficient_quota": "quota",
-    "billing_hard_limit_reached": "quota",
-    "billing_not_active": "quota",
-    "billing_error": "quota",
-    "authentication_error": "authentication",
-    "invalid_api_key": "authentication",
-    "permission_error": "authentication",
-    "not_found_error": "not_found",
-    "model_not_found": "not_found",
-    "invalid_request_error": "bad_request",
-    "request_too_large": "bad_request",
-    "rate_limit_error": "rate_limit",
-    "rate_limit_exceeded": "rate_limit",
-    "overloaded_error": "overloaded",
-    "api_error": "overloaded",
-    "server_error": "overloaded",
-    "timeout_error": "timeout",
-}
-
-
-def _fault_of_status(status: int, kind: str, message: str) -> ProviderFault:
-    out_of_money = _FAULT_OF_KIND.get(kind) == "quota" or "credit balance is too low" in message
-    if status == 402 or (status in {400, 403, 429} and out_of_money):
-        return "quota"
-    if status in {401, 403}:
-        return "authentication"
-    if status == 404:
-        return "not_found"
-    if status == 408:
-        return "timeout"
-    if status == 429:
-        return "rate_limit"
-    if status == 409 or status >= 500:
-        return "overloaded"
-    return "bad_request"
-
-
-def _error_object(body: object) -> tuple[str, str]:
-    """Return kind and message of an API's error object; the SDKs pass it with or without its wrapper."""
-    found = body.get("error", body) if isinstance(body, dict) else body
-    if isinstance(found, str):
-        return "", found
-    if not isinstance(found, dict):
-        return "", ""
-    kinds = [found.get("code"), found.get("type")]
-    known = [kind for kind in kinds if isinstance(kind, str) and kind in _FAULT_OF_KIND]
-    message = found.get("message")
-    return (known[0] if known else ""), (message if isinstance(message, str) else "")
-
-
-def error_object(document: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return kind and message if ``document`` is an error and no answer, else None."""
-    if document.get("error") in (None, False, "") and document.get("type") != "error":
-        return None
-    return _error_object(dict(document))
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

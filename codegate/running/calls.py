@@ -70,7 +70,7 @@ class ModelCalls:
             CallLimitReached: it would be one too many, or could cost too much.
             Interrupted: the run ends.
         """
-        worst = worst_case_call_cost(request_bytes, candidate.sampling.max_output_tokens, candidate.prices)
+        worst = worst_case_call_cost(request_bytes, candidate.sampling.output_limit, candidate.prices)
         return with_retries(partial(self._try, candidate, action, worst), self._stop)
 
     def _try(self, candidate: CandidateSpec, action: Callable[[], Completion], worst: Decimal | None) -> Completion:

@@ -20,6 +20,7 @@ from codegate.candidates import (
     ToolSpec,
     open_provider,
 )
+from codegate.candidates.chat import DEFAULT_OUTPUT_TOKENS
 from codegate.errors import UsageError
 from tests.candidates.conftest import CANARY
 from tests.candidates.wire_server import Received, WireServer, as_json, chat_answer, messages_answer, wire_server
@@ -157,6 +158,16 @@ def test_messages_request(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_what_is_not_configured_is_not_sent(provider: ProviderName) -> None:
+    answer = chat_answer() if provider == "openai" else messages_answer()
+    with wire_server(as_json(answer)) as server:
+        ask(server, provider)
+        (request,) = server.received
+    assert request.body.keys() == {"model", "messages", "max_tokens"}
+    assert request.body["max_tokens"] == DEFAULT_OUTPUT_TOKENS == 32_000
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
 def test_key_goes_only_where_it_belongs(provider: ProviderName, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = chat_answer() if provider == "openai" else messages_answer()
     with wire_server(as_json(answer)) as server, wire_server(as_json(answer)) as other:
@@ -285,7 +296,7 @@ def test_chat_stop_reasons(choice: dict[str, Any], message: dict[str, Any], stop
         ("end_turn", "stop"),
         ("stop_sequence", "stop"),
         ("max_tokens", "length"),
-        ("model_context_window_exceeded", "length"),
+        ("model_context_window_exceeded", "context_overflow"),
         ("refusal", "refusal"),
         ("tool_use", "tool_calls"),
     ],

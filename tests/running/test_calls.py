@@ -19,7 +19,7 @@ from tests.running.runs import manifest
 from tests.running.world import ModelServer, run_here
 
 PRICES = Prices(input=Decimal(1), output=Decimal(10))
-SPEC = CandidateSpec(provider="openai", model="m-2025-01-01", prices=PRICES)
+SPEC = CandidateSpec(provider="openai", model="m-2025-01-01", prices=PRICES, sampling=Sampling(max_output_tokens=8192))
 WORST = Decimal("0.08392")
 """Of a call of no bytes: 2,000 unseen input tokens at $1 and 8,192 output tokens at $10 a million."""
 

@@ -1,0 +1,143 @@
+"""Why a provider declined a request, read from its error object and its text.
+
+Sources of the texts: the error pages of OpenAI and Anthropic, and the servers that speak Chat Completions (vLLM,
+llama.cpp, Azure). A text that none of the patterns knows is a plain ``bad_request``.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from codegate.candidates.chat import ProviderFault, StopReason
+
+FAULT_OF_KIND: Final[Mapping[str, ProviderFault]] = {
+    "insufficient_quota": "quota",
+    "billing_hard_limit_reached": "quota",
+    "billing_not_active": "quota",
+    "billing_error": "quota",
+    "authentication_error": "authentication",
+    "invalid_api_key": "authentication",
+    "permission_error": "authentication",
+    "not_found_error": "not_found",
+    "model_not_found": "not_found",
+    "invalid_request_error": "bad_request",
+    "request_too_large": "bad_request",
+    "rate_limit_error": "rate_limit",
+    "rate_limit_exceeded": "rate_limit",
+    "overloaded_error": "overloaded",
+    "api_error": "overloaded",
+    "server_error": "overloaded",
+    "timeout_error": "timeout",
+}
+
+_SETTINGS: Final[Mapping[str, str]] = {
+    "max_completion_tokens": "sampling.max_output_tokens",
+    "max_tokens": "sampling.max_output_tokens",
+    "temperature": "sampling.temperature",
+    "top_p": "sampling.top_p",
+    "seed": "sampling.seed",
+    "tools": "solver",
+    "tool_choice": "solver",
+    "model": "model",
+}
+"""Key of a candidate in codegate.yml, by the name that it has in a request."""
+
+_NAMED: Final = re.compile(rf"[`'\"]({'|'.join(_SETTINGS)})[`'\"]|\A({'|'.join(_SETTINGS)})\b")
+_LIMIT_TOO_LARGE: Final = re.compile(
+    r"max_(?:completion_|new_)?tokens\W(?:\W*\d+ > \d|[^.]{0,100}?(?:too large|above maximum|valid range))"
+)
+_OUTPUT_LIMIT: Final = re.compile(r"max_(?:completion_|new_)?tokens|completion tokens|in the completion|output tokens")
+_CONTEXT: Final = re.compile(
+    r"context_length_exceeded|exceed_context_size|request_too_large|prompt is too long"
+    r"|(?:maximum|available) context|context (?:length|window|size|limit)",
+    re.IGNORECASE,
+)
+_FILTER: Final = re.compile(r"[\"'](?:content_filter|content_policy_violation|invalid_prompt)[\"']")
+
+
+def fault_of_status(status: int, kind: str, message: str) -> ProviderFault:
+    """Return the fault that an HTTP status stands for.
+
+    Args:
+        status: 400 or above.
+        kind: key of ``FAULT_OF_KIND``; empty for none.
+        message: what the server says.
+    """
+    out_of_money = FAULT_OF_KIND.get(kind) == "quota" or "credit balance is too low" in message
+    if status == 402 or (status in {400, 403, 429} and out_of_money):
+        return "quota"
+    if status in {401, 403}:
+        return "authentication"
+    if status == 404:
+        return "not_found"
+    if status == 408:
+        return "timeout"
+    if status == 429:
+        return "rate_limit"
+    if status == 409 or (status >= 500 and not _CONTEXT.search(message)):
+        return "overloaded"
+    return "bad_request"
+
+
+def error_parts(body: object) -> tuple[str, str]:
+    """Return kind and message of an API's error object; the SDKs pass it with or without its wrapper."""
+    found = _unwrapped(body)
+    if isinstance(found, str):
+        return "", found
+    if not isinstance(found, dict):
+        return "", ""
+    kinds = [found.get("code"), found.get("type")]
+    known = [kind for kind in kinds if isinstance(kind, str) and kind in FAULT_OF_KIND]
+    message = found.get("message")
+    return (known[0] if known else ""), (message if isinstance(message, str) else "")
+
+
+def error_object(document: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return kind and message if ``document`` is an error and no answer, else None."""
+    if document.get("error") in (None, False, "") and document.get("type") != "error":
+        return None
+    return error_parts(dict(document))
+
+
+def setting_named(body: object, message: str) -> str | None:
+    """Return the key of a candidate in codegate.yml that a refused parameter comes from; None when none is named."""
+    found = _unwrapped(body)
+    parameter = found.get("param") if isinstance(found, dict) else None
+    if isinstance(parameter, str) and parameter in _SETTINGS:
+        return _SETTINGS[parameter]
+    named = _NAMED.search(message)
+    if named is not None:
+        return _SETTINGS[named[1] or named[2]]
+    return _SETTINGS["max_tokens"] if _LIMIT_TOO_LARGE.search(message) else None
+
+
+def stop_named(text: str) -> StopReason | None:
+    """Return the stop reason that a declined request amounts to; None for a fault.
+
+    Args:
+        text: the error object as it came: codes and message.
+    """
+    if _FILTER.search(text):
+        return "content_filter"
+    if _CONTEXT.search(text) and not _LIMIT_TOO_LARGE.search(text):
+        return "context_overflow"
+    return None
+
+
+def blames_output_limit(text: str) -> bool:
+    """Return whether a declined request might be accepted with a smaller output limit, or without one."""
+    return _OUTPUT_LIMIT.search(text) is not None
+
+
+def blames_model_maximum(text: str) -> bool:
+    """Return whether the output limit is above the model's own, whatever the prompt is."""
+    return _LIMIT_TOO_LARGE.search(text) is not None and not _CONTEXT.search(text)
+
+
+def wants_newer_limit(text: str) -> bool:
+    """Return whether ``max_tokens`` was declined in favour of ``max_completion_tokens``."""
+    return re.search(r"[Uu]se\W+max_completion_tokens", text) is not None
+
+
+def _unwrapped(body: object) -> object:
+    return body.get("error", body) if isinstance(body, dict) else body

@@ -1,0 +1,170 @@
+"""Requests that providers decline: the texts are theirs, the server that sends them is on this machine."""
+
+from typing import Any
+
+import pytest
+
+from codegate.candidates import Message, ProviderError, ProviderName, Sampling
+from codegate.candidates.declined import setting_named, stop_named
+from tests.candidates.test_providers import KEY, ask, opened
+from tests.candidates.wire_server import Reply, as_json, chat_answer, messages_answer, wire_server
+
+TOO_LARGE = "max_tokens is too large: 32000. This model supports at most 16384 completion tokens, whereas you provided"
+TOO_LONG = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens."
+TOGETHER = (
+    "This model's maximum context length is 16384 tokens. However, you requested 32000 output tokens and your prompt "
+    "contains at least 900 input tokens, for a total of at least 32900 tokens."
+)
+VLLM = (
+    "'max_tokens' or 'max_completion_tokens' is too large: 32000. This model's maximum context length is 16384 tokens "
+    "and your request has 900 input tokens (32000 > 16384 - 900)."
+)
+NEWER = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+
+
+def openai_error(message: str, param: str | None = None, code: str | None = None, status: int = 400) -> Reply:
+    error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
+    return as_json({"error": error}, status)
+
+
+def anthropic_error(message: str, kind: str = "invalid_request_error", status: int = 400) -> Reply:
+    return as_json({"type": "error", "error": {"type": kind, "message": message}}, status)
+
+
+@pytest.mark.parametrize(
+    ("provider", "reply", "key"),
+    [
+        (
+            "openai",
+            openai_error(
+                "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is "
+                "supported.",
+                "temperature",
+                "unsupported_value",
+            ),
+            "sampling.temperature",
+        ),
+        ("openai", openai_error("Unsupported parameter: 'seed' is not supported.", "seed"), "sampling.seed"),
+        ("openai", openai_error(TOO_LARGE, "max_tokens", "invalid_value"), "sampling.max_output_tokens"),
+        ("openai", as_json({"object": "error", "message": VLLM, "code": 400}, 400), "sampling.max_output_tokens"),
+        ("openai", openai_error("tools param requires --jinja flag", "tools"), "solver"),
+        (
+            "anthropic",
+            anthropic_error("max_tokens: 200000 > 64000, which is the maximum allowed number of output tokens for x"),
+            "sampling.max_output_tokens",
+        ),
+        (
+            "anthropic",
+            anthropic_error("`temperature` and `top_p` cannot both be specified for this model."),
+            "sampling.temperature",
+        ),
+    ],
+)
+def test_a_refused_parameter_names_the_key_to_change(provider: ProviderName, reply: Reply, key: str) -> None:
+    with wire_server(reply) as server, pytest.raises(ProviderError) as caught:
+        ask(server, provider, sampling=Sampling(max_output_tokens=32_000))
+    assert caught.value.fault == "bad_request"
+    assert f"Change or remove `{key}` of the candidate in codegate.yml." in str(caught.value)
+    assert len(server.received) == 1
+
+
+@pytest.mark.parametrize(("status", "names"), [(401, "api_key_env"), (404, "`model` and `base_url`")])
+def test_a_wrong_key_and_a_wrong_model_name_the_keys_of_the_configuration(status: int, names: str) -> None:
+    with wire_server(openai_error("No.", status=status)) as server, pytest.raises(ProviderError, match=names):
+        ask(server, "openai")
+
+
+@pytest.mark.parametrize(
+    ("provider", "reply", "stop"),
+    [
+        ("openai", openai_error(TOO_LONG, "messages", "context_length_exceeded"), "context_overflow"),
+        (
+            "openai",
+            as_json(
+                {
+                    "error": {
+                        "code": 400,
+                        "message": "the request exceeds the available context size, try increasing it",
+                        "type": "exceed_context_size_error",
+                        "n_prompt_tokens": 1407,
+                        "n_ctx": 256,
+                    }
+                },
+                400,
+            ),
+            "context_overflow",
+        ),
+        ("anthropic", anthropic_error("prompt is too long: 208310 tokens > 200000 maximum"), "context_overflow"),
+        (
+            "anthropic",
+            anthropic_error("input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000"),
+            "context_overflow",
+        ),
+        ("anthropic", anthropic_error("Request too large.", "request_too_large", 413), "context_overflow"),
+        (
+            "openai",
+            openai_error("The response was filtered due to the prompt.", "prompt", "content_filter"),
+            "content_filter",
+        ),
+        ("openai", openai_error("Invalid prompt: your prompt was flagged.", None, "invalid_prompt"), "content_filter"),
+    ],
+)
+def test_a_prompt_that_is_declined_is_an_answer_without_a_patch(
+    provider: ProviderName, reply: Reply, stop: str
+) -> None:
+    with wire_server(reply) as server:
+        done = ask(server, provider)
+        assert len(server.received) == 1, "neither repeated nor sent without its limit"
+    assert done.stop_reason == stop
+    assert f"status {reply.status}" in done.text
+    assert (done.usage.input_tokens, done.usage.output_tokens) == (0, 0), "a declined request is not billed"
+
+
+def test_any_other_bad_request_names_nothing() -> None:
+    assert setting_named({"error": {"message": "Because.", "param": None}}, "Because.") is None
+    assert stop_named('{"error": {"message": "The model is sorry about the context."}}') is None
+    with wire_server(openai_error("Because.")) as server, pytest.raises(ProviderError) as caught:
+        ask(server, "openai")
+    assert caught.value.remedy == ""
+
+
+def limits(replies: tuple[Reply, ...], calls: int = 1, limit: int | None = None) -> list[Any]:
+    """Return the output limit of each request that ``calls`` calls of one provider make."""
+    with wire_server(*replies) as server:
+        client = opened(server, "openai")
+        for _ in range(calls):
+            client.complete(KEY, (Message(role="user", text="?"),), (), Sampling(max_output_tokens=limit))
+        client.close()
+        return [
+            {name: request.body[name] for name in request.body if name.startswith("max_")}
+            for request in server.received
+        ]
+
+
+OK = as_json(chat_answer())
+OLD = {"max_tokens": 32_000}
+
+
+def test_a_default_limit_above_the_models_own_is_not_sent_again() -> None:
+    assert limits((openai_error(TOO_LARGE, "max_tokens"), OK), calls=2) == [OLD, {}, {}]
+
+
+@pytest.mark.parametrize("text", [VLLM, TOGETHER])
+def test_a_default_limit_that_does_not_fit_beside_the_prompt_is_left_out_of_that_request(text: str) -> None:
+    assert limits((openai_error(text), OK, OK), calls=2) == [OLD, {}, OLD]
+
+
+def test_servers_that_know_only_the_newer_name_of_the_limit_get_that() -> None:
+    new = {"max_completion_tokens": 77}
+    assert limits((openai_error(NEWER, "max_tokens"), OK), calls=2, limit=77) == [{"max_tokens": 77}, new, new]
+
+
+def test_both_reasons_to_change_the_limit_at_once() -> None:
+    replies = (openai_error(NEWER), openai_error(TOO_LARGE.replace("max_tokens", "max_completion_tokens")), OK)
+    assert limits(replies) == [OLD, {"max_completion_tokens": 32_000}, {}]
+
+
+def test_an_anthropic_answer_that_filled_the_context_keeps_its_text() -> None:
+    with wire_server(as_json(messages_answer(stop_reason="model_context_window_exceeded"))) as server:
+        done = ask(server, "anthropic")
+    assert (done.text, done.stop_reason) == ("Hello.", "context_overflow")
