@@ -21,8 +21,16 @@ FailureClass = Literal[
     "no_patch",
     "patch_does_not_apply",
     "tampering",
+    "truncated",
+    "refused",
+    "context_overflow",
+    "empty_answer",
 ]
-"""The model's failures. ``infrastructure_error`` is none of them: it is an outcome without a grade."""
+"""Why an attempt did not resolve its problem. A fault (``infrastructure``) is none: it is an outcome without a grade.
+
+The last four come from how the answer ended, not from execution: an output limit truncated it, the model or a filter
+refused, the conversation did not fit the model's context, or the answer was empty.
+"""
 
 TestStatus = Literal["passed", "failed", "error", "skipped", "missing"]
 

@@ -19,6 +19,7 @@ from codegate.candidates import Provider, redactor_for
 from codegate.errors import Interrupted
 from codegate.grading import Grade, Sandboxes, TestReport, grade, run_tests, test_selection
 from codegate.running.calls import CallLimitReached, ModelCalls
+from codegate.running.endings import explain_ending
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.journal import Journal, Spending
 from codegate.running.outcome import Fault, Outcome, Run, SoundnessRecord
@@ -298,7 +299,7 @@ class _Execution:
                 attempt = self._attempt(job)
                 started = time.monotonic()
                 result = with_retries(partial(self._grade, problem, attempt.patch), self._stop)
-                result = _explain_no_patch(result, attempt)
+                result = explain_ending(result, attempt, job.candidate)
             except Faulted as error:
                 fault = error.fault
         outcome = Outcome(
@@ -370,12 +371,3 @@ def describe_public_run(report: TestReport) -> str:
     if report.timed_out:
         head += "; stopped at the time limit"
     return f"{head}\n{report.output[-8000:]}"
-
-
-def _explain_no_patch(result: Grade, attempt: Attempt) -> Grade:
-    """Tell edits that could not be applied to the model's own tree from an answer without any."""
-    if result.failure == "no_patch" and attempt.patch_error:
-        return result.model_copy(
-            update={"failure": "patch_does_not_apply", "applied": False, "detail": attempt.patch_error[:4000]}
-        )
-    return result

@@ -10,7 +10,8 @@ from codegate.durable import digest
 AttemptStop = Literal[
     "answered",  # the model ended by itself
     "iterations",  # the tool loop's limit was reached; what had been edited by then counts
-    "length",  # the output limit cut the answer off
+    "length",  # the output limit truncated the answer; what was complete by then counts
+    "context_overflow",  # the conversation does not fit the model's context; what had been edited by then counts
     "refusal",  # the model or the provider's filter declined
 ]
 
@@ -68,6 +69,11 @@ class Attempt(AttemptSummary):
     candidate: str
     sample: int
     messages: tuple[Message, ...] = ()
+
+    @property
+    def last_answer(self) -> Message | None:
+        """Return the model's last message; None where no model was asked."""
+        return next((message for message in reversed(self.messages) if message.role == "assistant"), None)
 
     def summary(self) -> AttemptSummary:
         """Return what an outcome keeps of the attempt."""

@@ -18,10 +18,10 @@ def request_bytes(messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -
 
 
 def stop_of(completion: Completion) -> AttemptStop | None:
-    """Return how the answer ends the attempt with nothing to show, or None when it does not."""
+    """Return why the answer ends the attempt before the model meant to, or None when it does not."""
     match completion.stop_reason:
-        case "length":
-            return "length"
+        case "length" | "context_overflow" as stop:
+            return stop
         case "refusal" | "content_filter":
             return "refusal"
         case _:

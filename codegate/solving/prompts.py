@@ -57,7 +57,7 @@ TOOL_LOOP_USER: Final = """\
 {listing}
 """
 
-SOLVER_VERSION: Final = "1"
+SOLVER_VERSION: Final = "2"
 """Raised when a model may be shown or allowed something else than before: context, ranking, tool limits, edits."""
 
 _TEXTS: Final[dict[SolverName, tuple[str, str]]] = {

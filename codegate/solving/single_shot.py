@@ -15,7 +15,7 @@ def single_shot(
 ) -> Attempt:
     """Return the attempt of a model that is asked once.
 
-    An answer that was cut off or refused changes nothing: half an edit is no edit.
+    A refusal changes nothing. Of a truncated answer the edits count when all that it begins are complete.
 
     Raises:
         ProviderError: no usable answer came.
@@ -29,7 +29,7 @@ def single_shot(
     completion = call(lambda: provider.complete(key, messages, (), candidate.sampling), request_bytes(messages))
     stop: AttemptStop = stop_of(completion) or "answered"
     workspace = Workspace(base)
-    patch_error = apply_edits(workspace, parse_edits(completion.text)) if stop == "answered" else None
+    patch_error = apply_edits(workspace, parse_edits(completion.text)) if stop != "refusal" else None
     frozen = workspace.freeze()
     return Attempt(
         problem=problem.id,

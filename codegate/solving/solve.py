@@ -21,6 +21,7 @@ _STOP_REASONS: dict[AttemptStop, StopReason] = {
     "answered": "stop",
     "iterations": "tool_calls",
     "length": "length",
+    "context_overflow": "context_overflow",
     "refusal": "refusal",
 }
 

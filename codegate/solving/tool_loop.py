@@ -63,15 +63,13 @@ def tool_loop(
             calls += len(completion.tool_calls)
             messages += _results(toolbox, taken, len(completion.tool_calls) - len(taken))
     frozen = toolbox.workspace.freeze()
-    # A cut-off or refused answer is not applied, and what came before it was not the model's last word.
-    counts = stop in {"answered", "iterations"}
     return Attempt(
         problem=problem.id,
         candidate=candidate.key(),
         sample=sample,
         solver="tool_loop",
         prompt_version=tool_loop_version(),
-        patch=frozen.patch if counts else "",
+        patch=frozen.patch if stop != "refusal" else "",
         dropped=frozen.dropped,
         contains_code=toolbox.wrote
         or any(contains_code(message.text) for message in messages if message.role == "assistant"),

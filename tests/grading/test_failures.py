@@ -223,7 +223,8 @@ def test_every_class_that_docker_decides_by_itself(docker_sandboxes: object, mak
 def test_every_class_is_shown_here() -> None:
     shown = {case[0] for case in (*SOURCES.values(), *PATCHES.values())}
     shown |= {"edge_case_error", "temporal_reasoning_error", "performance_error"}
-    assert shown == set(get_args(FailureClass))
+    not_from_execution = {"truncated", "refused", "context_overflow", "empty_answer"}  # see running/test_endings.py
+    assert shown | not_from_execution == set(get_args(FailureClass))
 
 
 def test_names_that_are_not_text_are_written_out(world: World) -> None:

@@ -120,6 +120,8 @@ class Said:
     hang: bool = False
     seconds: float = 0.0
     tool_calls: list[dict[str, Any]] = field(default_factory=list)
+    finish: str | None = None
+    tokens: int = 5
 
 
 Script = Callable[[str, int, dict[str, Any]], Said]
@@ -174,11 +176,11 @@ class ModelServer:
         message: dict[str, Any] = {"role": "assistant", "content": said.text}
         if said.tool_calls:
             message |= {"tool_calls": said.tool_calls}
-        finish = "tool_calls" if said.tool_calls else "stop"
+        finish = said.finish or ("tool_calls" if said.tool_calls else "stop")
         body = said.raw if said.raw is not None else json.dumps({
             "id": "1", "object": "chat.completion", "created": 1, "model": MODEL,
             "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-            "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15},
+            "usage": {"prompt_tokens": 10, "completion_tokens": said.tokens, "total_tokens": 10 + said.tokens},
         }).encode()  # fmt: skip
         handler.send_response(said.status)
         for header, value in {"Content-Type": "application/json", **said.headers}.items():

@@ -70,17 +70,26 @@ def test_single_shot(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("response", "stop"),
     [
-        ({"text": BLOCK, "stop_reason": "length"}, "length"),
+        ({"text": BLOCK[:-20], "stop_reason": "length"}, "length"),
+        ({"text": "400: the prompt is too long.", "stop_reason": "context_overflow"}, "context_overflow"),
         ({"text": BLOCK, "stop_reason": "content_filter"}, "refusal"),
         ({"text": "I will not.", "stop_reason": "refusal"}, "refusal"),
     ],
 )
-def test_cut_off_and_refused_answers_change_nothing(tmp_path: Path, response: dict[str, Any], stop: str) -> None:
+def test_truncated_and_refused_answers_change_nothing(tmp_path: Path, response: dict[str, Any], stop: str) -> None:
     for attempt in (single(tmp_path, response), loop(tmp_path, response)):
-        assert (attempt.stop, attempt.patch, attempt.patch_error) == (stop, "", None)
+        assert (attempt.stop, attempt.patch) == (stop, "")
+
+
+def test_complete_edits_of_a_truncated_answer_count(tmp_path: Path) -> None:
+    attempt = single(tmp_path, {"text": f"{BLOCK}This is becau", "stop_reason": "length"})
+    assert (attempt.stop, changed(attempt)) == ("length", FIX)
     write = call("write_file", path="src/pkg/maths.py", content=FIXED)
-    attempt = loop(tmp_path, {"tool_calls": [write]}, response)
-    assert (attempt.stop, attempt.patch) == (stop, "")
+    for stop in ("length", "context_overflow"):
+        attempt = loop(tmp_path, {"tool_calls": [write]}, {"text": "I have ju", "stop_reason": stop})
+        assert (attempt.stop, changed(attempt)) == (stop, FIX)
+    attempt = loop(tmp_path, {"tool_calls": [write]}, {"text": "I will not.", "stop_reason": "refusal"})
+    assert (attempt.stop, attempt.patch) == ("refusal", "")
 
 
 def test_no_patch_and_patch_that_does_not_apply(tmp_path: Path) -> None:

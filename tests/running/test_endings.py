@@ -1,0 +1,81 @@
+"""How an answer ended is part of its grade: truncated, refused, over the context, empty."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from codegate.reporting import build_view, render_comment, render_console, write_reports
+from codegate.running import Run
+from codegate.suite import Suite
+from tests.running.world import NAMES, ModelServer, Said, answer, run_here
+
+pytestmark = pytest.mark.bwrap
+
+TOO_LONG = json.dumps(
+    {
+        "error": {
+            "message": "This model's maximum context length is 512 tokens. However, your messages resulted in 900.",
+            "code": "context_length_exceeded",
+        }
+    }
+).encode()
+
+
+def one(run: Run, name: str) -> tuple[str | None, str]:
+    """Return failure class and detail of the only attempt at a problem."""
+    (grade,) = [outcome.grade for outcome in run.outcomes if outcome.problem == f"calc-{name}"]
+    assert grade is not None
+    return grade.failure, grade.detail
+
+
+def test_answers_that_ended_early_have_classes_of_their_own(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    said = {
+        "double": Said(answer("double")[:-20], finish="length", tokens=200),
+        "half": Said("I cannot help with that.", finish="content_filter"),
+        "square": Said("", finish="stop"),
+    }
+    server.script = lambda name, turn, request: said[name]
+    run = run_here(suite, tmp_path / "r", server.spec(sampling={"max_output_tokens": 200}))
+    assert one(run, "double") == (
+        "truncated",
+        "The answer was truncated after 200 output tokens: the limit is `sampling.max_output_tokens` (200).",
+    )
+    assert one(run, "half") == ("refused", "The model or a filter of the provider refused: I cannot help with that.")
+    assert one(run, "square")[0] == "empty_answer"
+    view = build_view([run])
+    reports = write_reports(view, tmp_path / "reports")
+    shown = {name: path.read_text() for name, path in reports.items() if name != "measures"}
+    shown |= {"comment": render_comment(view), "console": render_console(view, width=200)}
+    for name, text in shown.items():
+        plain = text.replace("\\_", "_").replace("_", " ")
+        for failure in ("truncated", "refused", "empty answer"):
+            assert failure in plain, (name, failure)
+
+
+def test_a_prompt_that_does_not_fit_is_no_fault_of_the_provider(
+    suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    server.script = lambda name, turn, request: Said(raw=TOO_LONG, status=400) if name == "half" else Said(answer(name))
+    run = run_here(suite, tmp_path / "r", server.spec())
+    failure, detail = one(run, "half")
+    assert failure == "context_overflow"
+    assert "maximum context length is 512 tokens" in detail
+    assert one(run, "double") == (None, "")
+    assert len(server.asked) == len(NAMES), "asked once: no retry makes a prompt shorter"
+
+
+def test_a_truncated_answer_whose_patch_passes_is_resolved(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    server.script = lambda name, turn, request: Said(f"{answer(name)}That is beca", finish="length")
+    run = run_here(suite, tmp_path / "r", server.spec())
+    assert {(o.grade.resolved, o.grade.failure) for o in run.outcomes if o.grade} == {(True, None)}
+
+
+def test_a_truncated_answer_whose_patch_fails_says_both(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    server.script = lambda name, turn, request: Said(
+        f"{answer(name, right=name != 'half')}And th", finish="length" if name == "half" else None
+    )
+    failure, detail = one(run_here(suite, tmp_path / "r", server.spec()), "half")
+    assert failure == "truncated"
+    assert "after 5 output tokens: a limit of the server below `sampling.max_output_tokens` (32000)" in detail
+    assert "What it had changed by then: logic_error" in detail
