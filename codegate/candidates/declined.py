@@ -42,7 +42,8 @@ _SETTINGS: Final[Mapping[str, str]] = {
 }
 """Key of a candidate in codegate.yml, by the name that it has in a request."""
 
-_NAMED: Final = re.compile(rf"[`'\"]({'|'.join(_SETTINGS)})[`'\"]|\A({'|'.join(_SETTINGS)})\b")
+_NAMES: Final = "|".join(name for name in _SETTINGS if name != "model")  # "model" is in every other message
+_NAMED: Final = re.compile(rf"[`'\"]({_NAMES})[`'\"]|\A({_NAMES})\b")
 _LIMIT_TOO_LARGE: Final = re.compile(
     r"max_(?:completion_|new_)?tokens\W(?:\W*\d+ > \d|[^.]{0,100}?(?:too large|above maximum|valid range))"
 )

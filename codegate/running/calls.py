@@ -55,6 +55,7 @@ class ModelCalls:
         self._journal = journal
         self._stop = stop
         self._fatal: dict[str, Fault] = {}
+        self._declined: dict[str, int] = {}  # requests in a row, by candidate key
         self._changed = threading.Condition()
 
     def make(self, candidate: CandidateSpec, action: Callable[[], Completion], request_bytes: int) -> Completion:
@@ -81,15 +82,18 @@ class ModelCalls:
             paid = worst
             try:
                 completion = action()
+                self._declined.pop(key, None)
                 known = cost(completion.usage, candidate.prices)
                 paid = worst if known is None else known
                 return completion
             except ProviderError as error:
                 paid = Decimal(0) if error.fault in _NOT_BILLED else worst
                 cause = cause_of(error)
-                if FAULTS[cause].fatal and not self._stop.is_set():
+                if FAULTS[cause].ends is not None and not self._stop.is_set():
                     with self._changed:
-                        self._fatal.setdefault(key, fault_of(cause, error))
+                        self._declined[key] = self._declined.get(key, 0) + 1
+                        if self._declined[key] >= FAULTS[cause].in_a_row:
+                            self._fatal.setdefault(key, fault_of(cause, error))
                 raise
             finally:
                 self._settle(key, worst, paid)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from codegate.candidates import ProviderError
-from codegate.errors import CodegateError, InfrastructureError, Interrupted
+from codegate.errors import CodegateError, ExitCode, InfrastructureError, Interrupted
 from codegate.running.outcome import Fault
 from codegate.sandbox import FilesRefused, SandboxClosed, SandboxError
 
@@ -27,20 +27,22 @@ class FaultRule:
     Attributes:
         retries: further tries after the first.
         wait: seconds before the first retry; doubles each time, with jitter; a server's Retry-After wins.
-        fatal: every further call of the same candidate would end the same way, so none is made.
+        ends: exit code of a run whose first call ends so; None where a later call may end otherwise.
+        in_a_row: with ``ends``, after so many without an answer in between no further call of the candidate is made.
     """
 
     retries: int
     wait: float = 0.0
-    fatal: bool = False
+    ends: ExitCode | None = None
+    in_a_row: int = 1
 
 
 FAULTS: Final[dict[str, FaultRule]] = {
-    "provider.authentication": FaultRule(retries=0, fatal=True),
-    "provider.not_found": FaultRule(retries=0, fatal=True),
-    "provider.quota": FaultRule(retries=0, fatal=True),
-    "provider.model_mismatch": FaultRule(retries=0, fatal=True),
-    "provider.bad_request": FaultRule(retries=0),
+    "provider.authentication": FaultRule(retries=0, ends=ExitCode.USAGE),
+    "provider.not_found": FaultRule(retries=0, ends=ExitCode.USAGE),
+    "provider.quota": FaultRule(retries=0, ends=ExitCode.INFRASTRUCTURE),
+    "provider.model_mismatch": FaultRule(retries=0, ends=ExitCode.USAGE),
+    "provider.bad_request": FaultRule(retries=0, ends=ExitCode.USAGE, in_a_row=5),
     "provider.rate_limit": FaultRule(retries=5, wait=2.0),
     "provider.overloaded": FaultRule(retries=5, wait=2.0),
     "provider.connection": FaultRule(retries=4, wait=1.0),

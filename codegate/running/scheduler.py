@@ -21,6 +21,7 @@ from codegate.grading import Grade, Sandboxes, TestReport, grade, run_tests, tes
 from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.endings import explain_ending
 from codegate.running.faults import Faulted, with_retries
+from codegate.running.first import ask_first
 from codegate.running.journal import Journal, Spending
 from codegate.running.outcome import Fault, Outcome, Run, SoundnessRecord
 from codegate.running.plan import Job, jobs
@@ -81,6 +82,8 @@ def execute(
     progress: Callable[[Progress], None],
     interrupt: threading.Event,
     settled: Callable[[Run], Collection[str]] | None = None,
+    *,
+    probe: bool = True,
 ) -> Run:
     """Do what is left of the run in ``journal`` and return the run.
 
@@ -97,12 +100,14 @@ def execute(
         interrupt: set by the user's wish to stop.
         settled: called before each look with the run so far; returns the keys of the candidates that are settled;
             None: none ever is.
+        probe: ask each candidate that asks a model, and has not answered yet, a first problem before the others.
 
     Raises:
         Interrupted: ``interrupt`` was set; everything finished by then is in the journal.
         CallLimitReached: ``options.max_model_calls`` was reached; what needed no further call was done.
         InfrastructureError: the disk refused the journal, or too many problems are not sound here.
-        UsageError: a base tree, a lock or a kept attempt is not usable.
+        UsageError: a base tree, a lock or a kept attempt is not usable, or a first answer shows that the candidate
+            is not configured well.
     """
     every = jobs(journal.manifest, suite)
     run = _Execution(journal, suite, backend, providers, options, progress, interrupt)
@@ -111,9 +116,12 @@ def execute(
         over = frozenset(settled(so_far)) if settled is not None else frozenset()
         graded = {outcome.key for outcome in so_far.outcomes if outcome.grade is not None}
         failed = {outcome.key for outcome in so_far.outcomes if outcome.grade is None}
-        run.prepare(
-            [job for job in every if job.key in failed or (job.key not in graded and job.candidate.key() not in over)]
-        )
+        left = [
+            job for job in every if job.key in failed or (job.key not in graded and job.candidate.key() not in over)
+        ]
+        run.prepare(left)
+        if probe:
+            run.probe(left)
         looks = journal.manifest.looks
         if failed and journal.manifest.sequential:
             # On a resumed run the lost samples come first: they may be all that made a verdict clear.
@@ -171,6 +179,7 @@ class _Execution:
         self._sandboxes = Sandboxes(backend, suite.locks, min(options.sandboxes, _WARM), suite.packages)
         self._redactor = redactor_for(journal.manifest.candidates)
         self._broken: dict[str, Fault] = {}
+        self._tried: set[tuple[str, str, int]] = set()
         self._failure: BaseException | None = None
         self._limit: CallLimitReached | None = None
         self._lock = threading.Lock()
@@ -184,6 +193,11 @@ class _Execution:
         self._finish([partial(self._prepare, left)])
         self._check_ended()
 
+    def probe(self, left: list[Job]) -> None:
+        """Ask a first problem of each candidate in ``left`` that has not answered yet; raises as ``ask_first``."""
+        ready = [job for job in left if job.problem.environment.id not in self._broken]
+        self._tried = ask_first(ready, self.work, self._journal.load, self._continue())
+
     def work(self, left: list[Job], done: int, later: int) -> None:
         """Do every job in ``left``; raises what ended the run early.
 
@@ -192,6 +206,8 @@ class _Execution:
             done: outcomes that are in already.
             later: jobs that may follow.
         """
+        # A fault of a first problem is for the next execution to repeat.
+        left, self._tried = [job for job in left if job.key not in self._tried], set()
         self._done, self._total = done, done + len(left) + later
         pending: queue.SimpleQueue[Job] = queue.SimpleQueue()
         for job in left:

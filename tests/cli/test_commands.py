@@ -384,8 +384,8 @@ def test_a_full_disk_keeps_what_was_journalled(suite: Suite, server: ModelServer
 @pytest.mark.bwrap
 @pytest.mark.parametrize(
     ("said", "cause"),
-    [(Said(status=401), "provider.authentication"), (Said(raw=b""), "provider.malformed")],
-    ids=["401", "nothing"],
+    [(Said(status=503, headers={"Retry-After": "0"}), "provider.overloaded"), (Said(raw=b""), "provider.malformed")],
+    ids=["503", "nothing"],
 )
 def test_a_provider_that_fails_is_exit_4(
     suite: Suite, server: ModelServer, tmp_path: Path, said: Said, cause: str
@@ -397,7 +397,7 @@ def test_a_provider_that_fails_is_exit_4(
     assert {line["fault"]["cause"] for line in lines(tmp_path / "r")} == {cause}
     assert f"infrastructure: {cause}" in done.stderr
     assert done.document["candidates"]
-    assert len(server.asked) == (1 if cause == "provider.authentication" else 9)
+    assert len(server.asked) == (18 if cause == "provider.overloaded" else 9)
 
 
 @pytest.mark.bwrap

@@ -134,11 +134,12 @@ def test_the_call_limit_counts_calls_of_attempts_that_came_to_nothing(
 
     def script(name: str, turn: int, request: dict[str, Any]) -> Said:
         on_disk.append(len((out / "calls.log").read_bytes().splitlines()))
-        return Said(status=400)
+        return Said(answer(name)) if name == "double" else Said(status=400)
 
     server.script = script
     assert faults(run_here(suite, out, server.spec(), models=1, sandboxes=1, max_model_calls=4)) == {
-        "provider.bad_request"
+        None,
+        "provider.bad_request",
     }
     for _ in range(2):
         with pytest.raises(CallLimitReached):
@@ -148,12 +149,16 @@ def test_the_call_limit_counts_calls_of_attempts_that_came_to_nothing(
 
 
 def test_a_refused_key_ends_the_calls_of_its_candidate_only(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
-    server.script = lambda name, turn, request: Said(status=401) if request["max_tokens"] == 77 else Said(answer(name))
+    def script(name: str, turn: int, request: dict[str, Any]) -> Said:
+        refused = request["max_tokens"] == 77 and name != "double"
+        return Said(status=401) if refused else Said(answer(name))
+
+    server.script = script
     wrong = server.spec(sampling={"max_output_tokens": 77})
     run = run_here(suite, tmp_path / "r", wrong, server.spec(), samples=2, models=1)
     assert {o.fault.cause for o in run.of(wrong.key()) if o.fault} == {"provider.authentication"}
     assert all(o.grade and o.grade.resolved for o in run.of(server.spec().key()))
-    assert len(server.asked) == 1 + 6
+    assert len(server.asked) == 2 + 6, "the first problem, and one that showed that the key is refused"
     assert run_exit_code(run, ()) == 4
 
 
@@ -161,12 +166,12 @@ def test_a_rate_limit_is_waited_out_without_keeping_others_waiting(
     suite: Suite, server: ModelServer, tmp_path: Path
 ) -> None:
     def script(name: str, turn: int, request: dict[str, Any]) -> Said:
-        return Said(status=429, headers={"Retry-After": "2"}) if len(server.asked) == 1 else Said(answer(name))
+        return Said(status=429, headers={"Retry-After": "2"}) if len(server.asked) == 2 else Said(answer(name))
 
     server.script = script
     run = run_here(suite, tmp_path / "r", server.spec(), models=1)
     assert set(server.asked[:3]) == set(NAMES)
-    assert server.asked[3:] == server.asked[:1]
+    assert server.asked[3:] == server.asked[1:2]
     assert faults(run) == {None}
 
 
@@ -208,7 +213,7 @@ def test_a_server_that_is_not_there_is_a_fault(suite: Suite, server: ModelServer
     ("text", "failure"),
     [
         ("I do not know.", {"no_patch"}),
-        ("", {"no_patch"}),
+        ("", {"empty_answer"}),
         ("calc/half.py\n<<<<<<< SEARCH\nno such line\n=======\nx\n>>>>>>> REPLACE\n", {"patch_does_not_apply"}),
         ("calc/nowhere.py\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n", {"patch_does_not_apply"}),
         ("../../escape.py\n<<<<<<< SEARCH\n=======\nx = 1\n>>>>>>> REPLACE\n", {"patch_does_not_apply", "no_patch"}),

@@ -1,0 +1,143 @@
+"""The first question: what is configured wrongly shows in it, before the rest of a run is paid for."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codegate.candidates import CandidateSpec
+from codegate.errors import CodegateError, UsageError
+from codegate.suite import Suite
+from tests.running.world import NAMES, ModelServer, Said, answer, codegate, lines, run_here
+
+pytestmark = pytest.mark.bwrap
+
+
+def declined(message: str, status: int = 400, **more: Any) -> Said:
+    return Said(raw=json.dumps({"error": {"message": message, **more}}).encode(), status=status)
+
+
+TEMPERATURE = declined(
+    "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.",
+    type="invalid_request_error",
+    param="temperature",
+    code="unsupported_value",
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "words"),
+    [
+        (TEMPERATURE, 2, "`sampling.temperature`"),
+        (declined("Incorrect API key provided.", 401, code="invalid_api_key"), 2, "Check the key in OPENAI_API_KEY"),
+        (declined("The model `x` does not exist.", 404, code="model_not_found"), 2, "Check `model` and `base_url`"),
+        (declined("You exceeded your current quota.", 429, code="insufficient_quota"), 4, "out of credit"),
+    ],
+)
+def test_a_declined_first_request_ends_the_run(
+    suite: Suite, server: ModelServer, tmp_path: Path, said: Said, code: int, words: str
+) -> None:
+    server.script = lambda name, turn, request: said
+    with pytest.raises(CodegateError) as caught:
+        run_here(suite, tmp_path / "r", server.spec(sampling={"temperature": 0}), samples=3)
+    assert caught.value.exit_code == code
+    assert words in str(caught.value)
+    assert f"codegate run {suite.folder} --resume {tmp_path / 'r'}" in str(caught.value)
+    assert len(server.asked) == 1
+    server.reset()
+    assert all(outcome.grade for outcome in run_here(suite, tmp_path / "r").outcomes)
+
+
+def test_the_command_ends_with_two_and_one_line(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    server.script = lambda name, turn, request: TEMPERATURE
+    (tmp_path / "codegate.yml").write_text(
+        f"candidates: [{{provider: openai, model: m-1, base_url: '{server.url}', sampling: {{temperature: 0}}}}]\n"
+    )
+    done = codegate("run", suite.folder, "--sandbox", "bwrap", "--json", cwd=tmp_path)
+    assert done.code == 2
+    assert "Change or remove `sampling.temperature`" in done.document["error"]["cause"]
+    assert len(server.asked) == 1
+
+
+def test_the_first_answer_is_an_outcome_like_any_other(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    run = run_here(suite, tmp_path / "r", server.spec(), samples=2)
+    assert all(outcome.grade and outcome.grade.resolved for outcome in run.outcomes)
+    assert (len(server.asked), len(lines(tmp_path / "r"))) == (6, 6)
+
+
+def test_all_candidates_are_asked_first_and_all_that_fail_are_named(
+    suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    server.script = lambda name, turn, request: (
+        TEMPERATURE if request.get("temperature") is not None else Said(answer(name))
+    )
+    cold = [server.spec(name=f"cold {n}", sampling={"temperature": n}) for n in (0, 1)]
+    with pytest.raises(UsageError, match=r"cold 0 could not be asked.*cold 1 could not be asked"):
+        run_here(suite, tmp_path / "r", *cold, server.spec(), CandidateSpec(provider="reference"))
+    assert len(server.asked) == 3
+    assert [line["grade"]["resolved"] for line in lines(tmp_path / "r") if line["grade"]] == [True]
+
+
+def cut(limit: int) -> Callable[[str, int, dict[str, Any]], Said]:
+    """Return a script of a server that stops at the request's output limit, or before it at ``limit`` tokens."""
+    return lambda name, turn, request: Said("Let me think.", finish="length", tokens=min(limit, request["max_tokens"]))
+
+
+@pytest.mark.parametrize(
+    ("prices", "cost"), [(None, "95400 more output tokens."), ({"input": 1, "output": 10}, "tokens, at most $0.95.")]
+)
+def test_a_limit_that_truncates_the_first_answers_ends_the_run(
+    suite: Suite, server: ModelServer, tmp_path: Path, prices: Any, cost: str
+) -> None:
+    server.script = cut(100_000)
+    with pytest.raises(UsageError) as caught:
+        run_here(suite, tmp_path / "r", server.spec(sampling={"max_output_tokens": 200}, prices=prices), samples=3)
+    assert "the first 3 answers of openai:model-x" in str(caught.value)
+    assert "Raise `sampling.max_output_tokens` from 200 to 32000" in str(caught.value)
+    assert cost in str(caught.value)
+    assert len(server.asked) == 3
+    run = run_here(suite, tmp_path / "r")  # it is the user's to go on
+    assert {o.grade.failure for o in run.outcomes if o.grade} == {"truncated"}
+    assert len(server.asked) == 9
+
+
+def test_a_servers_own_limit_is_not_called_ours(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    server.script = cut(700)
+    with pytest.raises(UsageError, match=r"below `sampling.max_output_tokens` \(32000\): raise the output limit or"):
+        run_here(suite, tmp_path / "r", server.spec(), samples=3)
+
+
+def test_a_context_that_is_too_small_ends_the_run(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    server.script = lambda name, turn, request: declined("prompt is too long: 900 tokens > 512 maximum")
+    with pytest.raises(UsageError, match=r"context_overflow.*prompt is too long.*larger context"):
+        run_here(suite, tmp_path / "r", server.spec(), samples=3)
+    assert len(server.asked) == 3
+
+
+def test_one_truncated_answer_ends_nothing(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    server.script = lambda name, turn, request: (
+        cut(200)(name, turn, request) if name == "double" else Said(answer(name))
+    )
+    run = run_here(suite, tmp_path / "r", server.spec(), samples=3)
+    assert {o.grade.failure for o in run.outcomes if o.grade} == {"truncated", None}
+    assert len(server.asked) == 9
+
+
+def test_the_same_declined_request_stops_its_candidate(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    server.script = lambda name, turn, request: (
+        Said(answer(name)) if request["max_tokens"] != 77 or len(server.asked) <= 2 else declined("Because.")
+    )
+    late = server.spec(sampling={"max_output_tokens": 77})
+    run = run_here(suite, tmp_path / "r", late, server.spec(), samples=5, models=1)
+    assert [o.fault.cause for o in run.of(late.key()) if o.fault] == ["provider.bad_request"] * 14
+    assert all(o.grade and o.grade.resolved for o in run.of(server.spec().key()))
+    assert len(server.asked) == 15 + 1 + 5
+
+
+def test_declined_requests_between_answers_stop_nothing(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    server.script = lambda name, turn, request: declined("Odd.") if name == "half" else Said(answer(name))
+    run = run_here(suite, tmp_path / "r", server.spec(), samples=8, models=1)
+    assert len(server.asked) == 8 * len(NAMES)
+    assert sum(outcome.fault is not None for outcome in run.outcomes) == 8
