@@ -16,6 +16,7 @@ from codegate.gating.decision import (
     too_few,
 )
 from codegate.gating.flips import flips
+from codegate.gating.limits import judge_limits
 from codegate.gating.lost import lost_warning, shortage, survives_losses
 from codegate.gating.matching import Matched, clusters_of, copied, match, without_copies
 from codegate.gating.policy import GatePolicy
@@ -56,7 +57,8 @@ def compare(
     Samples that infrastructure faults took count on neither side; a problem without a graded sample on one side is
     left out of both, and a pass must hold with it counted as failed. A pass (a drop of the margin is ruled out) wins
     over a regression, because a real drop inside the tolerance is tolerated. A critical cohort below its floor beyond
-    chance, and a problem that must pass and never did, are regressions whatever the rest shows.
+    chance, and a problem that must pass and never did, are regressions whatever the rest shows. No regression stands
+    on answers that a limit of the configuration cut (``judge_limits``).
 
     Args:
         baseline: samples of the pinned model.
@@ -111,7 +113,9 @@ def compare(
         reason += f" Left out as quarantined: {len(quarantined)}."
     if changed:
         reason += f" Left out as not the same as in the baseline's suite: {len(changed)}."
-    return _verdict(kind, reason, sides, terms, evidence)
+    by_limits, reason = judge_limits(candidate, kind, reason)
+    # More samples would be cut by the same limit.
+    return _verdict(by_limits, reason, sides, terms, replace(evidence, futile=evidence.futile or by_limits != kind))
 
 
 def samples_taken(candidate: CandidateSamples) -> int:

@@ -25,7 +25,8 @@ class CandidateSamples(BaseModel):
 
     ``conditions``: suite digest, grader, sandbox, solver, iterations, prompt, sampling. ``problem_digests`` and
     ``samples`` are by problem id; ``excluded`` says why the others of the suite were not run. ``clusters`` names the
-    pull request that a problem comes from (a problem that it leaves out stands alone), ``tags`` its cohorts.
+    pull request that a problem comes from (a problem that it leaves out stands alone), ``tags`` its cohorts. ``limits``
+    says, by failure class or fault, which limit of the candidate to raise; it is known of a run only.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -39,3 +40,4 @@ class CandidateSamples(BaseModel):
     samples: Mapping[str, tuple[Sample, ...]]
     clusters: Mapping[str, str] = {}
     tags: Mapping[str, tuple[str, ...]] = {}
+    limits: Mapping[str, str] = Field(default={}, exclude=True)

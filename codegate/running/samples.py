@@ -3,6 +3,7 @@
 from codegate.candidates import CandidateSpec
 from codegate.errors import UsageError
 from codegate.gating import CandidateSamples, Sample
+from codegate.running.endings import limit_advice
 from codegate.running.outcome import Outcome, Run
 from codegate.running.plan import candidate_conditions
 
@@ -51,6 +52,7 @@ def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
         problem_digests=run.manifest.problems,
         excluded=run.manifest.excluded,
         clusters=run.manifest.clusters,
+        limits=limit_advice(candidate, outcomes.values()),
         tags={
             problem: tuple(tag for tag in tags if not tag.startswith("date:"))
             for problem, tags in run.manifest.tags.items()

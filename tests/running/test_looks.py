@@ -323,3 +323,19 @@ def _verdicts(run: Run, gate: Gate, folder: Path) -> Any:
     write_baseline(folder / "baseline.json", gate.baseline)
     write_lock(folder / "codegate.lock", folder / "baseline.json")
     return gate_run(run, folder / "codegate.lock", gate.policy)
+
+
+@pytest.mark.bwrap
+def test_answers_that_our_limit_truncates_are_no_regression(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    prices = {"input": 1, "output": 10}
+    old = server.spec(sampling={"max_output_tokens": 200}, prices=prices)
+    new = old.model_copy(update={"model": "model-y"})
+    gate = Gate(pinned(solved(suite, old, 5), old), STRICT)
+    server.script = lambda name, turn, request: Said("Let me think", finish="length", tokens=200)
+    run = gated(suite, tmp_path / "r", gate, new)
+    (verdict,) = _verdicts(run, gate, tmp_path)
+    assert verdict.kind == "inconclusive", verdict.reason
+    assert "A limit cut 3 of 3 answers (truncated 3)" in verdict.reason
+    assert "Raise `sampling.max_output_tokens` from 200 to 32000" in verdict.reason
+    assert "at most 95400 more output tokens, at most $0.95." in verdict.reason
+    assert len(server.asked) == 3, "neither a further look nor a confirmation"

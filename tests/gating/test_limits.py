@@ -1,0 +1,64 @@
+"""No regression stands on answers that a limit of the configuration cut."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codegate.gating import CandidateSamples, GatePolicy, compare
+from codegate.gating.limits import judge_limits
+from tests.gating.sampling import side, uniform
+
+POLICY = GatePolicy()
+ADVICE = "Raise `sampling.max_output_tokens` from 200 to 32000."
+
+
+def failing(n: int, cut: int, failure: str = "truncated", limits: dict[str, str] | None = None) -> CandidateSamples:
+    """Return a candidate that solves none of ``n`` problems; ``cut`` of its answers ended by ``failure``."""
+    made = side(uniform(n, 0), label="new")
+    passed = None if failure.startswith("provider.") else False
+    samples = {
+        problem: tuple(
+            entry.model_copy(update={"failure": failure, "passed": passed}) if number < cut else entry
+            for entry in entries
+        )
+        for number, (problem, entries) in enumerate(made.samples.items())
+    }
+    return made.model_copy(update={"samples": samples, "limits": limits or {}})
+
+
+def test_truncated_answers_are_reported_as_misconfiguration() -> None:
+    baseline = side(uniform(30, 26, 3))
+    assert compare(baseline, failing(30, 0), POLICY).kind == "regressed"
+    verdict = compare(baseline, failing(30, 30, limits={"truncated": ADVICE, "context_overflow": "No."}), POLICY)
+    assert verdict.kind == "inconclusive"
+    assert verdict.reason.startswith(
+        "A limit cut 30 of 30 answers (truncated 30), more than 10%: this shows the limit, not the model. "
+        f"{ADVICE} Measured with it: "
+    )
+    assert "0.0%" in verdict.reason, "what was measured is there as well"
+    assert verdict.futile, "more samples would be cut as well"
+    assert verdict.exit_code == 3
+
+
+@pytest.mark.parametrize("failure", ["truncated", "context_overflow", "provider.timeout"])
+def test_more_than_a_tenth_is_too_much(failure: str) -> None:
+    assert judge_limits(failing(30, 3, failure), "regressed", "Worse.") == ("regressed", "Worse.")
+    kind, reason = judge_limits(failing(30, 4, failure), "regressed", "Worse.")
+    assert kind == "inconclusive"
+    assert f"4 of 30 answers ({failure} 4)" in reason
+    assert reason.endswith("Raise that limit. Measured with it: Worse.")
+
+
+@pytest.mark.parametrize("failure", ["refused", "empty_answer", "no_patch", "timeout", "provider.overloaded"])
+def test_what_the_model_did_itself_is_no_limit(failure: str) -> None:
+    assert judge_limits(failing(30, 30, failure), "regressed", "Worse.") == ("regressed", "Worse.")
+
+
+def test_what_must_pass_and_was_truncated_is_no_regression() -> None:
+    policy = GatePolicy(must_pass=("p000",))
+    assert compare(side(uniform(30, 30, 3)), failing(30, 30), policy).kind == "inconclusive"
+
+
+@given(st.integers(0, 30), st.sampled_from(["pass", "incomparable", "infrastructure"]))
+def test_other_verdicts_stand(cut: int, kind: str) -> None:
+    assert judge_limits(failing(30, cut), kind, "So.") == (kind, "So.")  # type: ignore[arg-type]  # of the list above
