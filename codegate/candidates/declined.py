@@ -45,7 +45,8 @@ _SETTINGS: Final[Mapping[str, str]] = {
 _NAMES: Final = "|".join(name for name in _SETTINGS if name != "model")  # "model" is in every other message
 _NAMED: Final = re.compile(rf"[`'\"]({_NAMES})[`'\"]|\A({_NAMES})\b")
 _LIMIT_TOO_LARGE: Final = re.compile(
-    r"max_(?:completion_|new_)?tokens\W(?:\W*\d+ > \d|[^.]{0,100}?(?:too large|above maximum|valid range))"
+    r"max_(?:completion_|new_)?tokens\W"
+    r"(?:\W*\d+ > \d|[^.]{0,100}?(?:too large|above maximum|valid range|less than or equal))"
 )
 _OUTPUT_LIMIT: Final = re.compile(r"max_(?:completion_|new_)?tokens|completion tokens|in the completion|output tokens")
 _CONTEXT: Final = re.compile(
@@ -126,8 +127,9 @@ def stop_named(text: str) -> StopReason | None:
 
 
 def blames_output_limit(text: str) -> bool:
-    """Return whether a declined request might be accepted with a smaller output limit, or without one."""
-    return _OUTPUT_LIMIT.search(text) is not None
+    """Return whether the output limit is above what the model, or its context beside the prompt, has room for."""
+    beside_prompt = _CONTEXT.search(text) is not None and _OUTPUT_LIMIT.search(text) is not None
+    return beside_prompt or _LIMIT_TOO_LARGE.search(text) is not None
 
 
 def blames_model_maximum(text: str) -> bool:

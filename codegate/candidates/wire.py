@@ -293,7 +293,7 @@ class Faults:
         }.get(fault, "")
         said = self._clean(message)
         found = self._error(fault, f"status {status}" + (f": {said}" if said else ""), remedy, retry_after)
-        found.stop = stop_named(raw) if fault in {"bad_request", "overloaded"} else None
+        found.stop = stop_named(raw) if fault == "bad_request" else None
         return found
 
     def _error(

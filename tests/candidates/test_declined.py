@@ -145,8 +145,21 @@ OK = as_json(chat_answer())
 OLD = {"max_tokens": 32_000}
 
 
-def test_a_default_limit_above_the_models_own_is_not_sent_again() -> None:
-    assert limits((openai_error(TOO_LARGE, "max_tokens"), OK), calls=2) == [OLD, {}, {}]
+@pytest.mark.parametrize(
+    "text",
+    [
+        TOO_LARGE,
+        "`max_tokens` must be less than or equal to `8192`",
+        "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
+    ],
+)
+def test_a_default_limit_above_the_models_own_is_not_sent_again(text: str) -> None:
+    assert limits((openai_error(text, "max_tokens"), OK), calls=2) == [OLD, {}, {}]
+
+
+def test_a_limit_that_is_declined_for_another_reason_is_never_left_out() -> None:
+    with pytest.raises(ProviderError, match=r"`sampling\.max_output_tokens`"):
+        limits((openai_error("Unsupported parameter: 'max_tokens'.", "max_tokens"), OK))
 
 
 @pytest.mark.parametrize("text", [VLLM, TOGETHER])

@@ -246,8 +246,8 @@ class TestRuns:
         wire.replies = [Reply(f'{{"error": {{"message": "bad key {CANARY}"}}}}'.encode(), 401)]
         step = act({"OPENAI_API_KEY": CANARY}, suite="suite", candidates=f"openai:model-2025-01-01@{wire.url}/v1")
         assert CANARY in str(wire.received[0].headers)
-        assert (step.code, step.outputs["verdict"]) == (ExitCode.INFRASTRUCTURE, "infrastructure")
-        assert "provider.authentication" in step.log
+        assert (step.code, step.outputs["verdict"]) == (ExitCode.USAGE, "error")
+        assert "Check the key in OPENAI_API_KEY" in step.log
         written = [path.read_bytes() for path in workspace.rglob("*") if path.is_file()]
         said = "".join([step.log, step.summary, *step.outputs.values()]).encode()
         assert not [data for data in (*written, said) if CANARY.encode() in data]
