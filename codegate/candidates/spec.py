@@ -23,6 +23,9 @@ SolverName = Literal["single_shot", "tool_loop"]
 PROVIDERS: Final[tuple[str, ...]] = get_args(ProviderName)
 SHORT_FORM: Final = "A candidate is written provider:model[@base_url], for example openai:gpt-5-2025-08-07."
 
+_NO_ANSWER: Final = {"name", "api_key_env", "timeout_seconds", "training_cutoff", "prices"}
+"""Fields that change no answer."""
+
 # The base URL begins at the first "@" that a scheme follows: model names may hold "@" and ":" themselves.
 _BASE_URL = re.compile(r"@(?=[A-Za-z][A-Za-z0-9+.-]*://)")
 
@@ -89,8 +92,18 @@ class CandidateSpec(BaseModel):
 
     def key(self) -> str:
         """Return the 16-digit identity of everything about the candidate that can change its answers."""
-        told = {"name", "api_key_env", "timeout_seconds", "training_cutoff", "prices"}
-        return digest(self.model_dump(mode="json", exclude=told))[:16]
+        return digest(self.model_dump(mode="json", exclude=_NO_ANSWER))[:16]
+
+    def settings(self) -> dict[str, str]:
+        """Return everything about the candidate that can change its answers, as text, by the name of its field.
+
+        What is not set, and the number of turns of a solver that has one only, is left out.
+        """
+        fields = self.model_dump(mode="json", exclude=_NO_ANSWER | {"sampling"}, exclude_none=True)
+        if self.solver == "single_shot":
+            del fields["max_iterations"]
+        fields |= self.sampling.model_dump(mode="json", exclude_none=True)
+        return {name: str(value) for name, value in fields.items()}
 
 
 def parse_candidate(text: str) -> CandidateSpec:

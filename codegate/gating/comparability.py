@@ -1,13 +1,19 @@
-"""Comparability: whether baseline and candidate were asked the same things under the same conditions."""
+"""Comparability: in what baseline and candidate differ, and whether they may."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Final
 
 from codegate.errors import UsageError
+from codegate.gating.policy import Compared
 from codegate.gating.samples import CandidateSamples
 from codegate.gating.verdict import Exclusion, Mismatch
 
 ABSENT = "(absent)"
 """Stands in a ``Mismatch`` for the side that does not have the field."""
+
+UNSET = "unset"
+"""Likewise for a setting, which the provider or the solver then chooses."""
 
 QUARANTINED = "quarantined: "
 """How the reason begins for which a run leaves out a quarantined problem."""
@@ -15,23 +21,50 @@ QUARANTINED = "quarantined: "
 CHANGED = "changed: "
 """How the reason begins for which a problem that is not the same on both sides is left out."""
 
+_MODEL: Final = frozenset({"provider", "model", "base_url"})
+"""Settings that say which model answers, and where."""
 
-def mismatches(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[Mismatch, ...]:
-    """Return every field of the comparability key in which the two sides differ, sorted by field.
 
-    Fields are the keys of ``conditions`` and, as ``problem <id>``, the digest of each problem. Which model
-    answered and its label are what is being compared, and so no conditions.
+@dataclass(frozen=True)
+class Differences:
+    """In what two sides differ: ``mismatches`` forbid a comparison, ``changes`` are shown with its verdict."""
+
+    mismatches: tuple[Mismatch, ...]
+    changes: tuple[Mismatch, ...]
+
+
+def differences(baseline: CandidateSamples, candidate: CandidateSamples, compared: Compared) -> Differences:
+    """Return in what the two sides differ, sorted by field.
+
+    Conditions and problems must be equal. Settings are what is under test, as far as ``compared`` says so; the model
+    itself is named by every verdict, and so is not listed.
     """
-    sides = [
-        (dict(baseline.conditions), dict(candidate.conditions)),
-        (
+    changed = tuple(one for one in setting_changes(baseline, candidate) if one.field != "model")
+    held = tuple(one for one in changed if compared == "model" and one.field not in _MODEL)
+    must = (
+        *_unequal(baseline.conditions, candidate.conditions),
+        *held,
+        *_unequal(
             {f"problem {name}": value for name, value in baseline.problem_digests.items()},
             {f"problem {name}": value for name, value in candidate.problem_digests.items()},
         ),
-    ]
+    )
+    return Differences(must, tuple(one for one in changed if one not in held))
+
+
+def mismatches(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[Mismatch, ...]:
+    """Return every condition and, as ``problem <id>``, every problem in which the two sides differ."""
+    return differences(baseline, candidate, "candidate").mismatches
+
+
+def setting_changes(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[Mismatch, ...]:
+    """Return every setting in which the two sides differ, sorted by field."""
+    return _unequal(baseline.settings, candidate.settings, UNSET)
+
+
+def _unequal(left: Mapping[str, str], right: Mapping[str, str], absent: str = ABSENT) -> tuple[Mismatch, ...]:
     return tuple(
-        Mismatch(field=name, baseline=left.get(name, ABSENT), candidate=right.get(name, ABSENT))
-        for left, right in sides
+        Mismatch(field=name, baseline=left.get(name, absent), candidate=right.get(name, absent))
         for name in sorted(left.keys() | right.keys())
         if left.get(name) != right.get(name)
     )

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from codegate.errors import UsageError
 from codegate.gating.cohorts import broken_floors, cohort_warnings, cohorts, unseen_floors
-from codegate.gating.comparability import check_samples, mismatches, without_changed, without_quarantined
+from codegate.gating.comparability import Differences, check_samples, differences, without_changed, without_quarantined
 from codegate.gating.exact import beta_binomial_cdf
 from codegate.gating.looks import level, levels, looks_taken, samples_by, settled
 from codegate.gating.matching import MIN_CLUSTERS, Matched, clusters_of, copied, match, too_few_graded, without_copies
@@ -20,7 +20,7 @@ from codegate.gating.power import (
 from codegate.gating.samples import CandidateSamples
 from codegate.gating.sentence import listed, mismatch_reason, probability, summary
 from codegate.gating.statistics import Pair, PairedResult, paired
-from codegate.gating.verdict import Cohort, Exclusion, Flip, Mismatch, Verdict, VerdictKind
+from codegate.gating.verdict import Cohort, Exclusion, Flip, Verdict, VerdictKind
 
 _BEYOND_CHANCE = 0.01
 
@@ -100,10 +100,22 @@ def compare(
     changed: tuple[Exclusion, ...] = ()
     if policy.drop_changed:
         baseline, candidate, changed = without_changed(baseline, candidate)
-    differing = mismatches(baseline, candidate)
-    sides = (baseline, candidate)
-    if differing:
-        return _verdict("incomparable", mismatch_reason(differing), sides, terms, differing=differing)
+    differing = differences(baseline, candidate, policy.compare)
+    verdict = _compared(baseline, candidate, terms, differing, quarantined, changed)
+    return verdict.model_copy(update={"mismatches": differing.mismatches, "changes": differing.changes})
+
+
+def _compared(
+    baseline: CandidateSamples,
+    candidate: CandidateSamples,
+    terms: _Terms,
+    differing: Differences,
+    quarantined: tuple[Exclusion, ...],
+    changed: tuple[Exclusion, ...],
+) -> Verdict:
+    policy, sides = terms.policy, (baseline, candidate)
+    if differing.mismatches:
+        return _verdict("incomparable", mismatch_reason(differing.mismatches), sides, terms)
 
     matched = match(baseline, candidate)
     total, missing = len(baseline.problem_digests), len(matched.excluded)
@@ -339,8 +351,6 @@ def _verdict(
     sides: tuple[CandidateSamples, CandidateSamples],
     terms: _Terms,
     evidence: _Evidence | None = None,
-    *,
-    differing: tuple[Mismatch, ...] = (),
 ) -> Verdict:
     baseline, candidate = sides
     result = evidence.result if evidence else None
@@ -375,5 +385,4 @@ def _verdict(
         regressions=regressions,
         improvements=improvements,
         excluded=evidence.matched.excluded if evidence else (),
-        mismatches=differing,
     )

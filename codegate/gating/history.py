@@ -43,7 +43,7 @@ class HistoryEntry(BaseModel):
         at: when its last sample was made.
         candidate: the candidate's key, ``label`` its name for people, ``model`` what responses said answered.
         suite_digest: digest of the suite.
-        conditions: the comparability key, field by field; ``conditions_digest`` stands for all of it.
+        conditions: conditions and settings of the samples; ``conditions_digest`` is the digest of all of them.
         samples: the most samples that any problem has.
         counts: passes and counted samples by problem.
         lost: samples that infrastructure lost.
@@ -123,8 +123,8 @@ def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
             label=samples.label,
             model=samples.model,
             suite_digest=part.suite_digest,
-            conditions=dict(samples.conditions),
-            conditions_digest=digest(dict(samples.conditions)),
+            conditions=samples.fields,
+            conditions_digest=digest(samples.fields),
             samples=samples_each(samples),
             counts=counts,
             lost=sum(sample.passed is None for sample in entries),

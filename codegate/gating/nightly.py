@@ -84,7 +84,7 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
     """
     pinned = {run.id for run in baseline.runs}
     since = max(run.finished for run in baseline.runs)
-    conditions = digest(dict(baseline.samples.conditions))
+    conditions = digest(baseline.samples.fields)
     by_day: dict[str, list[HistoryEntry]] = defaultdict(list)
     left_out: list[tuple[str, str]] = []
     latest: HistoryEntry | None = None
@@ -120,7 +120,7 @@ def _night(stored: dict[str, tuple[int, int]], by_day: dict[str, list[HistoryEnt
 
 
 def _differing(baseline: Baseline, entry: HistoryEntry) -> str:
-    theirs, ours = dict(entry.conditions), dict(baseline.samples.conditions)
+    theirs, ours = dict(entry.conditions), baseline.samples.fields
     fields = sorted(name for name in theirs.keys() | ours.keys() if theirs.get(name) != ours.get(name))
     named = [
         f"{name} {theirs.get(name, ABSENT)[:12]}, pinned {ours.get(name, ABSENT)[:12]}" for name in fields[:_NAMED]

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 OnInconclusive = Literal["neutral", "fail", "pass", "extend"]
 Tier = Literal["critical", "supporting", "advisory"]
+Compared = Literal["candidate", "model"]
 
 
 class CohortPolicy(BaseModel):
@@ -64,6 +65,12 @@ class GatePolicy(BaseModel):
         le=0.5,
         description="Largest share of problems, and of the samples of either side, that infrastructure faults may "
         "take out of the comparison; above it the verdict is infrastructure.",
+    )
+    compare: Compared = Field(
+        default="candidate",
+        description="What is under test. candidate: model and settings (sampling, output limit, prompt, solver, turns) "
+        "may differ from the baseline's, and each difference is listed with the verdict. model: any difference but "
+        "provider, model and base_url is incomparable.",
     )
     drop_changed: bool = Field(
         default=False,

@@ -49,7 +49,7 @@ class Exclusion(_Frozen):
 
 
 class Mismatch(_Frozen):
-    """One field of the comparability key that differs."""
+    """One field that differs between baseline and candidate."""
 
     field: str
     baseline: str
@@ -118,6 +118,8 @@ class Verdict(_Frozen):
         clusters: pull requests whose means were compared; None where the problems themselves were.
         futile: further looks cannot settle the question, or would only by great luck.
         confirmed: whether a regression stood up to fresh baseline samples; None where that was not asked.
+        mismatches: fields that must be equal and are not; only an incomparable verdict has them.
+        changes: fields that may differ and do, beside the model: what else was changed with it.
         must_pass_failed: problems that the policy says must pass and that the candidate never solved.
     """
 
@@ -153,6 +155,7 @@ class Verdict(_Frozen):
     improvements: tuple[Flip, ...] = ()
     excluded: tuple[Exclusion, ...] = ()
     mismatches: tuple[Mismatch, ...] = ()
+    changes: tuple[Mismatch, ...] = ()
 
     @property
     def confidence(self) -> float:

@@ -20,7 +20,7 @@ from codegate.running.gate import Gate, gate_run, run_exit_code
 from codegate.running.journal import Journal, Spending, load_run
 from codegate.running.merging import merge_shards, shard_folders
 from codegate.running.outcome import Fault, Outcome, Run, RunManifest, Shard
-from codegate.running.plan import candidate_conditions, new_run_id, plan_run, suite_facts
+from codegate.running.plan import candidate_settings, new_run_id, plan_run, suite_facts
 from codegate.running.predictions import grade_predictions
 from codegate.running.readiness import check_images
 from codegate.running.samples import candidate_samples, choose_candidate
@@ -49,8 +49,8 @@ __all__ = [
     "ShardChoice",
     "ShardPlan",
     "Spending",
-    "candidate_conditions",
     "candidate_samples",
+    "candidate_settings",
     "check_candidate",
     "check_images",
     "choose_candidate",

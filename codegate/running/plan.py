@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 from codegate import __version__
 from codegate.candidates import CandidateSpec
-from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.gating import QUARANTINED, BaselineFacts, typical_facts
 from codegate.grading import GRADER_VERSION
@@ -125,15 +124,9 @@ def _source(provenance: Provenance) -> str | None:
     return provenance.commit
 
 
-def candidate_conditions(manifest: RunManifest, candidate: CandidateSpec) -> dict[str, str]:
-    """Return the comparability key of ``candidate`` in a run, field by field: all but the model itself."""
-    return {
-        **manifest.conditions,
-        "solver": candidate.solver,
-        "iterations": str(candidate.max_iterations) if candidate.solver == "tool_loop" else "1",
-        "prompt": manifest.prompts.get(candidate.key(), "unknown"),
-        "sampling": digest(candidate.sampling.model_dump(mode="json"))[:16],
-    }
+def candidate_settings(manifest: RunManifest, candidate: CandidateSpec) -> dict[str, str]:
+    """Return what a comparison tests of ``candidate``, by field: its settings, and the prompt's version in the run."""
+    return candidate.settings() | {"prompt": manifest.prompts.get(candidate.key(), "unknown")}
 
 
 def check_resumable(manifest: RunManifest, suite: Suite) -> None:

@@ -4,7 +4,7 @@ from codegate.candidates import CandidateSpec
 from codegate.errors import UsageError
 from codegate.gating import CandidateSamples, Sample
 from codegate.running.outcome import Outcome, Run
-from codegate.running.plan import candidate_conditions
+from codegate.running.plan import candidate_settings
 
 
 def complete_samples(run: Run, candidate: str) -> int:
@@ -41,7 +41,8 @@ def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
         candidate=candidate.key(),
         label=candidate.label,
         model=", ".join(models) or candidate.model or candidate.provider,
-        conditions=candidate_conditions(run.manifest, candidate),
+        conditions=run.manifest.conditions,
+        settings=candidate_settings(run.manifest, candidate),
         problem_digests=run.manifest.problems,
         excluded=run.manifest.excluded,
         clusters=run.manifest.clusters,

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from codegate.gating import Baseline, HistoryEntry, change_between, history_entry, pin, watch
-from tests.gating.sampling import CONDITIONS, NOON, SPEC, part
+from tests.gating.sampling import NOON, SETTINGS, SPEC, part
 
 Rates = list[float]
 
@@ -131,9 +131,8 @@ def test_another_snapshot_pages_and_its_samples_do_not_count() -> None:
 def test_other_conditions_are_named_and_do_not_count() -> None:
     draw = random.Random(7)
     baseline = baseline_of(draw, [0.9] * 16)
-    conditions = {**CONDITIONS, "prompt": "2"}
     results: dict[str, list[bool | None]] = {f"p{i}": [False] for i in range(16)}
-    other = history_entry(part(results, "r", conditions=conditions, finished=NOON + timedelta(days=1)))
+    other = history_entry(part(results, "r", settings={**SETTINGS, "prompt": "2"}, finished=NOON + timedelta(days=1)))
     found = watch(baseline, [other])
     assert found.left_out == (("r", "made under other conditions: prompt 2, pinned 1"),)
     assert [(alarm.kind, alarm.level) for alarm in found.alarms] == [("conditions", "warn")]

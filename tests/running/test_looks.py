@@ -154,7 +154,7 @@ def test_an_address_that_only_the_baseline_names_is_not_asked(
 def test_nothing_is_spent_on_what_cannot_be_compared(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     reference = CandidateSpec(provider="reference")
     baseline = pinned(solved(suite, reference, 1), reference)
-    gate = Gate(baseline, GatePolicy())
+    gate = Gate(baseline, GatePolicy(compare="model"))
     run = gated(suite, tmp_path / "r", gate, server.spec())
     assert not server.asked
     (verdict,) = _verdicts(run, gate, tmp_path)
