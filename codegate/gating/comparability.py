@@ -1,6 +1,6 @@
 """Comparability: in what baseline and candidate differ, and whether they may."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -8,6 +8,7 @@ from codegate.errors import UsageError
 from codegate.gating.policy import Compared
 from codegate.gating.samples import CandidateSamples
 from codegate.gating.verdict import Exclusion, Mismatch
+from codegate.suite import SANDBOX, is_place
 
 ABSENT = "(absent)"
 """Stands in a ``Mismatch`` for the side that does not have the field."""
@@ -27,29 +28,68 @@ _MODEL: Final = frozenset({"provider", "model", "base_url"})
 
 @dataclass(frozen=True)
 class Differences:
-    """In what two sides differ: ``mismatches`` forbid a comparison, ``changes`` are shown with its verdict."""
+    """In what two sides differ.
+
+    Attributes:
+        mismatches: what forbids a comparison.
+        changes: what does not, and is shown with the verdict.
+        unproved: places that would not forbid it either if the suite were proved there; the baseline's first.
+    """
 
     mismatches: tuple[Mismatch, ...]
-    changes: tuple[Mismatch, ...]
+    changes: tuple[Mismatch, ...] = ()
+    unproved: tuple[Mapping[str, str], ...] = ()
 
 
 def differences(baseline: CandidateSamples, candidate: CandidateSamples, compared: Compared) -> Differences:
     """Return in what the two sides differ, sorted by field.
 
-    Conditions and problems must be equal. Settings are what is under test, as far as ``compared`` says so; the model
+    Conditions and problems must be equal; of the places that code ran in, it is enough that the suite was proved to
+    grade alike in both. Settings are what is under test, as far as ``compared`` says so; the model
     itself is named by every verdict, and so is not listed.
     """
     changed = tuple(one for one in setting_changes(baseline, candidate) if one.field != "model")
     held = tuple(one for one in changed if compared == "model" and one.field not in _MODEL)
+    conditions = condition_differences(baseline.conditions, candidate.conditions, candidate.proved)
     must = (
-        *_unequal(baseline.conditions, candidate.conditions),
+        *conditions.mismatches,
         *held,
         *_unequal(
             {f"problem {name}": value for name, value in baseline.problem_digests.items()},
             {f"problem {name}": value for name, value in candidate.problem_digests.items()},
         ),
     )
-    return Differences(must, tuple(one for one in changed if one not in held))
+    allowed = tuple(one for one in changed if one not in held)
+    return Differences(must, (*conditions.changes, *allowed), conditions.unproved)
+
+
+def condition_differences(
+    there: Mapping[str, str], here: Mapping[str, str], proved: Sequence[Mapping[str, str]]
+) -> Differences:
+    """Return in what the conditions of two sides differ.
+
+    Args:
+        there: the baseline's.
+        here: those that are compared with it.
+        proved: places in which the suite was proved to grade alike, as known ``here``.
+    """
+    unequal = tuple(
+        one
+        for one in _unequal(there, here)
+        # An environment that only one side has is a matter of its problems, and bubblewrap has no images.
+        if not (is_place(one.field) and one.field != SANDBOX and ABSENT in {one.baseline, one.candidate})
+    )
+    places = tuple(one for one in unequal if is_place(one.field))
+    if not places:
+        return Differences(unequal)
+    both = [{name: value for name, value in side.items() if is_place(name)} for side in (there, here)]
+    found = [next((one for one in proved if place.items() <= one.items()), None) for place in both]
+    others = tuple(one for one in unequal if one not in places)
+    if found[0] is not None and found[1] is not None:
+        shared = found[0].keys() & found[1].keys()
+        old, new = ({name: side[name] for name in shared} for side in (found[0], found[1]))
+        return Differences(others, _unequal(old, new))
+    return Differences(unequal, (), tuple(place for place, proof in zip(both, found, strict=True) if proof is None))
 
 
 def mismatches(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[Mismatch, ...]:

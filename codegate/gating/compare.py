@@ -115,7 +115,7 @@ def _compared(
 ) -> Verdict:
     policy, sides = terms.policy, (baseline, candidate)
     if differing.mismatches:
-        return _verdict("incomparable", mismatch_reason(differing.mismatches), sides, terms)
+        return _verdict("incomparable", mismatch_reason(differing.mismatches, differing.unproved), sides, terms)
 
     matched = match(baseline, candidate)
     total, missing = len(baseline.problem_digests), len(matched.excluded)

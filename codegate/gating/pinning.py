@@ -334,7 +334,7 @@ def _joined(left: CandidateSamples, right: CandidateSamples, left_name: str, rig
             "them with `codegate baseline pin --replace`.",
         )
     samples = {problem: left.samples[problem] + right.samples[problem] for problem in left.samples}
-    return left.model_copy(update={"samples": samples, "excluded": {**left.excluded, **right.excluded}})
+    return right.model_copy(update={"samples": samples, "excluded": {**left.excluded, **right.excluded}})
 
 
 def _check_unpeeked(part: RunSamples) -> None:

@@ -25,6 +25,7 @@ class CandidateSamples(BaseModel):
 
     Attributes:
         conditions: what must be equal on both sides: the suite's digest, the grader, the sandbox.
+        proved: places (sandbox, images) in which the suite was proved to grade alike, that of the samples included.
         settings: what is under test, by field: model, provider, sampling, prompt, solver.
         problem_digests: by problem id, as are ``samples``.
         excluded: why the other problems of the suite were not run.
@@ -38,6 +39,7 @@ class CandidateSamples(BaseModel):
     label: str
     model: str
     conditions: Mapping[str, str]
+    proved: tuple[Mapping[str, str], ...] = ()
     settings: Mapping[str, str] = {}
     problem_digests: Mapping[str, str]
     excluded: Mapping[str, str] = {}

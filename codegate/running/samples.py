@@ -42,6 +42,7 @@ def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
         label=candidate.label,
         model=", ".join(models) or candidate.model or candidate.provider,
         conditions=run.manifest.conditions,
+        proved=run.manifest.proved,
         settings=candidate_settings(run.manifest, candidate),
         problem_digests=run.manifest.problems,
         excluded=run.manifest.excluded,

@@ -12,12 +12,13 @@ from typing import Final
 from codegate.candidates import CandidateSpec, Prices, Provider, open_provider
 from codegate.errors import Interrupted, UsageError
 from codegate.gating import asked
+from codegate.grading import base_images
 from codegate.running.confirmation import confirm_regressions, pinned_prices, why_not
 from codegate.running.gate import Gate, check_gate, settled_candidates
 from codegate.running.interrupts import interruptible
 from codegate.running.journal import Journal
 from codegate.running.outcome import Run, RunManifest, Shard
-from codegate.running.plan import check_resumable, new_run_id, plan_run
+from codegate.running.plan import check_place, check_resumable, new_run_id, plan_run
 from codegate.running.readiness import check_bases, check_images
 from codegate.running.result import write_result
 from codegate.running.scheduler import Progress, RunOptions, execute
@@ -140,8 +141,10 @@ def run_suite(
         opened_providers(candidates, request.options.transcripts, request.keyless) as providers,
         opened_backend(sandbox, run_id, stop) as backend,
     ):
+        images = base_images(backend, suite.manifest.environments)
         if journal is None:
-            journal = _new_journal(suite, request, backend.name, run_id, announce)
+            journal = _new_journal(suite, request, backend.name, images, run_id, announce)
+        check_place(journal.manifest, images)
         announce(f"run {journal.manifest.id} in {journal.folder}, sandbox {backend.name}")
         journal.manifest = _as_asked(journal.manifest, request.candidates)
         settled = _settled(request.gate, journal.manifest, suite)
@@ -174,10 +177,15 @@ def plan_shards(request: RunRequest, of: int) -> ShardPlan:
 
 
 def _new_journal(
-    suite: Suite, request: RunRequest, sandbox: str, run_id: str, announce: Callable[[str], None]
+    suite: Suite,
+    request: RunRequest,
+    sandbox: str,
+    images: Mapping[str, str],
+    run_id: str,
+    announce: Callable[[str], None],
 ) -> Journal:
     choice = request.shard
-    manifest = _plan(suite, request, sandbox, run_id, fixed=choice is not None)
+    manifest = _plan(suite, request, sandbox, run_id, fixed=choice is not None, images=images)
     if choice is not None:
         part = part_of(manifest, choice)
         return Journal.create(request.out or _RUNS / f"{part.id}-shard-{choice.number}-of-{choice.of}", part)
@@ -230,7 +238,15 @@ def _open_pinned(
     return spec
 
 
-def _plan(suite: Suite, request: RunRequest, sandbox: str, run_id: str, *, fixed: bool) -> RunManifest:
+def _plan(
+    suite: Suite,
+    request: RunRequest,
+    sandbox: str,
+    run_id: str,
+    *,
+    fixed: bool,
+    images: Mapping[str, str] | None = None,
+) -> RunManifest:
     gate = request.gate
     most = gate.policy.planned_looks if gate is not None and request.samples is None else 1
     looks = 1 if fixed else most
@@ -248,6 +264,7 @@ def _plan(suite: Suite, request: RunRequest, sandbox: str, run_id: str, *, fixed
         looks=looks,
         settled=settled,
         gated_by=gated_by,
+        images=images,
     )
 
 
@@ -289,6 +306,7 @@ def _settled(gate: Gate | None, manifest: RunManifest, suite: Suite) -> Callable
         return None
     if manifest.shard is not None:  # what the whole cannot be compared in, its parts need not be asked
         whole = plan_run(suite, manifest.candidates, manifest.samples, manifest.sandbox, manifest.id)
+        whole = whole.model_copy(update={"conditions": manifest.conditions, "proved": manifest.proved})
         over = settled_candidates(Run(manifest=whole, outcomes=()), gate)
         return lambda _run: over
     return lambda run: settled_candidates(run, gate)

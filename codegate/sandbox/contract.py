@@ -230,6 +230,14 @@ class Backend(Protocol):
         """
         ...
 
+    def base_image(self, python: str) -> str | None:
+        """Return what environments of this version of Python stand on, named by content; None: no image.
+
+        Raises:
+            SandboxError: there is an image, and it is neither here nor to be had.
+        """
+        ...
+
     def prepare(self, recipe: EnvironmentRecipe) -> PreparedEnvironment:
         """Build the environment or find it in the cache; the only step that may use the network.
 

@@ -112,6 +112,10 @@ class DockerBackend:
         """See ``Backend.describe``."""
         return self._description
 
+    def base_image(self, python: str) -> str:
+        """See ``Backend.base_image``."""
+        return self.pin_image(images.base_image_name(python))
+
     def prepare(self, recipe: EnvironmentRecipe) -> DockerEnvironment:
         """See ``Backend.prepare``."""
         with explained("prepare the environment"):

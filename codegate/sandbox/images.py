@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from docker import APIClient
 
 BASE_IMAGE: Final = "python:{python}-slim-bookworm"
+IMAGE_VARIABLE: Final = "CODEGATE_BASE_IMAGE"
 ENVIRONMENT_LABEL: Final = "codegate.environment"
 _PINNED: Final = re.compile(r"(?:[a-z0-9][a-z0-9._:/-]{0,250}@)?sha256:[0-9a-f]{64}")
 _REPOSITORY: Final = "codegate/environment"
@@ -37,6 +38,11 @@ def machine_of(architecture: str) -> str:
     return machine
 
 
+def base_image_name(python: str) -> str:
+    """Return the name of the base image for a version of Python: the usual one, or what the user says."""
+    return os.environ.get(IMAGE_VARIABLE) or BASE_IMAGE.format(python=python)
+
+
 def base_image(client: "APIClient", python: str, named: str | None = None) -> tuple[str, tuple[str, ...]]:
     """Return the id of the base image for a Python version and the names of the variables that it would set.
 
@@ -53,10 +59,8 @@ def base_image(client: "APIClient", python: str, named: str | None = None) -> tu
     if named is not None:
         found, name = _named(client, named), named
     else:
-        name = os.environ.get("CODEGATE_BASE_IMAGE") or BASE_IMAGE.format(python=python)
-        remedy = (
-            f"Supply one with python3 {python} in it: `docker pull {name}`, or name another in CODEGATE_BASE_IMAGE."
-        )
+        name = base_image_name(python)
+        remedy = f"Supply one with python3 {python} in it: `docker pull {name}`, or name another in {IMAGE_VARIABLE}."
         found = _had(client, name, remedy)
     configuration: dict[str, Any] = found.get("Config") or {}
     for key, what in (("OnBuild", "runs commands where it is built on (ONBUILD)"),

@@ -20,19 +20,23 @@ from codegate.errors import Interrupted, UsageError
 from codegate.grading import Grade, Sandboxes, TestReport, audit_controls, grade, run_hidden_tests, test_selection
 from codegate.mining.proving.leak import audit
 from codegate.mining.proving.outcomes import QUARANTINE_DAYS
+from codegate.mining.proving.places import proved_place
 from codegate.sandbox import Backend, SandboxError
 from codegate.suite import (
     ControlAudit,
     LeakAudit,
     Problem,
     ProblemManifest,
+    ProvedPlace,
     Quarantine,
     QuarantinedTest,
     Suite,
     TestSets,
     Tree,
     load_base,
+    load_suite,
     make_patch,
+    record_proved,
     update_problem,
 )
 
@@ -78,6 +82,7 @@ class ValidationReport:
         suite: the suite as it is now on disk, quarantine written back.
         proofs: one for each problem that could be run, in suite order; none for those that are retired.
         faults: by problem id, why it could not be run: infrastructure, not the problem.
+        proved: where the problems were proved that were; None: none was.
     """
 
     suite: Suite
@@ -85,6 +90,7 @@ class ValidationReport:
     faults: dict[str, str]
     rounds: int
     seconds: float
+    proved: ProvedPlace | None = None
 
     @property
     def quarantined(self) -> tuple[str, ...]:
@@ -196,7 +202,9 @@ def validate_suite(
     progress: Callable[[Proof], None],
     concurrency: int = 2,
 ) -> ValidationReport:
-    """Prove every problem of ``suite`` again, retired ones aside, and write what is to be quarantined to its files.
+    """Prove every problem of ``suite`` again, retired ones aside, and write what was found to its files.
+
+    These are what is to be quarantined, and where the others were proved.
 
     Args:
         suite: the suite.
@@ -234,6 +242,11 @@ def validate_suite(
                 faults[problem.id] = f"{error} (environment {lock})"
                 continue
             suite = _write_back(suite, problem, proofs[-1])
+        proven = [proof.problem for proof in proofs if proof.proven]
+        proved = proved_place(suite, proven, sandboxes, rounds) if proven else None
+        if proved is not None:
+            record_proved(suite.folder, proved)
+            suite = load_suite(suite.folder)
     except KeyboardInterrupt as error:
         pool.shutdown(wait=False, cancel_futures=True)
         backend.close()
@@ -241,7 +254,7 @@ def validate_suite(
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
         sandboxes.close()
-    return ValidationReport(suite, tuple(proofs), faults, rounds, time.monotonic() - started)
+    return ValidationReport(suite, tuple(proofs), faults, rounds, time.monotonic() - started, proved)
 
 
 def _write_back(suite: Suite, problem: Problem, proof: Proof) -> Suite:
