@@ -94,6 +94,14 @@ class CandidateSpec(BaseModel):
         """Return the 16-digit identity of everything about the candidate that can change its answers."""
         return digest(self.model_dump(mode="json", exclude=_NO_ANSWER))[:16]
 
+    def short_form(self) -> str | None:
+        """Return the short form that names this candidate, None where none says all that can change its answers."""
+        text = self.model_copy(update={"name": ""}).label
+        try:
+            return text if parse_candidate(text).key() == self.key() else None
+        except UsageError:
+            return None
+
     def settings(self) -> dict[str, str]:
         """Return everything about the candidate that can change its answers, as text, by the name of its field.
 

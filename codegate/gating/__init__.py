@@ -25,7 +25,12 @@ from codegate.gating.baseline import (
     write_lock,
 )
 from codegate.gating.calibration import Calibration, Suggestion, calibrate
-from codegate.gating.comparability import QUARANTINED, mismatches, setting_changes, without_quarantined
+from codegate.gating.comparability import (
+    QUARANTINED,
+    mismatches,
+    setting_changes,
+    without_quarantined,
+)
 from codegate.gating.compare import compare
 from codegate.gating.confirm import confirm
 from codegate.gating.difference import BaselineDifference, ProblemRates, difference_of

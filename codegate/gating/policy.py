@@ -77,6 +77,11 @@ class GatePolicy(BaseModel):
         description="Compare on the problems that are the same on both sides where the suite has changed since the "
         "baseline was made, and list the others; otherwise such a baseline is incomparable.",
     )
+    allow_expired: bool = Field(
+        default=False,
+        description="Gate with a baseline whose newest samples are 90 days old or older; otherwise such a baseline is "
+        "incomparable.",
+    )
     confirm_samples: int = Field(
         default=3,
         ge=0,

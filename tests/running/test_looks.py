@@ -8,8 +8,18 @@ from typing import Any
 import pytest
 
 from codegate.candidates import CandidateSpec, open_provider
-from codegate.errors import UsageError
-from codegate.gating import EXPIRE_DAYS, Baseline, GatePolicy, RunSamples, pin, write_baseline, write_lock
+from codegate.errors import ExitCode, UsageError
+from codegate.gating import (
+    EXPIRE_DAYS,
+    WARN_DAYS,
+    Baseline,
+    GatePolicy,
+    RunSamples,
+    Verdict,
+    pin,
+    write_baseline,
+    write_lock,
+)
 from codegate.running import (
     Gate,
     Journal,
@@ -228,20 +238,35 @@ def test_a_verdict_is_of_the_looks_that_are_complete(tmp_path: Path) -> None:
         _verdicts(run.model_copy(update={"outcomes": tuple(first[2:])}), gate, tmp_path)
 
 
-def test_an_old_baseline_is_named_with_the_verdict(tmp_path: Path) -> None:
+def test_an_expired_baseline_does_not_gate_unless_the_policy_allows_it(tmp_path: Path) -> None:
     old, _ = SPECS
     fixed = planned(5).model_copy(update={"looks": 1, "candidates": (old,)})
     base = tuple(graded(old, problem, sample, resolved=True) for problem in PROBLEMS for sample in range(5))
     run = Run(manifest=fixed, outcomes=base)
 
-    def warnings(days: int) -> str:
+    def judged(days: int, policy: GatePolicy) -> Verdict:
         finished = (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="seconds")
         samples = RunSamples("r", finished, fixed.suite_digest, old, candidate_samples(run, old))
-        (verdict,) = _verdicts(run, Gate(pin([samples], min_samples=1), GatePolicy()), tmp_path)
-        return " ".join(verdict.warnings)
+        gate = Gate(pin([samples], min_samples=1), policy)
+        assert (settled_candidates(begun, gate) == {old.key()}) == (days >= EXPIRE_DAYS and not policy.allow_expired)
+        (verdict,) = _verdicts(run, gate, tmp_path)
+        assert isinstance(verdict, Verdict)
+        return verdict
 
-    assert "the baseline is not fresh" not in warnings(1)
-    assert f"the baseline is not fresh: its newest samples are {EXPIRE_DAYS} days old" in warnings(EXPIRE_DAYS)
+    begun = run.model_copy(update={"outcomes": ()})
+    fresh, worn = judged(1, GatePolicy()), judged(WARN_DAYS, GatePolicy())
+    assert (fresh.kind, worn.kind) == ("pass", "pass")
+    assert "the baseline is not fresh" not in " ".join(fresh.warnings)
+    assert f"the baseline is not fresh: its newest samples are {WARN_DAYS} days old" in " ".join(worn.warnings)
+    expired = judged(EXPIRE_DAYS, GatePolicy())
+    assert (expired.kind, expired.difference, expired.exit_code) == ("incomparable", None, ExitCode.INCONCLUSIVE)
+    assert [one.field for one in expired.mismatches] == ["age of the baseline"]
+    assert f"expired: its newest samples are {EXPIRE_DAYS} days old" in expired.reason
+    assert "`codegate run SUITE --candidate reference --no-gate --samples 10 --out runs/renewed`" in expired.reason
+    assert "`codegate baseline refresh runs/renewed`" in expired.reason
+    allowed = judged(EXPIRE_DAYS, GatePolicy(allow_expired=True))
+    assert allowed.kind == "pass"
+    assert "the baseline is not fresh" in " ".join(allowed.warnings)
 
 
 def test_samples_of_a_fixed_number_are_looked_at_once(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -247,7 +248,7 @@ def test_a_gated_run_is_merged_under_its_gate_only(tmp_path: Path) -> None:
 
 
 def test_a_candidate_that_cannot_be_compared_need_not_have_been_asked(tmp_path: Path) -> None:
-    gate = _gate(WHOLE.model_copy(update={"prompts": dict.fromkeys(WHOLE.prompts, "older")}))
+    gate = _gate(WHOLE.model_copy(update={"conditions": {**WHOLE.conditions, "grader": "older"}}))
     manifests = parts(plan(samples=1, gated_by=gate.digest), 3)
     folders = [write(tmp_path / str(number), part, ()) for number, part in enumerate(manifests)]
     assert merge_shards(folders, tmp_path / "out", gate=gate).load().outcomes == ()
@@ -258,7 +259,8 @@ def _gate(manifest: RunManifest) -> Gate:
     outcomes = tuple(made(manifest, key).model_copy(update={"grade": solved, "fault": None}) for key in keys(manifest))
     run = Run(manifest=manifest, outcomes=outcomes)
     samples = candidate_samples(run, SPECS[0])
-    part = RunSamples("r-1", "2025-01-01T00:00:00+00:00", manifest.suite_digest, SPECS[0], samples)
+    finished = datetime.now(UTC).isoformat(timespec="seconds")
+    part = RunSamples("r-1", finished, manifest.suite_digest, SPECS[0], samples)
     return Gate(pin([part], min_samples=1), GatePolicy())
 
 

@@ -173,7 +173,8 @@ def test_ungated_a_missing_grade_is_infrastructure() -> None:
 def test_an_unfinished_run_is_not_gated(tmp_path: Path) -> None:
     every = tuple(outcome(True, p, s, c) for p in ("p-1", "p-2") for s in (0, 1) for c in SPECS)
     run = Run(manifest=manifest(), outcomes=every)
-    part = RunSamples("r-1", "2025-01-01T00:00:00+00:00", "d" * 64, SPECS[0], candidate_samples(run, SPECS[0]))
+    finished = datetime.now(UTC).isoformat(timespec="seconds")
+    part = RunSamples("r-1", finished, "d" * 64, SPECS[0], candidate_samples(run, SPECS[0]))
     pinned = pin([part], min_samples=2)
     write_baseline(tmp_path / "baseline.json", pinned)
     lock = tmp_path / "codegate.lock"
