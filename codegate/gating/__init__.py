@@ -28,6 +28,7 @@ from codegate.gating.calibration import Calibration, Suggestion, calibrate
 from codegate.gating.comparability import (
     QUARANTINED,
     mismatches,
+    only_stored_answers,
     setting_changes,
     without_quarantined,
 )
@@ -174,6 +175,7 @@ __all__ = [
     "matrix_of",
     "mismatches",
     "missing_samples",
+    "only_stored_answers",
     "outlook",
     "pass_rate",
     "pin",

@@ -150,6 +150,20 @@ def without_changed(
     return left, right, exclusions
 
 
+def only_stored_answers(baseline: CandidateSamples, candidate: CandidateSamples) -> bool:
+    """Tell whether each graded answer of the candidate is also one of the baseline's to the same problem."""
+    stored = {problem: {sample.answer for sample in entries} for problem, entries in baseline.samples.items()}
+    answers = [
+        (problem, sample.answer)
+        for problem, entries in candidate.samples.items()
+        for sample in entries
+        if sample.passed is not None
+    ]
+    return bool(answers) and all(
+        answer is not None and answer in stored.get(problem, set()) for problem, answer in answers
+    )
+
+
 def _without(side: CandidateSamples, gone: Collection[str]) -> CandidateSamples:
     return side.model_copy(
         update={

@@ -18,6 +18,7 @@ from codegate.gating import (
     compare,
     confirm,
     load_pinned,
+    only_stored_answers,
     worst,
 )
 from codegate.running.outcome import Run, RunManifest
@@ -155,12 +156,22 @@ def gate_run(run: Run, lock: Path, policy: GatePolicy) -> tuple[Verdict, ...]:
                 "warnings": (
                     *verdict.warnings,
                     *old,
+                    *_own(run, candidate, gate.baseline),
                     *_unconfirmed(verdict, policy),
                 )
             }
         )
-        for verdict in verdicts
+        for candidate, verdict in zip(run.manifest.candidates, verdicts, strict=True)
     )
+
+
+def _own(run: Run, candidate: CandidateSpec, baseline: Baseline) -> tuple[str, ...]:
+    """Return a warning where a candidate's samples are the baseline's own: they agree with it whatever they are."""
+    if run.manifest.id in {one.id for one in baseline.runs}:
+        return (f"run {run.manifest.id} is part of the pinned baseline, so it is compared with itself",)
+    if only_stored_answers(baseline.samples, candidate_samples(run, candidate)):
+        return ("every answer is one of the pinned baseline's own, so the baseline is compared with itself",)
+    return ()
 
 
 def _unconfirmed(verdict: Verdict, policy: GatePolicy) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from codegate.gating import (
     write_lock,
 )
 from codegate.running import (
+    AttemptSummary,
     Gate,
     Journal,
     Outcome,
@@ -267,6 +268,36 @@ def test_an_expired_baseline_does_not_gate_unless_the_policy_allows_it(tmp_path:
     allowed = judged(EXPIRE_DAYS, GatePolicy(allow_expired=True))
     assert allowed.kind == "pass"
     assert "the baseline is not fresh" in " ".join(allowed.warnings)
+
+
+def test_a_run_that_is_in_the_baseline_is_named_with_its_verdict(tmp_path: Path) -> None:
+    old, _ = SPECS
+    fixed = planned(5).model_copy(update={"looks": 1, "candidates": (old,)})
+    base = tuple(graded(old, problem, sample, resolved=True) for problem in PROBLEMS for sample in range(5))
+    run = Run(manifest=fixed, outcomes=base)
+    finished = datetime.now(UTC).isoformat(timespec="seconds")
+    samples = RunSamples(fixed.id, finished, fixed.suite_digest, old, candidate_samples(run, old))
+    gate = Gate(pin([samples], min_samples=1), GatePolicy())
+    (own,) = _verdicts(run, gate, tmp_path)
+    assert own.kind == "pass"
+    assert f"run {fixed.id} is part of the pinned baseline" in " ".join(own.warnings)
+    other = run.model_copy(update={"manifest": fixed.model_copy(update={"id": "other"})})
+    (verdict,) = _verdicts(other, gate, tmp_path)
+    assert "pinned baseline" not in " ".join(verdict.warnings), "no answer was kept: nothing is known of them"
+
+    def answered(text: str) -> Run:
+        outcomes = []
+        for one in base:
+            attempt = AttemptSummary(solver="x", prompt_version="1", answer=f"{one.problem} {text} {one.sample % 2}")
+            outcomes.append(one.model_copy(update={"attempt": attempt}))
+        return other.model_copy(update={"outcomes": tuple(outcomes)})
+
+    stored = RunSamples("r", finished, fixed.suite_digest, old, candidate_samples(answered("same"), old))
+    gate = Gate(pin([stored], min_samples=1), GatePolicy())
+    (copied,) = _verdicts(answered("same"), gate, tmp_path)
+    assert "every answer is one of the pinned baseline's own" in " ".join(copied.warnings)
+    (verdict,) = _verdicts(answered("new"), gate, tmp_path)
+    assert "pinned baseline" not in " ".join(verdict.warnings)
 
 
 def test_samples_of_a_fixed_number_are_looked_at_once(tmp_path: Path) -> None:
