@@ -24,6 +24,7 @@ from codegate.running import (
     configuration,
     load_config,
     named_candidates,
+    pinned_images,
     run_suite,
     shard_choice,
 )
@@ -127,6 +128,7 @@ def command(
         settings.prices,
         gate,
         choice,
+        pinned_images(home / settings.baseline if lock is None else lock),
     )
     with run_progress() as progress:
         run, journal = run_suite(request, progress, note)

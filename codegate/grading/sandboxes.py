@@ -110,14 +110,21 @@ class Sandboxes:
         self._pool.close()
 
 
-def base_images(backend: Backend, environments: Iterable[EnvironmentManifest]) -> dict[str, str]:
-    """Return what environments stand on that name no image of their own: images by content, by version of Python.
+def base_images(
+    backend: Backend, environments: Iterable[EnvironmentManifest], wanted: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Choose what environments stand on that name no image of their own: images by content, by version of Python.
+
+    Args:
+        backend: where code is to run.
+        environments: of a suite.
+        wanted: what earlier samples were made on; it is taken where it can be had.
 
     Raises:
         SandboxError: one is neither here nor to be had.
     """
     versions = {environment.python for environment in environments if environment.image is None}
-    found = {python: backend.base_image(python) for python in sorted(versions)}
+    found = {python: backend.base_image(python, (wanted or {}).get(python)) for python in sorted(versions)}
     return {python: name for python, name in found.items() if name is not None}
 
 

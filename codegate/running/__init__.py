@@ -16,7 +16,7 @@ from codegate.running.config import (
     priced,
 )
 from codegate.running.expense import SampleExpense, sample_expense
-from codegate.running.gate import Gate, gate_run, run_exit_code
+from codegate.running.gate import Gate, gate_run, pinned_images, run_exit_code
 from codegate.running.journal import Journal, Spending, load_run
 from codegate.running.merging import merge_shards, shard_folders
 from codegate.running.outcome import Fault, Outcome, Run, RunManifest, Shard
@@ -65,6 +65,7 @@ __all__ = [
     "named_candidates",
     "new_run_id",
     "opened_backend",
+    "pinned_images",
     "plan_run",
     "plan_shards",
     "priced",

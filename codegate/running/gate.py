@@ -23,6 +23,7 @@ from codegate.gating import (
 )
 from codegate.running.outcome import Run, RunManifest
 from codegate.running.samples import candidate_samples, complete_samples
+from codegate.suite import images_of
 
 
 @dataclass(frozen=True)
@@ -172,6 +173,17 @@ def _own(run: Run, candidate: CandidateSpec, baseline: Baseline) -> tuple[str, .
     if only_stored_answers(baseline.samples, candidate_samples(run, candidate)):
         return ("every answer is one of the pinned baseline's own, so the baseline is compared with itself",)
     return ()
+
+
+def pinned_images(lock: Path) -> dict[str, str]:
+    """Return the base images of the baseline that ``lock`` pins, by version of Python; nothing where none can be read.
+
+    An ungated run, too, may be made to be pooled or watched with it. A broken baseline is refused where it gates.
+    """
+    try:
+        return images_of(load_pinned(lock).samples.conditions)
+    except UsageError:
+        return {}
 
 
 def _unconfirmed(verdict: Verdict, policy: GatePolicy) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from codegate.running.result import write_result
 from codegate.running.scheduler import Progress, RunOptions, execute
 from codegate.running.shards import ShardChoice, ShardPlan, check_planned_gate, part_of, share, shared_options
 from codegate.sandbox import Backend, Choice, check_choice, select_backend
-from codegate.suite import Suite, load_suite
+from codegate.suite import Suite, images_of, load_suite
 
 _RUNS: Final = Path("runs")
 
@@ -44,6 +44,7 @@ class RunRequest:
         prices: what models cost, by model, for the pinned one.
         gate: what the run is compared with; with it and no ``samples``, candidates are asked no more once their
             verdict is settled.
+        images: base images by version of Python, those of the baseline; they are taken where they can be had.
         shard: do one part of a shared run only. It makes a fixed number of samples (as many as the gate has looks,
             where ``samples`` does not say), and no verdict: no shard knows what the others found.
     """
@@ -59,6 +60,7 @@ class RunRequest:
     prices: Mapping[str, Prices] = field(default_factory=dict)
     gate: Gate | None = None
     shard: ShardChoice | None = None
+    images: Mapping[str, str] = field(default_factory=dict)
 
 
 @contextmanager
@@ -141,7 +143,8 @@ def run_suite(
         opened_providers(candidates, request.options.transcripts, request.keyless) as providers,
         opened_backend(sandbox, run_id, stop) as backend,
     ):
-        images = base_images(backend, suite.manifest.environments)
+        wanted = images_of(journal.manifest.conditions) if journal is not None else request.images
+        images = base_images(backend, suite.manifest.environments, wanted)
         if journal is None:
             journal = _new_journal(suite, request, backend.name, images, run_id, announce)
         check_place(journal.manifest, images)

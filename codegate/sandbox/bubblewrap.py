@@ -125,7 +125,7 @@ class BubblewrapBackend:
         """Return whether memory and process totals are enforced, not only limits per process."""
         return self._parents is not None
 
-    def base_image(self, python: str) -> None:
+    def base_image(self, python: str, wanted: str | None = None) -> None:
         """See ``Backend.base_image``."""
 
     def prepare(self, recipe: EnvironmentRecipe) -> BubblewrapEnvironment:

@@ -230,8 +230,13 @@ class Backend(Protocol):
         """
         ...
 
-    def base_image(self, python: str) -> str | None:
-        """Return what environments of this version of Python stand on, named by content; None: no image.
+    def base_image(self, python: str, wanted: str | None = None) -> str | None:
+        """Choose what environments of this version of Python stand on; return it named by content. None: no image.
+
+        Args:
+            python: minor version.
+            wanted: an image by content, as this returned it before; it is taken where it can be had, so that a tag
+                that has moved since changes nothing.
 
         Raises:
             SandboxError: there is an image, and it is neither here nor to be had.

@@ -4,6 +4,7 @@ It is no part of the suite's digest: where a suite was proved changes nothing ab
 """
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -19,6 +20,7 @@ SANDBOX: Final = "sandbox"
 """The field of a place that names the kind of sandbox."""
 BASE_IMAGE: Final = "environment base image"
 """How the other fields of a place begin: one for each version of Python whose sandboxes have an image."""
+_IMAGE_FIELD: Final = re.compile(rf"{BASE_IMAGE} \(Python ([0-9.]+)\)")
 _MOST_PLACES: Final = 8
 
 _Text = Annotated[str, StringConstraints(min_length=1, max_length=400)]
@@ -27,6 +29,12 @@ _Text = Annotated[str, StringConstraints(min_length=1, max_length=400)]
 def place_of(sandbox: str, images: Mapping[str, str]) -> dict[str, str]:
     """Return where code runs, by field: the kind of sandbox, and base images by version of Python."""
     return {SANDBOX: sandbox, **{f"{BASE_IMAGE} (Python {python})": name for python, name in images.items()}}
+
+
+def images_of(conditions: Mapping[str, str]) -> dict[str, str]:
+    """Return the base images in the conditions of a run, by version of Python."""
+    found = ((_IMAGE_FIELD.fullmatch(field), name) for field, name in conditions.items())
+    return {match[1]: name for match, name in found if match}
 
 
 def is_place(field: str) -> bool:

@@ -97,6 +97,14 @@ def test_a_base_image_whose_tag_has_moved_is_named(own_suite: Suite, tmp_path: P
     assert f"{BASE} differs" in found["reason"]
     assert f"`CODEGATE_BASE_IMAGE={baseline} codegate validate SUITE --sandbox docker`" in found["reason"]
 
+    (tmp_path / "other").mkdir()
+    moved_tag = {"CODEGATE_BASE_IMAGE": TAG}
+    older = ("run", own_suite.folder, "--candidate", "reference", "--samples", "5", "--no-gate", "--sandbox", "docker")
+    assert codegate(*older, "--out", "older", cwd=tmp_path / "other", environment=moved_tag).code == 0
+    assert codegate("baseline", "pin", "older", cwd=tmp_path / "other").code == 0
+    same = verdict(own_suite, tmp_path / "other", "same", "docker")
+    assert (same["mismatches"], same["changes"]) == ([], []), "the image of the baseline is still here, and is used"
+
     started = ("run", own_suite.folder, "--candidate", "empty", "--samples", "1", "--no-gate", "--sandbox", "docker")
     assert codegate(*started, "--out", "run", cwd=tmp_path).code == 0
     resumed = codegate(

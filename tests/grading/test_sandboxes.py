@@ -65,7 +65,7 @@ class WatchedBackend:
     def name(self) -> str:
         return self.backend.name
 
-    def base_image(self, python: str) -> None:
+    def base_image(self, python: str, wanted: str | None = None) -> None:
         """It has none."""
 
     def prepare(self, recipe: EnvironmentRecipe) -> PreparedEnvironment:
