@@ -25,6 +25,9 @@ PROVIDERS: Final[tuple[str, ...]] = tuple(name for name in get_args(ProviderName
 
 SHORT_FORM: Final = "A candidate is written provider:model[@base_url], for example openai:gpt-5-2025-08-07."
 
+_NO_ANSWER: Final = {"name", "api_key_env", "allow_http", "timeout_seconds", "training_cutoff", "prices"}
+"""Fields that change no answer."""
+
 # The base URL begins at the first "@" that a scheme follows: model names may hold "@" and ":" themselves.
 _BASE_URL = re.compile(r"@(?=[A-Za-z][A-Za-z0-9+.-]*://)")
 
@@ -97,8 +100,28 @@ class CandidateSpec(BaseModel):
 
     def key(self) -> str:
         """Return the 16-digit identity of everything about the candidate that can change its answers."""
-        unrelated = {"name", "api_key_env", "allow_http", "timeout_seconds", "training_cutoff", "prices"}
-        return digest(self.model_dump(mode="json", exclude=unrelated))[:16]
+        return digest(self.model_dump(mode="json", exclude=_NO_ANSWER))[:16]
+
+    def short_form(self) -> str | None:
+        """Return the short form that names this candidate, None where none says all that can change its answers."""
+        text = self.model_copy(update={"name": ""}).label
+        try:
+            return text if parse_candidate(text).key() == self.key() else None
+        except UsageError:
+            return None
+
+    def settings(self) -> dict[str, str]:
+        """Return everything about the candidate that can change its answers, as text, by the name of its field.
+
+        What is not set, and the number of turns of a solver that has one only, is left out.
+        """
+        fields = self.model_dump(mode="json", exclude=_NO_ANSWER | {"sampling"}, exclude_none=True)
+        if self.solver == "single_shot":
+            del fields["max_iterations"]
+        if self.provider == "predictions":
+            fields["solver"] = "external"
+        fields |= self.sampling.model_dump(mode="json", exclude_none=True)
+        return {name: str(value) for name, value in fields.items()}
 
 
 def parse_candidate(text: str) -> CandidateSpec:

@@ -27,11 +27,12 @@ from codegate.gating import (
     pin,
     refresh,
     reset,
+    setting_changes,
     without_quarantined,
     write_baseline,
     write_lock,
 )
-from codegate.running import candidate_conditions, plan_run
+from codegate.running import candidate_settings, plan_run
 from codegate.suite import load_suite
 
 _LOCK: Final = Path("codegate.lock")
@@ -245,7 +246,8 @@ def _against(baseline: Baseline, folder: Path) -> tuple[list[str], list[str]]:
         candidate=baseline.samples.candidate,
         label=baseline.samples.label,
         model=baseline.samples.model,
-        conditions=candidate_conditions(manifest, baseline.spec),
+        conditions=manifest.conditions,
+        settings=candidate_settings(manifest, baseline.spec),
         problem_digests=manifest.problems,
         excluded=manifest.excluded,
         samples={},
@@ -254,4 +256,5 @@ def _against(baseline: Baseline, folder: Path) -> tuple[list[str], list[str]]:
     faults = [
         f"{one.field}: {one.baseline} in the baseline, {one.candidate} in {folder}" for one in mismatches(stored, now)
     ]
-    return faults, [f"{one.problem} would be left out: {one.reason}" for one in quarantined]
+    notes = [f"{one.field} has changed: {one.baseline} -> {one.candidate}" for one in setting_changes(stored, now)]
+    return faults, [*notes, *(f"{one.problem} would be left out: {one.reason}" for one in quarantined)]

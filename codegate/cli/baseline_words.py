@@ -28,6 +28,7 @@ def summary(baseline: Baseline) -> dict[str, Any]:
         "label": baseline.samples.label,
         "model": baseline.samples.model,
         "conditions": dict(baseline.samples.conditions),
+        "settings": dict(baseline.samples.settings),
         "excluded": dict(baseline.samples.excluded),
         "age": {"days": age.days, "state": age.state},
         "problems": len(counts),
@@ -56,6 +57,8 @@ def summary_words(baseline: Baseline) -> list[str]:
         *(f"  {_event_words(event)}" for event in baseline.provenance),
         "conditions:",
         *(f"  {field:11} {value}" for field, value in sorted(baseline.samples.conditions.items())),
+        "settings:",
+        *(f"  {field:17} {value}" for field, value in sorted(baseline.samples.settings.items())),
     ]
     if total < made:
         lines.append(f"note: {made - total} of {made} samples repeat an answer word for word, and count once")

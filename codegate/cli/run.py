@@ -25,6 +25,7 @@ from codegate.running import (
     configuration,
     load_config,
     named_candidates,
+    pinned_images,
     run_suite,
     shard_choice,
 )
@@ -141,6 +142,7 @@ def command(
         gate,
         choice,
         answers,
+        pinned_images(home / settings.baseline if lock is None else lock),
     )
     with run_progress() as progress:
         run, journal = run_suite(request, progress, note)

@@ -8,10 +8,10 @@ import click
 from codegate.cli.options import FOLDER, jobs_option, json_option, repository_option, sandbox_option
 from codegate.cli.output import emit, note, say
 from codegate.errors import ExitCode
-from codegate.mining import Proof, validate_suite
+from codegate.mining import Proof, ValidationReport, validate_suite
 from codegate.running import check_images, new_run_id, opened_backend
 from codegate.sandbox import Choice
-from codegate.suite import load_suite
+from codegate.suite import load_suite, place_words, proved_places
 
 _LONGEST = 400
 
@@ -27,8 +27,9 @@ def command(suite: Path, rounds: int, jobs: int, repository: Path | None, sandbo
     """Prove that on every problem of SUITE the reference fix passes and no change fails.
 
     What is flaky or fails is quarantined in the suite's files. A problem whose quarantine has expired is released when
-    it is proven, and quarantined anew when not. Exits 0 when all is proven, 3 when something was quarantined, 4 when
-    something could not be run.
+    it is proven, and quarantined anew when not. Where the suite was proved is written to its proved.json: runs in two
+    sandboxes can be compared when it is proved in both. Exits 0 when all is proven, 3 when something was quarantined, 4
+    when something could not be run.
     """
     loaded = load_suite(suite)
     check_images(loaded)
@@ -58,6 +59,9 @@ def command(suite: Path, rounds: int, jobs: int, repository: Path | None, sandbo
         f"{proven} of {len(loaded.problems)} problems proven, {rounds} times each, in {report.seconds:.0f} s",
         as_json=as_json,
     )
+    here, others = _places(report)
+    for line in _place_lines(here, others):
+        say(line, as_json=as_json)
     if as_json:
         emit(
             {
@@ -69,8 +73,33 @@ def command(suite: Path, rounds: int, jobs: int, repository: Path | None, sandbo
                 "quarantined": list(report.quarantined),
                 "released": list(report.released),
                 "faults": report.faults,
+                "place": here,
+                "comparable": [place for place, alike in others if alike],
             }
         )
     if report.faults:
         return ExitCode.INFRASTRUCTURE
     return ExitCode.PASS if report.proven else ExitCode.INCONCLUSIVE
+
+
+def _places(report: ValidationReport) -> tuple[dict[str, str] | None, list[tuple[dict[str, str], bool]]]:
+    """Return where the suite was proved now, and where before: whether runs there and here can be compared."""
+    if report.proved is None:
+        return None, []
+    here = report.proved.place
+    alike = proved_places(report.suite, here)
+    return here, [
+        (one.place, any(one.place.items() <= place.items() for place in alike))
+        for one in report.suite.proved
+        if one.place != here
+    ]
+
+
+def _place_lines(here: dict[str, str] | None, others: list[tuple[dict[str, str], bool]]) -> list[str]:
+    if here is None:
+        return []
+    lines = [f"proved in {place_words(here)}"]
+    for place, alike in others:
+        verb = "can be compared" if alike else "cannot be compared (other packages or other proven problems)"
+        lines.append(f"  runs there and in {place_words(place)} {verb}")
+    return lines

@@ -25,7 +25,13 @@ from codegate.gating.baseline import (
     write_lock,
 )
 from codegate.gating.calibration import Calibration, calibrate
-from codegate.gating.comparability import QUARANTINED, mismatches, without_quarantined
+from codegate.gating.comparability import (
+    QUARANTINED,
+    mismatches,
+    only_stored_answers,
+    setting_changes,
+    without_quarantined,
+)
 from codegate.gating.compare import compare
 from codegate.gating.confirm import confirm
 from codegate.gating.difference import BaselineDifference, ProblemRates, difference_of
@@ -165,6 +171,7 @@ __all__ = [
     "matrix_of",
     "mismatches",
     "missing_samples",
+    "only_stored_answers",
     "pass_rate",
     "pin",
     "pool",
@@ -175,6 +182,7 @@ __all__ = [
     "reset",
     "samples_each",
     "series_of",
+    "setting_changes",
     "slope_of",
     "typical_model",
     "watch",

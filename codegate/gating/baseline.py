@@ -19,7 +19,7 @@ from codegate.gating.comparability import check_samples
 from codegate.gating.samples import CandidateSamples
 from codegate.suite import is_plain_path, parse_json, read_bytes
 
-BASELINE_SCHEMA: Literal["codegate.baseline/2"] = "codegate.baseline/2"
+BASELINE_SCHEMA: Literal["codegate.baseline/3"] = "codegate.baseline/3"
 LOCK_SCHEMA: Literal["codegate.lock/1"] = "codegate.lock/1"
 
 WARN_DAYS: Final = 60
@@ -118,7 +118,7 @@ class Baseline(_File):
         digest: SHA-256 of the canonical JSON of everything else in the file.
     """
 
-    baseline_schema: Literal["codegate.baseline/2"] = Field(default=BASELINE_SCHEMA, alias="schema")
+    baseline_schema: Literal["codegate.baseline/3"] = Field(default=BASELINE_SCHEMA, alias="schema")
     created: Moment
     codegate: str
     spec: CandidateSpec

@@ -1,13 +1,20 @@
-"""Comparability: whether baseline and candidate were asked the same things under the same conditions."""
+"""Comparability: in what baseline and candidate differ, and whether they may."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from codegate.errors import UsageError
+from codegate.gating.policy import Compared
 from codegate.gating.samples import CandidateSamples
 from codegate.gating.verdict import Exclusion, Mismatch
+from codegate.suite import SANDBOX, is_place
 
 ABSENT = "(absent)"
 """Stands in a ``Mismatch`` for the side that does not have the field."""
+
+UNSET = "unset"
+"""Likewise for a setting, which the provider or the solver then chooses."""
 
 QUARANTINED = "quarantined: "
 """How the reason begins for which a run leaves out a quarantined problem."""
@@ -15,23 +22,89 @@ QUARANTINED = "quarantined: "
 CHANGED = "changed: "
 """How the reason begins for which a problem that is not the same on both sides is left out."""
 
+_MODEL: Final = frozenset({"provider", "model", "base_url"})
+"""Settings that say which model answers, and where."""
 
-def mismatches(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[Mismatch, ...]:
-    """Return every field of the comparability key in which the two sides differ, sorted by field.
 
-    Fields are the keys of ``conditions`` and, as ``problem <id>``, the digest of each problem. Which model
-    answered and its label are what is being compared, and so no conditions.
+@dataclass(frozen=True)
+class Differences:
+    """In what two sides differ.
+
+    Attributes:
+        mismatches: what forbids a comparison.
+        changes: what does not, and is shown with the verdict.
+        unproved: places that would not forbid it either if the suite were proved there; the baseline's first.
     """
-    sides = [
-        (dict(baseline.conditions), dict(candidate.conditions)),
-        (
+
+    mismatches: tuple[Mismatch, ...]
+    changes: tuple[Mismatch, ...] = ()
+    unproved: tuple[Mapping[str, str], ...] = ()
+
+
+def differences(baseline: CandidateSamples, candidate: CandidateSamples, compared: Compared) -> Differences:
+    """Return in what the two sides differ, sorted by field.
+
+    Conditions and problems must be equal; of the places that code ran in, it is enough that the suite was proved to
+    grade alike in both. Settings are what is under test, as far as ``compared`` says so; the model
+    itself is named by every verdict, and so is not listed.
+    """
+    changed = tuple(one for one in setting_changes(baseline, candidate) if one.field != "model")
+    held = tuple(one for one in changed if compared == "model" and one.field not in _MODEL)
+    conditions = condition_differences(baseline.conditions, candidate.conditions, candidate.proved)
+    must = (
+        *conditions.mismatches,
+        *held,
+        *_unequal(
             {f"problem {name}": value for name, value in baseline.problem_digests.items()},
             {f"problem {name}": value for name, value in candidate.problem_digests.items()},
         ),
-    ]
+    )
+    allowed = tuple(one for one in changed if one not in held)
+    return Differences(must, (*conditions.changes, *allowed), conditions.unproved)
+
+
+def condition_differences(
+    there: Mapping[str, str], here: Mapping[str, str], proved: Sequence[Mapping[str, str]]
+) -> Differences:
+    """Return in what the conditions of two sides differ.
+
+    Args:
+        there: the baseline's.
+        here: those that are compared with it.
+        proved: places in which the suite was proved to grade alike, as known ``here``.
+    """
+    unequal = tuple(
+        one
+        for one in _unequal(there, here)
+        # An environment that only one side has is a matter of its problems, and bubblewrap has no images.
+        if not (is_place(one.field) and one.field != SANDBOX and ABSENT in {one.baseline, one.candidate})
+    )
+    places = tuple(one for one in unequal if is_place(one.field))
+    if not places:
+        return Differences(unequal)
+    both = [{name: value for name, value in side.items() if is_place(name)} for side in (there, here)]
+    found = [next((one for one in proved if place.items() <= one.items()), None) for place in both]
+    others = tuple(one for one in unequal if one not in places)
+    if found[0] is not None and found[1] is not None:
+        shared = found[0].keys() & found[1].keys()
+        old, new = ({name: side[name] for name in shared} for side in (found[0], found[1]))
+        return Differences(others, _unequal(old, new))
+    return Differences(unequal, (), tuple(place for place, proof in zip(both, found, strict=True) if proof is None))
+
+
+def mismatches(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[Mismatch, ...]:
+    """Return every condition and, as ``problem <id>``, every problem in which the two sides differ."""
+    return differences(baseline, candidate, "candidate").mismatches
+
+
+def setting_changes(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[Mismatch, ...]:
+    """Return every setting in which the two sides differ, sorted by field."""
+    return _unequal(baseline.settings, candidate.settings, UNSET)
+
+
+def _unequal(left: Mapping[str, str], right: Mapping[str, str], absent: str = ABSENT) -> tuple[Mismatch, ...]:
     return tuple(
-        Mismatch(field=name, baseline=left.get(name, ABSENT), candidate=right.get(name, ABSENT))
-        for left, right in sides
+        Mismatch(field=name, baseline=left.get(name, absent), candidate=right.get(name, absent))
         for name in sorted(left.keys() | right.keys())
         if left.get(name) != right.get(name)
     )
@@ -75,6 +148,20 @@ def without_changed(
         for side in (baseline, candidate)
     )
     return left, right, exclusions
+
+
+def only_stored_answers(baseline: CandidateSamples, candidate: CandidateSamples) -> bool:
+    """Tell whether each graded answer of the candidate is also one of the baseline's to the same problem."""
+    stored = {problem: {sample.answer for sample in entries} for problem, entries in baseline.samples.items()}
+    answers = [
+        (problem, sample.answer)
+        for problem, entries in candidate.samples.items()
+        for sample in entries
+        if sample.passed is not None
+    ]
+    return bool(answers) and all(
+        answer is not None and answer in stored.get(problem, set()) for problem, answer in answers
+    )
 
 
 def _without(side: CandidateSamples, gone: Collection[str]) -> CandidateSamples:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from codegate.errors import UsageError
 from codegate.gating.cohorts import broken_floors, cohort_warnings, cohorts, unseen_floors
-from codegate.gating.comparability import check_samples, mismatches, without_changed, without_quarantined
+from codegate.gating.comparability import Differences, check_samples, differences, without_changed, without_quarantined
 from codegate.gating.decision import (
     POPULATION_LEVEL,
     Decision,
@@ -24,7 +24,7 @@ from codegate.gating.population_test import population_test
 from codegate.gating.samples import CandidateSamples
 from codegate.gating.sentence import listed, mismatch_reason, population_sentence, reason_of
 from codegate.gating.statistics import Comparison, Pair
-from codegate.gating.verdict import Cohort, Exclusion, Mismatch, PopulationFinding, Verdict, VerdictKind
+from codegate.gating.verdict import Cohort, Exclusion, PopulationFinding, Verdict, VerdictKind
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,22 @@ def compare(
     changed: tuple[Exclusion, ...] = ()
     if policy.drop_changed:
         baseline, candidate, changed = without_changed(baseline, candidate)
-    differing = mismatches(baseline, candidate)
+    differing = differences(baseline, candidate, policy.compare)
+    verdict = _compared(baseline, candidate, terms, differing, quarantined, changed)
+    return verdict.model_copy(update={"mismatches": differing.mismatches, "changes": differing.changes})
+
+
+def _compared(
+    baseline: CandidateSamples,
+    candidate: CandidateSamples,
+    terms: Terms,
+    differing: Differences,
+    quarantined: tuple[Exclusion, ...],
+    changed: tuple[Exclusion, ...],
+) -> Verdict:
     sides = (baseline, candidate)
-    if differing:
-        return _verdict("incomparable", mismatch_reason(differing), sides, terms, differing=differing)
+    if differing.mismatches:
+        return _verdict("incomparable", mismatch_reason(differing.mismatches, differing.unproved), sides, terms)
 
     matched = match(baseline, candidate)
     total, missing = len(baseline.problem_digests), len(matched.excluded)
@@ -237,8 +249,6 @@ def _verdict(
     sides: tuple[CandidateSamples, CandidateSamples],
     terms: Terms,
     evidence: _Evidence | None = None,
-    *,
-    differing: tuple[Mismatch, ...] = (),
 ) -> Verdict:
     baseline, candidate = sides
     result = evidence.result if evidence else None
@@ -277,5 +287,4 @@ def _verdict(
         regressions=regressions,
         improvements=improvements,
         excluded=evidence.matched.excluded if evidence else (),
-        mismatches=differing,
     )

@@ -59,7 +59,8 @@ def confirm(
         reason = f"A regression was seen, but fresh samples of the pinned model could not confirm it. {own.reason}"
         return first.model_copy(update={"kind": own.kind, "reason": reason, "confirmed": False})
     drift = drift_between(stored, fresh)
-    against = fresh if drift.drifted else pooled(stored, fresh)
+    # Samples of other settings (a newer prompt) are not pooled; today's are those that the candidate has, too.
+    against = fresh if drift.drifted or fresh.settings != stored.settings else pooled(stored, fresh)
     demands, warnings = _still_fair(policy, own)
     second = compare(against, candidate, demands, looks=looks, candidates=candidates, confirming=True)
     confirmed = second.kind == "regressed"
@@ -70,6 +71,7 @@ def confirm(
             "baseline_label": first.baseline_label,
             "confirmed": confirmed,
             "drift": drift,
+            "changes": first.changes,
             "warnings": (*second.warnings, *warnings),
         }
     )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from codegate.gating.baseline import Baseline
-from codegate.gating.comparability import mismatches
+from codegate.gating.comparability import mismatches, setting_changes
 from codegate.gating.drift import Change, change_between, counts_of
 from codegate.gating.verdict import Mismatch
 
@@ -30,7 +30,7 @@ class BaselineDifference:
 
     Attributes:
         models: the two models.
-        conditions: fields of the comparability key that differ, problems aside.
+        conditions: conditions and settings that differ, problems and the model aside.
         added: problems that only the second has; ``removed``: only the first; ``altered``: in both, but not the same.
         problems: rates of those that are the same in both, the largest drop first.
         change: over those, the pass rate's difference with its uncertainty; None when there are none.
@@ -51,10 +51,10 @@ def difference_of(before: Baseline, after: Baseline) -> BaselineDifference:
     shared = [problem for problem in sorted(old.keys() & new.keys()) if old[problem] == new[problem]]
     left, right = counts_of(before.samples), counts_of(after.samples)
     rates = [ProblemRates(problem, left[problem], right[problem]) for problem in shared]
-    differing = mismatches(before.samples, after.samples)
+    differing = (*mismatches(before.samples, after.samples), *setting_changes(before.samples, after.samples))
     return BaselineDifference(
         models=(before.samples.model, after.samples.model),
-        conditions=tuple(one for one in differing if not one.field.startswith(_PROBLEM)),
+        conditions=tuple(one for one in differing if not one.field.startswith(_PROBLEM) and one.field != "model"),
         added=tuple(sorted(new.keys() - old.keys())),
         removed=tuple(sorted(old.keys() - new.keys())),
         altered=tuple(problem for problem in sorted(old.keys() & new.keys()) if old[problem] != new[problem]),

@@ -43,7 +43,8 @@ class HistoryEntry(BaseModel):
         at: when its last sample was made.
         candidate: the candidate's key, ``label`` its name for people, ``model`` what responses said answered.
         suite_digest: digest of the suite.
-        conditions: the comparability key, field by field; ``conditions_digest`` stands for all of it.
+        conditions: conditions and settings of the samples; ``conditions_digest`` is the digest of all of them.
+        proved: places in which the suite was known to grade alike.
         samples: the most samples that any problem has.
         counts: passes and counted samples by problem.
         lost: samples that infrastructure lost.
@@ -62,6 +63,7 @@ class HistoryEntry(BaseModel):
     suite_digest: Annotated[str, StringConstraints(max_length=100)]
     conditions: Annotated[Mapping[_Text, _Text], Field(max_length=100)]
     conditions_digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    proved: Annotated[tuple[Mapping[_Text, _Text], ...], Field(max_length=100)] = ()
     samples: _Count
     counts: Annotated[Mapping[_Text, tuple[_Count, _Count]], Field(max_length=_MAX_PROBLEMS)]
     lost: _Count = 0
@@ -123,8 +125,9 @@ def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
             label=samples.label,
             model=samples.model,
             suite_digest=part.suite_digest,
-            conditions=dict(samples.conditions),
-            conditions_digest=digest(dict(samples.conditions)),
+            conditions=samples.fields,
+            conditions_digest=digest(samples.fields),
+            proved=samples.proved,
             samples=samples_each(samples),
             counts=counts,
             lost=sum(sample.passed is None for sample in entries),

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
-from codegate.durable import digest
 from codegate.gating.baseline import Baseline
-from codegate.gating.comparability import ABSENT
+from codegate.gating.comparability import condition_differences
 from codegate.gating.drift import Change, change_between, counts_of, p_words
 from codegate.gating.history import HistoryEntry
 from codegate.gating.trend import Series, days_since, pooled_counts, series_of
+from codegate.gating.verdict import Mismatch
 
 WINDOW: Final = 7
 """Nights that are pooled."""
@@ -29,6 +29,7 @@ STALE_DAYS: Final = 7
 """A history whose newest run is older than this is stale."""
 _SHOWN: Final = 14  # nights that are judged: what was before has been judged in its time
 _NAMED: Final = 3  # fields that a message names
+_SHORT: Final = 30  # characters of a value
 
 AlarmKind = Literal["drop", "two_nights", "snapshot", "conditions", "slope", "stale"]
 
@@ -84,7 +85,6 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
     """
     pinned = {run.id for run in baseline.runs}
     since = max(run.finished for run in baseline.runs)
-    conditions = digest(dict(baseline.samples.conditions))
     by_day: dict[str, list[HistoryEntry]] = defaultdict(list)
     left_out: list[tuple[str, str]] = []
     latest: HistoryEntry | None = None
@@ -92,8 +92,8 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
         if entry.candidate != baseline.samples.candidate or entry.run in pinned or entry.at <= since:
             continue
         latest = entry
-        if entry.conditions_digest != conditions:
-            left_out.append((entry.run, f"made under other conditions: {_differing(baseline, entry)}"))
+        if differing := condition_differences(baseline.samples.fields, entry.conditions, entry.proved).mismatches:
+            left_out.append((entry.run, f"made under other conditions: {_named(differing)}"))
         elif entry.model != baseline.samples.model:
             left_out.append((entry.run, f"{entry.model} answered"))
         elif not any(n for _, n in entry.counts.values()):
@@ -119,13 +119,9 @@ def _night(stored: dict[str, tuple[int, int]], by_day: dict[str, list[HistoryEnt
     return Night(days[-1], tuple(entry.run for entry in today), alone, window, len(days))
 
 
-def _differing(baseline: Baseline, entry: HistoryEntry) -> str:
-    theirs, ours = dict(entry.conditions), dict(baseline.samples.conditions)
-    fields = sorted(name for name in theirs.keys() | ours.keys() if theirs.get(name) != ours.get(name))
-    named = [
-        f"{name} {theirs.get(name, ABSENT)[:12]}, pinned {ours.get(name, ABSENT)[:12]}" for name in fields[:_NAMED]
-    ]
-    return "; ".join(named) + (f"; and {len(fields) - _NAMED} more" if len(fields) > _NAMED else "")
+def _named(differing: Sequence[Mismatch]) -> str:
+    named = [f"{one.field} {one.candidate[:_SHORT]}, pinned {one.baseline[:_SHORT]}" for one in differing[:_NAMED]]
+    return "; ".join(named) + (f"; and {len(differing) - _NAMED} more" if len(differing) > _NAMED else "")
 
 
 def _alarms(

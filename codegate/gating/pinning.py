@@ -22,7 +22,7 @@ from codegate.gating.baseline import (
     samples_each,
     utc_time,
 )
-from codegate.gating.comparability import ABSENT, check_samples, mismatches, without_quarantined
+from codegate.gating.comparability import ABSENT, check_samples, mismatches, setting_changes, without_quarantined
 from codegate.gating.drift import Change, change_between, counts_of, p_words
 from codegate.gating.samples import CandidateSamples
 
@@ -320,7 +320,7 @@ def _renumbered(samples: CandidateSamples) -> CandidateSamples:
 def _joined(left: CandidateSamples, right: CandidateSamples, left_name: str, right_name: str) -> CandidateSamples:
     """Return both sides' samples, left before right, on the problems that neither has in quarantine."""
     left, right, _ = without_quarantined(left, right)
-    if differing := mismatches(left, right):
+    if differing := (*mismatches(left, right), *setting_changes(left, right)):
         named = [
             f"{one.field} (only in {right_name})" if one.baseline == ABSENT
             else f"{one.field} (only in {left_name})" if one.candidate == ABSENT
@@ -334,7 +334,7 @@ def _joined(left: CandidateSamples, right: CandidateSamples, left_name: str, rig
             "them with `codegate baseline pin --replace`.",
         )
     samples = {problem: left.samples[problem] + right.samples[problem] for problem in left.samples}
-    return left.model_copy(update={"samples": samples, "excluded": {**left.excluded, **right.excluded}})
+    return right.model_copy(update={"samples": samples, "excluded": {**left.excluded, **right.excluded}})
 
 
 def _check_unpeeked(part: RunSamples) -> None:

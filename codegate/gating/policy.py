@@ -10,6 +10,7 @@ from codegate.gating.looks import SCHEDULES
 Scope = Literal["suite", "population"]
 OnInconclusive = Literal["neutral", "fail", "pass"]
 Tier = Literal["critical", "supporting", "advisory"]
+Compared = Literal["candidate", "model"]
 
 
 class CohortPolicy(BaseModel):
@@ -65,10 +66,21 @@ class GatePolicy(BaseModel):
         description="Compared problems that a pass takes; default: 10 on the suite with ten samples, else 16. Below it "
         "a regression is still reported. A smaller number than the default is for trials: its passes prove little.",
     )
+    compare: Compared = Field(
+        default="candidate",
+        description="What is under test. candidate: model and settings (sampling, output limit, prompt, solver, turns) "
+        "may differ from the baseline's, and each difference is listed with the verdict. model: any difference but "
+        "provider, model and base_url is incomparable.",
+    )
     drop_changed: bool = Field(
         default=False,
         description="Compare on the problems that are the same on both sides where the suite has changed since the "
         "baseline was made, and list the others; otherwise such a baseline is incomparable.",
+    )
+    allow_expired: bool = Field(
+        default=False,
+        description="Gate with a baseline whose newest samples are 90 days old or older; otherwise such a baseline is "
+        "incomparable.",
     )
     confirm_samples: int = Field(
         default=3,

@@ -23,10 +23,15 @@ class Sample(BaseModel):
 class CandidateSamples(BaseModel):
     """All samples of one candidate on a suite, with what they must have in common to be comparable.
 
-    ``conditions``: suite digest, grader, sandbox, solver, iterations, prompt, sampling. ``problem_digests`` and
-    ``samples`` are by problem id; ``excluded`` says why the others of the suite were not run. ``clusters`` names the
-    pull request that a problem comes from (a problem that it leaves out stands alone), ``tags`` its cohorts. ``limits``
-    says, by failure class or fault, which limit of the candidate to raise; it is known of a run only.
+    Attributes:
+        conditions: what must be equal on both sides: the suite's digest, the grader, the sandbox.
+        proved: places (sandbox, images) in which the suite was proved to grade alike, that of the samples included.
+        settings: what is under test, by field: model, provider, sampling, prompt, solver.
+        problem_digests: by problem id, as are ``samples``.
+        excluded: why the other problems of the suite were not run.
+        clusters: the pull request that a problem comes from; a problem that is not named here stands alone.
+        tags: a problem's cohorts.
+        limits: by failure class or fault, which limit of the candidate to raise; it is known of a run only.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -35,9 +40,16 @@ class CandidateSamples(BaseModel):
     label: str
     model: str
     conditions: Mapping[str, str]
+    proved: tuple[Mapping[str, str], ...] = ()
+    settings: Mapping[str, str] = {}
     problem_digests: Mapping[str, str]
     excluded: Mapping[str, str] = {}
     samples: Mapping[str, tuple[Sample, ...]]
     clusters: Mapping[str, str] = {}
     tags: Mapping[str, tuple[str, ...]] = {}
     limits: Mapping[str, str] = Field(default={}, exclude=True)
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """Return conditions and settings together: what samples of one candidate have in common to be pooled."""
+        return {**self.conditions, **self.settings}

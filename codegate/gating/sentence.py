@@ -1,7 +1,7 @@
 """The words of a verdict: numbers are shown with as many digits as it takes not to contradict the decision."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from codegate.gating.comparability import ABSENT
@@ -10,6 +10,7 @@ from codegate.gating.looks import SCHEDULES
 from codegate.gating.population_test import fewest_problems
 from codegate.gating.statistics import Comparison, Pair
 from codegate.gating.verdict import Mismatch
+from codegate.suite import SANDBOX
 
 _BLIND = 1.5  # times the margin: a gate that needs a larger drop to see one is too small
 _NAMED = 5  # how many mismatches, or problems, a sentence names
@@ -156,8 +157,13 @@ def listed(names: tuple[str, ...]) -> str:
     return ", ".join(names[:_NAMED]) + more
 
 
-def mismatch_reason(differing: tuple[Mismatch, ...]) -> str:
-    """Return why two sides cannot be compared."""
+def mismatch_reason(differing: tuple[Mismatch, ...], unproved: Sequence[Mapping[str, str]] = ()) -> str:
+    """Return why two sides cannot be compared, and what helps.
+
+    Args:
+        differing: fields that must be equal.
+        unproved: places that may differ once the suite is proved there.
+    """
 
     def describe(item: Mismatch) -> str:
         name = _short(item.field)
@@ -171,8 +177,25 @@ def mismatch_reason(differing: tuple[Mismatch, ...]) -> str:
     more = f"; and {len(differing) - _NAMED} more" if len(differing) > _NAMED else ""
     return (
         f"The pinned baseline was made under other conditions: {named}{more}. Run the candidate under the "
-        "baseline's conditions, or pin a new baseline under these."
+        f"baseline's conditions, or pin a new baseline under these.{_proof(unproved)}"
     )
+
+
+def _proof(unproved: Sequence[Mapping[str, str]]) -> str:
+    """Return which commands prove that a suite grades alike in these places."""
+    if not unproved:
+        return ""
+    commands = " and ".join(f"`{_command(place)}`" for place in unproved)
+    return (
+        f" Sandboxes and base images may differ where the suite is proved to grade alike on both: run {commands}, "
+        "commit proved.json in the suite's folder, and run the candidate again."
+    )
+
+
+def _command(place: Mapping[str, str]) -> str:
+    images = {value for name, value in place.items() if name != SANDBOX}
+    image = f"CODEGATE_BASE_IMAGE={images.pop()} " if len(images) == 1 else ""
+    return f"{image}codegate validate SUITE --sandbox {place.get(SANDBOX, 'auto')}"
 
 
 def _short(text: str) -> str:

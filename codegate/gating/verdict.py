@@ -49,7 +49,7 @@ class Exclusion(_Frozen):
 
 
 class Mismatch(_Frozen):
-    """One field of the comparability key that differs."""
+    """One field that differs between baseline and candidate."""
 
     field: str
     baseline: str
@@ -139,6 +139,8 @@ class Verdict(_Frozen):
         units: what was compared: problems, or in scope ``population`` the pull requests that they come from.
         futile: further looks cannot settle the question.
         confirmed: whether a regression was seen against fresh baseline samples too; None without such samples.
+        mismatches: fields that must be equal and are not; only an incomparable verdict has them.
+        changes: fields that may differ and do, beside the model: what else was changed with it.
         must_pass_failed: problems that the policy says must pass and that the candidate never solved.
     """
 
@@ -178,6 +180,7 @@ class Verdict(_Frozen):
     improvements: tuple[Flip, ...] = ()
     excluded: tuple[Exclusion, ...] = ()
     mismatches: tuple[Mismatch, ...] = ()
+    changes: tuple[Mismatch, ...] = ()
 
     @property
     def confidence(self) -> float:

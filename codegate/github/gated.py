@@ -30,6 +30,7 @@ from codegate.running import (
     RunRequest,
     gate_run,
     merge_shards,
+    pinned_images,
     plan_shards,
     run_exit_code,
     run_suite,
@@ -125,6 +126,7 @@ def run_request(
         prices=settings.prices,
         gate=_gate(project) if gated else None,
         shard=inputs.shard,
+        images=pinned_images(project.lock) if project.lock is not None else {},
     )
     return resumed(request, inputs, folder, step)
 

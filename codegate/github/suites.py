@@ -1,5 +1,6 @@
 """Modes ``mine`` and ``validate``: a suite from the checked-out history, and its proof."""
 
+import shutil
 from pathlib import Path
 
 from codegate.errors import ExitCode
@@ -7,6 +8,7 @@ from codegate.github.commands import Command
 from codegate.github.inputs import Inputs, inside
 from codegate.github.project import project_of
 from codegate.github.step import Result
+from codegate.suite import PROVED
 
 
 def mine_step(inputs: Inputs, command: Command) -> Result:
@@ -29,6 +31,9 @@ def validate_step(inputs: Inputs, base: str | None, scratch: Path, command: Comm
     """
     suite = project_of(inputs, base, scratch, asks=False).suite
     done = command(["validate", str(suite), "--repository", str(inputs.workspace), "--sandbox", "docker"])
+    if (suite / PROVED).is_file():  # to be committed: runs in other sandboxes are comparable by it
+        inputs.reports.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(suite / PROVED, inputs.reports / PROVED)
     return _result(done.code, suite, inputs, "validated")
 
 

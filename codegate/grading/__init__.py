@@ -8,7 +8,7 @@ from codegate.grading.behaviour import Behaviour
 from codegate.grading.controls.audit import audit_controls
 from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult, TestStatus
 from codegate.grading.grader import GRADER_VERSION, grade
-from codegate.grading.sandboxes import Sandboxes
+from codegate.grading.sandboxes import Sandboxes, base_images
 from codegate.grading.testreport import CollectionError, TestReport, TestSelection, test_selection
 from codegate.grading.testrun import run_hidden_tests, run_tests
 
@@ -25,6 +25,7 @@ __all__ = [
     "TestSelection",
     "TestStatus",
     "audit_controls",
+    "base_images",
     "grade",
     "run_hidden_tests",
     "run_tests",

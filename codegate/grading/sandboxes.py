@@ -1,7 +1,7 @@
 """Sandboxes for a suite's environments: prepared once, opened as often as needed."""
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -108,6 +108,24 @@ class Sandboxes:
     def close(self) -> None:
         """Close every sandbox that was started ahead; the backend stays the caller's."""
         self._pool.close()
+
+
+def base_images(
+    backend: Backend, environments: Iterable[EnvironmentManifest], wanted: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Choose what environments stand on that name no image of their own: images by content, by version of Python.
+
+    Args:
+        backend: where code is to run.
+        environments: of a suite.
+        wanted: what earlier samples were made on; it is taken where it can be had.
+
+    Raises:
+        SandboxError: one is neither here nor to be had.
+    """
+    versions = {environment.python for environment in environments if environment.image is None}
+    found = {python: backend.base_image(python, (wanted or {}).get(python)) for python in sorted(versions)}
+    return {python: name for python, name in found.items() if name is not None}
 
 
 def environment_key(environment: EnvironmentManifest) -> tuple[str, ...]:

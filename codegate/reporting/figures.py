@@ -8,6 +8,7 @@ from codegate.reporting.view import BehaviourView, CandidateView, Cell, ReportVi
 
 UNKNOWN = "—"
 _FEW = 20
+_LONG = 60  # characters of a value
 
 CELL_GLYPHS = {
     "passed": "✓",
@@ -180,9 +181,20 @@ def drift(found: Drift) -> str:
     )
 
 
+def changes(verdict: Verdict) -> str:
+    """Return what else was changed with the model, as one line."""
+    named = "; ".join(f"{one.field} {_brief(one.baseline)} → {_brief(one.candidate)}" for one in verdict.changes)
+    return f"also changed: {named}"
+
+
+def _brief(value: str) -> str:
+    return value if len(value) <= _LONG else f"{value[: _LONG - 1]}…"
+
+
 def notes(verdict: Verdict) -> tuple[str, ...]:
     """Return what else is to be known about a verdict, a sentence each."""
     found = [verdict.population.sentence] if verdict.population is not None else []
+    found += [changes(verdict)] if verdict.changes else []
     found += [f"warning: {warning}" for warning in verdict.warnings]
     if verdict.confirmed is not None:
         found.append(

@@ -17,12 +17,12 @@ from codegate.running.config import (
     priced,
 )
 from codegate.running.expense import SampleExpense, sample_expense
-from codegate.running.gate import Gate, gate_run, run_exit_code
+from codegate.running.gate import Gate, gate_run, pinned_images, run_exit_code
 from codegate.running.journal import MANIFEST, RUN_FILES, Journal, Spending, load_run
 from codegate.running.limits import BASELINE_SAMPLES, CallNeeds, call_needs
 from codegate.running.merging import merge_shards, shard_folders
 from codegate.running.outcome import Fault, Outcome, Run, RunManifest, Shard
-from codegate.running.plan import candidate_conditions, new_run_id, plan_run, suite_model
+from codegate.running.plan import candidate_settings, new_run_id, plan_run, suite_model
 from codegate.running.predictions import grade_predictions
 from codegate.running.readiness import check_images
 from codegate.running.samples import candidate_samples, choose_candidate
@@ -57,8 +57,8 @@ __all__ = [
     "ShardPlan",
     "Spending",
     "call_needs",
-    "candidate_conditions",
     "candidate_samples",
+    "candidate_settings",
     "check_candidate",
     "check_images",
     "check_same_plan",
@@ -74,6 +74,7 @@ __all__ = [
     "named_candidates",
     "new_run_id",
     "opened_backend",
+    "pinned_images",
     "plan_run",
     "plan_shards",
     "priced",

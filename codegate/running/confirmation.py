@@ -88,6 +88,7 @@ def confirm_regressions(
         return run
     announce(f"{', '.join(regressed)} regressed: asking {pinned.label} again, {count} times per problem")
     manifest = plan_run(suite, (pinned,), count, backend.name, f"{run.manifest.id[:80]}-confirmation")
+    manifest = manifest.model_copy(update={"conditions": run.manifest.conditions, "proved": run.manifest.proved})
     fresh = journal.confirmation()
     if fresh is None:
         fresh = Journal.create(journal.folder / CONFIRMATION, manifest)

@@ -7,9 +7,23 @@ from pathlib import Path
 from codegate.candidates import CandidateSpec
 from codegate.durable import digest
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import Baseline, GatePolicy, Verdict, age_of, compare, confirm, load_pinned, worst
+from codegate.gating import (
+    EXPIRE_DAYS,
+    Age,
+    Baseline,
+    CandidateSamples,
+    GatePolicy,
+    Verdict,
+    age_of,
+    compare,
+    confirm,
+    load_pinned,
+    only_stored_answers,
+    worst,
+)
 from codegate.running.outcome import Run, RunManifest
 from codegate.running.samples import candidate_samples, samples_at_look
+from codegate.suite import images_of
 
 
 @dataclass(frozen=True)
@@ -35,6 +49,10 @@ def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
     """
     samples = candidate_samples(run, candidate)
     stored, looks, together = gate.baseline.samples, run.manifest.looks, len(run.manifest.candidates)
+    if (age := age_of(gate.baseline)).state == "expired" and not gate.policy.allow_expired:
+        old, new = _aged(stored, f"{age.days} days"), _aged(samples, f"under {EXPIRE_DAYS} days")
+        verdict = compare(old, new, gate.policy, looks=looks, candidates=together)
+        return verdict.model_copy(update={"reason": _renewal(gate.baseline, age)})
     verdict = compare(stored, samples, gate.policy, looks=looks, candidates=together)
     if verdict.kind != "regressed" or run.confirmation is None:
         return verdict
@@ -43,6 +61,23 @@ def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
         return verdict
     fresh = candidate_samples(run.confirmation, pinned)
     return confirm(stored, fresh, samples, gate.policy, looks=looks, candidates=together)
+
+
+def _aged(samples: CandidateSamples, age: str) -> CandidateSamples:
+    return samples.model_copy(update={"conditions": {**samples.conditions, "age of the baseline": age}})
+
+
+def _renewal(baseline: Baseline, age: Age) -> str:
+    """Return that the baseline has expired, and the commands that renew it."""
+    spec = baseline.spec
+    short = spec.short_form()
+    candidate = f"--candidate {short}" if short else "--config FILE"
+    where = "" if short else f" (FILE lists {spec.label} with its settings, see `codegate baseline show`)"
+    return (
+        f"The pinned baseline has expired: its newest samples are {age.days} days old, and {EXPIRE_DAYS} days are the "
+        f"limit. Renew it: `codegate run SUITE {candidate} --no-gate --samples 10 --out runs/renewed`{where}, then "
+        "`codegate baseline refresh runs/renewed`. To gate with it as it is, set `gate.allow_expired: true`."
+    )
 
 
 def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
@@ -113,12 +148,42 @@ def gate_run(run: Run, lock: Path, policy: GatePolicy) -> tuple[Verdict, ...]:
     check_gate(run.manifest, gate)
     check_finished(run, settled_candidates(run, gate))
     verdicts = [gate_candidate(run, candidate, gate) for candidate in run.manifest.candidates]
-    words = age_of(gate.baseline).words()
-    old = (f"the baseline is not fresh: {words}",) if words else ()
+    age = age_of(gate.baseline)
+    gates = age.state != "expired" or policy.allow_expired
+    old = (f"the baseline is not fresh: {age.words()}",) if age.words() and gates else ()
     return tuple(
-        verdict.model_copy(update={"warnings": (*verdict.warnings, *old, *_unconfirmed(verdict, policy))})
-        for verdict in verdicts
+        verdict.model_copy(
+            update={
+                "warnings": (
+                    *verdict.warnings,
+                    *old,
+                    *_own(run, candidate, gate.baseline),
+                    *_unconfirmed(verdict, policy),
+                )
+            }
+        )
+        for candidate, verdict in zip(run.manifest.candidates, verdicts, strict=True)
     )
+
+
+def _own(run: Run, candidate: CandidateSpec, baseline: Baseline) -> tuple[str, ...]:
+    """Return a warning where a candidate's samples are the baseline's own: they agree with it whatever they are."""
+    if run.manifest.id in {one.id for one in baseline.runs}:
+        return (f"run {run.manifest.id} is part of the pinned baseline, so it is compared with itself",)
+    if only_stored_answers(baseline.samples, candidate_samples(run, candidate)):
+        return ("every answer is one of the pinned baseline's own, so the baseline is compared with itself",)
+    return ()
+
+
+def pinned_images(lock: Path) -> dict[str, str]:
+    """Return the base images of the baseline that ``lock`` pins, by version of Python; nothing where none can be read.
+
+    An ungated run, too, may be made to be pooled or watched with it. A broken baseline is refused where it gates.
+    """
+    try:
+        return images_of(load_pinned(lock).samples.conditions)
+    except UsageError:
+        return {}
 
 
 def _unconfirmed(verdict: Verdict, policy: GatePolicy) -> tuple[str, ...]:

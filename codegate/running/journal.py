@@ -153,21 +153,28 @@ class Journal:
     def outcomes(self) -> tuple[Outcome, ...]:
         """Return the outcome that counts for each key, in the order they finished.
 
-        A graded outcome wins over a fault, whichever came first; of two of a kind the later one counts.
+        A graded outcome wins over a fault, whichever came first; of two faults the later one counts.
 
         Raises:
-            UsageError: a line is not an outcome of this run (a last line that was cut short is left out).
+            UsageError: a line is not an outcome of this run (a last line that was cut short is left out), or two
+                lines grade one sample differently: no run does that, so lines were added or changed.
         """
-        counted: dict[tuple[str, str, int], Outcome] = {}
-        for outcome in self.written():
-            before = counted.get(outcome.key)
-            if before is None or before.grade is None or outcome.grade is not None:
+        counted: dict[tuple[str, str, int], tuple[int, Outcome]] = {}
+        for number, outcome in self._written():
+            line, before = counted.get(outcome.key, (number, outcome))
+            if before.grade is not None and outcome.grade is not None and before != outcome:
+                raise UsageError(
+                    f"{self._outcomes} line {number} grades sample {outcome.sample} of {outcome.problem} again, and "
+                    f"not as line {line} does: no run grades a sample twice.",
+                    "Restore the file from a copy, or start a new run; a run with such a file decides nothing.",
+                )
+            if before.grade is None or outcome.grade is not None:
                 counted.pop(outcome.key, None)
-                counted[outcome.key] = outcome
-        return tuple(counted.values())
+                counted[outcome.key] = number, outcome
+        return tuple(outcome for _, outcome in counted.values())
 
-    def written(self) -> Iterator[Outcome]:
-        """Yield every outcome of the journal, also those that count no more; raises as ``outcomes``."""
+    def _written(self) -> Iterator[tuple[int, Outcome]]:
+        """Yield every outcome of the journal with its line; raises as ``outcomes``."""
         if not os.path.lexists(self._outcomes):
             return
         candidates = {candidate.key() for candidate in self.manifest.candidates}
@@ -181,7 +188,7 @@ class Journal:
                     f"{self._outcomes} line {number} is of another run: {self.folder / MANIFEST} did not plan it.",
                     "Restore the file.",
                 )
-            yield outcome
+            yield number, outcome
 
     def record_call(self, candidate: str, usd: Decimal | None = None) -> None:
         """Count a model call that is about to be made; the count is on the disk when this returns.

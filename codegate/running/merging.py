@@ -156,15 +156,6 @@ def _read(journal: Journal, number: int, shard: Shard) -> _Part:
     part = _Part(journal, shard.model_copy(update={"number": number}), journal.outcomes())
     if journal.confirmation() is not None:
         raise UsageError(f"{part.name} holds a confirmation, which no shard makes.", "Run it again.")
-    graded: set[tuple[str, str, int]] = set()
-    for outcome in journal.written():
-        if outcome.grade is not None and outcome.key in graded:
-            raise UsageError(
-                f"{part.name} has two grades of sample {outcome.sample} of {outcome.problem}; no run grades one twice.",
-                "Restore its outcomes.jsonl, or run it again.",
-            )
-        if outcome.grade is not None:
-            graded.add(outcome.key)
     return part
 
 

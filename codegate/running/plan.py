@@ -2,19 +2,18 @@
 
 import secrets
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from codegate import __version__
 from codegate.candidates import CandidateSpec
-from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.gating import QUARANTINED, RateModel, typical_model
 from codegate.grading import GRADER_VERSION
 from codegate.running.outcome import RunManifest
 from codegate.solving import prompt_version_of
-from codegate.suite import Problem, ProblemManifest, Provenance, Suite
+from codegate.suite import Problem, ProblemManifest, Provenance, Suite, place_of, proved_places
 
 
 @dataclass(frozen=True)
@@ -45,8 +44,11 @@ def plan_run(
     *,
     looks: tuple[int, ...] | None = None,
     gated_by: str | None = None,
+    images: Mapping[str, str] | None = None,
 ) -> RunManifest:
     """Return the manifest of a new run of ``candidates`` on ``suite``; ``RunManifest`` says what the values mean.
+
+    ``images`` are the base images of the sandboxes, by version of Python.
 
     Raises:
         UsageError: no active problem, no candidate, or one given twice.
@@ -58,6 +60,7 @@ def plan_run(
         raise UsageError("a candidate is listed twice.")
     if not suite.active:
         raise UsageError(f"suite {suite.name} has no active problem.", "See `codegate validate`.")
+    place = place_of(sandbox, images or {})
     return RunManifest(
         prompts={candidate.key(): prompt_version_of(candidate) for candidate in candidates},
         id=run_id,
@@ -78,7 +81,8 @@ def plan_run(
         },
         clusters=_clusters(suite.active),
         tags={problem.id: _tags(problem.manifest) for problem in suite.active},
-        conditions={"suite": suite.digest, "grader": GRADER_VERSION, "sandbox": sandbox},
+        conditions={"suite": suite.digest, "grader": GRADER_VERSION, **place},
+        proved=proved_places(suite, place),
     )
 
 
@@ -123,15 +127,9 @@ def _source(provenance: Provenance) -> str | None:
     return provenance.commit
 
 
-def candidate_conditions(manifest: RunManifest, candidate: CandidateSpec) -> dict[str, str]:
-    """Return the comparability key of ``candidate`` in a run, field by field: all but the model itself."""
-    return {
-        **manifest.conditions,
-        "solver": "external" if candidate.provider == "predictions" else candidate.solver,
-        "iterations": str(candidate.max_iterations) if candidate.solver == "tool_loop" else "1",
-        "prompt": manifest.prompts.get(candidate.key(), "unknown"),
-        "sampling": digest(candidate.sampling.model_dump(mode="json"))[:16],
-    }
+def candidate_settings(manifest: RunManifest, candidate: CandidateSpec) -> dict[str, str]:
+    """Return what a comparison tests of ``candidate``, by field: its settings, and the prompt's version in the run."""
+    return candidate.settings() | {"prompt": manifest.prompts.get(candidate.key(), "unknown")}
 
 
 def check_resumable(manifest: RunManifest, suite: Suite) -> None:
@@ -148,13 +146,28 @@ def check_resumable(manifest: RunManifest, suite: Suite) -> None:
         )
     now = plan_run(suite, manifest.candidates, manifest.samples, manifest.sandbox, manifest.id)
     for what, before, after in (
-        ("grader", manifest.conditions, now.conditions),
+        ("grader", manifest.conditions.get("grader"), GRADER_VERSION),
         ("prompts", manifest.prompts, now.prompts),
     ):
         if before != after:
             raise UsageError(
                 f"run {manifest.id} was made by codegate {manifest.codegate} with other {what} than this version has.",
                 "Continue it with that version, or start a new run.",
+            )
+
+
+def check_place(manifest: RunManifest, images: Mapping[str, str]) -> None:
+    """Refuse to go on with a run on other base images than it began with.
+
+    Raises:
+        UsageError: a tag has moved; names the image to go on with.
+    """
+    for field, name in place_of(manifest.sandbox, images).items():
+        before = manifest.conditions.get(field)
+        if before != name:
+            raise UsageError(
+                f"run {manifest.id} began with {field} {before}, and here it is {name}.",
+                f"Set CODEGATE_BASE_IMAGE={before}, or start a new run.",
             )
 
 

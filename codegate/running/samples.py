@@ -5,7 +5,7 @@ from codegate.errors import UsageError
 from codegate.gating import CandidateSamples, Sample
 from codegate.running.endings import limit_advice
 from codegate.running.outcome import Outcome, Run
-from codegate.running.plan import candidate_conditions
+from codegate.running.plan import candidate_settings
 
 
 def complete_samples(run: Run, candidate: str) -> int:
@@ -48,7 +48,9 @@ def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
         candidate=candidate.key(),
         label=candidate.label,
         model=", ".join(models) or candidate.model or candidate.provider,
-        conditions=candidate_conditions(run.manifest, candidate),
+        conditions=run.manifest.conditions,
+        proved=run.manifest.proved,
+        settings=candidate_settings(run.manifest, candidate),
         problem_digests=run.manifest.problems,
         excluded=run.manifest.excluded,
         clusters=run.manifest.clusters,

@@ -11,19 +11,20 @@ from typing import Final
 
 from codegate.candidates import CandidateSpec, Prices, Provider, answers_in_file, open_provider
 from codegate.errors import Interrupted, UsageError
+from codegate.grading import base_images
 from codegate.running.answers import PROVIDER, Answers, keep_answers
 from codegate.running.confirmation import confirm_regressions, pinned_prices, why_not
 from codegate.running.gate import Gate, check_gate, settled_candidates
 from codegate.running.interrupts import interruptible
 from codegate.running.journal import ANSWERS, Journal
 from codegate.running.outcome import Run, RunManifest, Shard
-from codegate.running.plan import check_resumable, new_run_id, plan_run
+from codegate.running.plan import check_place, check_resumable, new_run_id, plan_run
 from codegate.running.readiness import check_bases, check_images, warn_of_expired
 from codegate.running.result import write_result
 from codegate.running.scheduler import Progress, RunOptions, execute
 from codegate.running.shards import ShardChoice, ShardPlan, check_planned_gate, part_of, share, shared_options
 from codegate.sandbox import Backend, Choice, check_choice, select_backend
-from codegate.suite import Suite, load_suite
+from codegate.suite import Suite, images_of, load_suite
 from codegate.suite.exchange import write_predictions
 
 _RUNS: Final = Path("runs")
@@ -46,6 +47,7 @@ class RunRequest:
         gate: what the run is compared with; with it and no ``samples``, candidates are asked no more once their
             verdict is settled.
         answers: what ``candidates`` answered, where no model is asked. Without ``samples`` all of it is graded.
+        images: base images by version of Python, those of the baseline; they are taken where they can be had.
         shard: do one part of a shared run only. It makes a fixed number of samples (three for a gate, where
             ``samples`` does not say), and no verdict: no shard knows what the others found.
     """
@@ -62,6 +64,7 @@ class RunRequest:
     gate: Gate | None = None
     shard: ShardChoice | None = None
     answers: Answers | None = None
+    images: Mapping[str, str] = field(default_factory=dict)
 
 
 @contextmanager
@@ -149,8 +152,11 @@ def run_suite(
         opened_providers(candidates, request.options.transcripts, request.keyless) as providers,
         opened_backend(sandbox, run_id, stop) as backend,
     ):
+        wanted = images_of(journal.manifest.conditions) if journal is not None else request.images
+        images = base_images(backend, suite.manifest.environments, wanted)
         if journal is None:
-            journal = _new_journal(suite, request, backend.name, run_id, announce)
+            journal = _new_journal(suite, request, backend.name, images, run_id, announce)
+        check_place(journal.manifest, images)
         announce(f"run {journal.manifest.id} in {journal.folder}, sandbox {backend.name}")
         journal.manifest = _as_asked(journal.manifest, request.candidates)
         settled = _settled(request.gate, journal.manifest, suite)
@@ -208,10 +214,15 @@ def plan_shards(request: RunRequest, of: int) -> ShardPlan:
 
 
 def _new_journal(
-    suite: Suite, request: RunRequest, sandbox: str, run_id: str, announce: Callable[[str], None]
+    suite: Suite,
+    request: RunRequest,
+    sandbox: str,
+    images: Mapping[str, str],
+    run_id: str,
+    announce: Callable[[str], None],
 ) -> Journal:
     choice = request.shard
-    manifest = _plan(suite, request, sandbox, run_id, fixed=choice is not None)
+    manifest = _plan(suite, request, sandbox, run_id, fixed=choice is not None, images=images)
     if choice is not None:
         part = part_of(manifest, choice)
         return _created(request.out or _RUNS / f"{part.id}-shard-{choice.number}-of-{choice.of}", part, request)
@@ -271,7 +282,15 @@ def _open_pinned(
     return spec
 
 
-def _plan(suite: Suite, request: RunRequest, sandbox: str, run_id: str, *, fixed: bool) -> RunManifest:
+def _plan(
+    suite: Suite,
+    request: RunRequest,
+    sandbox: str,
+    run_id: str,
+    *,
+    fixed: bool,
+    images: Mapping[str, str] | None = None,
+) -> RunManifest:
     gate = request.gate
     samples = request.samples
     if request.answers is not None:
@@ -286,7 +305,9 @@ def _plan(suite: Suite, request: RunRequest, sandbox: str, run_id: str, *, fixed
     if fixed:
         looks = (min(looks[-1], _SHARD_SAMPLES) if gated else looks[-1],)
     gated_by = gate.digest if gate is not None else None
-    return plan_run(suite, request.candidates, looks[-1], sandbox, run_id, looks=looks, gated_by=gated_by)
+    return plan_run(
+        suite, request.candidates, looks[-1], sandbox, run_id, looks=looks, gated_by=gated_by, images=images
+    )
 
 
 def _as_asked(manifest: RunManifest, candidates: Sequence[CandidateSpec]) -> RunManifest:
@@ -327,6 +348,7 @@ def _settled(gate: Gate | None, manifest: RunManifest, suite: Suite) -> Callable
         return None
     if manifest.shard is not None:  # what the whole cannot be compared in, its parts need not be asked
         whole = plan_run(suite, manifest.candidates, manifest.samples, manifest.sandbox, manifest.id)
+        whole = whole.model_copy(update={"conditions": manifest.conditions, "proved": manifest.proved})
         over = settled_candidates(Run(manifest=whole, outcomes=()), gate)
         return lambda _run: over
     return lambda run: settled_candidates(run, gate)

@@ -16,6 +16,7 @@ from codegate.errors import UsageError
 from codegate.running.gate import Gate
 from codegate.running.outcome import MAX_SHARDS, RunManifest, Shard
 from codegate.running.scheduler import RunOptions
+from codegate.suite import is_place
 
 _DIGITS: Final = 16
 _SHARD: Final = re.compile(r"([1-9][0-9]{0,2})/([1-9][0-9]{0,2})")
@@ -76,8 +77,8 @@ def share(plan: RunManifest, of: int) -> ShardPlan:
 
 def plan_digest(plan: RunManifest, of: int) -> str:
     """Return the identity of all that shards have to agree on, and that is known before there is a sandbox."""
-    conditions = {name: value for name, value in plan.conditions.items() if name != "sandbox"}
-    known = plan.model_copy(update={"sandbox": "", "conditions": conditions, "shard": None})
+    conditions = {name: value for name, value in plan.conditions.items() if not is_place(name)}
+    known = plan.model_copy(update={"sandbox": "", "conditions": conditions, "proved": (), "shard": None})
     return digest([known.fingerprint(), list(plan.problems), plan.codegate, of])[:_DIGITS]
 
 

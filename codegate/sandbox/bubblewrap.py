@@ -125,6 +125,9 @@ class BubblewrapBackend:
         """Return whether memory and process totals are enforced, not only limits per process."""
         return self._parents is not None
 
+    def base_image(self, python: str, wanted: str | None = None) -> None:
+        """See ``Backend.base_image``."""
+
     def prepare(self, recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
         """See ``Backend.prepare``."""
         if recipe.image is not None:

@@ -230,6 +230,19 @@ class Backend(Protocol):
         """
         ...
 
+    def base_image(self, python: str, wanted: str | None = None) -> str | None:
+        """Choose what environments of this version of Python stand on; return it named by content. None: no image.
+
+        Args:
+            python: minor version.
+            wanted: an image by content, as this returned it before; it is taken where it can be had, so that a tag
+                that has moved since changes nothing.
+
+        Raises:
+            SandboxError: there is an image, and it is neither here nor to be had.
+        """
+        ...
+
     def prepare(self, recipe: EnvironmentRecipe) -> PreparedEnvironment:
         """Build the environment or find it in the cache; the only step that may use the network.
 

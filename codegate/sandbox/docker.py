@@ -92,6 +92,7 @@ class DockerBackend:
         # Its own client: a stream that is only half read can hold up other calls of the same one.
         self._undertaker = connect(_REMOVE_SECONDS)
         self._remover = ThreadPoolExecutor(_REMOVERS, "codegate-docker-remove")
+        self._bases: dict[str, str] = {}
         self._live: dict[str, _Enclosure] = {}
         self._sessions: dict[str, SandboxSession] = {}
         self._lock = threading.Lock()
@@ -112,13 +113,22 @@ class DockerBackend:
         """See ``Backend.describe``."""
         return self._description
 
+    def base_image(self, python: str, wanted: str | None = None) -> str:
+        """See ``Backend.base_image``."""
+        with self._building, explained("look up the base image"):
+            found = wanted is not None and images.can_be_had(self._builder, wanted)
+            name = wanted if wanted is not None and found else images.base_image_name(python)
+            self._bases[python] = images.pin_image(self._builder, name)
+        return self._bases[python]
+
     def prepare(self, recipe: EnvironmentRecipe) -> DockerEnvironment:
         """See ``Backend.prepare``."""
         with explained("prepare the environment"):
             machine = images.machine_of(str(self._builder.version().get("Arch", "")))
         folder = build_environment(recipe, machine)
         with self._building, explained("prepare the environment"):
-            base, variables = images.base_image(self._builder, recipe.python, recipe.image)
+            named = recipe.image or self._bases.get(recipe.python)
+            base, variables = images.base_image(self._builder, recipe.python, named)
             image, identity = images.environment_image(self._builder, folder, base)
         environment = DockerEnvironment(image, f"sha256:{identity}", recipe.python, variables)
         if not self._description.own_kernel:

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from docker import APIClient
 
 BASE_IMAGE: Final = "python:{python}-slim-bookworm"
+IMAGE_VARIABLE: Final = "CODEGATE_BASE_IMAGE"
 ENVIRONMENT_LABEL: Final = "codegate.environment"
 _PINNED: Final = re.compile(r"(?:[a-z0-9][a-z0-9._:/-]{0,250}@)?sha256:[0-9a-f]{64}")
+_OFFICIAL: Final = re.compile(r"python@sha256:[0-9a-f]{64}")
 _REPOSITORY: Final = "codegate/environment"
 _LAYOUT: Final = 2
 _TIME: Final = 1_000_000_000  # of every file in an image, so that equal content gives equal layers
@@ -37,6 +39,27 @@ def machine_of(architecture: str) -> str:
     return machine
 
 
+def base_image_name(python: str) -> str:
+    """Return the name of the base image for a version of Python: the usual one, or what the user says."""
+    return os.environ.get(IMAGE_VARIABLE) or BASE_IMAGE.format(python=python)
+
+
+def can_be_had(client: "APIClient", name: str) -> bool:
+    """Tell whether a base image that somebody used before can be used again; it is pulled if it is an official one.
+
+    What the user says in the environment goes before what was used.
+    """
+    if os.environ.get(IMAGE_VARIABLE) or _PINNED.fullmatch(name) is None:
+        return False
+    if _OFFICIAL.fullmatch(name) is None:
+        return find(client, name) is not None
+    try:
+        _had(client, name, "")
+    except SandboxError:
+        return False
+    return True
+
+
 def base_image(client: "APIClient", python: str, named: str | None = None) -> tuple[str, tuple[str, ...]]:
     """Return the id of the base image for a Python version and the names of the variables that it would set.
 
@@ -53,10 +76,8 @@ def base_image(client: "APIClient", python: str, named: str | None = None) -> tu
     if named is not None:
         found, name = _named(client, named), named
     else:
-        name = os.environ.get("CODEGATE_BASE_IMAGE") or BASE_IMAGE.format(python=python)
-        remedy = (
-            f"Supply one with python3 {python} in it: `docker pull {name}`, or name another in CODEGATE_BASE_IMAGE."
-        )
+        name = base_image_name(python)
+        remedy = f"Supply one with python3 {python} in it: `docker pull {name}`, or name another in {IMAGE_VARIABLE}."
         found = _had(client, name, remedy)
     configuration: dict[str, Any] = found.get("Config") or {}
     for key, what in (("OnBuild", "runs commands where it is built on (ONBUILD)"),

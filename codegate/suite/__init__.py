@@ -30,6 +30,18 @@ from codegate.suite.model import (
     TestSets,
 )
 from codegate.suite.patch import PatchError, apply_patch, make_patch
+from codegate.suite.proved import (
+    PROVED,
+    SANDBOX,
+    ProvedEnvironment,
+    ProvedPlace,
+    images_of,
+    is_place,
+    place_of,
+    place_words,
+    proved_places,
+    record_proved,
+)
 from codegate.suite.reader import check_model, parse_yaml, read_json, read_yaml
 from codegate.suite.repository import find_repository, load_base, repository_path
 from codegate.suite.store import load_suite, make_problem, update_problem, write_suite
@@ -37,6 +49,8 @@ from codegate.suite.tree import Changes, FileMode, Tree, TreeFile, check_path, i
 
 __all__ = [
     "DEFAULT_PYTHON_FILES",
+    "PROVED",
+    "SANDBOX",
     "Base",
     "Changes",
     "ControlAudit",
@@ -54,6 +68,8 @@ __all__ = [
     "Problem",
     "ProblemLimits",
     "ProblemManifest",
+    "ProvedEnvironment",
+    "ProvedPlace",
     "Provenance",
     "Quality",
     "Quarantine",
@@ -70,6 +86,8 @@ __all__ = [
     "check_path",
     "find_repository",
     "git",
+    "images_of",
+    "is_place",
     "is_plain_path",
     "load_base",
     "load_suite",
@@ -77,11 +95,15 @@ __all__ = [
     "make_problem",
     "parse_json",
     "parse_yaml",
+    "place_of",
+    "place_words",
+    "proved_places",
     "read_bytes",
     "read_commit",
     "read_json",
     "read_text",
     "read_yaml",
+    "record_proved",
     "repository_path",
     "update_problem",
     "write_suite",

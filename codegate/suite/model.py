@@ -9,11 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from codegate.suite.tree import Changes, is_plain_path
+
+if TYPE_CHECKING:
+    from codegate.suite.proved import ProvedPlace
 
 SUITE_SCHEMA: Literal["codegate.suite/1"] = "codegate.suite/1"
 PROBLEM_SCHEMA: Literal["codegate.problem/1"] = "codegate.problem/1"
@@ -365,7 +368,7 @@ class Suite:
     """A loaded suite: its manifest, its problems in manifest order and a digest over everything graded.
 
     ``locks`` has the text of each environment's lock and ``packages`` those of its package files by name, both by
-    environment id.
+    environment id. ``proved`` says where the suite was proved, and is no part of the digest.
     """
 
     folder: Path
@@ -374,6 +377,7 @@ class Suite:
     locks: Mapping[str, str] = field(repr=False)
     digest: str = ""
     packages: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    proved: tuple["ProvedPlace", ...] = field(default=(), repr=False)
 
     @property
     def name(self) -> str:

@@ -12,10 +12,12 @@ from pydantic import BaseModel
 
 from codegate.durable import write_atomic
 from codegate.suite.model import StoredProblemManifest, SuiteManifest, TestSets
+from codegate.suite.proved import ProvedPlaces
 
 _MODELS: Final[dict[str, tuple[type[BaseModel], str]]] = {
     "suite": (SuiteManifest, "suite.yml: a suite's name, environments and list of problems."),
     "problem": (StoredProblemManifest, "problems/<id>/problem.yml: one stripped bug fix."),
+    "proved": (ProvedPlaces, "proved.json: on which sandboxes `codegate validate` has proved the suite."),
     "tests": (TestSets, "problems/<id>/tests.json: the hidden tests by what they must do."),
 }
 

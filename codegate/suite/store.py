@@ -30,6 +30,7 @@ from codegate.suite.model import (
     SuiteManifest,
     TestSets,
 )
+from codegate.suite.proved import read_proved
 from codegate.suite.reader import read_json, read_yaml
 from codegate.suite.tree import Changes, TreeFile, check_path
 
@@ -112,7 +113,7 @@ def load_suite(folder: Path) -> Suite:
             for entry in environment.packages
         }
     problems = tuple(_load_problem(folder, name, environments) for name in manifest.problems)
-    return Suite(folder, manifest, problems, locks, _suite_digest(problems), packages)
+    return Suite(folder, manifest, problems, locks, _suite_digest(problems), packages, read_proved(folder))
 
 
 def _read_checked(folder: Path, path: str, expected: str) -> str:

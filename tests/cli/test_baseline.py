@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -157,3 +158,15 @@ def test_a_real_run_is_pinned_and_verified(finished: Path, suite: Suite, tmp_pat
     assert codegate(*pin, cwd=tmp_path).code == 0
     done = codegate("baseline", "verify", "--suite", suite.folder, "--json", cwd=tmp_path)
     assert (done.code, done.document["faults"]) == (0, []), done.stderr
+
+
+def test_lines_appended_to_a_run_do_not_turn_a_regression_into_a_pass(tmp_path: Path) -> None:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    perfect = {f"p-{i:02}": [True] * 10 for i in range(30)}
+    write_run(tmp_path / "good", perfect, at=now)
+    write_run(tmp_path / "bad", {problem: [False] * 10 for problem in perfect}, at=now)
+    assert codegate("baseline", "pin", "good", cwd=tmp_path).code == 0
+    assert codegate("gate", "bad", cwd=tmp_path).code == 1
+    with (tmp_path / "bad" / "outcomes.jsonl").open("ab") as file:
+        file.write((tmp_path / "good" / "outcomes.jsonl").read_bytes())
+    refused(2, "outcomes.jsonl line 301 grades sample 0 of p-00 again", "gate", "bad", cwd=tmp_path)

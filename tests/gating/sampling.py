@@ -7,11 +7,16 @@ from codegate.gating import CandidateSamples, RunSamples, Sample
 
 SPEC = CandidateSpec(provider="replay", model="x.jsonl", name="x")
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
-CONDITIONS = {"suite": "s" * 64, "prompt": "1", "solver": "single_shot"}
+CONDITIONS = {"suite": "s" * 64, "grader": "1", "sandbox": "bwrap"}
+SETTINGS = {"provider": "replay", "model": "x.jsonl", "prompt": "1", "max_output_tokens": "8192"}
 
 
 def side(
-    results: dict[str, list[bool | None]], *, label: str = "x", conditions: dict[str, str] | None = None
+    results: dict[str, list[bool | None]],
+    *,
+    label: str = "x",
+    conditions: dict[str, str] | None = None,
+    settings: dict[str, str] | None = None,
 ) -> CandidateSamples:
     """Return samples of a candidate from passed / failed / infrastructure per problem."""
     return CandidateSamples(
@@ -19,6 +24,7 @@ def side(
         label=label,
         model=f"model-{label}",
         conditions=CONDITIONS if conditions is None else conditions,
+        settings=SETTINGS if settings is None else settings,
         problem_digests={problem: f"digest of {problem}" for problem in results},
         samples={
             problem: tuple(
@@ -46,9 +52,10 @@ def part(
     *,
     spec: CandidateSpec = SPEC,
     conditions: dict[str, str] | None = None,
+    settings: dict[str, str] | None = None,
     finished: datetime = NOON,
 ) -> RunSamples:
     """Return what a run has of a candidate, from passed / failed / infrastructure per problem."""
-    samples = side(results, label=spec.label, conditions=conditions)
+    samples = side(results, label=spec.label, conditions=conditions, settings=settings)
     samples = samples.model_copy(update={"candidate": spec.key()})
     return RunSamples(run, finished.isoformat(), "d" * 64, spec, samples)

@@ -234,7 +234,7 @@ BROKEN: dict[str, str | bytes] = {
     "list": "[]",
     "null": "null",
     "cut off": _baseline_text()[:-20],
-    "other schema": _baseline_text().replace("codegate.baseline/2", "codegate.baseline/1"),
+    "other schema": _baseline_text().replace("codegate.baseline/3", "codegate.baseline/1"),
     "unknown key": _baseline_text().replace('"runs"', '"trust_me": true, "runs"', 1),
     "key twice": _baseline_text().replace('"complete": true', '"complete": false, "complete": true'),
     "wrong type": _baseline_text().replace('"complete": true', '"complete": "yes"'),

@@ -1,4 +1,5 @@
 import random
+import re
 from typing import Literal
 
 import pytest
@@ -8,7 +9,7 @@ from pydantic import ValidationError
 
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import CandidateSamples, GatePolicy, Sample, compare
-from tests.gating.sampling import CONDITIONS, side, uniform
+from tests.gating.sampling import CONDITIONS, SETTINGS, side, uniform
 
 POLICY = GatePolicy()
 
@@ -271,9 +272,77 @@ def test_any_condition_that_differs_is_incomparable(field: str) -> None:
 
 
 def test_a_condition_on_one_side_only_is_incomparable() -> None:
-    less = {key: value for key, value in CONDITIONS.items() if key != "prompt"}
+    less = {key: value for key, value in CONDITIONS.items() if key != "grader"}
     verdict = compare(side(uniform(30, 30)), side(uniform(30, 30), conditions=less), POLICY)
-    assert "prompt is only in the baseline" in verdict.reason
+    assert "grader is only in the baseline" in verdict.reason
+
+
+LARGER = {**SETTINGS, "model": "y.jsonl", "max_output_tokens": "32000", "temperature": "0.2"}
+
+
+def test_settings_may_differ_and_each_difference_is_listed_with_the_verdict() -> None:
+    verdict = compare(side(uniform(40, 40, 3)), side(uniform(40, 40, 3), settings=LARGER), POLICY)
+    assert (verdict.kind, verdict.mismatches) == ("pass", ())
+    assert [(one.field, one.baseline, one.candidate) for one in verdict.changes] == [
+        ("max_output_tokens", "8192", "32000"),
+        ("temperature", "unset", "0.2"),
+    ]
+    same = compare(side(uniform(40, 40, 3)), side(uniform(40, 40, 3)), POLICY)
+    assert same.changes == ()
+
+
+def test_a_policy_that_compares_models_holds_every_other_setting_equal() -> None:
+    policy = POLICY.model_copy(update={"compare": "model"})
+    verdict = compare(side(uniform(40, 40, 3)), side(uniform(40, 40, 3), settings=LARGER), policy)
+    assert verdict.kind == "incomparable"
+    assert [one.field for one in verdict.mismatches] == ["max_output_tokens", "temperature"]
+    assert "max_output_tokens differs (8192 there, 32000 here)" in verdict.reason
+    elsewhere = {**SETTINGS, "provider": "openai", "model": "m-2025-01-01", "base_url": "http://127.0.0.1:1/v1"}
+    verdict = compare(side(uniform(40, 40, 3)), side(uniform(40, 40, 3), settings=elsewhere), policy)
+    assert verdict.kind == "pass"
+    assert [one.field for one in verdict.changes] == ["base_url", "provider"], "they say where the model is"
+
+
+IMAGE = "environment base image (Python 3.11)"
+DOCKER = {**CONDITIONS, "sandbox": "docker", IMAGE: "python@sha256:a"}
+PROVED = (
+    {"sandbox": "bwrap", "interpreter (Python 3.11)": "3.11.2"},
+    {"sandbox": "docker", IMAGE: "python@sha256:a", "interpreter (Python 3.11)": "3.11.9"},
+)
+
+
+@pytest.mark.parametrize(
+    ("there", "here", "proved", "fields", "commands"),
+    [
+        (CONDITIONS, DOCKER, (), ["sandbox"], ["bwrap", "docker"]),
+        (CONDITIONS, DOCKER, PROVED[:1], ["sandbox"], ["docker"]),
+        (CONDITIONS, DOCKER, PROVED[1:], ["sandbox"], ["bwrap"]),
+        (DOCKER, {**DOCKER, IMAGE: "python@sha256:b"}, PROVED, [IMAGE], ["docker"]),
+        (CONDITIONS, {**DOCKER, "grader": "2"}, PROVED, ["grader"], []),
+    ],
+)
+def test_an_unproved_sandbox_or_image_is_incomparable_and_the_command_that_proves_it_is_named(
+    there: dict[str, str],
+    here: dict[str, str],
+    proved: tuple[dict[str, str], ...],
+    fields: list[str],
+    commands: list[str],
+) -> None:
+    candidate = side(uniform(40, 40, 3), conditions=here).model_copy(update={"proved": proved})
+    verdict = compare(side(uniform(40, 40, 3), conditions=there), candidate, POLICY)
+    assert verdict.kind == "incomparable"
+    assert [one.field for one in verdict.mismatches] == fields
+    assert re.findall(r"codegate validate SUITE --sandbox (\w+)", verdict.reason) == commands
+
+
+def test_a_sandbox_that_the_suite_is_proved_in_may_differ_and_is_listed() -> None:
+    candidate = side(uniform(40, 40, 3), conditions=DOCKER).model_copy(update={"proved": PROVED})
+    verdict = compare(side(uniform(40, 40, 3)), candidate, POLICY)
+    assert (verdict.kind, verdict.mismatches) == ("pass", ())
+    assert [(one.field, one.baseline, one.candidate) for one in verdict.changes] == [
+        ("interpreter (Python 3.11)", "3.11.2", "3.11.9"),
+        ("sandbox", "bwrap", "docker"),
+    ]
 
 
 def test_another_digest_of_a_problem_is_incomparable() -> None:

@@ -5,7 +5,7 @@ from scipy import stats
 
 from codegate.gating import CandidateSamples, CohortPolicy, GatePolicy, compare, confirm
 from codegate.gating.confirm import drift_between, pooled
-from tests.gating.sampling import side, uniform
+from tests.gating.sampling import SETTINGS, side, uniform
 
 POLICY = GatePolicy()
 
@@ -64,6 +64,15 @@ def test_fresh_samples_that_are_lost_confirm_nothing() -> None:
     assert (verdict.kind, verdict.confirmed) == ("infrastructure", False)
     other = side(uniform(40, 40, 3), conditions={"suite": "another"})
     assert confirm(stored, other, worse(), POLICY).kind == "incomparable"
+
+
+def test_fresh_samples_under_another_prompt_are_not_pooled_with_stored_ones() -> None:
+    newer = {**SETTINGS, "prompt": "2"}
+    fresh = side(uniform(40, 40, 3), settings=newer)
+    candidate = worse().model_copy(update={"settings": {**newer, "model": "y"}})
+    verdict = confirm(side(uniform(40, 38, 10)), fresh, candidate, POLICY)
+    assert (verdict.kind, verdict.baseline_rate) == ("regressed", 1.0)
+    assert [one.field for one in verdict.changes] == ["prompt"], "as against the baseline"
 
 
 def test_a_demand_counts_only_where_the_pinned_model_meets_it_today() -> None:

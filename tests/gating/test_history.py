@@ -25,7 +25,7 @@ from codegate.gating import (
     series_of,
     slope_of,
 )
-from tests.gating.sampling import CONDITIONS, NOON, part, uniform
+from tests.gating.sampling import NOON, SETTINGS, part, uniform
 
 
 def entry(run: str = "run-1", day: float = 0, rate: tuple[int, int] = (3, 4), **changes: Any) -> HistoryEntry:
@@ -232,7 +232,7 @@ def test_three_runs_in_line_do_not_make_a_certain_slope() -> None:
 
 
 def test_other_conditions_are_another_series() -> None:
-    other = part(uniform(10, 5, 4), "r9", conditions={**CONDITIONS, "prompt": "2"})
+    other = part(uniform(10, 5, 4), "r9", settings={**SETTINGS, "prompt": "2"})
     found = series_of([*(entry(f"r{i}", i) for i in range(3)), history_entry(other)])
     assert sorted(len(one.entries) for one in found) == [1, 3]
     assert [one.slope is None for one in found] == [False, True]

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from codegate.gating import Baseline, HistoryEntry, change_between, history_entry, pin, watch
-from tests.gating.sampling import CONDITIONS, NOON, SPEC, part
+from tests.gating.sampling import CONDITIONS, NOON, SETTINGS, SPEC, part
 
 Rates = list[float]
 
@@ -131,10 +131,19 @@ def test_another_snapshot_pages_and_its_samples_do_not_count() -> None:
 def test_other_conditions_are_named_and_do_not_count() -> None:
     draw = random.Random(7)
     baseline = baseline_of(draw, [0.9] * 16)
-    conditions = {**CONDITIONS, "prompt": "2"}
     results: dict[str, list[bool | None]] = {f"p{i}": [False] for i in range(16)}
-    other = history_entry(part(results, "r", conditions=conditions, finished=NOON + timedelta(days=1)))
+    other = history_entry(part(results, "r", settings={**SETTINGS, "prompt": "2"}, finished=NOON + timedelta(days=1)))
     found = watch(baseline, [other])
     assert found.left_out == (("r", "made under other conditions: prompt 2, pinned 1"),)
     assert [(alarm.kind, alarm.level) for alarm in found.alarms] == [("conditions", "warn")]
     assert baseline.spec == SPEC
+
+
+def test_a_night_in_another_sandbox_counts_where_the_suite_is_proved_in_both() -> None:
+    baseline = baseline_of(random.Random(7), [0.9] * 16)
+    results: dict[str, list[bool | None]] = {f"p{i}": [True] for i in range(16)}
+    docker = {**CONDITIONS, "sandbox": "docker"}
+    night = history_entry(part(results, "r", conditions=docker, finished=NOON + timedelta(days=1)))
+    assert watch(baseline, [night]).left_out == (("r", "made under other conditions: sandbox docker, pinned bwrap"),)
+    proved = ({"sandbox": "bwrap"}, {"sandbox": "docker"})
+    assert len(watch(baseline, [night.model_copy(update={"proved": proved})]).nights) == 1

@@ -20,7 +20,7 @@ from codegate.gating import (
     refresh,
     reset,
 )
-from tests.gating.sampling import CONDITIONS, NOON, SPEC, part, uniform
+from tests.gating.sampling import CONDITIONS, NOON, SETTINGS, SPEC, part, uniform
 
 OTHER = CandidateSpec(provider="replay", model="y.jsonl", name="y")
 MIXED: dict[str, list[bool | None]] = {f"p{i:03}": [True, True, i % 2 == 0, False, True] for i in range(20)}
@@ -126,10 +126,12 @@ def test_runs_of_other_candidates_models_and_conditions_are_not_pooled() -> None
     drifted = replace(part(MIXED, "b"), samples=good.samples.model_copy(update={"model": "model-2"}))
     with pytest.raises(UsageError, match="in run b the model 'model-2' answered, in run a it was 'model-x'"):
         pool([good, drifted])
-    conditions = {**CONDITIONS, "prompt": "2", "grader": "9"}
+    conditions = {**CONDITIONS, "grader": "9", "image": "i"}
     with pytest.raises(UsageError) as caught:
-        pool([good, part(MIXED, "b", conditions=conditions)])
-    assert "grader (only in run b); prompt (1 in run a, 2 in run b)." in caught.value.cause
+        pool([good, part(MIXED, "b", conditions=conditions, settings={**SETTINGS, "prompt": "2"})])
+    assert "grader (1 in run a, 9 in run b); image (only in run b); prompt (1 in run a, 2 in run b)." in (
+        caught.value.cause
+    )
     with pytest.raises(UsageError, match="problem p019"):
         pool([good, part({name: MIXED[name] for name in list(MIXED)[:-1]}, "b")])
 
@@ -233,14 +235,14 @@ def test_a_refresh_takes_new_runs_of_the_same_candidate_only() -> None:
     with pytest.raises(UsageError, match="configured differently from the pinned x"):
         refresh(first, [part(MIXED, "run-2", spec=hotter)])
     with pytest.raises(UsageError, match="made under different conditions: prompt"):
-        refresh(first, [part(MIXED, "run-2", conditions={**CONDITIONS, "prompt": "2"})])
+        refresh(first, [part(MIXED, "run-2", settings={**SETTINGS, "prompt": "2"})])
 
 
 def test_the_difference_of_two_baselines() -> None:
     before = pin([part(MIXED)])
     changed: dict[str, list[bool | None]] = {"p000": [False] * 5, "p001": [False] * 5, "new": [True] * 5}
     results = {name: entries for name, entries in MIXED.items() if name != "p019"}
-    after = pin([part({**results, **changed}, spec=OTHER, conditions={**CONDITIONS, "prompt": "2"})])
+    after = pin([part({**results, **changed}, spec=OTHER, settings={**SETTINGS, "prompt": "2"})])
     digests = {**after.samples.problem_digests, "p002": "another"}
     after = after.model_copy(update={"samples": after.samples.model_copy(update={"problem_digests": digests})})
     found = difference_of(before, after)

@@ -65,6 +65,9 @@ class WatchedBackend:
     def name(self) -> str:
         return self.backend.name
 
+    def base_image(self, python: str, wanted: str | None = None) -> None:
+        """It has none."""
+
     def prepare(self, recipe: EnvironmentRecipe) -> PreparedEnvironment:
         self.prepared.append(recipe.lock)
         time.sleep(0.2)  # so that callers meet here

@@ -51,9 +51,13 @@ class HistoryBuilder:
         self, message: str, files: dict[str, str | bytes | None] | None = None, author: str = "Ada <ada@example.org>"
     ) -> str:
         self.write(files or {})
+        self.git("add", "--all")
+        return self.commit_staged(message, author)
+
+    def commit_staged(self, message: str, author: str = "Ada <ada@example.org>") -> str:
+        """Commit what was added."""
         name, _, email = author.partition(" <")
         self._hours += 1
-        self.git("add", "--all")
         self.git(
             "-c", f"user.name={name}", "-c", f"user.email={email.rstrip('>')}", "-c", "core.autocrlf=false",
             "commit", "--quiet", "--allow-empty", "--allow-empty-message", "--cleanup=verbatim", "-m", message,

@@ -154,11 +154,13 @@ def samples_of(run: Run, spec: CandidateSpec) -> CandidateSamples:
         passed = item.grade.resolved if item.grade else None
         failure = item.grade.failure if item.grade else item.fault.cause if item.fault else None
         found.setdefault(item.problem, []).append(Sample(index=item.sample, passed=passed, failure=failure))
+    pinned, _, text = spec.model.partition("-2025-04-14")
     return CandidateSamples(
         candidate=spec.key(),
         label=spec.label,
         model=spec.model,
         conditions=run.manifest.conditions,
+        settings={"max_output_tokens": f"{8192 if pinned == 'pinned' else 32000}{text}"},
         problem_digests=run.manifest.problems,
         samples={problem: tuple(entries) for problem, entries in found.items()},
     )

@@ -1,5 +1,6 @@
 import csv
 import functools
+import html
 import io
 import json
 import re
@@ -12,10 +13,13 @@ from codegate.errors import InfrastructureError, UsageError
 from codegate.reporting import (
     REPORTS,
     build_view,
+    render_comment,
     render_console,
     render_csv,
+    render_html,
     render_json,
     render_junit,
+    render_markdown,
     write_reports,
 )
 from codegate.reporting.csv_report import COLUMNS
@@ -220,3 +224,12 @@ def test_lone_surrogates_can_be_written(render: object) -> None:
     text = render(example_view("\ud800\udfff", n=3))
     assert isinstance(text, str)
     text.encode()
+
+
+def test_every_report_lists_what_else_was_changed_with_the_model() -> None:
+    view = example_view()
+    words = r"also changed: max\\?_output\\?_tokens 8192 → 32000"
+    for render in (render_console, render_comment, render_markdown, render_html):
+        assert len(re.findall(words, html.unescape(render(view)))) == 2, render
+    changes = [verdict["changes"] for verdict in json.loads(render_json(view))["verdicts"]]
+    assert changes[0] == [{"field": "max_output_tokens", "baseline": "8192", "candidate": "32000"}]

@@ -114,14 +114,20 @@ def test_an_outcome_has_a_grade_or_a_fault() -> None:
 
 @pytest.mark.parametrize(
     ("first", "second", "counts"),
-    [(None, True, True), (True, None, True), (False, True, True), (True, False, False), (None, None, None)],
+    [(None, True, True), (True, None, True), (True, True, True), (None, None, None)],
 )
-def test_a_grade_wins_over_a_fault_and_the_later_of_a_kind_counts(
+def test_a_grade_wins_over_a_fault_and_a_repeated_line_counts_once(
     journal: Journal, first: bool | None, second: bool | None, counts: bool | None
 ) -> None:
     written(journal, outcome(first), outcome(second))
     [one] = journal.outcomes()
     assert (one.grade.resolved if one.grade else None) is counts
+
+
+def test_two_different_grades_of_one_sample_are_refused_with_both_lines(journal: Journal) -> None:
+    written(journal, outcome(False), outcome(None, "p-2"), outcome(True))
+    with pytest.raises(UsageError, match=r"outcomes\.jsonl line 3 grades sample 0 of p-1 again.* line 1 .*Restore"):
+        load_run(journal.folder)
 
 
 def test_a_folder_with_a_run_or_its_remains_takes_no_new_one(journal: Journal, tmp_path: Path) -> None:

@@ -8,9 +8,20 @@ from typing import Any
 import pytest
 
 from codegate.candidates import CandidateSpec, open_provider
-from codegate.errors import UsageError
-from codegate.gating import EXPIRE_DAYS, Baseline, GatePolicy, RunSamples, pin, write_baseline, write_lock
+from codegate.errors import ExitCode, UsageError
+from codegate.gating import (
+    EXPIRE_DAYS,
+    WARN_DAYS,
+    Baseline,
+    GatePolicy,
+    RunSamples,
+    Verdict,
+    pin,
+    write_baseline,
+    write_lock,
+)
 from codegate.running import (
+    AttemptSummary,
     Gate,
     Journal,
     Outcome,
@@ -153,7 +164,7 @@ def test_an_address_that_only_the_baseline_names_is_not_asked(
 def test_nothing_is_spent_on_what_cannot_be_compared(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     reference = CandidateSpec(provider="reference")
     baseline = pinned(solved(suite, reference, 1), reference)
-    gate = Gate(baseline, GatePolicy())
+    gate = Gate(baseline, GatePolicy(compare="model"))
     run = gated(suite, tmp_path / "r", gate, server.spec())
     assert not server.asked
     (verdict,) = _verdicts(run, gate, tmp_path)
@@ -227,20 +238,65 @@ def test_a_verdict_is_of_the_looks_that_are_complete(tmp_path: Path) -> None:
         _verdicts(run.model_copy(update={"outcomes": tuple(first[2:])}), gate, tmp_path)
 
 
-def test_an_old_baseline_is_named_with_the_verdict(tmp_path: Path) -> None:
+def test_an_expired_baseline_does_not_gate_unless_the_policy_allows_it(tmp_path: Path) -> None:
     old, _ = SPECS
     fixed = planned(5).model_copy(update={"candidates": (old,)})
     base = tuple(graded(old, problem, sample, resolved=True) for problem in PROBLEMS for sample in range(5))
     run = Run(manifest=fixed, outcomes=base)
 
-    def warnings(days: int) -> str:
+    def judged(days: int, policy: GatePolicy) -> Verdict:
         finished = (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="seconds")
         samples = RunSamples("r", finished, fixed.suite_digest, old, candidate_samples(run, old))
-        (verdict,) = _verdicts(run, Gate(pin([samples], min_samples=1), GatePolicy()), tmp_path)
-        return " ".join(verdict.warnings)
+        gate = Gate(pin([samples], min_samples=1), policy)
+        assert (settled_candidates(begun, gate) == {old.key()}) == (days >= EXPIRE_DAYS and not policy.allow_expired)
+        (verdict,) = _verdicts(run, gate, tmp_path)
+        assert isinstance(verdict, Verdict)
+        return verdict
 
-    assert "the baseline is not fresh" not in warnings(1)
-    assert f"the baseline is not fresh: its newest samples are {EXPIRE_DAYS} days old" in warnings(EXPIRE_DAYS)
+    begun = run.model_copy(update={"outcomes": ()})
+    fresh, worn = judged(1, GatePolicy()), judged(WARN_DAYS, GatePolicy())
+    assert (fresh.kind, worn.kind) == ("pass", "pass")
+    assert "the baseline is not fresh" not in " ".join(fresh.warnings)
+    assert f"the baseline is not fresh: its newest samples are {WARN_DAYS} days old" in " ".join(worn.warnings)
+    expired = judged(EXPIRE_DAYS, GatePolicy())
+    assert (expired.kind, expired.difference, expired.exit_code) == ("incomparable", None, ExitCode.INCONCLUSIVE)
+    assert [one.field for one in expired.mismatches] == ["age of the baseline"]
+    assert f"expired: its newest samples are {EXPIRE_DAYS} days old" in expired.reason
+    assert "`codegate run SUITE --candidate reference --no-gate --samples 10 --out runs/renewed`" in expired.reason
+    assert "`codegate baseline refresh runs/renewed`" in expired.reason
+    allowed = judged(EXPIRE_DAYS, GatePolicy(allow_expired=True))
+    assert allowed.kind == "pass"
+    assert "the baseline is not fresh" in " ".join(allowed.warnings)
+
+
+def test_a_run_that_is_in_the_baseline_is_named_with_its_verdict(tmp_path: Path) -> None:
+    old, _ = SPECS
+    fixed = planned(5).model_copy(update={"looks": 1, "candidates": (old,)})
+    base = tuple(graded(old, problem, sample, resolved=True) for problem in PROBLEMS for sample in range(5))
+    run = Run(manifest=fixed, outcomes=base)
+    finished = datetime.now(UTC).isoformat(timespec="seconds")
+    samples = RunSamples(fixed.id, finished, fixed.suite_digest, old, candidate_samples(run, old))
+    gate = Gate(pin([samples], min_samples=1), GatePolicy())
+    (own,) = _verdicts(run, gate, tmp_path)
+    assert own.kind == "pass"
+    assert f"run {fixed.id} is part of the pinned baseline" in " ".join(own.warnings)
+    other = run.model_copy(update={"manifest": fixed.model_copy(update={"id": "other"})})
+    (verdict,) = _verdicts(other, gate, tmp_path)
+    assert "pinned baseline" not in " ".join(verdict.warnings), "no answer was kept: nothing is known of them"
+
+    def answered(text: str) -> Run:
+        outcomes = []
+        for one in base:
+            attempt = AttemptSummary(solver="x", prompt_version="1", answer=f"{one.problem} {text} {one.sample % 2}")
+            outcomes.append(one.model_copy(update={"attempt": attempt}))
+        return other.model_copy(update={"outcomes": tuple(outcomes)})
+
+    stored = RunSamples("r", finished, fixed.suite_digest, old, candidate_samples(answered("same"), old))
+    gate = Gate(pin([stored], min_samples=1), GatePolicy())
+    (copied,) = _verdicts(answered("same"), gate, tmp_path)
+    assert "every answer is one of the pinned baseline's own" in " ".join(copied.warnings)
+    (verdict,) = _verdicts(answered("new"), gate, tmp_path)
+    assert "pinned baseline" not in " ".join(verdict.warnings)
 
 
 def test_samples_of_a_fixed_number_are_looked_at_once(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy, RunSamples, Verdict, VerdictKind, compare, pin, write_baseline, write_lock
 from codegate.running import (
     Run,
-    candidate_conditions,
     candidate_samples,
+    candidate_settings,
     choose_candidate,
     gate_run,
     new_run_id,
@@ -81,29 +81,31 @@ def test_a_plan_needs_candidates_and_problems(suite: Suite) -> None:
 @pytest.mark.parametrize(
     ("update", "field"),
     [
-        ({"solver": "tool_loop"}, {"solver", "prompt", "iterations"}),
-        ({"sampling": Sampling(temperature=0.5)}, {"sampling"}),
-        ({"model": "m-2025-02-02"}, set()),
-        ({"name": "x"}, set()),
+        ({"solver": "tool_loop"}, {"solver", "prompt", "max_iterations"}),
+        ({"sampling": Sampling(temperature=0.5)}, {"temperature"}),
+        ({"sampling": Sampling(max_output_tokens=9)}, {"max_output_tokens"}),
+        ({"model": "m-2025-02-02"}, {"model"}),
+        ({"base_url": None, "provider": "anthropic"}, {"base_url", "provider"}),
+        ({"name": "x", "timeout_seconds": 9}, set()),
         ({"max_iterations": 9}, set()),
     ],
 )
-def test_conditions_differ_where_candidates_do_except_in_the_model(
-    suite: Suite, update: dict[str, object], field: set[str]
-) -> None:
-    def conditions(spec: CandidateSpec) -> dict[str, str]:
-        return candidate_conditions(plan_run(suite, (spec,), 1, "bwrap", "r"), spec)
+def test_settings_are_readable_field_by_field(suite: Suite, update: dict[str, object], field: set[str]) -> None:
+    def settings(spec: CandidateSpec) -> dict[str, str]:
+        run = Run(manifest=plan_run(suite, (spec,), 1, "bwrap", "r"), outcomes=())
+        return dict(candidate_samples(run, spec).settings)
 
-    one, other = conditions(MODEL), conditions(MODEL.model_copy(update=update))
-    assert {name for name in one if one[name] != other[name]} == field
+    one, other = settings(MODEL), settings(MODEL.model_copy(update=update))
+    assert one["model"] == "m-2025-01-01"
+    assert {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)} == field
 
 
-def test_conditions_are_those_of_the_time_of_the_run(suite: Suite) -> None:
+def test_the_prompt_is_that_of_the_time_of_the_run(suite: Suite) -> None:
     planned = plan_run(suite, (MODEL,), 1, "bwrap", "r")
     old = planned.model_copy(update={"prompts": {MODEL.key(): "single_shot/0"}})
-    assert candidate_conditions(planned, MODEL)["prompt"].startswith("single_shot/")
-    assert candidate_conditions(old, MODEL)["prompt"] == "single_shot/0"
-    assert candidate_conditions(planned.model_copy(update={"prompts": {}}), MODEL)["prompt"] == "unknown"
+    assert candidate_settings(planned, MODEL)["prompt"].startswith("single_shot/")
+    assert candidate_settings(old, MODEL)["prompt"] == "single_shot/0"
+    assert candidate_settings(planned.model_copy(update={"prompts": {}}), MODEL)["prompt"] == "unknown"
 
 
 def test_a_run_is_not_continued_under_other_conditions(suite: Suite) -> None:
@@ -171,7 +173,8 @@ def test_ungated_a_missing_grade_is_infrastructure() -> None:
 def test_an_unfinished_run_is_not_gated(tmp_path: Path) -> None:
     every = tuple(outcome(True, p, s, c) for p in ("p-1", "p-2") for s in (0, 1) for c in SPECS)
     run = Run(manifest=manifest(), outcomes=every)
-    part = RunSamples("r-1", "2025-01-01T00:00:00+00:00", "d" * 64, SPECS[0], candidate_samples(run, SPECS[0]))
+    finished = datetime.now(UTC).isoformat(timespec="seconds")
+    part = RunSamples("r-1", finished, "d" * 64, SPECS[0], candidate_samples(run, SPECS[0]))
     pinned = pin([part], min_samples=2)
     write_baseline(tmp_path / "baseline.json", pinned)
     lock = tmp_path / "codegate.lock"

@@ -94,7 +94,7 @@ def test_what_cannot_be_compared_is_asked_in_no_shard(suite: Suite, server: Mode
         for name, value in older.problems.items()
         for sample in range(5)
     )
-    gate = Gate(pinned(Run(manifest=older, outcomes=outcomes), spec), GatePolicy())
+    gate = Gate(pinned(Run(manifest=older, outcomes=outcomes), spec), GatePolicy(compare="model"))
     request = RunRequest(suite.folder, (spec,), None, "bwrap", gate=gate)
     shared = plan_shards(request, 2)
     folders = [tmp_path / "1", tmp_path / "2"]

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -161,7 +162,7 @@ class ModelServer:
 
     def answer(self, handler: BaseHTTPRequestHandler, request: dict[str, Any]) -> None:
         text = json.dumps(request["messages"])
-        name = next(name for name in NAMES if f"{name}() returns a wrong number" in text)
+        name = next(name for name in NAMES if re.search(rf"{name}(\(\))? returns a wrong number", text))
         with self._lock:
             turn = self.asked.count(name)
             self.asked.append(name)
@@ -178,7 +179,7 @@ class ModelServer:
             message |= {"tool_calls": said.tool_calls}
         finish = said.finish or ("tool_calls" if said.tool_calls else "stop")
         body = said.raw if said.raw is not None else json.dumps({
-            "id": "1", "object": "chat.completion", "created": 1, "model": MODEL,
+            "id": "1", "object": "chat.completion", "created": 1, "model": request.get("model", MODEL),
             "choices": [{"index": 0, "message": message, "finish_reason": finish}],
             "usage": {"prompt_tokens": 10, "completion_tokens": said.tokens, "total_tokens": 10 + said.tokens},
         }).encode()  # fmt: skip

@@ -16,7 +16,7 @@ Draft202012Validator: Any = import_module("jsonschema").Draft202012Validator  # 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "schema"
 
 
-@pytest.mark.parametrize("name", ["suite", "problem", "tests"])
+@pytest.mark.parametrize("name", ["suite", "problem", "proved", "tests"])
 def test_the_published_schema_is_fresh(name: str) -> None:
     assert json.loads((PUBLISHED / f"{name}.schema.json").read_text()) == schemas()[name], (
         "run `python -m codegate.suite.schema docs/schema`"

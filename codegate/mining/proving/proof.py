@@ -21,19 +21,23 @@ from codegate.errors import Interrupted, UsageError
 from codegate.grading import Grade, Sandboxes, TestReport, audit_controls, grade, run_hidden_tests, test_selection
 from codegate.mining.proving.leak import audit
 from codegate.mining.proving.outcomes import QUARANTINE_DAYS
+from codegate.mining.proving.places import proved_place
 from codegate.sandbox import Backend, SandboxError
 from codegate.suite import (
     ControlAudit,
     LeakAudit,
     Problem,
     ProblemManifest,
+    ProvedPlace,
     Quarantine,
     QuarantinedTest,
     Suite,
     TestSets,
     Tree,
     load_base,
+    load_suite,
     make_patch,
+    record_proved,
     update_problem,
 )
 
@@ -80,6 +84,7 @@ class ValidationReport:
         proofs: one for each problem that could be run, in suite order; none for those that are retired.
         faults: by problem id, why it could not be run: infrastructure, not the problem.
         expired: ids of problems whose quarantine had expired.
+        proved: where the problems were proved that were; None: none was.
     """
 
     suite: Suite
@@ -88,6 +93,7 @@ class ValidationReport:
     rounds: int
     seconds: float
     expired: tuple[str, ...] = ()
+    proved: ProvedPlace | None = None
 
     @property
     def quarantined(self) -> tuple[str, ...]:
@@ -205,9 +211,10 @@ def validate_suite(
     concurrency: int = 2,
     today: date | None = None,
 ) -> ValidationReport:
-    """Prove every problem of ``suite`` again, retired ones aside, and write to its files what is quarantined.
+    """Prove every problem of ``suite`` again, retired ones aside, and write what was found to its files.
 
-    An expired quarantine is lifted or renewed by the new proof; one that has not expired stays as it is.
+    These are what is to be quarantined, and where the others were proved. An expired quarantine is lifted or renewed by
+    the new proof; one that has not expired stays as it is.
 
     Args:
         suite: the suite.
@@ -248,6 +255,11 @@ def validate_suite(
                 faults[problem.id] = f"{error} (environment {lock})"
                 continue
             suite = _write_back(suite, problem, proofs[-1], day)
+        proven = [proof.problem for proof in proofs if proof.proven]
+        proved = proved_place(suite, proven, sandboxes, rounds) if proven else None
+        if proved is not None:
+            record_proved(suite.folder, proved)
+            suite = load_suite(suite.folder)
     except KeyboardInterrupt as error:
         pool.shutdown(wait=False, cancel_futures=True)
         backend.close()
@@ -255,7 +267,7 @@ def validate_suite(
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
         sandboxes.close()
-    return ValidationReport(suite, tuple(proofs), faults, rounds, time.monotonic() - started, expired)
+    return ValidationReport(suite, tuple(proofs), faults, rounds, time.monotonic() - started, expired, proved)
 
 
 def _write_back(suite: Suite, problem: Problem, proof: Proof, today: date) -> Suite:

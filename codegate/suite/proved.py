@@ -1,0 +1,134 @@
+"""``proved.json``: on which sandboxes ``codegate validate`` has proved a suite, and what they were made of.
+
+It is no part of the suite's digest: where a suite was proved changes nothing about what is asked.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import ConfigDict, Field, StringConstraints
+
+from codegate.durable import write_atomic
+from codegate.suite.model import Sha256, Slug, Strict, Suite
+from codegate.suite.reader import read_json
+
+PROVED: Final = "proved.json"
+SANDBOX: Final = "sandbox"
+"""The field of a place that names the kind of sandbox."""
+BASE_IMAGE: Final = "environment base image"
+"""How the other fields of a place begin: one for each version of Python whose sandboxes have an image."""
+_IMAGE_FIELD: Final = re.compile(rf"{BASE_IMAGE} \(Python ([0-9.]+)\)")
+_MOST_PLACES: Final = 8
+
+_Text = Annotated[str, StringConstraints(min_length=1, max_length=400)]
+
+
+def place_of(sandbox: str, images: Mapping[str, str]) -> dict[str, str]:
+    """Return where code runs, by field: the kind of sandbox, and base images by version of Python."""
+    return {SANDBOX: sandbox, **{f"{BASE_IMAGE} (Python {python})": name for python, name in images.items()}}
+
+
+def images_of(conditions: Mapping[str, str]) -> dict[str, str]:
+    """Return the base images in the conditions of a run, by version of Python."""
+    found = ((_IMAGE_FIELD.fullmatch(field), name) for field, name in conditions.items())
+    return {match[1]: name for match, name in found if match}
+
+
+def is_place(field: str) -> bool:
+    """Tell whether a field is one of those that say where code runs."""
+    return field == SANDBOX or field.startswith(BASE_IMAGE)
+
+
+def place_words(place: Mapping[str, str]) -> str:
+    """Return a place for people: ``docker (python@sha256:…)``."""
+    images = ", ".join(sorted({name for field, name in place.items() if field.startswith(BASE_IMAGE)}))
+    return f"{place[SANDBOX]} ({images})" if images else place[SANDBOX]
+
+
+class ProvedEnvironment(Strict):
+    """What was found in a sandbox of one environment."""
+
+    python: _Text = Field(description="Full version of the interpreter.")
+    packages: Sha256 = Field(description="Digest of the installed packages and their versions.")
+
+
+class ProvedPlace(Strict):
+    """One place in which the suite was proved. Of each place the newest proof is kept."""
+
+    place: dict[_Text, _Text] = Field(description="Kind of sandbox, and base images by digest.")
+    validated: _Text = Field(description="UTC time, ISO 8601.")
+    rounds: int = Field(ge=1, description="How often each state of each problem was run.")
+    environments: dict[Slug, ProvedEnvironment] = Field(description="What was found, by environment.")
+    problems: dict[Slug, Sha256] = Field(description="Digests of the problems that showed what they claim.")
+
+
+class ProvedPlaces(Strict):
+    """The file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    proved_schema: Literal["codegate.proved/1"] = Field(default="codegate.proved/1", alias="schema")
+    places: tuple[ProvedPlace, ...] = Field(max_length=_MOST_PLACES)
+
+
+def read_proved(folder: Path) -> tuple[ProvedPlace, ...]:
+    """Return where the suite in ``folder`` was proved, the newest proof last; nothing where there is no such file.
+
+    Raises:
+        UsageError: the file is broken.
+    """
+    path = folder / PROVED
+    return read_json(path, ProvedPlaces).places if os.path.lexists(path) else ()
+
+
+def record_proved(folder: Path, proved: ProvedPlace) -> None:
+    """Add a proof to the file of the suite in ``folder``, in place of an older one of the same place.
+
+    Raises:
+        UsageError: what is there is broken.
+        InfrastructureError: the disk refused.
+    """
+    others = [one for one in read_proved(folder) if one.place != proved.place]
+    file = ProvedPlaces(places=(*others, proved)[-_MOST_PLACES:])
+    write_atomic(folder / PROVED, file.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n")
+
+
+def proved_places(suite: Suite, here: Mapping[str, str]) -> tuple[dict[str, str], ...]:
+    """Return the places in which ``suite`` was proved, by field, with their interpreters.
+
+    Where it is proved ``here``, too, only those that are alike: every active problem showed what it claims, with the
+    same packages. The interpreters are of one version, as the environments ask for; their patch releases may differ,
+    and are returned to be shown.
+    """
+    problems = {problem.id: problem.digest for problem in suite.active}
+    environments = {problem.environment.id for problem in suite.active}
+    whole = [
+        one
+        for one in suite.proved
+        if problems.items() <= one.problems.items() and environments <= one.environments.keys()
+    ]
+    own = next((one for one in whole if here.items() <= one.place.items()), None)
+    return tuple(
+        {**one.place, **_interpreters(one, environments)}
+        for one in whole
+        if own is None or all(_alike(one.environments[name], own.environments[name]) for name in environments)
+    )
+
+
+def _alike(one: ProvedEnvironment, other: ProvedEnvironment) -> bool:
+    return one.packages == other.packages and _minor(one.python) == _minor(other.python)
+
+
+def _interpreters(proved: ProvedPlace, environments: set[str]) -> dict[str, str]:
+    found = sorted({proved.environments[name].python for name in environments})
+    return {
+        f"interpreter (Python {minor})": ", ".join(version for version in found if _minor(version) == minor)
+        for minor in sorted(set(map(_minor, found)))
+    }
+
+
+def _minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
