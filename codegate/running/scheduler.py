@@ -20,7 +20,7 @@ from codegate.errors import Interrupted
 from codegate.grading import Grade, Sandboxes, TestReport, grade, run_tests, test_selection
 from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.endings import explain_ending
-from codegate.running.faults import Faulted, with_retries
+from codegate.running.faults import FAULTS, Faulted, with_retries
 from codegate.running.first import ask_first
 from codegate.running.journal import Journal, Spending
 from codegate.running.outcome import Fault, Outcome, Run, SoundnessRecord
@@ -131,13 +131,16 @@ def execute(
             so_far = journal.load()
             graded = {outcome.key for outcome in so_far.outcomes if outcome.grade is not None}
             lost = len(so_far.outcomes) - len(graded)
-            if lost > _MOST_LOST * len(so_far.outcomes) or (number == len(looks) and not lost):
+            if number and (lost > _MOST_LOST * len(so_far.outcomes) or (number == len(looks) and not lost)):
                 break  # something is down, and more calls would only wait for it; or all is in
             over = frozenset(settled(so_far)) if settled is not None else frozenset()
             wanted = [
                 job for job in every if job.problem.id in so_far.manifest.problems and job.candidate.key() not in over
             ]
-            now = [job for job in wanted if job.sample < look and job.key not in graded]
+            hopeless = (
+                {o.key for o in so_far.outcomes if o.fault and not FAULTS[o.fault.cause].retries} if number else set()
+            )
+            now = [job for job in wanted if job.sample < look and job.key not in graded | hopeless]
             run.work(now, len(graded), sum(job.sample >= look for job in wanted))
     finally:
         run.close()

@@ -67,7 +67,9 @@ def script(name: str, turn: int, request: dict[str, Any]) -> Said:
 def gate_workflow(workspace: Path, base: str, home: Path) -> tuple[int, dict[str, str], str]:
     """Run the steps of the gate's workflow on the checked-out pull request, and return how the gate's ended."""
     workflow = yaml.safe_load((workspace / ".github/workflows/codegate-gate.yml").read_text())
-    _, changes, gate, _ = workflow["jobs"]["gate"]["steps"]
+    steps_ = workflow["jobs"]["gate"]["steps"]
+    changes = next(step for step in steps_ if "run" in step)
+    gate = next(step for step in steps_ if "codegate" in step.get("uses", ""))
     files = {name: home / name for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
     for path in files.values():
         path.write_bytes(b"")

@@ -212,7 +212,7 @@ PROBLEMS = {f"p-{number}": f"{number:064d}" for number in range(30)}
 
 def planned(*looks: int, gate: Gate | None = None) -> RunManifest:
     return RunManifest(
-        id="r", created="2025-01-01T00:00:00+00:00", codegate="1", suite="s", suite_digest="d" * 64, sandbox="bwrap",
+        id="r", created=datetime.now(UTC).isoformat(timespec="seconds"), codegate="1", suite="s", suite_digest="d" * 64, sandbox="bwrap",
         samples=looks[-1], looks=looks, gated_by=gate.digest if gate else "0" * 64, candidates=SPECS, problems=PROBLEMS,
         conditions={},
     )  # fmt: skip
@@ -271,7 +271,7 @@ def test_an_expired_baseline_does_not_gate_unless_the_policy_allows_it(tmp_path:
 
 def test_a_run_that_is_in_the_baseline_is_named_with_its_verdict(tmp_path: Path) -> None:
     old, _ = SPECS
-    fixed = planned(5).model_copy(update={"looks": 1, "candidates": (old,)})
+    fixed = planned(5).model_copy(update={"candidates": (old,)})
     base = tuple(graded(old, problem, sample, resolved=True) for problem in PROBLEMS for sample in range(5))
     run = Run(manifest=fixed, outcomes=base)
     finished = datetime.now(UTC).isoformat(timespec="seconds")

@@ -130,7 +130,7 @@ def test_what_is_of_another_run_is_refused(tmp_path: Path) -> None:
         ({"suite_digest": "e" * 64}, "differ in suite_digest"),
         ({"conditions": {**WHOLE.conditions, "grader": "2"}}, "differ in conditions"),
         ({"sandbox": "docker", "conditions": {**WHOLE.conditions, "sandbox": "docker"}}, "differ in sandbox, condit"),
-        ({"samples": 2}, "differ in samples"),
+        ({"samples": 2, "looks": [2]}, "differ in samples"),
         ({"gated_by": "0" * 64}, "differ in gated_by"),
         ({"codegate": "0.2.0"}, "differ in codegate"),
         ({"prompts": {}}, "differ in prompts"),
