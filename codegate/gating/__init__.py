@@ -1,7 +1,7 @@
 """What it means: pure statistics, comparability, the pinned baseline and the policy.
 
-``CandidateSamples`` of the baseline and of a candidate go in, a ``Verdict`` comes out. Only the baseline's two
-files are read or written here; everything else is pure and without random numbers.
+``CandidateSamples`` of the baseline and of a candidate go in, a ``Verdict`` comes out. Only the files of the baseline
+and of the history are read or written here. A verdict uses no random numbers; forecasts and calibration have a seed.
 """
 
 from codegate.gating.baseline import (

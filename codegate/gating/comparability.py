@@ -93,7 +93,7 @@ def condition_differences(
 
 
 def mismatches(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[Mismatch, ...]:
-    """Return every condition and, as ``problem <id>``, every problem in which the two sides differ."""
+    """Return what makes the two sides incomparable, settings aside: conditions, and problems as ``problem <id>``."""
     return differences(baseline, candidate, "candidate").mismatches
 
 
