@@ -35,8 +35,8 @@ def ask(
         faults: names what goes wrong.
         send: makes the request and returns the answer's bytes; runs in a thread of its own.
         read: turns the bytes and the seconds they took into a completion.
-        relax: called with what the server says about a request that it declined; returns whether ``send`` makes
-            another one now that may be accepted.
+        relax: called with the server's message about a request that it declined; returns whether ``send`` now makes
+            a different one that may be accepted.
 
     Raises:
         ProviderError: no usable answer came.

@@ -24,7 +24,7 @@ class Sampling(_Frozen):
         ge=1,
         le=200_000,
         description=f"Most tokens of one answer, reasoning included; default: {DEFAULT_OUTPUT_TOKENS}, or the model's "
-        "own maximum where the server says that it is lower.",
+        "own maximum where that is lower.",
     )
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
 
@@ -115,7 +115,7 @@ class ProviderError(InfrastructureError):
     """A provider did not give a usable answer. ``running.faults`` says what each fault means for the run.
 
     The message never holds a key: providers redact it before raising. ``stop`` is set where the request was declined
-    for what it asks of the model (the prompt is too long, a filter matched): that is an answer without text.
+    for its content (the prompt is too long, a filter matched): that is an answer without text.
     """
 
     exit_code = ExitCode.INFRASTRUCTURE

@@ -63,7 +63,7 @@ def fault_of_status(status: int, kind: str, message: str) -> ProviderFault:
     Args:
         status: 400 or above.
         kind: key of ``FAULT_OF_KIND``; empty for none.
-        message: what the server says.
+        message: the server's.
     """
     out_of_money = FAULT_OF_KIND.get(kind) == "quota" or "credit balance is too low" in message
     if status == 402 or (status in {400, 403, 429} and out_of_money):

@@ -106,7 +106,7 @@ class OpenAIProvider:
                 self._limit_name = "max_completion_tokens"
                 request[self._limit_name] = request.pop(limit_name)
                 return True
-            # Nobody chose the default. Without it the model's own maximum holds, which is lower, as the server says.
+            # The user did not choose the default. Without it the model's own, lower maximum holds.
             if limit_name is None or sampling.max_output_tokens is not None or not blames_output_limit(refusal):
                 return False
             del request[limit_name]

@@ -13,7 +13,7 @@ from codegate.errors import UsageError
 
 
 def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool = False) -> Provider | None:
-    """Return the provider of ``spec``, or None where no model is asked.
+    """Return the provider of ``spec``, or None where no model is called.
 
     Args:
         spec: the candidate.

@@ -103,7 +103,7 @@ class CandidateSpec(BaseModel):
         return digest(self.model_dump(mode="json", exclude=_NO_ANSWER))[:16]
 
     def short_form(self) -> str | None:
-        """Return the short form that names this candidate, None where none says all that can change its answers."""
+        """Return the short form that names this candidate, None where none covers all that can change its answers."""
         text = self.model_copy(update={"name": ""}).label
         try:
             return text if parse_candidate(text).key() == self.key() else None
@@ -163,9 +163,9 @@ def parse_candidate(text: str) -> CandidateSpec:
 
 
 def answers_in_file(place: str) -> UsageError:
-    """Return the error for a ``predictions`` candidate where a model would have to be asked."""
+    """Return the error for a ``predictions`` candidate where a model would have to be called."""
     return UsageError(
-        f"{place}: the answers of `predictions` are in a file, and no model can be asked for them.",
+        f"{place}: the answers of `predictions` are in a file, and no model can be called for them.",
         "Give the file: codegate run SUITE --predictions FILE.",
     )
 

@@ -95,7 +95,7 @@ def command(out: Path, workflows: bool, matrix: bool, action: str, force: bool, 
     if workflows and not _is_pinned(action):
         name, _, reference = action.partition("@")
         say(
-            f"The workflows use {action}, and whoever owns that tag can move it. To pin its present commit:\n"
+            f"The workflows use {action}, and the owner of that tag can move it. To pin its present commit:\n"
             f"  git ls-remote https://github.com/{name} {reference}\n"
             f"  codegate init --workflows --force --action {name}@COMMIT",
             as_json=as_json,

@@ -23,7 +23,7 @@ _COMMANDS: Final = {
     "doctor": "Check what this machine has: git, sandboxes, keys.",
     "mine": "Mine a suite from a repository's past bug fixes.",
     "validate": "Prove again, by execution, that every problem of a suite is sound.",
-    "plan": "Say what a gate can find and what it will take, before a model is asked.",
+    "plan": "Show what a gate can find and what it costs, before any model call.",
     "run": "Run candidates on a suite, and gate them when a baseline is pinned.",
     "merge": "Put the shards of a run together, and gate the whole.",
     "grade": "Grade patches from a predictions file.",

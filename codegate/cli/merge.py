@@ -34,7 +34,7 @@ def command(
 
     SHARDS are the folders that `codegate run --shard` wrote, or a folder that they are in. Every shard has to be there
     exactly once, finished, and of the same run; else the command exits with 2, names them and writes nothing. What it
-    writes is a run like any other. No model is asked: where a candidate regressed, `codegate run --resume` on the
+    writes is a run like any other. No model is called: where a candidate regressed, `codegate run --resume` on the
     merged run asks the pinned model again.
     """
     policy, default = gate_settings(config)

@@ -1,4 +1,4 @@
-"""``codegate plan``: what a gate on a suite can find and what it will take, before a model is asked."""
+"""``codegate plan``: what a gate on a suite can find and what it costs, before any model call."""
 
 import contextlib
 from collections.abc import Sequence
@@ -96,7 +96,7 @@ def command(
         settings = settings.model_copy(update={"candidates": answers.candidates, "samples": answers.samples})
     pinned = None if no_gate else _pinned(baseline, settings, home)
     if pinned is not None and rate is not None:
-        raise UsageError("--rate is for a suite without a baseline.", "Leave it out: the baseline says the rate.")
+        raise UsageError("--rate is for a suite without a baseline.", "Leave it out: the rate is the baseline's.")
     model = baseline_model(pinned.samples) if pinned is not None else suite_model(loaded, rate or USUAL_RATE)
     samples = samples or settings.samples
     shared = None
@@ -119,7 +119,10 @@ def command(
         say(f"  {line}", as_json=as_json)
     found = _found(model, settings.gate, together, drop) if drop is not None else {}
     for most, share in found.items():
-        say(f"  {(drop or 0) * 100:.3g} pp are found in {share:.0%} with up to {most} samples", as_json=as_json)
+        say(
+            f"  a drop of {(drop or 0) * 100:.3g} pp is found in {share:.0%} of gates with up to {most} samples",
+            as_json=as_json,
+        )
     again = settings.gate.confirm_samples * model.problems
     if again:
         say(f"  a regression is confirmed by {again} fresh samples of the pinned model", as_json=as_json)

@@ -20,7 +20,9 @@ def predictions_options(function: Decorated) -> Decorated:
     """Add ``--predictions`` and ``--label``."""
     label = click.option("--label", help="With --predictions: what to call their model; default as in the file.")
     file = click.option(
-        "--predictions", type=FILE, help="Answers made elsewhere, in SWE-bench's predictions format; no model is asked."
+        "--predictions",
+        type=FILE,
+        help="Answers made elsewhere, in SWE-bench's predictions format; no model is called.",
     )
     return file(label(function))
 

@@ -90,7 +90,7 @@ def command(
     grade, and 4 when infrastructure faults left some without. A run that --max-model-calls stopped exits 2 and can
     be resumed.
 
-    With --predictions the answers were made elsewhere: each model in the file is a candidate, no model is asked, and
+    With --predictions the answers were made elsewhere: each model in the file is a candidate, no model is called, and
     no key is needed. All samples in the file are graded. A problem that the file leaves out counts as an empty answer.
 
     With --shard one part of the problems is done, and compared with nothing: `codegate merge` puts the parts together

@@ -1,7 +1,7 @@
 """What it means: pure statistics, comparability, the pinned baseline and the policy.
 
-``CandidateSamples`` of the baseline and of a candidate go in, a ``Verdict`` comes out. Only the baseline's two
-files are read or written here; everything else is pure and without random numbers.
+``CandidateSamples`` of the baseline and of a candidate go in, a ``Verdict`` comes out. Only the files of the baseline
+and of the history are read or written here. A verdict uses no random numbers; forecasts and calibration have a seed.
 """
 
 from codegate.gating.baseline import (
@@ -34,7 +34,7 @@ from codegate.gating.comparability import (
 )
 from codegate.gating.compare import compare
 from codegate.gating.confirm import confirm
-from codegate.gating.difference import BaselineDifference, ProblemRates, difference_of
+from codegate.gating.difference import BaselineDifference, difference_of
 from codegate.gating.drift import (
     Change,
     Rate,
@@ -52,13 +52,11 @@ from codegate.gating.looks import MAX_LOOKS
 from codegate.gating.nightly import (
     STALE_DAYS,
     Alarm,
-    Night,
     Watch,
     history_alarms,
     watch,
 )
 from codegate.gating.pinning import (
-    DRIFT_LEVEL,
     MIN_SAMPLES,
     DriftShown,
     Origin,
@@ -68,9 +66,8 @@ from codegate.gating.pinning import (
     refresh,
     reset,
 )
-from codegate.gating.policy import CohortPolicy, GatePolicy, OnInconclusive, Scope, Tier
+from codegate.gating.policy import CohortPolicy, GatePolicy, OnInconclusive, Scope
 from codegate.gating.power import (
-    Forecast,
     PowerStatement,
     RateModel,
     baseline_model,
@@ -82,29 +79,21 @@ from codegate.gating.samples import CandidateSamples, Sample
 from codegate.gating.trend import (
     MatrixCell,
     Series,
-    Slope,
     days_since,
     matrix_of,
-    pooled_counts,
     series_of,
     slope_of,
 )
 from codegate.gating.verdict import (
-    EXIT_CODES,
     Cohort,
     Drift,
-    Exclusion,
     Flip,
-    Mismatch,
-    PopulationFinding,
     Verdict,
     VerdictKind,
     worst,
 )
 
 __all__ = [
-    "DRIFT_LEVEL",
-    "EXIT_CODES",
     "EXPIRE_DAYS",
     "MAX_BASELINE_BYTES",
     "MAX_LOCK_BYTES",
@@ -124,30 +113,22 @@ __all__ = [
     "CohortPolicy",
     "Drift",
     "DriftShown",
-    "Exclusion",
     "Flip",
-    "Forecast",
     "GatePolicy",
     "HistoryEntry",
     "Lock",
     "MatrixCell",
-    "Mismatch",
-    "Night",
     "OnInconclusive",
     "Origin",
     "Pinning",
     "PooledRun",
-    "PopulationFinding",
     "PowerStatement",
-    "ProblemRates",
     "Rate",
     "RateModel",
     "RunSamples",
     "Sample",
     "Scope",
     "Series",
-    "Slope",
-    "Tier",
     "Transport",
     "Verdict",
     "VerdictKind",
@@ -175,7 +156,6 @@ __all__ = [
     "pass_rate",
     "pin",
     "pool",
-    "pooled_counts",
     "power_statement",
     "read_history",
     "refresh",

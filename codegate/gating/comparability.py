@@ -23,7 +23,7 @@ CHANGED = "changed: "
 """How the reason begins for which a problem that is not the same on both sides is left out."""
 
 _MODEL: Final = frozenset({"provider", "model", "base_url"})
-"""Settings that say which model answers, and where."""
+"""Settings that name the model and its address."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Differences:
 def differences(baseline: CandidateSamples, candidate: CandidateSamples, compared: Compared) -> Differences:
     """Return in what the two sides differ, sorted by field.
 
-    Conditions and problems must be equal; of the places that code ran in, it is enough that the suite was proved to
-    grade alike in both. Settings are what is under test, as far as ``compared`` says so; the model
-    itself is named by every verdict, and so is not listed.
+    Conditions and problems must be equal; for the places that code ran in it is enough that the suite was proved to
+    grade alike in both. Settings may differ if ``compared`` is ``candidate``. The model itself is named by every
+    verdict, so it is not listed.
     """
     changed = tuple(one for one in setting_changes(baseline, candidate) if one.field != "model")
     held = tuple(one for one in changed if compared == "model" and one.field not in _MODEL)
@@ -93,7 +93,7 @@ def condition_differences(
 
 
 def mismatches(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[Mismatch, ...]:
-    """Return every condition and, as ``problem <id>``, every problem in which the two sides differ."""
+    """Return what makes the two sides incomparable, settings aside: conditions, and problems as ``problem <id>``."""
     return differences(baseline, candidate, "candidate").mismatches
 
 

@@ -29,7 +29,7 @@ from codegate.gating.verdict import Cohort, Exclusion, PopulationFinding, Verdic
 
 @dataclass(frozen=True)
 class _Evidence:
-    """All that was found out about two sides that can be compared."""
+    """What a comparison of two comparable sides found."""
 
     matched: Matched
     result: Comparison | None = None
@@ -55,21 +55,20 @@ def compare(
     """Decide whether the candidate is as good as the baseline on the same problems.
 
     Samples that infrastructure faults took count on neither side; a problem without a graded sample on one side is
-    left out of both, and a pass must hold with it counted as failed. A pass (a drop of the margin is ruled out) wins
-    over a regression, because a real drop inside the tolerance is tolerated. A critical cohort below its floor beyond
-    chance, and a problem that must pass and never did, are regressions whatever the rest shows. No regression stands
-    on answers that a limit of the configuration cut (``judge_limits``).
+    left out of both, and a pass must hold with it counted as failed. A pass (a drop of the margin is ruled out, or
+    the candidate is better) wins over a regression: a real drop within the margin is tolerated. A critical cohort
+    below its floor beyond chance, and a problem that must pass and never did, are regressions whatever the rest shows.
+    No regression stands on answers that a limit of the configuration cut (``judge_limits``).
 
     Args:
         baseline: samples of the pinned model.
         candidate: the candidate's samples so far.
         policy: what counts as a drop, and in which scope.
         looks: samples per problem at each look that was planned before the first sample; None for samples of a fixed
-            number, which are one look. Called after each of them, all calls together err as seldom as
-            ``policy.alpha`` says.
+            number, which are one look. The error over all looks together is at most about ``policy.alpha``.
         candidates: candidates that are gated together. Only the level of a regression is shared between them
             (Bonferroni); each passes on its own.
-        confirming: ``baseline`` has fresh samples because a regression was seen.
+        confirming: ``baseline`` includes fresh samples, made because a regression was seen.
 
     Raises:
         UsageError: one side contradicts itself (a sample twice or out of order, a problem without digest), or the
@@ -131,7 +130,7 @@ def _compared(
 
 
 def samples_taken(candidate: CandidateSamples) -> int:
-    """Return how many samples a problem was asked for: one more than the highest index of any, graded or not."""
+    """Return how many samples per problem were tried: one more than the highest index, graded or not."""
     return max((entries[-1].index + 1 for entries in candidate.samples.values() if entries), default=0)
 
 
@@ -211,7 +210,7 @@ def _conclude(
     instead = None
     if decision == "pass" and not survives_losses(baseline, evidence.matched, sources, terms):
         decision = "inconclusive"
-        instead = "the problems without a graded sample could turn this pass into none."
+        instead = "with the problems without a graded sample counted as failed, it would not be a pass."
     kind, conclusion = _demands(decision, evidence, terms) or (decision, instead)
     return kind, reason_of(kind, result, pairs, terms, evidence.detectable, conclusion)
 
@@ -231,7 +230,7 @@ def _demands(decision: Decision, evidence: _Evidence, terms: Terms) -> tuple[Dec
         return None
     if evidence.unsolved:
         return "inconclusive", (
-            f"what must pass has not been solved yet ({listed(evidence.unsolved)}), and there are looks left."
+            f"what must pass has not been solved yet ({listed(evidence.unsolved)}), and sampling goes on."
         )
     if evidence.unasked:
         return "inconclusive", f"there is no graded sample of what must pass: {listed(evidence.unasked)}."

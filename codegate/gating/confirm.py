@@ -36,7 +36,7 @@ def confirm(
     sided p below 1 %), the stored baseline no longer describes the model here and now, and the candidate is compared
     with the fresh samples alone; otherwise with both pooled. The regression stands if that comparison finds it
     again: on the suite at the full alpha, with a measured drop of at least three quarters of the margin, because the
-    fresh samples move it by chance too. Else the verdict is inconclusive, for only one of two comparisons shows a
+    fresh samples move it by chance too. Else the verdict is inconclusive: only one of two comparisons shows a
     drop. A floor or a problem that must pass counts only where the pinned model meets that demand now. What was no
     regression is returned as it is.
 
@@ -97,7 +97,7 @@ def drift_between(stored: CandidateSamples, fresh: CandidateSamples) -> Drift:
 
 
 def pooled(stored: CandidateSamples, fresh: CandidateSamples) -> CandidateSamples:
-    """Return the baseline with the fresh samples after its own; what only one side asked stays as it is there."""
+    """Return the baseline with the fresh samples after its own, for the problems that the baseline has."""
 
     def both(problem: str) -> tuple[Sample, ...]:
         own = stored.samples.get(problem, ())

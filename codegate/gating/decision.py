@@ -22,7 +22,7 @@ FEWEST_PROBLEMS: Final = 16
 """Compared problems below which nothing passes; on the suite with ten samples ``FEWEST_SAMPLED_WELL``."""
 FEWEST_SAMPLED_WELL: Final = 10
 FEWEST_UNITS: Final = 12
-"""Pull requests below which nothing passes in scope ``population``: a t test of fewer means next to nothing."""
+"""Pull requests below which nothing passes in scope ``population``: a t test of so few has hardly any power."""
 POPULATION_LEVEL: Final = 0.7
 """Share of alpha at which the sentence about the population is judged beside a verdict about the suite."""
 
@@ -89,8 +89,8 @@ class Terms:
 def compare_counts(pairs: Sequence[Pair], clusters: Sequence[str], terms: Terms) -> Comparison:
     """Return what the test of the policy's scope shows; ``clusters`` name the pull request of each pair.
 
-    Where most problems have a single baseline sample (copies count once), sampling noise cannot be told from the
-    differences between problems. On the suite, too, the population's test then takes all of them as noise.
+    Where most problems have a single baseline sample (copies count once), sampling noise cannot be separated from
+    the differences between problems. Then the population's test decides on the suite, too: it counts both as noise.
     """
     margin, passing, failing = terms.policy.margin, terms.level, terms.level_regressed
     on_suite = terms.policy.scope == "suite"
@@ -101,7 +101,7 @@ def compare_counts(pairs: Sequence[Pair], clusters: Sequence[str], terms: Terms)
 
 
 def too_few(pairs: Sequence[Pair], units: int, terms: Terms) -> str | None:
-    """Return what is too little for a pass, as the end of a sentence; None where nothing is."""
+    """Return why there are too few problems for a pass, as the end of a sentence; None where there are enough."""
     if len(pairs) < terms.fewest_problems:
         return f"a pass takes at least {terms.fewest_problems} problems"
     if terms.policy.scope == "population" and units < FEWEST_UNITS:

@@ -56,39 +56,6 @@ def mcnemar(lost: int, gained: int) -> float:
     return float(Fraction(sum(math.comb(n, x) for x in range(lost, n + 1)), 2**n))
 
 
-def mcnemar_midp(lost: int, gained: int) -> float:
-    """Return the one-sided mid-p of the same test: the observed outcome counts by half (Fagerland and others 2013).
-
-    BMC Med. Res. Methodol. 13:91. 1/2 without discordant pairs.
-    """
-    n = lost + gained
-    tail = sum(math.comb(n, x) for x in range(lost + 1, n + 1)) + Fraction(math.comb(n, lost), 2)
-    return float(Fraction(tail) / 2**n)
-
-
-def sign_flip(differences: Sequence[Fraction]) -> float:
-    """Return the exact one-sided p of "no drop" by flipping signs (Fisher's randomisation test; Pitman 1937).
-
-    Under the null hypothesis every difference is as likely with the other sign; p is the share of the 2^n
-    sign patterns whose sum is at most the observed one. Counted by dynamic programming over the lattice of the
-    common denominator, so n may be in the hundreds.
-
-    Args:
-        differences: candidate rate minus baseline rate per problem, as exact fractions.
-    """
-    scale = math.lcm(*(d.denominator for d in differences)) if differences else 1
-    steps = [int(d * scale) for d in differences if d != 0]
-    counts: dict[int, int] = {0: 1}
-    for step in steps:
-        grown: dict[int, int] = {}
-        for total, ways in counts.items():
-            for after in (total + step, total - step):
-                grown[after] = grown.get(after, 0) + ways
-        counts = grown
-    observed = sum(steps)
-    return float(Fraction(sum(ways for total, ways in counts.items() if total <= observed), 2 ** len(steps)))
-
-
 Table = tuple[int, int, int, int]
 """Passes and samples of the first side, passes and samples of the second, for one problem."""
 

@@ -9,7 +9,7 @@ _BEYOND_CHANCE = 0.01
 
 
 def beyond_chance(passed: int, n: int, other_passed: int, other_n: int) -> bool:
-    """Tell whether ``passed`` of ``n`` is less than the other side's samples of the same problem leave to chance.
+    """Tell whether ``passed`` of ``n`` is fewer than the other side's samples of the same problem explain.
 
     The predictive distribution of the one side given the other (beta-binomial after Jeffreys' prior Beta(1/2, 1/2))
     puts at most 1 % on so few passes: 0 of 3 after 9 of 10, or 0 of 2 after 10 of 10, but not 0 of 1.

@@ -1,4 +1,4 @@
-"""A limit of ours is not the model's fault: answers that it cut show the limit, and no regression."""
+"""Answers that a limit of the configuration cut: too many of them, and no verdict is a regression."""
 
 from collections import Counter
 from typing import Final
@@ -13,7 +13,7 @@ MOST_CUT: Final = 0.10
 
 
 def judge_limits(candidate: CandidateSamples, kind: VerdictKind, reason: str) -> tuple[VerdictKind, str]:
-    """Return verdict and reason; a regression of a candidate whose answers a limit cut is inconclusive.
+    """Return verdict and reason: inconclusive where a limit cut too many of the answers.
 
     Args:
         candidate: the candidate's samples.
@@ -29,5 +29,5 @@ def judge_limits(candidate: CandidateSamples, kind: VerdictKind, reason: str) ->
     advice = " ".join(candidate.limits[name] for name in sorted(filter(None, cut)) if name in candidate.limits)
     return "inconclusive", (
         f"A limit cut {cut.total()} of {answers} answers ({what}), more than {MOST_CUT:.0%}: this shows the limit, not "
-        f"the model. {advice or 'Raise that limit.'} Measured with it: {reason}"
+        f"the model. {advice or 'Raise that limit.'} Measured under this limit: {reason}"
     )

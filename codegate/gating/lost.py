@@ -1,6 +1,6 @@
 """Lost samples: what infrastructure faults took out of a comparison, and when they leave too little to decide.
 
-Samples are left out, not problems, and never count as failures. A run asks for them again at its next look.
+Samples are left out, not problems, and never count as failures. A run makes them again at its next look.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from codegate.gating.statistics import Pair
 TOLERATED_PROBLEMS: Final = 0.10
 """Share of the problems that a look may be without, and that may have less than half of their samples at the end."""
 _STOPPED: Final = 0.5  # share of the problems without any sample at which a provider or a machine is down
-_WORTH_SAYING: Final = 0.05  # share of lost samples above which the verdict is shown with them as failures too
+_WARN_ABOVE: Final = 0.05  # share of lost samples above which the verdict is shown with them as failures too
 
 Shortage = Literal["wait", "infrastructure"]
 
@@ -22,8 +22,8 @@ Shortage = Literal["wait", "infrastructure"]
 def shortage(baseline: CandidateSamples, candidate: CandidateSamples, terms: Terms) -> tuple[Shortage, str] | None:
     """Return why there are too few graded samples to decide now, or None.
 
-    ``wait``: the next look asks for what was lost. ``infrastructure``: the looks are used up, or next to nothing came
-    back.
+    ``wait``: the next look makes the lost samples again. ``infrastructure``: no look is left, or most problems have no
+    sample at all.
     """
     problems = list(baseline.problem_digests)
     most = max(1, int(TOLERATED_PROBLEMS * len(problems)))
@@ -32,7 +32,7 @@ def shortage(baseline: CandidateSamples, candidate: CandidateSamples, terms: Ter
         if without > _STOPPED * len(problems):
             return "infrastructure", f"{without} of {len(problems)} problems have no graded sample: {_CAUSE}."
         if without > TOLERATED_PROBLEMS * len(problems):
-            return "wait", f"{without} of {len(problems)} problems have no graded sample yet; the next look asks again."
+            return "wait", f"{without} of {len(problems)} problems have no graded sample yet; the next look retries."
         return None
     for side, samples in (("baseline", baseline), ("candidate", candidate)):
         planned = max((len(entries) for entries in samples.samples.values()), default=0)
@@ -64,16 +64,15 @@ def survives_losses(baseline: CandidateSamples, matched: Matched, sources: Mappi
 def lost_warning(candidate: CandidateSamples, matched: Matched, sources: Mapping[str, str], terms: Terms) -> str | None:
     """Return what the verdict would be with the lost samples as failures, where many are lost.
 
-    Losses are taken to be random. Where a limit of the user's own took them, they belong to answers that would have
-    failed.
+    Losses are taken to be random. Where a limit of the configuration took them, those answers would have failed.
     """
     lost = {name: sum(sample.passed is None for sample in candidate.samples[name]) for name in matched.pairs}
-    asked = sum(len(candidate.samples[name]) for name in matched.pairs)
-    if sum(lost.values()) <= _WORTH_SAYING * asked:
+    planned = sum(len(candidate.samples[name]) for name in matched.pairs)
+    if sum(lost.values()) <= _WARN_ABOVE * planned:
         return None
     pairs = {name: pair._replace(candidate_n=pair.candidate_n + lost[name]) for name, pair in matched.pairs.items()}
     return (
-        f"{sum(lost.values())} of {asked} samples of the candidate were lost to infrastructure faults; counted as "
+        f"{sum(lost.values())} of {planned} samples of the candidate were lost to infrastructure faults; counted as "
         f"failures they would make the verdict {_decision(pairs, sources, terms)}."
     )
 

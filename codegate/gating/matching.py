@@ -1,4 +1,4 @@
-"""From two sets of samples to one pair of counts per problem: what is left out, what is a copy, what hangs together."""
+"""From two sets of samples to one pair of counts per problem: exclusions, copies and clusters."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -73,9 +73,9 @@ def copied(samples: CandidateSamples) -> tuple[int, int]:
 def without_copies(samples: CandidateSamples) -> CandidateSamples:
     """Return the samples with equal answers counted once per problem, where most problems have only equal ones.
 
-    A model at temperature 0, or behind a cache, answers once however often it is asked: its samples are no
-    independent draws, and counting them as such would make the gate surer than the evidence. An equal answer here
-    and there is an easy problem. Of equal answers the first graded one stays.
+    A model at temperature 0, or behind a cache, gives one answer, repeated: its samples are no independent
+    draws, and to count them as such would overstate the evidence. Few equal answers are no copies: a problem may be
+    easy. Of equal answers the first graded one stays.
     """
     same, several = copied(samples)
     if 2 * same <= several:

@@ -1,4 +1,4 @@
-"""The gate's policy: what counts as a drop, how sure one must be, and what is too little to say."""
+"""The gate's policy: how large a drop is tolerated, at which error rate, and on how few problems."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -14,7 +14,7 @@ Compared = Literal["candidate", "model"]
 
 
 class CohortPolicy(BaseModel):
-    """What is asked of the problems that carry one tag."""
+    """The pass rate that the problems with one tag must reach."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 

@@ -18,8 +18,8 @@ def sampling_variances(pairs: Sequence[Pair]) -> list[float]:
     It is E[p(1-p) | counts_i] (1/kb_i + 1/kc_i), where p ~ Beta(ms, (1-m)s) is fitted by moments
     (beta-binomial): m is the mean rate of all cells (problem and side), and the mean within a cell of p(1-p),
     m(1-m)s/(s+1), is ``within_variance`` of the cells. Where every cell has a single sample, sampling noise cannot
-    be told from differences between problems: the variances are then 0 and the observed variance, which contains
-    that noise, stands alone.
+    be separated from differences between problems: the variances are then 0, and the observed variance, which contains
+    that noise, is used alone.
     """
     cells = [(p.baseline_passed, p.baseline_n) for p in pairs]
     cells += [(p.candidate_passed, p.candidate_n) for p in pairs]

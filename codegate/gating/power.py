@@ -1,4 +1,4 @@
-"""What a gate can find, before any model is asked: the gate itself, on simulated candidates.
+"""What a gate can find, before any model call: the gate itself, on simulated candidates.
 
 The true pass rates of the problems are drawn from what the baseline shows about them (a beta-binomial posterior), or
 from a typical suite; candidates are drawn from those rates, and each simulated gate decides by the same rule as a

@@ -1,4 +1,4 @@
-"""The words of a verdict: numbers are shown with as many digits as it takes not to contradict the decision."""
+"""The sentences of a verdict. Numbers have as many digits as it takes not to contradict the decision."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -68,7 +68,7 @@ def _conclusion(kind: str, found: Comparison, pairs: Sequence[Pair], terms: Term
     """Return what the test decided, as the end of a sentence."""
     policy, margin = terms.policy, _points(terms.policy.margin)
     if found.p_regression is None or found.p_noninferior is None or found.p_gain is None:
-        return f"one problem proves nothing; a pass takes at least {terms.fewest_problems}."
+        return f"one problem is not enough; a pass takes at least {terms.fewest_problems} problems."
     drop = probability(found.p_regression, terms.level_regressed)
     limit = probability(found.p_noninferior, terms.level)
     shown = found.p_regression < terms.level_regressed
@@ -100,11 +100,11 @@ def _advice(terms: Terms) -> str:
 def population_sentence(
     found: Comparison, few: str | None, *, margin: float, level: float
 ) -> tuple[Literal["drop", "ruled out", "open"], str]:
-    """Return what a comparison shows about problems like these, and the sentence that says so.
+    """Return what a comparison shows about problems like these, and that as a sentence.
 
     Args:
         found: what the test of scope ``population`` showed.
-        few: what is too little to rule anything out, as the end of a sentence.
+        few: why there are too few problems for a pass, as the end of a sentence; None where there are enough.
         margin: largest tolerated drop.
         level: one-sided level of both questions.
     """
@@ -124,7 +124,7 @@ def population_sentence(
     elif least is not None and found.n < least:
         why = f"without any loss it takes at least {least} problems, whatever the number of samples"
     else:
-        why = "more problems would tell, more samples would not"
+        why = "more problems would settle it, more samples would not"
     return "open", (
         f"For bugs like these: a drop of {points} or more is not ruled out "
         f"({probability(found.p_noninferior, level)}); {why}."

@@ -34,9 +34,8 @@ def suite_test(
     Args:
         pairs: one entry per problem; sample counts may differ between problems.
         margin: largest tolerated drop, in 0..1.
-        level: one-sided level of ``p_noninferior``; ``level_regressed`` that of ``p_regression``. They set the
-            interval only.
-        level_regressed: see ``level``.
+        level: one-sided level of ``p_noninferior``, for the interval.
+        level_regressed: the same of ``p_regression``.
 
     Raises:
         ValueError: there are no pairs.

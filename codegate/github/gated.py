@@ -99,7 +99,7 @@ def run_request(
         inputs: of the step.
         project: what is run.
         folder: of the run; where ``fetch_run`` has written one into it, that is continued.
-        step: told what is continued.
+        step: logs what is continued.
         candidates: instead of the project's.
         samples: instead of what inputs and configuration say.
         gated: with the project's baseline, where it has one.

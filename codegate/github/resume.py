@@ -2,7 +2,7 @@
 
 An unfinished run decides a verdict, so it comes from where the step itself does: an earlier attempt of this very
 workflow run, or a run of this workflow on the default branch that only members can start. It is continued only where
-this step would plan the same run. Which candidates are asked, and where keys go, is never the artifact's word.
+this step would plan the same run. Candidates, addresses and keys are never taken from the artifact.
 """
 
 import shutil
@@ -89,7 +89,7 @@ def without_command(error: CodegateError) -> CodegateError:
 
 
 def with_resumption(result: Result, inputs: Inputs, event: Event | None, folder: Path) -> Result:
-    """Return ``result``, and where the run in ``folder`` is unfinished, say how to continue it."""
+    """Return ``result``, and where the run in ``folder`` is unfinished, add how to continue it."""
     if inputs.mode not in _MAKING or result.code not in _UNFINISHED or not (folder / MANIFEST).is_file():
         return result
     number = event.run_id if event is not None else 0

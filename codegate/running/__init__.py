@@ -7,9 +7,7 @@ from codegate.running.answers import Answers, read_answers, run_predictions
 from codegate.running.calls import CallLimitReached
 from codegate.running.config import (
     CONFIG_NAME,
-    Concurrency,
     Config,
-    check_candidate,
     config_schema,
     configuration,
     load_config,
@@ -28,7 +26,7 @@ from codegate.running.readiness import check_images
 from codegate.running.samples import candidate_samples, choose_candidate
 from codegate.running.scheduler import Progress, RunOptions, execute
 from codegate.running.session import RunRequest, check_same_plan, opened_backend, plan_shards, run_suite
-from codegate.running.shards import ShardChoice, ShardPlan, shard_choice
+from codegate.running.shards import ShardChoice, shard_choice
 from codegate.solving import AttemptSummary
 
 __all__ = [
@@ -40,7 +38,6 @@ __all__ = [
     "AttemptSummary",
     "CallLimitReached",
     "CallNeeds",
-    "Concurrency",
     "Config",
     "Fault",
     "Gate",
@@ -54,12 +51,10 @@ __all__ = [
     "SampleExpense",
     "Shard",
     "ShardChoice",
-    "ShardPlan",
     "Spending",
     "call_needs",
     "candidate_samples",
     "candidate_settings",
-    "check_candidate",
     "check_images",
     "check_same_plan",
     "choose_candidate",

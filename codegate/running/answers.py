@@ -1,6 +1,6 @@
 """Answers that were made elsewhere: a predictions file becomes candidates, and its patches their attempts.
 
-No model is asked: the attempts are on the disk before the run grades them, as those of any other run are. The run
+No model is called: the attempts are on the disk before the run grades them, as those of any other run are. The run
 keeps the predictions in its folder, so that it can be resumed without the file.
 """
 
@@ -79,7 +79,7 @@ def keep_answers(journal: Journal, suite: Suite, announce: Callable[[str], None]
     Args:
         journal: the run, open for writing.
         suite: the suite of the run.
-        announce: told what is missing and what is not used.
+        announce: called with what is missing and what is not used.
 
     Raises:
         UsageError: the run's folder has no answers, or others than the run was planned with.

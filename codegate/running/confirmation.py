@@ -1,8 +1,8 @@
-"""Confirmation: before a regression is reported, the pinned model is asked again, here and now.
+"""Confirmation: before a regression is reported, the pinned model gets fresh samples, here and now.
 
 A stored baseline can be out of date: the provider serves another model under the name, or the machine grades more
-slowly than it did. Fresh samples of the pinned model tell that from a candidate that is worse. A run in which nobody
-regressed makes none.
+slowly than it did. Fresh samples of the pinned model show whether it is that or a worse candidate. A run without a
+regression makes none.
 """
 
 import threading
@@ -22,7 +22,7 @@ from codegate.suite import Suite
 
 
 def why_not(baseline: Baseline, candidates: Sequence[CandidateSpec], keyless: frozenset[str]) -> str | None:
-    """Return why the pinned model is not asked again, or None where it may be.
+    """Return why the pinned model gets no fresh samples, or None where it may.
 
     A baseline file does not decide where a key goes: an address of its own, or a variable that holds the key, counts
     only where a candidate of the user's has the very same.
@@ -41,7 +41,7 @@ def why_not(baseline: Baseline, candidates: Sequence[CandidateSpec], keyless: fr
 def pinned_prices(
     baseline: Baseline, candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]
 ) -> Prices | None:
-    """Return what the pinned model costs by the user's own word; that of the baseline file is nobody's."""
+    """Return the pinned model's prices from the user's configuration; those of the baseline file do not count."""
     spec = baseline.spec
     same = [one.prices for one in candidates if (one.provider, one.model) == (spec.provider, spec.model)]
     return next((known for known in same if known is not None), prices.get(spec.model))
@@ -60,7 +60,7 @@ def confirm_regressions(
     interrupt: threading.Event,
     announce: Callable[[str], None],
 ) -> Run:
-    """Ask the pinned model again where a candidate of ``run`` regressed, and return the run with what it said.
+    """Make fresh samples of the pinned model if a candidate of ``run`` regressed; return the run with them.
 
     The samples are a run of their own in the folder ``confirmation`` of the run's; it is continued when it is there.
 
@@ -75,7 +75,7 @@ def confirm_regressions(
         options: how to go about it; calls of both runs count against one limit.
         progress: called after each outcome.
         interrupt: set by the user's wish to stop.
-        announce: told why there is more to do.
+        announce: called with the reason for more calls.
 
     Raises:
         CodegateError: as ``execute``; what was made stays, and a resumed run goes on with it.
@@ -86,7 +86,7 @@ def confirm_regressions(
     regressed = [verdict.label for verdict in verdicts if verdict.kind == "regressed"]
     if not regressed or not count:
         return run
-    announce(f"{', '.join(regressed)} regressed: asking {pinned.label} again, {count} times per problem")
+    announce(f"{', '.join(regressed)} regressed: {count} fresh samples per problem of {pinned.label} follow")
     manifest = plan_run(suite, (pinned,), count, backend.name, f"{run.manifest.id[:80]}-confirmation")
     manifest = manifest.model_copy(update={"conditions": run.manifest.conditions, "proved": run.manifest.proved})
     fresh = journal.confirmation()
@@ -99,7 +99,7 @@ def confirm_regressions(
         record = journal.soundness()
         if record is not None:
             fresh.record_soundness(record)
-        # Without a probe: that the pinned model cannot be asked is a verdict, not the end of the run.
+        # Without a probe: a pinned model that does not answer leaves a verdict, and does not end the run.
         options = replace(options, spent_before=journal.spending())
         execute(fresh, suite, backend, providers, options, progress, interrupt, probe=False)
     return journal.load()

@@ -17,7 +17,7 @@ _CLASSES: Final[dict[AttemptStop, FailureClass]] = {
 _DETAIL: Final = 4000
 _MOST_TOKENS: Final = 200_000
 _REACHED: Final = 0.98
-"""Share of our limit from which on it was ours: providers do not count all tokens alike."""
+"""Share of the candidate's limit above which that limit cut the answer: providers count tokens differently."""
 
 
 def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) -> Grade:
@@ -79,7 +79,7 @@ def _detail(failure: FailureClass, attempt: Attempt, candidate: CandidateSpec) -
 
 
 def _ours(attempt: AttemptSummary, candidate: CandidateSpec) -> bool:
-    """Tell whether our own output limit truncated the answer; where nothing is known, it is taken to have."""
+    """Tell whether the candidate's own output limit truncated the answer; taken to be so where nothing is known."""
     if attempt.iterations != 1 or attempt.usage.output_tokens is None:
         return True
     return attempt.usage.output_tokens >= _REACHED * candidate.sampling.output_limit

@@ -1,4 +1,4 @@
-"""The first question: each candidate is asked one problem before the rest of the run is paid for.
+"""The first problem: each candidate answers one before the rest of the run is paid for.
 
 A wrong key, a parameter that the provider refuses or a limit that truncates every answer shows in the first answers.
 They are outcomes of the run like any other, so nothing is paid twice.
@@ -14,7 +14,7 @@ from codegate.running.outcome import Fault, Outcome, Run
 from codegate.running.plan import Job
 
 _MOST: Final = 3
-"""Answers that a limit has to cut before the run ends: a single problem may be an odd one."""
+"""Answers that a limit has to cut before the run ends: a single problem may be an exception."""
 
 _CUT: Final = frozenset({"truncated", "context_overflow"})
 
@@ -22,10 +22,10 @@ _CUT: Final = frozenset({"truncated", "context_overflow"})
 def ask_first(
     left: Sequence[Job], work: Callable[[list[Job], int, int], None], load: Callable[[], Run], resume: str
 ) -> set[tuple[str, str, int]]:
-    """Ask each candidate that has not answered yet a first problem, and more while a limit cuts its answers.
+    """Give each candidate that has not answered yet a first problem, and more while a limit cuts its answers.
 
     Args:
-        left: what is to be done.
+        left: the jobs that are not done.
         work: does jobs and journals their outcomes; called with how many are done already, and how many may follow.
         load: returns the run so far.
         resume: how the run is continued, for people.
@@ -62,9 +62,9 @@ def ask_first(
     return tried
 
 
-def _refuse_declined(asked: Sequence[Job], made: dict[tuple[str, str, int], Outcome], resume: str) -> None:
+def _refuse_declined(tried: Sequence[Job], made: dict[tuple[str, str, int], Outcome], resume: str) -> None:
     faults: list[tuple[str, Fault]] = []
-    for job in asked:
+    for job in tried:
         outcome = made.get(job.key)
         if outcome is not None and outcome.fault is not None and FAULTS[outcome.fault.cause].ends is not None:
             faults.append((job.candidate.label, outcome.fault))
@@ -72,8 +72,8 @@ def _refuse_declined(asked: Sequence[Job], made: dict[tuple[str, str, int], Outc
         return
     codes = {FAULTS[fault.cause].ends for _, fault in faults}
     kind = UsageError if ExitCode.USAGE in codes else InfrastructureError
-    causes = " ".join(f"{label} could not be asked a first problem: {fault.message}" for label, fault in faults)
-    raise kind(causes, f"Nothing else was asked. A changed candidate needs a new run; after any other change: {resume}")
+    causes = " ".join(f"the first request of {label} failed: {fault.message}" for label, fault in faults)
+    raise kind(causes, f"The run stopped there. A changed candidate needs a new run; after any other change: {resume}")
 
 
 def _is_cut(outcome: Outcome | None) -> bool:
@@ -85,7 +85,7 @@ def _refuse_cut(job: Job, outcomes: Sequence[Outcome], resume: str) -> None:
     details = [outcome.grade.detail for outcome in outcomes if outcome.grade]
     advice = limit_advice(job.candidate, outcomes)
     raise UsageError(
-        f"the first {len(outcomes)} answers of {job.candidate.label} all failed for a limit "
+        f"a limit cut all of the first {len(outcomes)} answers of {job.candidate.label} "
         f"({', '.join(classes)}): {details[0][:500]}",
         f"{' '.join(advice.values())} A changed candidate needs a new run; to keep its limits: {resume}",
     )

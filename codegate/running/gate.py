@@ -87,7 +87,7 @@ def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
     be compared. What the outcomes say settles it only where the run was planned to look at them on the way.
     """
     settled = set()
-    run = run.model_copy(update={"confirmation": None})  # it opens no look again
+    run = run.model_copy(update={"confirmation": None})  # it reopens no look
     for candidate in run.manifest.candidates:
         verdict = gate_candidate(run, candidate, gate)
         decided = run.manifest.sequential and (verdict.kind != "inconclusive" or verdict.futile)
@@ -97,7 +97,7 @@ def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
 
 
 def check_finished(run: Run, settled: Collection[str] = ()) -> None:
-    """Refuse a run that has not tried all that it planned: what was never asked is no fault that a gate tolerates.
+    """Refuse a run that has not tried all that it planned: a missing outcome is no fault that a gate tolerates.
 
     Args:
         run: the run.
@@ -123,7 +123,7 @@ def check_finished(run: Run, settled: Collection[str] = ()) -> None:
 
 
 def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
-    """Refuse to judge a run that was made look by look by another gate than it was planned for.
+    """Refuse to gate a run with several looks by another baseline or policy than it was planned for.
 
     Raises:
         UsageError: its looks were planned for another baseline or policy.

@@ -8,9 +8,9 @@ from codegate.candidates import CandidateSpec
 from codegate.gating import GatePolicy
 
 BASELINE_SAMPLES: Final = 10
-"""Samples per problem of a baseline, where no other number is asked for: what the statistics are laid out for."""
+"""Default samples per problem of a baseline: the number that the statistics were simulated with."""
 
-_RETRIES: Final = 10  # one call more for each so many, and so many more: every failed try counts
+_RETRIES: Final = 10  # one spare call for each so many calls, and so many more: failed tries count too
 
 
 @dataclass(frozen=True)

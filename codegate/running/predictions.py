@@ -1,4 +1,4 @@
-"""Grades patches that were made elsewhere: no model is asked."""
+"""Grades patches that were made elsewhere: no model is called."""
 
 import threading
 import time
@@ -36,7 +36,7 @@ def grade_predictions(
         predictions: of problems in ``suite``, as ``predictions_for`` reads them; repeated ones are samples.
         backend: where the code runs.
         sandboxes: how many at once.
-        repository: where base commits are looked for, when not where the suite says.
+        repository: where base commits are, if not at the suite's own place.
         stop: set when the user wants to stop.
 
     Raises:

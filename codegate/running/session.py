@@ -46,7 +46,7 @@ class RunRequest:
         prices: what models cost, by model, for the pinned one.
         gate: what the run is compared with; with it and no ``samples``, candidates are asked no more once their
             verdict is settled.
-        answers: what ``candidates`` answered, where no model is asked. Without ``samples`` all of it is graded.
+        answers: what ``candidates`` answered, where no model is called. Without ``samples`` all of it is graded.
         images: base images by version of Python, those of the baseline; they are taken where they can be had.
         shard: do one part of a shared run only. It makes a fixed number of samples (three for a gate, where
             ``samples`` does not say), and no verdict: no shard knows what the others found.
@@ -190,7 +190,7 @@ def check_same_plan(folder: Path, request: RunRequest) -> None:
     now = _plan(load_suite(request.suite), request, before.sandbox, before.id, fixed=request.shard is not None)
     if request.shard is not None:
         now = part_of(now, request.shard)
-    # What no plan knows is known once the sandboxes are open, and is compared there.
+    # Conditions that only open sandboxes show are compared once they are open.
     now = now.model_copy(update={"conditions": {**before.conditions, **now.conditions}})
     if before.id == now.id and before.fingerprint() == now.fingerprint():
         return
@@ -264,7 +264,7 @@ def _open_pinned(
     providers: dict[str, Provider | None],
     announce: Callable[[str], None],
 ) -> CandidateSpec | None:
-    """Return the pinned model and add its provider to ``providers``; tell why where it cannot be asked again."""
+    """Return the pinned model and add its provider to ``providers``; announce why where it cannot get fresh samples."""
     spec = gate.baseline.spec.model_copy(update={"prices": pinned_prices(gate.baseline, candidates, request.prices)})
     if not gate.policy.confirm_samples:
         return None
@@ -319,7 +319,7 @@ def _as_asked(manifest: RunManifest, candidates: Sequence[CandidateSpec]) -> Run
 
 
 def _same_gate(manifest: RunManifest, announce: Callable[[str], None]) -> Journal | None:
-    """Return the newest run that was planned for the same gate: new samples would roll the dice again."""
+    """Return the newest run that was planned for the same gate: new samples would be a second chance."""
     if os.environ.get("CI"):
         return None  # such a folder would come with the checkout, which may be a stranger's
     found: list[Journal] = []
@@ -346,7 +346,7 @@ def _settled(gate: Gate | None, manifest: RunManifest, suite: Suite) -> Callable
         check_planned_gate(manifest, gate)
     if gate is None:
         return None
-    if manifest.shard is not None:  # what the whole cannot be compared in, its parts need not be asked
+    if manifest.shard is not None:  # if the whole cannot be compared, its parts need no samples
         whole = plan_run(suite, manifest.candidates, manifest.samples, manifest.sandbox, manifest.id)
         whole = whole.model_copy(update={"conditions": manifest.conditions, "proved": manifest.proved})
         over = settled_candidates(Run(manifest=whole, outcomes=()), gate)

@@ -40,14 +40,14 @@ def machine_of(architecture: str) -> str:
 
 
 def base_image_name(python: str) -> str:
-    """Return the name of the base image for a version of Python: the usual one, or what the user says."""
+    """Return the name of the base image for a version of Python: the default, or the user's own."""
     return os.environ.get(IMAGE_VARIABLE) or BASE_IMAGE.format(python=python)
 
 
 def can_be_had(client: "APIClient", name: str) -> bool:
-    """Tell whether a base image that somebody used before can be used again; it is pulled if it is an official one.
+    """Tell whether the base image of an earlier run can be used again; an official one is pulled.
 
-    What the user says in the environment goes before what was used.
+    An image that the user sets in the environment wins over that of the earlier run.
     """
     if os.environ.get(IMAGE_VARIABLE) or _PINNED.fullmatch(name) is None:
         return False

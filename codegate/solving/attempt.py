@@ -72,7 +72,7 @@ class Attempt(AttemptSummary):
 
     @property
     def last_answer(self) -> Message | None:
-        """Return the model's last message; None where no model was asked."""
+        """Return the model's last message; None where no model was called."""
         return next((message for message in reversed(self.messages) if message.role == "assistant"), None)
 
     def summary(self) -> AttemptSummary:

@@ -368,7 +368,7 @@ class Suite:
     """A loaded suite: its manifest, its problems in manifest order and a digest over everything graded.
 
     ``locks`` has the text of each environment's lock and ``packages`` those of its package files by name, both by
-    environment id. ``proved`` says where the suite was proved, and is no part of the digest.
+    environment id. ``proved`` lists where the suite was proved, and is no part of the digest.
     """
 
     folder: Path

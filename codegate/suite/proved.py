@@ -38,7 +38,7 @@ def images_of(conditions: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_place(field: str) -> bool:
-    """Tell whether a field is one of those that say where code runs."""
+    """Tell whether a field names where code runs."""
     return field == SANDBOX or field.startswith(BASE_IMAGE)
 
 

@@ -33,7 +33,7 @@ def test_truncated_answers_are_reported_as_misconfiguration() -> None:
     assert verdict.kind == "inconclusive"
     assert verdict.reason.startswith(
         "A limit cut 30 of 30 answers (truncated 30), more than 10%: this shows the limit, not the model. "
-        f"{ADVICE} Measured with it: "
+        f"{ADVICE} Measured under this limit: "
     )
     assert "0.0%" in verdict.reason, "what was measured is there as well"
     assert verdict.futile, "more samples would be cut as well"
@@ -46,7 +46,7 @@ def test_more_than_a_tenth_is_too_much(failure: str) -> None:
     kind, reason = judge_limits(failing(30, 4, failure), "regressed", "Worse.")
     assert kind == "inconclusive"
     assert f"4 of 30 answers ({failure} 4)" in reason
-    assert reason.endswith("Raise that limit. Measured with it: Worse.")
+    assert reason.endswith("Raise that limit. Measured under this limit: Worse.")
 
 
 @pytest.mark.parametrize("failure", ["refused", "empty_answer", "no_patch", "timeout", "provider.overloaded"])

@@ -175,12 +175,12 @@ def test_everything_that_a_verdict_says_is_said(name: str) -> None:
     page = plainly(PEOPLE[name](build_view([run], [judged(verdicts[0])])))
     for said in (
         "kind:cache lost more than chance explains",
-        "the regression did not stand up to fresh baseline samples",
+        "the regression is not confirmed by fresh baseline samples",
         "fresh baseline samples: 60.0% against 80.0% stored on 30 problems (n=90 fresh, p .004): "
         "the pinned model has drifted here",
         "compared by the means of 21 pull requests",
         "never solved, although the policy says they must be: money-00",
-        "2 of 3, 2 candidates share the error",
+        "2 of 3; alpha is split over 2 candidates",
         "90%, critical",
         "beyond chance",
     ):

@@ -123,7 +123,7 @@ def test_a_regression_that_is_confirmed(suite: Suite, server: ModelServer, tmp_p
     said: list[str] = []
     run = gated(suite, tmp_path / "r", gate, new, said=said)
     assert len(server.asked) == asked + 3 + 9
-    assert any("model-y" in text and "asking" in text and "3 times per problem" in text for text in said)
+    assert any("model-y" in text and "3 fresh samples per problem" in text for text in said)
     (verdict,) = _verdicts(run, gate, tmp_path)
     assert (verdict.kind, verdict.confirmed) == ("regressed", True), verdict.reason
     # What was paid for is used again: nobody is asked when the run is carried on.

@@ -46,7 +46,7 @@ def _installed(problem: Problem, sandboxes: Sandboxes) -> ProvedEnvironment:
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
         done = sandbox.run(command)
     if not done.ok:
-        raise SandboxError(f"environment {problem.environment.id} does not tell its packages: {done.stderr[-300:]!r}.")
+        raise SandboxError(f"cannot list the packages of environment {problem.environment.id}: {done.stderr[-300:]!r}.")
     python, packages = json.loads(done.stdout)
     # What other package managers install is locked by hash, and what is installed follows from that.
     return ProvedEnvironment(
