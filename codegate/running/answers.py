@@ -28,7 +28,7 @@ class Answers:
 
     Attributes:
         candidates: one for each model in the file. A candidate's identity is its name and the content of its answers.
-        samples: most samples that a problem has of any model.
+        samples: what every problem that is answered has of every model; what some have beyond it is not used.
         predictions: what the file holds, with problem ids; ``model_name_or_path`` is the candidate's label.
     """
 
@@ -65,7 +65,7 @@ def read_answers(path: Path, suite: Suite, label: str | None = None) -> Answers:
             f"{path}: the model's name {long[:40]!r}… has more than {_MAX_LABEL} characters.", "Give --label."
         )
     patches = {name: _patches(predictions, name) for name in models}
-    samples = max(len(made) for of_model in patches.values() for made in of_model.values())
+    samples = min(len(made) for of_model in patches.values() for made in of_model.values())
     if samples > MAX_SAMPLES:
         raise UsageError(f"{path} has {samples} samples of a problem; a run has at most {MAX_SAMPLES}.")
     return Answers(tuple(_candidate(name, made) for name, made in patches.items()), samples, tuple(predictions))
@@ -104,13 +104,16 @@ def keep_answers(journal: Journal, suite: Suite, announce: Callable[[str], None]
             raise UsageError(f"{path} is not what {candidate.label} was planned with.", "Restore it.")
         made = patches[candidate.label].get(problem, ())
         if sample >= len(made):
-            missing.setdefault(candidate.label, []).append(f"{problem} (sample {sample})" if made else problem)
+            missing.setdefault(candidate.label, []).append(problem)
         journal.write_attempt(_attempt(candidate, problem, sample, made[sample] if sample < len(made) else ""))
     for label, names in missing.items():
         announce(
             f"{label}: {len(names)} of {len(journal.manifest.planned())} answers are missing and count as empty: "
             f"{few(dict.fromkeys(names))}"
         )
+    for label, by_problem in patches.items():
+        if extra := sum(max(len(more) - journal.manifest.samples, 0) for more in by_problem.values()):
+            announce(f"{label}: {extra} answers are not used, because not every problem has as many")
     if unused := sorted({entry.instance_id for entry in answers.predictions} & journal.manifest.excluded.keys()):
         announce(f"not used, because the suite leaves these problems out: {few(unused)}")
 
@@ -181,5 +184,5 @@ def _attempt(candidate: CandidateSpec, problem: str, sample: int, patch: str) ->
         contains_code=bool(patch.strip()),
         iterations=0,
         models=(candidate.label,),
-        messages=(Message(role="assistant", text=patch),),
+        messages=(Message(role="assistant", text=patch),) if patch.strip() else (),
     )

@@ -78,7 +78,7 @@ def test_grade_takes_the_ids_that_an_export_writes(own_suite: Suite, tmp_path: P
 def test_answers_made_elsewhere_are_a_run_like_any_other(suite: Suite, tmp_path: Path) -> None:
     tests_too = patch("double") + "--- /dev/null\n+++ b/tests/test_mine.py\n@@ -0,0 +1 @@\n+assert False\n"
     rows = [row("half", patch("half")), row("double", tests_too), row("half", patch("half", "n >> 1")),
-            row("square", patch("square")), row("square", patch("square", "n ** 4"))]  # fmt: skip
+            row("double", None), row("square", patch("square")), row("square", patch("square", "n ** 4"))]  # fmt: skip
     write(tmp_path / "answers.jsonl", rows)
     (tmp_path / "codegate.yml").write_text(
         "candidates: [openai:gpt-4o-2024-08-06]\nsamples: 1\ngate: {must_pass: [calc-half]}\n"
@@ -86,7 +86,6 @@ def test_answers_made_elsewhere_are_a_run_like_any_other(suite: Suite, tmp_path:
     run = ("run", suite.folder, "--sandbox", "bwrap", "--predictions", "answers.jsonl")
     done = codegate(*run, "--out", "ours", cwd=tmp_path)
     assert done.code == 0, done.stderr
-    assert "ours: 1 of 6 answers are missing and count as empty: calc-double (sample 1)" in done.stderr
     assert results(tmp_path / "ours") == {
         ("calc-double", 0): True, ("calc-double", 1): False, ("calc-half", 0): True, ("calc-half", 1): True,
         ("calc-square", 0): True, ("calc-square", 1): False,
@@ -118,6 +117,15 @@ def test_answers_made_elsewhere_are_a_run_like_any_other(suite: Suite, tmp_path:
     )  # fmt: skip
     assert again.code == 0, again.stderr
     assert results(tmp_path / "b") == results(tmp_path / "ours")
+
+
+def test_a_line_that_is_there_twice_is_no_failure_of_the_other_problems(suite: Suite, tmp_path: Path) -> None:
+    rows = [row(name, patch(name)) for name in NAMES]
+    file = write(tmp_path / "p.jsonl", [*rows, rows[0]])
+    done = codegate("run", suite.folder, "--sandbox", "bwrap", "--predictions", file, "--out", "r", cwd=tmp_path)
+    assert done.code == 0, done.stderr
+    assert "ours: 1 answers are not used, because not every problem has as many" in done.stderr
+    assert results(tmp_path / "r") == {(f"calc-{name}", 0): True for name in NAMES}
 
 
 def test_a_run_of_predictions_is_resumed_without_the_file(suite: Suite, tmp_path: Path) -> None:
