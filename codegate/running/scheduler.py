@@ -7,16 +7,17 @@ an attempt that is there already is graded without asking the model again.
 import queue
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from codegate.candidates import Provider, redactor_for
-from codegate.errors import Interrupted
+from codegate.errors import InfrastructureError, Interrupted
 from codegate.grading import Grade, Sandboxes, TestReport, grade, run_tests, test_selection
 from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.endings import explain_ending
@@ -35,7 +36,6 @@ from codegate.suite import Problem, Suite, Tree, load_base
 _POLL_SECONDS: Final = 0.1
 _STOP_SECONDS: Final = 3.0
 _WARM: Final = 2
-_MOST_LOST: Final = 0.5  # share of the outcomes so far that faults may have taken for a run to go on
 
 
 @dataclass(frozen=True)
@@ -130,21 +130,38 @@ def execute(
         for number, look in enumerate((*looks, looks[-1])):  # once more at the end, for what was lost there
             so_far = journal.load()
             graded = {outcome.key for outcome in so_far.outcomes if outcome.grade is not None}
-            lost = len(so_far.outcomes) - len(graded)
-            if number and (lost > _MOST_LOST * len(so_far.outcomes) or (number == len(looks) and not lost)):
-                break  # something is down, and more calls would only wait for it; or all is in
+            if number == len(looks) and len(graded) == len(so_far.outcomes):
+                break  # nothing was lost
             over = frozenset(settled(so_far)) if settled is not None else frozenset()
+            down = _down(so_far) - over if number else set()
             wanted = [
-                job for job in every if job.problem.id in so_far.manifest.problems and job.candidate.key() not in over
+                job
+                for job in every
+                if job.problem.id in so_far.manifest.problems and job.candidate.key() not in {*over, *down}
             ]
-            hopeless = (
-                {o.key for o in so_far.outcomes if o.fault and not FAULTS[o.fault.cause].retries} if number else set()
-            )
-            now = [job for job in wanted if job.sample < look and job.key not in graded | hopeless]
+            over_with = graded | (_hopeless(so_far) if number else set())
+            now = [job for job in wanted if job.sample < look and job.key not in over_with]
             run.work(now, len(graded), sum(job.sample >= look for job in wanted))
+            if down and journal.manifest.sequential and number == len(looks):
+                run.stop_for_losses(so_far, down)
     finally:
         run.close()
     return journal.load()
+
+
+def _down(run: Run) -> set[str]:
+    """Return the keys of candidates that faults took most samples of: more calls would only wait for a provider."""
+    return {
+        candidate.key()
+        for candidate in run.manifest.candidates
+        if 2 * sum(outcome.grade is None for outcome in run.of(candidate.key())) > len(run.of(candidate.key()))
+    }
+
+
+def _hopeless(run: Run) -> set[tuple[str, str, int]]:
+    """Return the keys of the outcomes whose fault would only come again."""
+    faults = ((outcome.key, FAULTS.get(outcome.fault.cause)) for outcome in run.outcomes if outcome.fault)
+    return {key for key, rule in faults if rule is not None and not rule.retries}
 
 
 class _Execution:
@@ -228,6 +245,15 @@ class _Execution:
                 f"{self._limit.cause.rstrip('.')} after {self._so_far()}",
                 f"Raise the limit (max_model_calls or budget_usd) and continue. {self._continue()}",
             )
+
+    def stop_for_losses(self, run: Run, down: Collection[str]) -> NoReturn:
+        """Raise the infrastructure fault that took most samples of the candidates in ``down``."""
+        faults = Counter(outcome.fault.cause for key in down for outcome in run.of(key) if outcome.fault)
+        labels = ", ".join(one.label for one in run.manifest.candidates if one.key() in down)
+        raise InfrastructureError(
+            f"faults took most samples of {labels}, most often {faults.most_common(1)[0][0]}: {self._so_far()}",
+            self._continue(),
+        )
 
     def close(self) -> None:
         """Release the sandboxes that wait."""

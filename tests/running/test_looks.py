@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from codegate.candidates import CandidateSpec, open_provider
-from codegate.errors import ExitCode, UsageError
+from codegate.errors import ExitCode, InfrastructureError, UsageError
 from codegate.gating import (
     EXPIRE_DAYS,
     WARN_DAYS,
@@ -212,8 +212,9 @@ PROBLEMS = {f"p-{number}": f"{number:064d}" for number in range(30)}
 
 def planned(*looks: int, gate: Gate | None = None) -> RunManifest:
     return RunManifest(
-        id="r", created=datetime.now(UTC).isoformat(timespec="seconds"), codegate="1", suite="s", suite_digest="d" * 64, sandbox="bwrap",
-        samples=looks[-1], looks=looks, gated_by=gate.digest if gate else "0" * 64, candidates=SPECS, problems=PROBLEMS,
+        id="r", created=datetime.now(UTC).isoformat(timespec="seconds"), codegate="1", suite="s",
+        suite_digest="d" * 64, sandbox="bwrap", samples=looks[-1], looks=looks,
+        gated_by=gate.digest if gate else "0" * 64, candidates=SPECS, problems=PROBLEMS,
         conditions={},
     )  # fmt: skip
 
@@ -356,6 +357,20 @@ def test_a_sample_that_a_fault_took_is_made_again_at_the_next_look(
     ]
     (verdict,) = _verdicts(run, gate, tmp_path)
     assert (verdict.kind, verdict.look, verdict.excluded) == ("inconclusive", 2, ())
+
+
+@pytest.mark.bwrap
+def test_an_outage_between_two_looks_is_infrastructure(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    def fails_later(name: str, turn: int, request: dict[str, Any]) -> Said:
+        if turn:
+            return Said(status=503, headers={"Retry-After": "0"})
+        return Said(f"{answer(name)}\nanswer {turn}\n")
+
+    server.script = fails_later
+    old = server.spec()
+    gate = Gate(pinned(solved(suite, old, 5), old), GatePolicy())
+    with pytest.raises(InfrastructureError, match=r"took most samples of .*provider.overloaded.*--resume"):
+        gated(suite, tmp_path / "r", gate, old)
 
 
 @pytest.mark.bwrap
