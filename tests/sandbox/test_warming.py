@@ -1,6 +1,5 @@
 """What one sandbox leaves in the machine is not to be read by the next."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from codegate.sandbox import Command, EnvironmentRecipe, SandboxLimits, bubblewrap
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.conformance import ConformanceFailure, Subject
-from codegate.sandbox.conformance.isolation import no_cold_files, no_counters_of_the_machine
+from codegate.sandbox.conformance.isolation import no_counters_of_the_machine
 from codegate.sandbox.interpreter import find_interpreter
 from codegate.sandbox.system_files import binds, hidden, shown
 from codegate.sandbox.warming import warm
@@ -25,21 +24,6 @@ def test_counters_of_the_machine_are_found_where_they_are_open(
     subject = Subject(bwrap_backend, bwrap_backend.prepare(PLAIN), PLAIN)
     with pytest.raises(ConformanceFailure, match="/proc/sys/fs/dentry-state"):
         no_counters_of_the_machine(subject)
-
-
-def test_cold_files_are_found_and_warm_after_the_next_preparation(
-    bwrap_backend: BubblewrapBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    environment = bwrap_backend.prepare(PLAIN)
-    program = os.open(environment.folder.tools / "ruff", os.O_RDONLY)
-    os.posix_fadvise(program, 0, 0, os.POSIX_FADV_DONTNEED)
-    os.close(program)
-    subject = Subject(bwrap_backend, environment, PLAIN)
-    with pytest.raises(ConformanceFailure, match="no block read"):
-        no_cold_files(subject)
-    monkeypatch.setattr("codegate.sandbox.warming._AGAIN_SECONDS", 0)
-    bwrap_backend.prepare(PLAIN)
-    no_cold_files(subject)
 
 
 def test_a_second_process_does_not_read_again_and_another_environment_does(tmp_path: Path) -> None:

@@ -180,24 +180,6 @@ after = look()
 print(json.dumps([sorted(path for path in before if before[path] != after.get(path)), len(before)]))
 """
 
-_READ = """
-import json, os, resource, stat
-def blocks():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_inblock
-before, files = blocks(), 0
-for root in ("/usr", "/opt", "/bin", "/lib", "/etc"):
-    for folder, folders, names in os.walk(root):
-        for path in (os.path.join(folder, name) for name in names):
-            try:
-                if stat.S_ISREG(os.lstat(path).st_mode):
-                    with open(path, "rb", buffering=0) as file:
-                        while file.read(1 << 20):
-                            pass
-                    files += 1
-            except OSError:
-                pass
-print(json.dumps([blocks() - before, files]))
-"""
 
 _KERNEL = """
 import ctypes, json, os
@@ -224,9 +206,6 @@ status = dict(line.split(":", 1) for line in open("/proc/self/status") if ":" in
 print(json.dumps([refused, {key: status[key].strip() for key in
       ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp")}]))
 """
-
-
-_FEW_BLOCKS = 256  # of 512 bytes: a machine short of memory drops a page now and then
 
 
 def no_network(subject: Subject) -> None:
@@ -335,16 +314,6 @@ def same_process_numbers(subject: Subject) -> None:
     expect(len(set(numbers)) == 1 and numbers[0] >= FIRST_NUMBER, "one number", numbers)
 
 
-def no_cold_files(subject: Subject) -> None:
-    """No file comes from a disk, which the kernel would tell: what one sandbox reads is not cold for the next."""
-    if subject.backend.describe().own_kernel:
-        return
-    with subject.sandbox() as sandbox:
-        read, files = answer(python(sandbox, _READ, timeout=60))
-    expect(files > 100, "files to read", files)
-    expect(read <= _FEW_BLOCKS, "no block read", (read, files))
-
-
 CHECKS: tuple[Check, ...] = (
     no_network,
     own_loopback,
@@ -356,5 +325,4 @@ CHECKS: tuple[Check, ...] = (
     closed_kernel,
     no_counters_of_the_machine,
     same_process_numbers,
-    no_cold_files,
 )
