@@ -1,6 +1,5 @@
 """The gate itself: two sets of samples and a policy go in, a ``Verdict`` with its evidence comes out."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from codegate.errors import UsageError
@@ -39,6 +38,7 @@ class _Evidence:
     detectable: float | None = None
     unsolved: tuple[str, ...] = ()
     unasked: tuple[str, ...] = ()
+    unsampled: tuple[str, ...] = ()
     futile: bool = False
     warnings: tuple[str, ...] = ()
 
@@ -83,6 +83,8 @@ def compare(
     _check_must_pass(baseline, candidate, policy)
     taken = samples_taken(candidate)
     terms = Terms(policy, looks or (max(taken, 1),), taken, candidates, confirming)
+    if taken and without_copies(candidate) is not candidate:
+        terms = replace(terms, looks=(taken,))  # more samples add nothing, so this look is the only one
     baseline, candidate, quarantined = without_quarantined(baseline, candidate)
     changed: tuple[Exclusion, ...] = ()
     if policy.drop_changed:
@@ -117,7 +119,7 @@ def _compared(
         return _verdict("infrastructure", "No problem has a graded sample on both sides.", sides, terms, evidence)
 
     evidence = _examine(baseline, candidate, terms, excluded)
-    kind, reason = _conclude(baseline, evidence, {**baseline.clusters, **candidate.clusters}, terms)
+    kind, reason = _conclude(baseline, candidate, evidence, terms)
     if missing:
         reason += f" Without a graded sample, and left out: {missing} of {total} problems."
     if quarantined:
@@ -174,6 +176,14 @@ def _examine(
         detectable=detectable_drop(pairs, terms),
         unsolved=tuple(sorted(p for p in set(policy.must_pass) if p in matched.pairs and _never(matched.pairs[p]))),
         unasked=tuple(sorted(set(policy.must_pass) - matched.pairs.keys())),
+        unsampled=tuple(
+            sorted(
+                tag
+                for name in baseline.problem_digests.keys() - matched.pairs.keys()
+                for tag in baseline.tags.get(name, ())
+                if tag in policy.cohorts and policy.cohorts[tag].tier == "critical"
+            )
+        ),
         futile=once["candidate"] is not candidate,
         warnings=(*warnings, *cohort_warnings(found, policy.alpha)),
     )
@@ -201,16 +211,20 @@ def _population(pairs: tuple[Pair, ...], clusters: list[str], policy: GatePolicy
 
 
 def _conclude(
-    baseline: CandidateSamples, evidence: _Evidence, sources: Mapping[str, str], terms: Terms
+    baseline: CandidateSamples,
+    candidate: CandidateSamples,
+    evidence: _Evidence,
+    terms: Terms,
 ) -> tuple[VerdictKind, str]:
     """Return the verdict and its reason."""
     result, pairs = evidence.result, tuple(evidence.matched.pairs.values())
+    sources = {**baseline.clusters, **candidate.clusters}
     assert result is not None  # noqa: S101 - for the type checker; there are pairs
     decision: Decision = decide(result, pairs, terms)
     instead = None
-    if decision == "pass" and not survives_losses(baseline, evidence.matched, sources, terms):
+    if decision == "pass" and not survives_losses(baseline, candidate, evidence.matched, sources, terms):
         decision = "inconclusive"
-        instead = "with the problems without a graded sample counted as failed, it would not be a pass."
+        instead = "with what was lost counted as failed, it would not be a pass."
     kind, conclusion = _demands(decision, evidence, terms) or (decision, instead)
     return kind, reason_of(kind, result, pairs, terms, evidence.detectable, conclusion)
 
@@ -234,6 +248,10 @@ def _demands(decision: Decision, evidence: _Evidence, terms: Terms) -> tuple[Dec
         )
     if evidence.unasked:
         return "inconclusive", f"there is no graded sample of what must pass: {listed(evidence.unasked)}."
+    if evidence.unsampled:
+        return "inconclusive", (
+            f"not every problem tagged {evidence.unsampled[0]!r} has a graded sample, and the tag has a critical floor."
+        )
     unseen = [
         tag for tag in unseen_floors(evidence.cohorts, terms.policy) if terms.policy.cohorts[tag].tier == "critical"
     ]

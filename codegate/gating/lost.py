@@ -14,6 +14,7 @@ from codegate.gating.statistics import Pair
 TOLERATED_PROBLEMS: Final = 0.10
 """Share of the problems that a look may be without, and that may have less than half of their samples at the end."""
 _STOPPED: Final = 0.5  # share of the problems without any sample at which a provider or a machine is down
+_MANY: Final = 0.25  # share of lost samples above which a pass must hold with them as failures
 _WARN_ABOVE: Final = 0.05  # share of lost samples above which the verdict is shown with them as failures too
 
 Shortage = Literal["wait", "infrastructure"]
@@ -51,14 +52,22 @@ def _counts(samples: CandidateSamples, problem: str) -> int:
     return len(counted(samples.samples.get(problem, ())))
 
 
-def survives_losses(baseline: CandidateSamples, matched: Matched, sources: Mapping[str, str], terms: Terms) -> bool:
-    """Tell whether a pass holds with the problems that the candidate has no sample of counted as failed."""
-    failed = {}
+def survives_losses(
+    baseline: CandidateSamples,
+    candidate: CandidateSamples,
+    matched: Matched,
+    sources: Mapping[str, str],
+    terms: Terms,
+) -> bool:
+    """Tell whether a pass holds with what was lost counted as failed: whole problems always, samples where many are."""
+    pairs = dict(matched.pairs)
+    if _share_lost(candidate, matched) > _MANY:
+        pairs = _with_failures(candidate, matched)
     for name in baseline.problem_digests.keys() - matched.pairs.keys():
         graded = counted(baseline.samples.get(name, ()))
         if graded:
-            failed[name] = Pair(sum(bool(sample.passed) for sample in graded), len(graded), 0, max(terms.samples, 1))
-    return not failed or _decision({**matched.pairs, **failed}, sources, terms) == "pass"
+            pairs[name] = Pair(sum(bool(sample.passed) for sample in graded), len(graded), 0, max(terms.samples, 1))
+    return pairs == matched.pairs or _decision(pairs, sources, terms) == "pass"
 
 
 def lost_warning(candidate: CandidateSamples, matched: Matched, sources: Mapping[str, str], terms: Terms) -> str | None:
@@ -66,15 +75,28 @@ def lost_warning(candidate: CandidateSamples, matched: Matched, sources: Mapping
 
     Losses are taken to be random. Where a limit of the configuration took them, those answers would have failed.
     """
-    lost = {name: sum(sample.passed is None for sample in candidate.samples[name]) for name in matched.pairs}
-    planned = sum(len(candidate.samples[name]) for name in matched.pairs)
-    if sum(lost.values()) <= _WARN_ABOVE * planned:
+    share = _share_lost(candidate, matched)
+    if share <= _WARN_ABOVE:
         return None
-    pairs = {name: pair._replace(candidate_n=pair.candidate_n + lost[name]) for name, pair in matched.pairs.items()}
     return (
-        f"{sum(lost.values())} of {planned} samples of the candidate were lost to infrastructure faults; counted as "
-        f"failures they would make the verdict {_decision(pairs, sources, terms)}."
+        f"{share:.0%} of the candidate's samples were lost to infrastructure faults; counted as failures they would "
+        f"make the verdict {_decision(_with_failures(candidate, matched), sources, terms)}."
     )
+
+
+def _share_lost(candidate: CandidateSamples, matched: Matched) -> float:
+    samples = [sample for name in matched.pairs for sample in candidate.samples[name]]
+    return sum(sample.passed is None for sample in samples) / max(len(samples), 1)
+
+
+def _with_failures(candidate: CandidateSamples, matched: Matched) -> dict[str, Pair]:
+    """Return the counts with the candidate's lost samples as failures."""
+    return {
+        name: pair._replace(
+            candidate_n=pair.candidate_n + sum(sample.passed is None for sample in candidate.samples[name])
+        )
+        for name, pair in matched.pairs.items()
+    }
 
 
 def _decision(pairs: Mapping[str, Pair], sources: Mapping[str, str], terms: Terms) -> Decision:

@@ -211,7 +211,7 @@ def test_a_pass_must_hold_with_the_lost_problems_counted_as_failed() -> None:
         after[f"p{i:03}"] = [None] * 3
     verdict = compare(side(before), side(after), POLICY)
     assert verdict.kind == "inconclusive"
-    assert "with the problems without a graded sample counted as failed, it would not be a pass" in verdict.reason
+    assert "with what was lost counted as failed, it would not be a pass" in verdict.reason
 
 
 def test_lost_problems_decide_nothing_only_at_the_end() -> None:
@@ -236,12 +236,24 @@ def test_one_lost_sample_in_every_ten_ends_no_run() -> None:
     thin: dict[str, list[bool | None]] = {name: [*entries[:9], None] for name, entries in whole.items()}
     for left, right in ((whole, thin), (thin, whole)):
         assert compare(side(left), side(right), POLICY).kind == "pass"
-    assert "40 of 400 samples of the candidate were lost" in compare(side(whole), side(thin), POLICY).warnings[0]
+    assert "10% of the candidate's samples were lost" in compare(side(whole), side(thin), POLICY).warnings[0]
     sparse: dict[str, list[bool | None]] = {name: [True] * 4 + [None] * 6 for name in whole}
     for left, right, blamed in ((whole, sparse, "candidate"), (sparse, whole, "baseline")):
         verdict = compare(side(left), side(right), POLICY)
         assert verdict.kind == "infrastructure"
         assert f"fewer than half of the {blamed}'s 10 samples" in verdict.reason
+
+
+def test_a_pass_with_many_lost_samples_must_hold_with_them_as_failures() -> None:
+    before: dict[str, list[bool | None]] = {
+        f"p{i:03}": [j < (8 if i < 20 else 2) for j in range(10)] for i in range(30)
+    }
+    after: dict[str, list[bool | None]] = {
+        f"p{i:03}": [*[True] * (4 if i < 20 else 1), *[False] * (1 if i < 20 else 4), *[None] * 5] for i in range(30)
+    }
+    verdict = compare(side(before), side(after), POLICY)
+    assert verdict.kind == "inconclusive"
+    assert "with what was lost counted as failed, it would not be a pass" in verdict.reason
 
 
 @pytest.mark.parametrize("lost", [[None], []])
