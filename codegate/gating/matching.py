@@ -82,6 +82,8 @@ def without_copies(samples: CandidateSamples) -> CandidateSamples:
         return samples
 
     def once(entries: tuple[Sample, ...]) -> tuple[Sample, ...]:
+        if len({sample.answer for sample in counted(entries)}) > 1:
+            return entries  # draws that differ: the equal ones among them are as likely as they are frequent
         seen: set[str] = set()
         kept = []
         for sample in entries:

@@ -112,6 +112,32 @@ def test_a_copied_baseline_is_one_sample_too() -> None:
     assert not verdict.futile
 
 
+def test_copies_leave_a_mixed_problem_as_it_is() -> None:
+    """Right answers are often equal and wrong ones differ: 8 equal passes and 2 failures are no 1 of 3."""
+    results: Results = {f"p{i:03}": [True] * 10 if i < 20 else [*[True] * 8, False, False] for i in range(30)}
+    answers = {name: ["a"] * 10 if int(name[1:]) < 20 else [*["a"] * 8, "b", "c"] for name in results}
+    verdict = compare(answered(results, answers), side({name: [True] * 5 for name in results}), POLICY)
+    assert "The baseline's answers are copies" in verdict.warnings[0]
+    assert verdict.baseline_rate == pytest.approx((20 + 10 * 0.8) / 30)
+
+
+def test_a_candidate_that_gives_copies_is_judged_as_one_look() -> None:
+    results = lost(40, 9, 2)
+    same = answered(results, {problem: ["a"] * 2 for problem in results})
+    verdict = compare(side(uniform(40, 40, 10)), same, POLICY, looks=POLICY.looks)
+    assert (verdict.kind, verdict.futile) == ("regressed", True)
+    assert verdict.level == pytest.approx(0.04)
+    assert "sampling goes on" not in verdict.reason
+
+
+def test_a_critical_floor_needs_a_sample_of_every_problem_it_is_about() -> None:
+    policy = GatePolicy(cohorts={"money": CohortPolicy(floor=0.8, tier="critical")})
+    after: Results = {**uniform(100, 100, 5), **{f"p{i:03}": [None] * 5 for i in range(7)}}
+    verdict = compare(tagged(uniform(100, 100, 10), 8), tagged(after, 8), policy)
+    assert verdict.kind == "inconclusive"
+    assert "not every problem tagged 'money' has a graded sample" in verdict.reason
+
+
 def test_an_easy_problem_that_is_answered_twice_alike_is_no_copy() -> None:
     results = uniform(40, 40, 3)
     answers = {problem: ["a"] * 3 if i < 20 else ["a", "b", "c"] for i, problem in enumerate(results)}
