@@ -39,7 +39,7 @@ _ESCAPED: Final = re.compile(
 )
 _BROKEN_UP: Final = re.compile(
     r"(?<=@)(?=\w)|(?<=#)(?=\w)|(?i:(?<=\bgh-))(?=\d)"  # mentions, issues
-    r"|(?<=[A-Za-z])(?=://)|(?i:(?<=\bwww))(?=\.)"  # links
+    r"|(?<=[A-Za-z])(?=:/)|(?i:(?<=\bwww))(?=\.)"  # links
 )
 _ZERO_WIDTH: Final = "\u200b"
 

@@ -29,7 +29,7 @@ def test_it_says_what_a_reviewer_needs() -> None:
     text = render_comment(view(), run_url=RUN, report_url=REPORT, commit="a" * 40)
     for part in (
         "> [!CAUTION]\n> **✗ codegate: regressed**",
-        "| `worse` | ✗ regressed | 82.8% | 48.3% | -34.5 pp (91%: -62.8 to -10.2 pp) |",
+        "| `worse` | ✗ regressed | 82.8% | 48.3% | -34.5 pp (92%: -62.8 to -8.5 pp) |",
         "the candidate is worse",
         "29, look 1 of 1 | 37.0 pp |",
         "power of the comparison",
