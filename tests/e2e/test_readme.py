@@ -80,7 +80,8 @@ def gate_workflow(workspace: Path, base: str, home: Path) -> tuple[int, dict[str
 
     action = yaml.safe_load((README.parent / "action.yml").read_text())
     given = {name: str(about.get("default", "")) for name, about in action["inputs"].items()}
-    given |= gate["with"] | {"github-token": ""}  # no GitHub is asked: everything is in the clone
+    unset = {name: re.sub(r"\$\{\{.*?\}\}", "", str(value)) for name, value in gate["with"].items()}  # no variable is
+    given |= unset | {"github-token": ""}  # no GitHub is asked: everything is in the clone
     payload = pull_payload()
     payload["pull_request"]["base"]["sha"] = base
     (home / "event.json").write_text(json.dumps(payload))

@@ -184,7 +184,7 @@ class TestRuns:
         config = workspace / "codegate.yml"
         config.write_text(f"suite: suite\ncandidates: [reference]\n{LENIENT}")
 
-        first = act(report_path="out/first")
+        first = act(report_path="out/first", samples="3")
         assert first.code == ExitCode.PASS
         assert first.annotations == [("notice", "codegate: ungated")]
         assert {name: value for name, value in first.outputs.items() if value or name in FIGURES} == {
