@@ -31,8 +31,7 @@ def test_it_says_what_a_reviewer_needs() -> None:
         "> [!CAUTION]\n> **✗ codegate: regressed**",
         "| `worse` | ✗ regressed | 82.8% | 48.3% | -34.5 pp (92%: -62.8 to -8.5 pp) |",
         "the candidate is worse",
-        "29, look 1 of 1 | 37.0 pp |",
-        "power of the comparison",
+        "29, look 1 of 1 | — |",
         "| `worse` | `money-27` | 100% (n=1) | 0% (n=1) | no | `logic_error` |",
         "**Won problems**",
         "| `worse` | logic error | 15 | 51.7% [34–69%] n=29 | 17.2% | +34.5 pp",
@@ -67,6 +66,14 @@ def test_without_a_verdict_nothing_is_green() -> None:
     assert render_comment(bare).startswith("> [!IMPORTANT]\n> **! codegate: infrastructure**\n>\n> 1 attempts")
     whole = dataclasses.replace(bare, candidates=bare.candidates[:1])
     assert render_comment(whole).startswith("> [!NOTE]\n> **· codegate: ungated**")
+
+
+def test_the_power_of_a_comparison_is_shown_where_it_is_known() -> None:
+    verdicts = tuple(verdict.model_copy(update={"detectable_drop": 0.104}) for verdict in view().verdicts)
+    text = render_comment(dataclasses.replace(view(), verdicts=verdicts))
+    assert "29, look 1 of 1 | 10.4 pp |" in text
+    assert "power of the comparison" in text
+    assert "power of the comparison" not in render_comment(view()), "one baseline sample does not show its noise"
 
 
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
