@@ -48,6 +48,7 @@ from codegate.gating.history import (
     history_entry,
     read_history,
 )
+from codegate.gating.limits import CUT
 from codegate.gating.looks import MAX_LOOKS
 from codegate.gating.nightly import (
     STALE_DAYS,
@@ -94,6 +95,7 @@ from codegate.gating.verdict import (
 )
 
 __all__ = [
+    "CUT",
     "EXPIRE_DAYS",
     "MAX_BASELINE_BYTES",
     "MAX_LOCK_BYTES",

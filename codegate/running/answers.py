@@ -46,8 +46,8 @@ def read_answers(path: Path, suite: Suite, label: str | None = None) -> Answers:
         label: what to call its only model; default: as the file does.
 
     Raises:
-        UsageError: as ``predictions_for``; ``label`` is given for several models; a name is too long; or a problem has
-            more samples than a run can have.
+        UsageError: as ``predictions_for``; ``label`` is given for several models; a name is too long; or every problem
+            has more samples than a run can have.
     """
     redactor = redactor_for()
     predictions = [redactor.clean_model(prediction) for prediction in predictions_for(suite, path)]
@@ -74,7 +74,7 @@ def read_answers(path: Path, suite: Suite, label: str | None = None) -> Answers:
 def keep_answers(journal: Journal, suite: Suite, announce: Callable[[str], None]) -> None:
     """Write the attempts of a run's predictions candidates that are not there yet.
 
-    A problem or a sample that the file lacks is an empty answer: it fails as ``no_patch``, and is announced.
+    A problem that the file lacks has empty answers: they fail as ``no_patch``, and are announced.
 
     Args:
         journal: the run, open for writing.
@@ -103,9 +103,9 @@ def keep_answers(journal: Journal, suite: Suite, announce: Callable[[str], None]
         if candidate.key() not in known:
             raise UsageError(f"{path} is not what {candidate.label} was planned with.", "Restore it.")
         made = patches[candidate.label].get(problem, ())
-        if sample >= len(made):
+        if not made:
             missing.setdefault(candidate.label, []).append(problem)
-        journal.write_attempt(_attempt(candidate, problem, sample, made[sample] if sample < len(made) else ""))
+        journal.write_attempt(_attempt(candidate, problem, sample, made[sample] if made else ""))
     for label, names in missing.items():
         announce(
             f"{label}: {len(names)} of {len(journal.manifest.planned())} answers are missing and count as empty: "

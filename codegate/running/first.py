@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from codegate.errors import ExitCode, InfrastructureError, UsageError
+from codegate.gating import CUT
 from codegate.running.endings import limit_advice
 from codegate.running.faults import FAULTS
 from codegate.running.outcome import Fault, Outcome, Run
@@ -15,8 +16,6 @@ from codegate.running.plan import Job
 
 _MOST: Final = 3
 """Answers that a limit has to cut before the run ends: a single problem may be an exception."""
-
-_CUT: Final = frozenset({"truncated", "context_overflow"})
 
 
 def ask_first(
@@ -77,7 +76,7 @@ def _refuse_declined(tried: Sequence[Job], made: dict[tuple[str, str, int], Outc
 
 
 def _is_cut(outcome: Outcome | None) -> bool:
-    return outcome is not None and outcome.grade is not None and outcome.grade.failure in _CUT
+    return outcome is not None and outcome.grade is not None and outcome.grade.failure in CUT
 
 
 def _refuse_cut(job: Job, outcomes: Sequence[Outcome], resume: str) -> None:
