@@ -106,7 +106,7 @@ def _differences(one: Any, other: Any, key: str = "") -> set[str]:
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         found = [_differences(one[name], other[name], name) for name in one]
         names = set[str]().union(*found)
-        return {key} if names & {"value", "low", "high"} else names
+        return {key} if names & {"value", "low", "high", "n"} else names
     if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         return set[str]().union(*(_differences(a, b, key) for a, b in zip(one, other, strict=True)))
     return set() if one == other else {key}

@@ -75,7 +75,10 @@ def test_grade_takes_the_ids_that_an_export_writes(own_suite: Suite, tmp_path: P
     assert [one["grade"]["resolved"] for one in graded] == [True, False] * 3
 
 
-def test_answers_made_elsewhere_are_a_run_like_any_other(suite: Suite, tmp_path: Path) -> None:
+def test_answers_made_elsewhere_are_a_run_like_any_other(
+    suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CI", raising=False)  # in CI no run in the checkout is used again
     tests_too = patch("double") + "--- /dev/null\n+++ b/tests/test_mine.py\n@@ -0,0 +1 @@\n+assert False\n"
     rows = [row("half", patch("half")), row("double", tests_too), row("half", patch("half", "n >> 1")),
             row("double", None), row("square", patch("square")), row("square", patch("square", "n ** 4"))]  # fmt: skip
