@@ -91,6 +91,8 @@ class AnthropicProvider:
         chosen = {"temperature": sampling.temperature, "top_p": sampling.top_p}
         if chosen := {name: value for name, value in chosen.items() if value is not None}:
             request["extra_body"] = chosen
+        if sampling.stop is not None:
+            request["stop_sequences"] = sampling.stop
         if tools:
             request["tools"] = [
                 {"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in tools

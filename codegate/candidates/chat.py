@@ -1,8 +1,8 @@
 """The neutral form of a conversation with a model, and the protocol a chat provider keeps."""
 
-from typing import Any, Final, Literal, Protocol
+from typing import Annotated, Any, Final, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from codegate.errors import ExitCode, InfrastructureError
 
@@ -27,6 +27,9 @@ class Sampling(_Frozen):
         "own maximum where that is lower.",
     )
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
+    stop: tuple[Annotated[str, StringConstraints(min_length=1, max_length=100)], ...] | None = Field(
+        default=None, min_length=1, max_length=4, description="Texts before which an answer ends."
+    )
 
     @property
     def output_limit(self) -> int:

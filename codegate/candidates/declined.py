@@ -36,6 +36,8 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "temperature": "sampling.temperature",
     "top_p": "sampling.top_p",
     "seed": "sampling.seed",
+    "stop": "sampling.stop",
+    "stop_sequences": "sampling.stop",
     "tools": "solver",
     "tool_choice": "solver",
     "model": "model",

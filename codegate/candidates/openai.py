@@ -90,7 +90,7 @@ class OpenAIProvider:
         }
         if sampling.max_output_tokens is not None or self._sends_default_limit:
             request[self._limit_name] = sampling.output_limit
-        for name in ("temperature", "top_p", "seed"):
+        for name in ("temperature", "top_p", "seed", "stop"):
             if (value := getattr(sampling, name)) is not None:
                 request[name] = value
         if tools:

@@ -111,7 +111,7 @@ def test_a_server_on_a_private_network_is_asked_over_plain_http_where_that_is_al
 
 def test_chat_request() -> None:
     with wire_server(as_json(chat_answer())) as server:
-        sampling = Sampling(temperature=0.5, top_p=0.9, max_output_tokens=77, seed=3)
+        sampling = Sampling(temperature=0.5, top_p=0.9, max_output_tokens=77, seed=3, stop=("END",))
         ask(server, "openai", CONVERSATION, (TOOL,), sampling)
         (request,) = server.received
     assert request.path == "/v1/chat/completions"
@@ -119,6 +119,7 @@ def test_chat_request() -> None:
     assert request.body["model"] == "local-model"
     assert (request.body["temperature"], request.body["top_p"], request.body["seed"]) == (0.5, 0.9, 3)
     assert request.body["max_tokens"] == 77
+    assert request.body["stop"] == ["END"]
     assert "max_completion_tokens" not in request.body
     assert request.body["tools"] == [{"type": "function", "function": TOOL.model_dump()}]
     assert [m["role"] for m in request.body["messages"]] == ["system", "user", "assistant", "tool", "tool"]
@@ -133,7 +134,7 @@ def test_chat_request() -> None:
 def test_messages_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "another-secret-token")
     with wire_server(as_json(messages_answer())) as server:
-        sampling = Sampling(temperature=0.5, top_p=0.9, max_output_tokens=77_000)
+        sampling = Sampling(temperature=0.5, top_p=0.9, max_output_tokens=77_000, stop=("END",))
         ask(server, "anthropic", CONVERSATION, (TOOL,), sampling)
         (request,) = server.received
     assert request.path == "/v1/messages"
@@ -141,6 +142,7 @@ def test_messages_request(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "another-secret-token" not in str(request.headers)
     assert request.body["system"] == "Be brief."
     assert (request.body["max_tokens"], request.body["temperature"]) == (77_000, 0.5)
+    assert request.body["stop_sequences"] == ["END"]
     assert request.body["tools"] == [{"name": "read_file", "description": "Read.", "input_schema": TOOL.parameters}]
     roles = [(turn["role"], [block["type"] for block in turn["content"]]) for turn in request.body["messages"]]
     assert roles == [
