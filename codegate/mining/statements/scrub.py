@@ -82,7 +82,7 @@ _DECORATORS: Final = frozenset(
         "deprecated",
     ]
 )
-_EMPTY_BRACKETS: Final = re.compile(r"[(\[][ \t]{0,3}[,;.]?[ \t]{0,3}[)\]]|(?<!`)``(?!`)")
+_EMPTY_BRACKETS: Final = re.compile(r"(?<!\w)[(\[][ \t]{0,3}[,;.]?[ \t]{0,3}[)\]]|(?<!`)``(?!`)")
 _INLINE_CODE: Final = re.compile(r"(`[^`\n]{1,500}`)")
 _LEFT_ALONE: Final = re.compile(
     r"[\s>*_#-]*(?:see(?: also)?|refs?|references?|issues?|bugs?|related(?: to)?|tickets?|pr|thanks|cc)?[\s*_:.,;-]*",

@@ -1,0 +1,112 @@
+"""Scrubbing of what people wrote: references, patches, templates and plumbing go, prose and reproductions stay."""
+
+import re
+import time
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from codegate.mining.statements.scrub import MAX_CHARACTERS, scrub_text
+from codegate.mining.statements.vocabulary import gives_away, vocabulary
+from tests.mining.statement_world import sums_cut
+
+
+class TestScrub:
+    @pytest.mark.parametrize(
+        ("message", "left"),
+        [
+            ("Sum up nothing (#12)", "Sum up nothing"),
+            ("Sum up nothing\n\nFixes #12. It used to raise.", "Sum up nothing\n\nIt used to raise."),
+            ("Sum up nothing\n\nSee https://example.org/a/b/issues/1 for more.", "Sum up nothing\n\nSee for more."),
+            ("Sum up nothing\n\nBroken since 0a1b2c3d, other/repo#4 and GH-5.", "Sum up nothing\n\nBroken since, and."),
+            ("Sum up nothing\n\nText.\n\nCo-authored-by: B <b@c>\nSigned-off-by: A <a@b>", "Sum up nothing\n\nText."),
+            ("Sum up nothing\n\n<!-- hidden\ntext -->\n- [x] tests\nText.", "Sum up nothing\n\nText."),
+            ("Sum up nothing\n\n```diff\n+x = 1\n```\nText.", "Sum up nothing\n\nText."),
+            ("Sum up nothing\n\n```suggestion\nx = 1\n```\nText.", "Sum up nothing\n\nText."),
+            ("Sum up nothing\n\n~~~\n@@ -1 +1 @@\n a\n~~~\nText.", "Sum up nothing\n\nText."),
+            ("Sum up nothing\n\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\nText.", "Sum up nothing\n\nText."),
+            ("Sum up nothing\n\n-total = 1\n+total = 0\n\nText.", "Sum up nothing\n\nText."),
+            ("Sum up nothing\n\n-1 is the total, not 0.", "Sum up nothing\n\n-1 is the total, not 0."),
+            ("Sum up nothing\n\n## Tests added\n\nSome.\n\n### More\n\nOf it.\n\n## Why\n\nText.",
+             "Sum up nothing\n\n## Why\n\nText."),
+            ("Sum up nothing\n\nChanges\n-------\nmuch\n\nWhy\n---\nText.", "Sum up nothing\n\n## Why\nText."),
+            ("Sum up nothing\n\n**How it was fixed**\nmuch\n\n**Why:**\nText.", "Sum up nothing\n\n**Why:**\nText."),
+            ("Sum up nothing\n\nText.\n\nChanges:\n\n- much\n- more\n\nText.", "Sum up nothing\n\nText.\n\nText."),
+            ("Sum up nothing\n\n### Checklist ✅\n\n- yes", "Sum up nothing"),
+            ("Sum up nothing\n\n### Steps\n\n_No response_\n\n### Why\n\nText.", "Sum up nothing\n\n### Why\n\nText."),
+            ("Sum up nothing\n\n![a picture](https://x.y/z.png) <img src='x'>Text.", "Sum up nothing\n\nText."),
+            ("Sum up nothing\n\nThanks @some-body! Use @property or `@cache`, mail a@b.",
+             "Sum up nothing\n\nThanks! Use @property or `@cache`, mail a@b."),
+            ("Sum up nothing\n\nSee [the report](https://github.com/a/b/issues/3) and [docs](https://docs.org/x).",
+             "Sum up nothing\n\nSee the report and [docs](https://docs.org/x)."),
+            ("Sum up nothing\n\nSee #4 and the text.", "Sum up nothing\n\nand the text."),
+            ("Sum up nothing\n\nSee https://github.com/a/b/pull/3", "Sum up nothing"),
+            ("Sum up nothing\n\nText\u200b\u2028and \ud800more\r\n.", "Sum up nothing\n\nText\nand ?more\n."),
+            ("Sum up nothing\n\nCall total() for it (see #4).", "Sum up nothing\n\nCall total() for it."),
+            ("Merge pull request #1 from a/b", ""),
+            ("", ""),
+        ],
+    )  # fmt: skip
+    def test_what_is_not_for_the_model_goes(self, message: str, left: str) -> None:
+        assert scrub_text(*message.split("\n\n", 1) if "\n\n" in message else (message, "")) == left
+
+    def test_a_reproduction_stays_as_it_is(self) -> None:
+        code = (
+            "```python\n# Changes\n@decorated  # like #1\nget('https://example.org/issue')\nx = '<!-- a -->'\n-1\n```"
+        )
+        assert scrub_text("Sum up nothing", f"Try:\n\n{code}") == f"Sum up nothing\n\nTry:\n\n{code}"
+
+    def test_what_leads_to_the_fix_goes_from_a_reproduction_too(self) -> None:
+        code = f"```\npip install git+https://github.com/a/b@{'a1' * 20}\ngit show {'a1' * 20}  # a/b#1\nx\n```"
+        assert scrub_text("T", code) == "T\n\n```\npip install git+…\ngit show …  # …\nx\n```"
+
+    def test_every_link_into_the_projects_own_repository_goes(self) -> None:
+        body = "At https://code-host.example/team/app/src/x.py and https://other.example/doc"
+        assert "other.example" in scrub_text("T", body, "team/app")
+        assert "code-host" not in scrub_text("T", body, "Team/App")
+
+    def test_a_fence_that_nobody_closed_is_closed(self) -> None:
+        assert scrub_text("T", "```\ncode").endswith("```\ncode\n```")
+
+    @given(
+        st.lists(st.sampled_from([*" (#!).,\n[]/-", "#1", "a/b#2", "GH-3", "https://github.com/z", "word", "é", "fix"]))
+    )
+    def test_no_reference_survives(self, pieces: list[str]) -> None:
+        left = scrub_text("Title", "".join(pieces))
+        assert not re.search(r"(?<!\w)#\d", left)
+        assert "https://" not in left
+
+    @given(
+        st.lists(
+            st.sampled_from(
+                [*" \n\n\n()[]`*#-+>@<|_", "```", "~~~", "# Changes", "## Why", "**Tests**", "---", "===", "Fixes:",
+                 "#1", "a/b#2", "https://github.com/x", "<!--", "-->", "![a](b)",
+                 "[a](https://github.com/b)", "- [ ]", "@me", "Changes:",
+                 "+x", "-x", "0a1b2c3d", "word", "\u200b", "\t", "1.", "diff --git ", "@@ -1", "See"]
+            ),
+            max_size=60,
+        )
+    )  # fmt: skip
+    @example(["``", "`\n", "#1"])
+    @settings(max_examples=120)
+    def test_scrubbing_twice_changes_nothing(self, pieces: list[str]) -> None:
+        once = scrub_text("", "".join(pieces))
+        assert scrub_text("", once) == once
+
+    @pytest.mark.parametrize(
+        "piece",
+        ["(", "[", "![", "<!--", "<img ", "a.", "a/", ". ", ".", ",;", "`", "```\n", "~~~\n", "#", "# a\n", "**a", "_",
+         "#1", "a/b#1", "https://", "https://a/ ", "@a-", "-", "+a\n-a\n", " ", "\t", "\u200b", "&#1", "\\_", "a\n==\n",
+         "a:", "[a](", "[a](http://", "0a", "A-a-", "<details ", "> ", "how was it \n", "Merge ", "1: r=", "а",
+         "**a**\n"],
+    )  # fmt: skip
+    def test_hostile_text_takes_no_time(self, piece: str) -> None:
+        line = piece * (1900 // len(piece)) + "x\n"
+        text = line * (24_000 // len(line)) + piece * 4000
+        known = vocabulary(sums_cut())
+        started = time.process_time()
+        left = scrub_text(piece * 1000, text)
+        gives_away(left, known)
+        assert time.process_time() - started < 3
+        assert len(left) <= MAX_CHARACTERS + 400
