@@ -18,14 +18,11 @@ from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy, power_statement
 from codegate.mining import (
     DEFAULT_KINDS,
-    DEFAULT_STATEMENTS,
     GITHUB_API,
     KINDS,
-    STATEMENTS,
     GitHubEnrichment,
     MineOptions,
     MineReport,
-    StatementMode,
     fetch_pull_heads,
     find_slug,
     mine,
@@ -93,15 +90,6 @@ command.add_command(mine_exchange.import_command)
     show_default=True,
     help="What to keep; may be given more than once.",
 )
-@click.option(
-    "--statement",
-    "statements",
-    type=click.Choice(STATEMENTS),
-    multiple=True,
-    default=DEFAULT_STATEMENTS,
-    show_default=True,
-    help="What models are told, in the order of preference; how the tests fail is always left.",
-)
 @click.option("--rewrite", help="Model that rewrites each statement, one call a problem: provider:model[@base_url].")
 @click.option("--python", help="Minor version of the interpreter, such as 3.11; default one that the code supports.")
 @click.option("--requirements", type=FILE, help="Requirements or lock file for all environments.")
@@ -125,7 +113,6 @@ def history(
     max_problems: int | None,
     budget_minutes: float | None,
     kinds: tuple[Kind, ...],
-    statements: tuple[StatementMode, ...],
     rewrite: str | None,
     python: str | None,
     requirements: Path | None,
@@ -155,7 +142,6 @@ def history(
         rounds=max(rounds, _STRICT_ROUNDS) if strict else rounds,
         include_new_tests=include_new_tests,
         kinds=kinds,
-        statements=statements,
         rewrite=parse_candidate(rewrite) if rewrite else None,
         forge=_forge(repository, github) if github else None,
         refresh=refresh,

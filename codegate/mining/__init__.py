@@ -8,22 +8,19 @@ that is left out has a reason, and whatever flickers is quarantined with its evi
 
 from codegate.mining.importing import ImportFormat, ImportReport, import_proven
 from codegate.mining.miner import MineEvent, mine
-from codegate.mining.options import DEFAULT_KINDS, DEFAULT_STATEMENTS, KINDS, STATEMENTS, MineOptions
+from codegate.mining.options import DEFAULT_KINDS, KINDS, MineOptions
 from codegate.mining.proving.proof import Proof, ValidationReport, prove, validate_suite
 from codegate.mining.report import MineReport, Stage, UnitResult, read_summary
 from codegate.mining.selection import choose, write_selection
 from codegate.mining.sources.enrichment import GITHUB_API, GitHubEnrichment, find_slug
 from codegate.mining.sources.pulls import fetch_pull_heads
-from codegate.mining.statements.statement import StatementMode
 from codegate.mining.strengths import Distribution, Strengths, assess
 from codegate.mining.units import Reason
 
 __all__ = [
     "DEFAULT_KINDS",
-    "DEFAULT_STATEMENTS",
     "GITHUB_API",
     "KINDS",
-    "STATEMENTS",
     "Distribution",
     "GitHubEnrichment",
     "ImportFormat",
@@ -34,7 +31,6 @@ __all__ = [
     "Proof",
     "Reason",
     "Stage",
-    "StatementMode",
     "Strengths",
     "UnitResult",
     "ValidationReport",

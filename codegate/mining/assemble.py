@@ -82,6 +82,8 @@ def assemble(name: str, found: Findings, patch: str) -> Problem:
             mode=found.statement.mode,
             sha256=sha256(found.statement.text.encode("utf-8")),
             model=found.statement.model,
+            sources=found.statement.sources,
+            dropped=tuple(printable(text)[:300] for text in found.statement.dropped),
         ),
         limits=found.validated.limits,
         kind=found.kind.kind,

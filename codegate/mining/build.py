@@ -16,18 +16,20 @@ from codegate.mining.cut import Cut, cut
 from codegate.mining.kinds.kind import classify_kind
 from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of
 from codegate.mining.options import MineOptions
+from codegate.mining.probes.example import find_examples, public_text
 from codegate.mining.proving.leak import audit
 from codegate.mining.proving.quality import measure_quality
 from codegate.mining.proving.validation import OpenSandbox, Validated, validate_cut
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
 from codegate.mining.statements.interface import NO_INTERFACE, Interface, interface_of
+from codegate.mining.statements.material import entries_of
 from codegate.mining.statements.rewrite import rewrite_statement
-from codegate.mining.statements.statement import StatementText, write_statement
+from codegate.mining.statements.statement import StatementText, gates_of, required_form, write_statement
 from codegate.mining.statements.testsource import exact_texts
 from codegate.mining.units import BugScore, Rejected
 from codegate.sandbox import FilesRefused, Sandbox, SandboxError
-from codegate.suite import Language, LockedEnvironment, Problem, ProblemLimits, make_patch, read_commit
+from codegate.suite import Language, LockedEnvironment, Problem, ProblemLimits, Tree, make_patch, read_commit
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ class ProblemBuilder:
         sandboxes: where the code runs.
         options: what was asked.
         today: the day that quarantines count from.
+        tip: the newest tree, for changelogs that name a change later.
         stop: set when results are no longer wanted.
     """
 
@@ -88,6 +91,7 @@ class ProblemBuilder:
         sandboxes: Sandboxes,
         options: MineOptions,
         today: date,
+        tip: Tree,
         stop: threading.Event,
     ) -> None:
         self.repository = repository
@@ -96,6 +100,7 @@ class ProblemBuilder:
         self.sandboxes = sandboxes
         self.options = options
         self.today = today
+        self.tip = tip
         self.stop = stop
         self.usage = Usage(input_tokens=0, output_tokens=0)
         self.rewrites = 0
@@ -159,7 +164,7 @@ class ProblemBuilder:
                 return Rejected("other_kind", f"{kind.kind}: {'; '.join(kind.evidence)}"[:300])
             with steps.step("statement"):
                 interface = interface_of(parts) if told is None else NO_INTERFACE
-                statement = told or self._statement(prospect, parts, validated, interface)
+                statement = told or self._statement(prospect, parts, environment, validated, interface)
             if isinstance(statement, Rejected):
                 return statement
             with steps.step("quality"):
@@ -202,20 +207,27 @@ class ProblemBuilder:
         return Built(problem, environment)
 
     def _statement(
-        self, prospect: Prospect, parts: Cut, validated: Validated, interface: Interface
+        self,
+        prospect: Prospect,
+        parts: Cut,
+        environment: LockedEnvironment,
+        validated: Validated,
+        interface: Interface,
     ) -> StatementText | Rejected:
+        unit, public = prospect.unit, public_text(parts)
+        examples = find_examples(parts, validated, self._opener(environment), public, unit.commit)
         statement = write_statement(
-            self.name,
-            prospect.unit,
+            unit,
             parts,
             validated.outcomes,
             enrichment=prospect.enrichment,
-            modes=self.options.statements,
+            examples=examples,
+            later=entries_of(self.tip, [number for number in (unit.pull_request, *unit.closes) if number]),
             interface=interface,
-            problem=problem_id(self.name, prospect.unit),
+            public=public,
         )
-        if statement is None:
-            return Rejected("leak", "every wording repeats the fix")
+        if isinstance(statement, str):
+            return Rejected("no_statement", statement)
         if self.options.rewrite is not None:
             statement = self._rewritten(self.options.rewrite, prospect, parts, validated, interface, statement)
         unsaid = interface.undisclosed(statement.text)
@@ -232,14 +244,11 @@ class ProblemBuilder:
         interface: Interface,
         statement: StatementText,
     ) -> StatementText:
-        failure = write_statement(
-            self.name, prospect.unit, parts, validated.outcomes, modes=("failure",), interface=interface
-        )
-        material = [entry for entry in (statement, failure) if entry is not None]
         name = problem_id(self.name, prospect.unit)
+        gates = gates_of(parts, validated.outcomes, interface, public_text(parts))
         self._check_wanted()
         # No answer ends mining: what was found so far is remembered, and the same command goes on from here.
-        done = rewrite_statement(candidate, name, material, parts, interface=interface)
+        done = rewrite_statement(candidate, name, statement, gates, required_form(parts, gates.hidden, interface, ""))
         with self._counting:
             self.usage += done.usage
             self.rewrites += 1

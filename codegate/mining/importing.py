@@ -157,11 +157,12 @@ def import_proven(
         sandboxes=sandboxes,
         options=replace(options, include_new_tests=True, kinds=KINDS),
         today=datetime.now(UTC).date(),
+        tip=Tree({}),
         stop=threading.Event(),
     )
 
     def build(unit: ImportedUnit) -> Built | Rejected:
-        statement = StatementText("failure", unit.row.statement)  # the row's own, which ``finish`` puts in its place
+        statement = StatementText("sources", unit.row.statement)  # the row's own, which ``finish`` puts in its place
         return builder.build_parts(unit.prospect, unit.parts, Steps(), statement)
 
     try:

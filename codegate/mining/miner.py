@@ -85,6 +85,7 @@ def mine(
             sandboxes=sandboxes,
             options=options,
             today=today,
+            tip=read_commit(repository, tip),
             stop=threading.Event(),
         )
         work = _Work(builder, options, resolver.python, started, results, kept, progress)

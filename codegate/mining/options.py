@@ -12,14 +12,11 @@ from codegate.candidates import CandidateSpec, check_snapshot
 from codegate.errors import UsageError
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
-from codegate.mining.statements.statement import StatementMode
 from codegate.suite import Kind
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 DEFAULT_KINDS: Final[tuple[Kind, ...]] = ("bugfix", "security")
 
-STATEMENTS: Final[tuple[StatementMode, ...]] = get_args(StatementMode)
-DEFAULT_STATEMENTS: Final[tuple[StatementMode, ...]] = ("issue", "change", "failure")
 
 _SLUG: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _PYTHON: Final = re.compile(r"3\.\d{1,2}")
@@ -51,7 +48,6 @@ class MineOptions:
         rounds: validation runs of each state.
         include_new_tests: keep units whose tests cannot be imported before the fix.
         kinds: what to keep.
-        statements: how to write statements, in the order of preference; ``failure`` always goes.
         rewrite: a model that rewrites each statement, one call a problem; None: nobody does.
         forge: what knows more of pull requests and issues than git does; None: nothing is asked.
         refresh: keep the suite that is there: add what was merged since, retire what no longer holds.
@@ -71,7 +67,6 @@ class MineOptions:
     rounds: int = 3
     include_new_tests: bool = False
     kinds: tuple[Kind, ...] = DEFAULT_KINDS
-    statements: tuple[StatementMode, ...] = DEFAULT_STATEMENTS
     rewrite: CandidateSpec | None = None
     forge: Forge | None = None
     refresh: bool = False
@@ -84,7 +79,6 @@ class MineOptions:
             "rounds": self.rounds,
             "include_new_tests": self.include_new_tests,
             "kinds": sorted(self.kinds),
-            "statements": self.statements,
             "rewrite": self.rewrite.key() if self.rewrite else None,
         }
 

@@ -49,10 +49,12 @@ Reason = Literal[
     "oracle_fails",
     "nop_resolves",
     "leak",
+    "no_statement",
     "budget",
 ]
 """Why a unit is no problem. ``not_a_fix``: its own words say feature, refactoring or the like; ``other_kind``: what it
 changed and how its tests fail say so.
+``no_statement``: no text and no probe shows what happens before the fix, or what should.
 ``lfs_pointer``: a changed file's bytes are not in git but in LFS, where nothing is fetched from.
 ``unreadable``: a changed path is no UTF-8, or codegate stumbled over one of the unit's files."""
 

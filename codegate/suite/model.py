@@ -200,10 +200,12 @@ class QuarantinedTest(Strict):
 class Statement(Strict):
     """What the model is told, in ``statement.md``."""
 
-    mode: Literal["issue", "change", "failure", "scaffold", "rewrite", "imported", "handwritten"] = Field(
-        description="From the linked issue, from the change's own words, from how the tests fail, from that and some "
-        "of the tests, rewritten by a model, from an imported row, or by hand."
+    mode: Literal["sources", "rewrite", "imported", "handwritten"] = Field(
+        description="From the repository's texts and executed examples, rewritten by a model, from an imported row, or "
+        "by hand."
     )
+    sources: tuple[str, ...] = Field(default=(), description="Where its words are from: changelog, commit, probe, …")
+    dropped: tuple[str, ...] = Field(default=(), description="Sentences that the gates took out, by source and reason.")
     sha256: Sha256 = Field(description="SHA-256 of the bytes of statement.md.")
     model: str | None = Field(default=None, description="The model snapshot that rewrote it.")
 

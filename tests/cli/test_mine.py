@@ -23,7 +23,9 @@ def test_a_second_mining_of_the_same_costs_nothing_and_a_refresh_keeps_what_is_t
         "pkg/sums.py": SUMS.replace("items[0] + sum(items[1:])", "sum(items)"),
         "tests/test_sums.py": TEST + NOTHING,
     }
-    history.commit("Fix the total of nothing, an IndexError (#3)", fixed)
+    history.commit(
+        "Fix the total of nothing (#3)\n\nThe total of an empty list raises an error. The total should be zero.", fixed
+    )
     environment = {"CODEGATE_CACHE": str(tmp_path / "cache")}
     mine = ("mine", history.folder, "--out", "suite", "--sandbox", "bwrap", "--rounds", "1")
     first = codegate(*mine, cwd=tmp_path, environment=environment)

@@ -1,14 +1,17 @@
 """A small change of each language, as parts of a cut: what statements are made from in these tests."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
 from codegate.grading import TestResult
 from codegate.mining.cut import Cut
 from codegate.mining.proving.validation import TestKind, TestOutcomes
-from codegate.mining.sources.history import Unit
+from codegate.mining.sources.history import PathChange, Unit
 from codegate.suite import Tree, TreeFile
+
+BODY = "\n\nThe result is wrong for some values. The result should be right for all values."
+"""What a statement can be made of: something observed, and something expected."""
 
 BASE = {
     "pkg/sums.py": "def total(items):\n    first = items[0]\n    return first + sum(items[1:])\n",
@@ -38,9 +41,10 @@ def sums_cut(extra: Mapping[str, str] | None = None) -> Cut:
     return cut_of({**BASE, **(extra or {})}, {"pkg/sums.py": FIXED}, {"tests/test_sums.py": HIDDEN})
 
 
-def unit_of(message: str, kind: Literal["merge", "squash", "direct"] = "direct") -> Unit:
+def unit_of(message: str, kind: Literal["merge", "squash", "direct"] = "direct", changed: Sequence[str] = ()) -> Unit:
     title = message.partition("\n")[0]
-    return Unit("c" * 40, "b" * 40, kind, 7, "", False, title, message, "A", "a@b", DAY, ())
+    changes = tuple(PathChange(path, "M", "100644", "100644", "a" * 40, "b" * 40, 1, 1) for path in changed)
+    return Unit("c" * 40, "b" * 40, kind, 7, "", False, title, message, "A", "a@b", DAY, changes)
 
 
 def outcomes_of(test: str, result: TestResult | None, kind: TestKind = "assertion") -> TestOutcomes:

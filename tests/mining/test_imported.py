@@ -109,7 +109,7 @@ def built(unit: ImportedUnit) -> Built:
         public_tests=parts.public_tests,
         hidden_deleted=tuple(path for path, file in parts.hidden.items() if file is None),
         fix_deleted=tuple(path for path, file in parts.fix.items() if file is None),
-        statement=Statement(mode="failure", sha256=sha256(b"x")),
+        statement=Statement(mode="sources", sha256=sha256(b"x")),
         provenance=Provenance(kind="direct"),
     )
     tests = TestSets(FAIL_TO_PASS=("tests/test_price.py::test_one",), PASS_TO_PASS=("tests/test_price.py::test_none",))

@@ -13,6 +13,7 @@ from codegate.sandbox import SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import load_suite
 from tests.mining.history_builder import HistoryBuilder
+from tests.mining.statement_world import BODY
 
 SUMS = "def total(items):\n    return items[0] + sum(items[1:])\n\n\ndef mean(items):\n    return sum(items)\n"
 TEST = "from pkg.sums import mean, total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
@@ -35,12 +36,13 @@ def _begin(history: HistoryBuilder) -> None:
             "pyproject.toml": "[project]\nname = 'pkg'\nversion = '1'\n",
         },
     )
-    history.commit("Fix the total of nothing (#3)", {"pkg/sums.py": FIXED, "tests/test_sums.py": TEST + NOTHING})
+    history.commit(f"Fix the total of nothing (#3){BODY}", {"pkg/sums.py": FIXED, "tests/test_sums.py": TEST + NOTHING})
 
 
 def _mean(history: HistoryBuilder) -> None:
     history.commit(
-        "Fix the mean, which was the sum (#4)", {"pkg/sums.py": BOTH, "tests/test_sums.py": TEST + NOTHING + MEAN}
+        f"Fix the mean, which was the sum (#4){BODY}",
+        {"pkg/sums.py": BOTH, "tests/test_sums.py": TEST + NOTHING + MEAN},
     )
 
 
@@ -103,7 +105,8 @@ def test_a_refresh_adds_what_is_new_retires_what_fails_and_renumbers_nothing(
     _mean(history)
     history.commit("Say more", {"README.md": "x"})
     history.commit(
-        "Fix it again (#4)", {"pkg/sums.py": BOTH + "\n# again\n", "tests/test_sums.py": TEST + NOTHING + MEAN + "\n"}
+        f"Fix it again (#4){BODY}",
+        {"pkg/sums.py": BOTH + "\n# again\n", "tests/test_sums.py": TEST + NOTHING + MEAN + "\n"},
     )
     second, events = _mine(history, out, bwrap_backend, MineOptions(refresh=True))
     assert second.problems == ("pkg-3", "pkg-4")
@@ -177,7 +180,8 @@ def test_what_a_refresh_did_not_come_to_is_for_the_next(
     none = "\n\ndef test_none():\n    assert total(None) == 0\n"
     fixed = BOTH.replace("return sum(items)\n", "return sum(items or ())\n", 1)
     history.commit(
-        "Fix the total of None (#5)", {"pkg/sums.py": fixed, "tests/test_sums.py": TEST + NOTHING + MEAN + none}
+        f"Fix the total of None (#5){BODY}",
+        {"pkg/sums.py": fixed, "tests/test_sums.py": TEST + NOTHING + MEAN + none},
     )
     some, _ = _mine(history, out, bwrap_backend, MineOptions(refresh=True, max_problems=1, concurrency=1))
     assert len(some.problems) == 2

@@ -15,6 +15,7 @@ from codegate.sandbox import EnvironmentRecipe, SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend, BubblewrapEnvironment
 from codegate.suite import load_base, load_suite, make_patch
 from tests.mining.history_builder import HistoryBuilder
+from tests.mining.statement_world import BODY
 
 pytestmark = pytest.mark.bwrap
 
@@ -64,10 +65,10 @@ def _build(history: HistoryBuilder) -> dict[str, str]:
     commits["merge"] = history.merge(
         "ada/fix-nothing",
         "Merge pull request #2 from ada/fix-nothing\n\nSum up nothing\n\n"
-        "The total of an empty list raises an IndexError, it should be zero. Fixes #1.",
+        "The total of an empty list raises an IndexError. The total should be zero. Fixes #1.",
     )
     commits["flaky"] = history.commit(
-        "Fix it (#3)",
+        f"Fix it (#3){BODY}",
         {"pkg/text.py": "def title(text):\n    return text[:1].upper() + text[1:]\n", "tests/test_text.py": FLAKY},
     )
     commits["bot"] = history.commit("Bump x", {"pkg/sums.py": "# x\n" + SUMS_FIXED}, "dependabot[bot] <d@b>")
@@ -75,7 +76,7 @@ def _build(history: HistoryBuilder) -> dict[str, str]:
         "Fix style", {"pkg/sums.py": "# y\n" + SUMS_FIXED, "tests/test_sums.py": nothing + "# y\n"}
     )
     commits["crlf"] = history.commit(
-        "Fix the ünits",
+        f"Fix the ünits{BODY}",
         {"pkg/ünits.py": b"FACTOR = 1000\r\n", "tests/test_ünits.py": "from pathlib import Path\nimport pkg.sums\n\n"
          "def test_data():\n    assert (Path(__file__).parent / 'data' / 'new.bin').read_bytes() == b'\\0\\xff'\n\n"
          "def test_factor():\n    from pkg import ünits\n    assert ünits.FACTOR == 1000\n",
@@ -136,11 +137,9 @@ def test_the_suite_is_complete_and_its_trees_are_byte_exact(mined: Mined) -> Non
     assert suite.digest == (report.suite.digest if report.suite else "")
     merge, flaky, crlf = suite.problems
     assert [problem.id for problem in suite.problems] == list(report.problems)
-    assert merge.statement == (
-        "Sum up nothing\n\nThe total of an empty list raises an IndexError, it should be zero.\n"
-    )
-    assert flaky.statement.startswith("In pkg, the following behaviour does not")
-    assert flaky.manifest.statement.mode == "failure"
+    assert merge.statement.startswith("# Sum up nothing\n\nThe total of an empty list raises")
+    assert merge.manifest.statement.sources == ("commit",)
+    assert flaky.manifest.statement.mode == "sources"
     assert merge.manifest.base.commit == history.git("rev-parse", f"{commits['merge']}^1")
     assert merge.manifest.provenance.kind == "merge"
     assert merge.manifest.provenance.pull_request == 2
@@ -216,7 +215,7 @@ def test_which_problems_are_found_does_not_depend_on_how_many_run_at_once(
     history, commits, _, _ = mined
     options = MineOptions(name="pkg", max_problems=2, concurrency=4, rounds=2)
     again = mine(history.folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
-    # The best score first, then the newest: "Fix the ünits" is newer than "Fix it".
+    # The best score first, then the newest.
     assert again.problems == ("pkg-2", f"pkg-{commits['crlf'][:12]}")
     assert again.reasons["budget"] == 4
 
@@ -300,7 +299,8 @@ def test_a_fix_that_the_real_grader_does_not_accept_is_no_problem(
     nothing = TEST_SUMS + "\n\ndef test_nothing():\n    assert total([]) == 0\n"
     history.commit("begin", {"pkg/__init__.py": "", "pkg/sums.py": SUMS, "tests/test_sums.py": TEST_SUMS})
     history.commit(
-        "Fix sums", {"pkg/sums.py": SUMS_FIXED, "pkg/old.py": "print 'python 2'\n", "tests/test_sums.py": nothing}
+        f"Fix sums{BODY}",
+        {"pkg/sums.py": SUMS_FIXED, "pkg/old.py": "print 'python 2'\n", "tests/test_sums.py": nothing},
     )
     report = mine(history.folder, tmp_path / "out", MineOptions(rounds=1), bwrap_backend, lambda _: None)
     assert report.reasons == {"oracle_fails": 1}
@@ -350,7 +350,7 @@ def test_an_odd_unit_costs_itself_and_nothing_else(
     name = "tests/test_\udcff.py"
     history.commit("Fix sums of bytes", {"pkg/sums.py": SUMS_FIXED, "tests/test_sums.py": nothing, name: TEST_SUMS})
     history.commit("break", {"pkg/sums.py": SUMS, name: TEST_SUMS + "\n"})
-    history.commit("Fix sums", {"pkg/sums.py": SUMS_FIXED + "\n", "tests/test_sums.py": nothing + "\n"})
+    history.commit(f"Fix sums{BODY}", {"pkg/sums.py": SUMS_FIXED + "\n", "tests/test_sums.py": nothing + "\n"})
     report = mine(history.folder, tmp_path / "out", MineOptions(rounds=1), bwrap_backend, lambda _: None)
     ends = {result.title: result.reason for result in report.results}
     assert ends == {"Fix sums of bytes": "unreadable", "break": "unreadable", "Fix sums": None}

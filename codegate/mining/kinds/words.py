@@ -140,7 +140,7 @@ _LABELS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
 )
 _NOT_YET: Final = re.compile(r"(?:needs?|possible|potential|maybe|not)[ -:]|\?|tracker|wontfix|triage", re.IGNORECASE)
 
-_CHANGELOG: Final = re.compile(
+CHANGELOG: Final = re.compile(
     r"(?:^|/)(?:changelog|changes|change_log|news|history|releases?|release[-_]?notes|whatsnew|newsfragments)"
     r"(?:\.\w{1,4})?(?:/.*)?$|(?:^|/)(?:changelog\.d|\.changeset|\.changes)/",
     re.IGNORECASE,
@@ -248,7 +248,7 @@ def changelog_signals(unit: Unit, cut: Cut) -> Iterator[Signal]:
     """Yield what the lines that the unit adds to changelogs say: their section, or their own first word."""
     for change in unit.changes:
         file = cut.fixed.get(change.path)
-        if file is None or file.is_link or change.path in cut.fix or not _CHANGELOG.search(change.path):
+        if file is None or file.is_link or change.path in cut.fix or not CHANGELOG.search(change.path):
             continue
         fragment = _FRAGMENT.search(change.path)
         kind = _section_kind(fragment["type"]) if fragment is not None else None

@@ -1,48 +1,40 @@
-"""What the model is told: the issue's words, the change's own, what the failing tests showed, or some of the tests.
+"""The statement writer: fills title, context, observed, expected and what must stay from all sources, or gives up.
 
-Four modes, tried in the order that is asked for. ``issue`` is the linked issue as it was before the fix, ``change``
-the pull request's or commit's text; both are scrubbed, and what gives the fix away is masked. ``failure`` is made from
-the failing tests' titles and errors: no test source and no path of the fix; it is what every problem can have.
-``scaffold`` adds the source of about half of the failing tests.
+What happens today and what should happen come from the repository's own texts, turned into states, and from examples
+that were executed before the fix and after it. Without something observed and something expected there is no statement.
 """
 
-import random
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal
 
-from codegate.durable import sha256
 from codegate.mining.cut import Cut
-from codegate.mining.proving.validation import TestOutcomes
-from codegate.mining.sources.enrichment import Enrichment, LinkedIssue
+from codegate.mining.probes.example import Example, public_text
+from codegate.mining.probes.literals import hidden_literals, shows
+from codegate.mining.proving.outcomes import TestOutcomes
+from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
-from codegate.mining.statements.failures import describe_failures, title_of
 from codegate.mining.statements.interface import NO_INTERFACE, Interface
-from codegate.mining.statements.scrub import MAX_CHARACTERS, blocks, scrub_text
-from codegate.mining.statements.testsource import TestSource, python_tests
-from codegate.mining.statements.vocabulary import MASK, FixVocabulary, added_lines, masked, quotes, vocabulary
+from codegate.mining.statements.material import TODAY, collect, internal_names
+from codegate.mining.statements.scrub import scrub_text
+from codegate.mining.statements.sentences import PROBLEM, Sentence, title_of
+from codegate.mining.statements.testsource import python_tests
+from codegate.mining.statements.vocabulary import FixVocabulary, added_lines, gives_away, vocabulary
+from codegate.mining.syntax import IDENTIFIER
 
-StatementMode = Literal["issue", "change", "failure", "scaffold"]
-
-MIN_WORDS: Final = 8
-_MAX_ISSUES: Final = 3
-_MAX_SHOWN: Final = 8000
+_STAY: Final = "Existing behaviour must not change."
+_MOST: Final = {"context": 1, "observed": 3, "expected": 3}
+_QUOTED_LENGTH: Final = 8
+_MAX_REQUIRED: Final = 24
+_ALIKE: Final = 0.75
+_RELATED: Final = 3
+_CRASH: Final = re.compile(r"[\w.]{1,80}(?:Error|Exception|Warning|Interrupt|Exit|panic)")
+_ASSERTIONS: Final = ("AssertionError", "Failed", "AssertionError [ERR_ASSERTION]")
+_COMMON: Final = frozenset(
+    "the and that thi with when should not for are from which have has problem can but its then".split()  # noqa: SIM905
+)
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
-
-__all__ = [
-    "MASK",
-    "MIN_WORDS",
-    "StatementMode",
-    "StatementText",
-    "added_lines",
-    "checked",
-    "count_words",
-    "scrub_change",
-    "with_interface",
-    "write_statement",
-]
 
 
 @dataclass(frozen=True)
@@ -50,168 +42,207 @@ class StatementText:
     """A statement and how it was made.
 
     Attributes:
-        mode: where its words are from.
-        text: Markdown, with the block of the interface.
-        words: of ``text``, without masks and signatures.
-        flags: what is worth knowing of it: ``masked`` (names or quotations of the fix are covered up),
-            ``fence_dropped`` (a code block quoted the fix), ``several_issues``, ``repro`` (it has a code block),
-            ``traceback``, ``interface``; and of a rewritten one the digest of what the model was told.
+        mode: ``sources``: written from the repository's texts and executed examples; ``rewrite``: by a model.
+        text: Markdown.
+        words: of ``text``, without signatures.
+        sources: where its words are from, each once.
+        dropped: what the gates took out, and why, for people.
         model: the snapshot that rewrote it.
     """
 
-    mode: Literal["issue", "change", "failure", "scaffold", "rewrite"]
+    mode: Literal["sources", "rewrite"]
     text: str
     words: int = 0
-    flags: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
     model: str | None = None
 
 
+@dataclass(frozen=True)
+class Gates:
+    """What no statement may show.
+
+    Attributes:
+        known: what only the fix knows.
+        hidden: literals that only the failing tests have.
+        internal: names in the lines that the fix changes, unknown to tests and documentation: they tell the place.
+    """
+
+    known: FixVocabulary
+    hidden: frozenset[str]
+    internal: frozenset[str] = frozenset()
+
+    def reason(self, text: str) -> str:
+        """Return why ``text`` may not be shown, or an empty string."""
+        if literal := shows(text, self.hidden):
+            return f"shows the hidden literal {literal[:40]!r}"
+        if named := self.internal & set(IDENTIFIER.findall(text)):
+            return f"names {min(named)}, which the fix changes"
+        return "quotes the fix or names what only the fix has" if gives_away(text, self.known) else ""
+
+
 def write_statement(
-    name: str,
     unit: Unit,
     cut: Cut,
     outcomes: TestOutcomes,
     *,
     enrichment: Enrichment | None = None,
-    modes: Sequence[StatementMode] = ("issue", "change", "failure"),
+    examples: Sequence[Example] = (),
+    later: Iterable[str] = (),
     interface: Interface = NO_INTERFACE,
-    problem: str = "",
-    repository: str = "",
-) -> StatementText | None:
-    """Return the first of ``modes`` that can be had, else ``failure``; None when even that quotes the fix.
+    public: str | None = None,
+) -> StatementText | str:
+    """Return the statement, or why there is none.
 
     Args:
-        name: the suite's name, as the name of the project.
         unit: the change.
         cut: its parts.
         outcomes: what its tests showed.
-        enrichment: what the forge knows of the change, as it was before the fix.
-        modes: in the order of preference.
-        interface: names that the statement gives away on purpose, because hidden tests use them.
-        problem: the problem's id: which tests ``scaffold`` shows follows from it.
-        repository: ``owner/name`` on its forge; links there are removed.
+        enrichment: what the forge knows of the change.
+        examples: executed before the fix and after it.
+        later: entries of later changelogs that name the change or its issue.
+        interface: names that hidden tests use, disclosed on purpose.
+        public: the base's text; default: read from ``cut``.
     """
+    public = public_text(cut) if public is None else public
+    gates = gates_of(cut, outcomes, interface, public)
+    kept: list[Sentence] = []
+    dropped: list[str] = []
+    for sentence in collect(unit, cut, outcomes, enrichment, later):
+        if reason := gates.reason(sentence.text):
+            dropped.append(f"{sentence.source}: {reason}")
+        else:
+            kept.append(sentence)
+    title = _title(unit, enrichment, kept, gates)
+    chosen = _chosen(title, kept)
+    chosen["observed"] += _crashes(outcomes, gates, chosen["observed"], examples)
+    if not examples and not chosen["observed"]:
+        return "no source says what happens today, and no probe shows it"
+    if not examples and not chosen["expected"]:
+        return "no source says what should happen instead, and no probe shows it"
+    if not title and not chosen["observed"] and not chosen["expected"]:
+        return "no source says in words what is wrong"
+    first = title or next(each.text for slot in ("observed", "expected") for each in chosen[slot])
+    text = _rendered(first.removeprefix(PROBLEM).rstrip("."), chosen, examples)
+    form = required_form(cut, gates.hidden, interface, text)
+    if len(form.splitlines()) > _MAX_REQUIRED:
+        return "the tests ask for many exact texts that only the fix has"
+    text = f"{text}\n{form}" if form else text
+    sources = dict.fromkeys(each.source for slot in chosen.values() for each in slot)
+    shown = (*sources, *(("probe",) if examples else ()))
+    return StatementText("sources", text, count_words(text), shown, tuple(dropped))
+
+
+def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str) -> Gates:
+    """Return what a statement of this problem may not show; the interface is disclosed."""
     known = vocabulary(cut).without({*interface.names, *interface.unresolvable})
-    failures = describe_failures(name, outcomes, known, tuple(cut.fix))
-    for mode in (*modes, "failure"):
-        found: StatementText | None
-        if mode == "issue":
-            found = _from_issues(_usable(enrichment, unit), known, repository)
-        elif mode == "change":
-            found = checked("change", scrub_change(unit, enrichment, repository), known)
-        elif quotes(failures, known):
-            found = None
-        elif mode == "scaffold":
-            found = _scaffold(failures, cut, outcomes, known, problem or unit.commit)
-        else:
-            found = _finished("failure", failures.rstrip("\n"))
-        if found is not None:
-            return with_interface(found, interface)
-    return None
-
-
-def scrub_change(unit: Unit, enrichment: Enrichment | None = None, repository: str = "") -> str:
-    """Return the pull request's title and body, or the commit's where there is none, scrubbed."""
-    if enrichment is not None and enrichment.body.strip():
-        return scrub_text(enrichment.title or unit.title, enrichment.body, repository)
-    body = unit.message.partition("\n")[2].split("\n")
-    if unit.kind == "merge" and any(line.strip() and not line.startswith("* ") for line in body):
-        # The merge has a text of its own; subjects of the merged commits tell how, not what.
-        body = [line for line in body if not line.startswith("* ")]
-    title = enrichment.title if enrichment is not None and enrichment.title.strip() else unit.title
-    return scrub_text(title, "\n".join(body), repository)
-
-
-def checked(
-    mode: Literal["issue", "change", "rewrite"], text: str, known: FixVocabulary, flags: tuple[str, ...] = ()
-) -> StatementText | None:
-    """Return a statement of scrubbed ``text`` with what gives the fix away covered up; None when too little is left."""
-    parts = []
-    for block in blocks(text):
-        part = "\n".join(block.lines)
-        if block.is_fence and quotes(part, known):
-            flags = (*flags, "fence_dropped")
-        else:
-            parts.append(part)
-    left = masked("\n".join(parts), known)
-    if left is None or count_words(left) < MIN_WORDS:
-        return None
-    flags = (*flags, "masked") if left.count(MASK) > text.count(MASK) else flags
-    return _finished(mode, re.sub(r"\n{3,}", "\n\n", left).strip(), flags)
+    tests = [source.node for source in python_tests(cut, outcomes.fail_to_pass)]
+    return Gates(known, hidden_literals(tests, public), internal_names(cut) - interface.names)
 
 
 def count_words(text: str) -> int:
-    """Return how many words ``text`` has, masks not counted."""
-    return len(_WORD.findall(text.replace(MASK, "")))
+    """Return how many words ``text`` has."""
+    return len(_WORD.findall(text))
 
 
-def with_interface(statement: StatementText, interface: Interface) -> StatementText:
-    """Return ``statement`` followed by the block of ``interface``."""
-    block = interface.block()
-    if not block:
-        return statement
-    return replace(statement, text=f"{statement.text}\n{block}", flags=(*statement.flags, "interface"))
+def required_form(cut: Cut, hidden: frozenset[str], interface: Interface, statement: str) -> str:
+    """Return the section of what nobody can guess: new names, and texts that fix and failing tests share."""
+    added = "\n".join(line for lines in added_lines(cut).values() for line in lines)
+    exact = sorted(text for text in hidden if len(text) >= _QUOTED_LENGTH and text in added and text not in statement)
+    block = interface.block().rstrip("\n")
+    parts = [block] if block else []
+    if exact:
+        parts.append("## Required form\n\nThese texts are expected exactly:\n\n" + "\n".join(map(_quoted, exact)))
+    return "\n\n".join(parts) + "\n" if parts else ""
 
 
-def _finished(
-    mode: Literal["issue", "change", "failure", "scaffold", "rewrite"], text: str, flags: tuple[str, ...] = ()
-) -> StatementText:
-    seen = {
-        "repro": mode != "scaffold" and any(block.is_fence for block in blocks(text)),
-        "traceback": "Traceback (most recent call last)" in text,
-    }
-    flags = (*dict.fromkeys(flags), *(flag for flag, found in seen.items() if found))
-    return StatementText(mode, f"{text}\n", count_words(text), flags)
+def _title(unit: Unit, enrichment: Enrichment | None, kept: Sequence[Sentence], gates: Gates) -> str:
+    """Return a bug's title: an issue's, the pull request's, the commit's, or the first thing that is observed."""
+    issues = [issue.title for issue in enrichment.issues if issue.created <= unit.date] if enrichment else []
+    pull = [enrichment.title] if enrichment is not None and enrichment.title.strip() else []
+    body = re.split(r"\n\s*\n", scrub_text("", unit.message.partition("\n")[2]))[0]
+    for text in (*issues, *pull, unit.title, body):
+        title = title_of(scrub_text(text, ""))
+        if title and not gates.reason(title):
+            return title
+    first = next((each.text for each in kept if each.slot == "observed"), "")
+    return first.removeprefix(PROBLEM).rstrip(".")
 
 
-def _usable(enrichment: Enrichment | None, unit: Unit) -> list[LinkedIssue]:
-    """Return the linked issues that say what was known before the fix, oldest first."""
-    issues = enrichment.issues if enrichment is not None else ()
-    before = [issue for issue in issues if _known_by(unit.date, issue)]
-    # Without one of them the others may not tell the whole problem.
-    return sorted(before, key=lambda issue: (issue.created, issue.number)) if len(before) == len(issues) else []
+def _chosen(title: str, kept: Sequence[Sentence]) -> dict[str, list[Sentence]]:
+    """Return the sentences of each slot: no two that say the same, and only context that belongs to the rest."""
+    chosen: dict[str, list[Sentence]] = {slot: [] for slot in _MOST}
+    for slot in ("observed", "expected", "context"):
+        for sentence in kept:
+            words = _words(sentence.text)
+            told = [_words(each.text) for other in chosen for each in chosen[other] if slot in {other, "context"}]
+            again = any(len(words & other) >= _ALIKE * len(words) for other in told)
+            free = slot != "context" and sentence.source != TODAY
+            related = free or any(len(words & other) >= _RELATED for other in (_words(title), *told))
+            if sentence.slot == slot and not again and related and len(chosen[slot]) < _MOST[slot]:
+                chosen[slot].append(sentence)
+    return chosen
 
 
-def _known_by(day: datetime, issue: LinkedIssue) -> bool:
-    # A body from after the fix is never handed on; an empty one that was edited afterwards is one that got lost.
-    return issue.created <= day and (issue.edited is None or issue.edited <= day or bool(issue.body.strip()))
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.rstrip("s") for word in re.findall(r"\w{3,}", text.lower())) - _COMMON
 
 
-def _from_issues(issues: list[LinkedIssue], known: FixVocabulary, repository: str) -> StatementText | None:
-    texts = [scrub_text(issue.title, issue.body, repository) for issue in issues[:_MAX_ISSUES]]
-    texts = [text for text in texts if text]
-    if not texts or len(texts) != len(issues):
-        return None
-    if len(texts) == 1:
-        return checked("issue", texts[0], known)
-    text = "\n\n".join(f"# {text}" for text in texts)
-    return checked("issue", text, known, ("several_issues",)) if len(text) <= MAX_CHARACTERS else None
+def _crashes(
+    outcomes: TestOutcomes, gates: Gates, observed: Sequence[Sentence], examples: Sequence[Example]
+) -> list[Sentence]:
+    """Return the exceptions that the code itself raises where the tests ask it, unless they are told already."""
+    found: list[Sentence] = []
+    told = " ".join([*(each.text for each in observed), *(example.observed for example in examples)])
+    for result in outcomes.evidence.values():
+        name = (result.exception or "").rpartition(".")[2] if result is not None else ""
+        if result is None or not _CRASH.fullmatch(name) or name in _ASSERTIONS or name in told:
+            continue
+        message = " ".join(result.message.partition("\n")[0].split())[:200]
+        message = message.removeprefix(f"{name}:").strip()
+        text = f"`{name}: {message}` is raised." if message and "`" not in message else f"`{name}` is raised."
+        if gates.reason(text):
+            text = f"`{name}` is raised."
+        if text not in [each.text for each in found]:
+            found.append(Sentence(text, "observed", "exception"))
+    return found[:1]
 
 
-def _scaffold(
-    failures: str, cut: Cut, outcomes: TestOutcomes, known: FixVocabulary, problem: str
-) -> StatementText | None:
-    """Return the failures with the source of about half of the failing tests' functions."""
-    tests = list(python_tests(cut, outcomes.fail_to_pass).items())
-    random.Random(sha256(problem.encode("utf-8"))).shuffle(tests)  # noqa: S311 (a choice to repeat, not a secret)
-    shown: list[tuple[TestSource, tuple[str, ...]]] = []
-    left = _MAX_SHOWN
-    for source, ids in tests:
-        if len(shown) < len(tests) // 2 and len(source.text) <= left and not quotes(source.text, known):
-            shown.append((source, ids))
-            left -= len(source.text)
-    if not shown:
-        return None
-    shown.sort(key=lambda entry: (entry[0].path, entry[0].node.lineno))
-    count = sum(len(ids) for _, ids in shown)
-    lines = [
-        failures.rstrip("\n"),
-        "",
-        f"{count} of the {len(outcomes.fail_to_pass)} tests that fail are shown here; the others stay hidden:",
-    ]
-    for source, ids in shown:
-        fence = "`" * max(3, 1 + max(map(len, re.findall(r"`+", source.text)), default=0))
-        named = ", ".join(title_of(test) for test in ids[:5]) + (", …" if len(ids) > 5 else "")
-        lines += ["", f"`{source.name}` in `{source.path}` ({named}):", "", f"{fence}python", source.text, fence]
-    text = "\n".join(lines)
-    return None if quotes(text, known) else _finished("scaffold", text)
+def _rendered(
+    title: str,
+    chosen: dict[str, list[Sentence]],
+    examples: Sequence[Example],
+) -> str:
+    parts = [f"# {title}"]
+    told = _words(title)
+    for slot in ("context", "observed", "expected"):
+        texts = [each.text for each in chosen[slot] if not _words(each.text) <= told]
+        if texts:
+            parts.append(" ".join(texts))
+    for number, example in enumerate(examples):
+        parts += _shown(example, first=number == 0)
+    parts.append(_STAY)
+    return "\n\n".join(parts) + "\n"
+
+
+def _shown(example: Example, *, first: bool) -> list[str]:
+    """Return an example as Markdown: the code, what it gives and what it should give."""
+    value = example.expression
+    lines = [part for part in (example.code, value) if part]
+    fence = "`" * max(3, 1 + max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0))
+    code = f"{fence}python\n" + "\n".join(lines) + f"\n{fence}"
+    parts = ["For example:" if first else "And:", code]
+    if example.fixtures:
+        names = ", ".join(f"`{name}`" for name in example.fixtures)
+        parts.append(f"Here {names} {'is a pytest fixture' if len(example.fixtures) == 1 else 'are pytest fixtures'}.")
+    return [*parts, _result("Actual", example.observed), _result("Expected", example.expected)]
+
+
+def _result(word: str, value: str) -> str:
+    fence = "`" * max(3, 1 + max(map(len, re.findall(r"`+", value)), default=0))
+    return f"{word}:\n\n{fence}\n{value}\n{fence}"
+
+
+def _quoted(text: str) -> str:
+    fence = "`" * (1 + max(map(len, re.findall(r"`+", text)), default=0))
+    return f"- {fence}{text}{fence}"

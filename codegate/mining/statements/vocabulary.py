@@ -11,13 +11,10 @@ from codegate.mining.cut import Cut
 from codegate.mining.syntax import IDENTIFIER, decode
 from codegate.suite import TreeFile
 
-MASK: Final = "[redacted]"
 RUN: Final = 8
 """Tokens in a row of an added line that are a quotation of the fix."""
 
 _MAX_ADDED: Final = 1 << 19
-_MAX_MASKS: Final = 3
-_MAX_MASKED_SHARE: Final = 0.25
 
 _TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 _CODE_LIKE: Final = re.compile(r"[^_]_[^_]|[0-9]|[a-z][A-Z]")
@@ -47,7 +44,7 @@ class FixVocabulary:
     replaced: tuple[str, ...]
 
     def without(self, names: Iterable[str]) -> "FixVocabulary":
-        """Return the vocabulary with ``names`` disclosed: they are not masked."""
+        """Return the vocabulary with ``names`` disclosed: a statement may have them."""
         return replace(self, identifiers=self.identifiers - frozenset(names))
 
 
@@ -88,31 +85,10 @@ def _has(data: bytes, name: str, pattern: re.Pattern[bytes]) -> bool:
     return name.encode() in data and pattern.search(data) is not None
 
 
-def quotes(text: str, known: FixVocabulary) -> bool:
-    """Return whether ``text`` repeats at least eight tokens in a row of what the fix adds, in any disguise."""
-    return bool(_quotations(_tokens(text), known))
-
-
 def gives_away(text: str, known: FixVocabulary) -> bool:
     """Return whether ``text`` quotes the fix or has a name that only the fix has."""
     tokens = _tokens(text)
     return any(token.text in known.identifiers for token in tokens) or bool(_quotations(tokens, known))
-
-
-def masked(text: str, known: FixVocabulary) -> str | None:
-    """Return ``text`` with quotations of the fix and names of the fix masked; None when too much would be missing."""
-    tokens = _tokens(text)
-    hidden = _quotations(tokens, known)
-    names = {token.text for token in tokens if token.text in known.identifiers}
-    hidden |= {number for number, token in enumerate(tokens) if token.text in names}
-    spans = list(_spans(tokens, hidden))
-    quotations = sum(first != last for first, last in spans)
-    if len(names) + quotations > _MAX_MASKS or (quotations and len(hidden) > _MAX_MASKED_SHARE * len(tokens)):
-        return None
-    for first, last in reversed(spans):
-        text = text[: tokens[first].start] + MASK + text[tokens[last].end :]
-    # A mask joins what stood around it; and "masked" is a promise.
-    return None if gives_away(text, known) else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,16 +149,6 @@ def _quotations(tokens: list[_Token], known: FixVocabulary) -> set[int]:
 
 def _windows(words: "tuple[str, ...] | list[str]") -> Iterator[tuple[str, ...]]:
     return (tuple(words[start : start + RUN]) for start in range(len(words) - RUN + 1))
-
-
-def _spans(tokens: list[_Token], chosen: set[int]) -> Iterator[tuple[int, int]]:
-    first: int | None = None
-    for number in range(len(tokens) + 1):
-        if number in chosen and first is None:
-            first = number
-        elif number not in chosen and first is not None:
-            yield first, number - 1
-            first = None
 
 
 def _added(cut: Cut) -> dict[str, list[str | None]]:

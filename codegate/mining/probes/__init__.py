@@ -1,0 +1,1 @@
+"""Probes: what a failing test asks, with other values, run before the fix and after it."""

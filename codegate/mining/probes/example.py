@@ -1,0 +1,268 @@
+"""Examples for statements: a probe's result before the fix and after it, both seen by execution.
+
+The statement shows what a call gives today and what it should give. Neither is taken from the hidden tests: the call
+has other values, and a solution that knows this one call only does not pass them.
+"""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from codegate.grading import TestReport, TestSelection, run_tests
+from codegate.mining.cut import Cut
+from codegate.mining.probes.literals import hidden_literals, shows
+from codegate.mining.probes.python_probe import PythonProbe, probe_module, records
+from codegate.mining.proving.validation import OpenSandbox, Validated
+from codegate.mining.syntax import IDENTIFIER, decode, parse
+from codegate.suite import Tree, TreeFile
+
+_MAX_FUNCTIONS: Final = 5
+_MAX_EXAMPLES: Final = 3
+_MAX_CODE: Final = 1600
+_MAX_LINES: Final = 40
+_MAX_PUBLIC: Final = 16 << 20
+#: What differs between two machines or two runs, and what shows no value.
+_UNSTABLE: Final = re.compile(r"0x[0-9a-fA-F]{5,}|/tmp/|/workspace|codegate|pytest-of-")
+
+
+@dataclass(frozen=True)
+class Example:
+    """One call, and its results.
+
+    Attributes:
+        code: imports and statements that lead to the value.
+        expression: the value's expression; empty where ``code`` itself raises.
+        observed: ``repr`` of the value before the fix, or ``raises Error: message``.
+        expected: the same after it.
+        fixtures: pytest fixtures that ``code`` uses.
+    """
+
+    code: str
+    expression: str
+    observed: str
+    expected: str
+    fixtures: tuple[str, ...] = ()
+
+
+def public_text(cut: Cut) -> str:
+    """Return the text of the base's files, in which what a model may see stands."""
+    texts, left = [], _MAX_PUBLIC
+    for file in cut.base.values():
+        if left > 0 and not file.is_link and b"\0" not in file.data[:1000]:
+            texts.append(decode(file.data)[:left])
+            left -= len(texts[-1])
+    return "\n".join(texts)
+
+
+def find_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, public: str, seed: str) -> list[Example]:
+    """Return examples of what the fix changes: the clearest of each of up to three failing test functions.
+
+    The probes run on base and fix; those that differ run once more on both, and must give the same again.
+
+    Args:
+        cut: the problem's parts.
+        validated: how its tests are run, and which of them the fix makes pass.
+        open_sandbox: gives fresh sandboxes of its environment.
+        public: the base's text: its literals are not hidden.
+        seed: what the drawn literals follow from.
+
+    Raises:
+        SandboxError: ours or the daemon's fault.
+    """
+    by_file: dict[str, list[str]] = {}
+    for test in validated.outcomes.fail_to_pass:
+        path, _, name = test.partition("[")[0].partition("::")
+        name = name.replace("::", ".")
+        if path.endswith(".py") and name and name not in by_file.setdefault(path, []):
+            by_file[path].append(name)
+    known = frozenset(
+        word for path in cut.base if path.endswith(".py") and path not in cut.public_tests
+        for word in IDENTIFIER.findall(decode(cut.base[path].data))
+    )  # fmt: skip
+    found: dict[str, tuple[tuple[int, ...], Example]] = {}
+    for path, names in by_file.items():
+        file = cut.hidden.get(path)
+        source = parse(file.data) if file is not None else None
+        if source is None:
+            continue
+        text, probes = probe_module(source, names[:_MAX_FUNCTIONS], known, seed)
+        if probes:
+            runs = _Probing(cut, validated.selection, open_sandbox, validated, path, text)
+            hidden = hidden_literals(_functions(source, names), public)
+            for function, rank, example in _examples(source, probes, runs, hidden):
+                key = f"{path}::{function}"
+                if key not in found or rank < found[key][0]:
+                    found[key] = (rank, example)
+    shapes: dict[str, Example] = {}
+    for _, example in sorted(found.values(), key=lambda each: each[0]):
+        shapes.setdefault(_shape(example), example)
+    return list(shapes.values())[:_MAX_EXAMPLES]
+
+
+def _shape(example: Example) -> str:
+    """Return the example's code without its values: of two that are alike, one is enough."""
+    tree = ast.parse(f"{example.code}\n{example.expression}")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant):
+            node.value = type(node.value).__name__
+    return ast.dump(tree)
+
+
+class _Probing:
+    """Runs of one file of probes on both trees."""
+
+    def __init__(
+        self, cut: Cut, selection: TestSelection, opened: OpenSandbox, validated: Validated, path: str, text: str
+    ) -> None:
+        before = cut.base.overlay(cut.hidden).overlay({path: TreeFile(text.encode("utf-8", "replace"))})
+        self._trees = {"before": before, "after": before.overlay(cut.fix)}
+        self._selection = replace(selection, files=(path,))
+        self._open = opened
+        self._limits = validated.limits
+
+    def run(self, state: str) -> dict[str, list[tuple[int, str, str]]]:
+        """Return the records of each probe, by its name."""
+        tree: Tree = self._trees[state]
+        with self._open(self._limits) as sandbox:
+            report: TestReport = run_tests(sandbox, tree, self._selection)
+        found = {}
+        for test, result in report.results.items():
+            kept = records(result.message)
+            if kept is not None:
+                found[test.partition("[")[0].rpartition("::")[2].rpartition(".")[2]] = kept
+        return found
+
+
+def _examples(
+    source: ast.Module, probes: Mapping[str, PythonProbe], runs: _Probing, hidden: frozenset[str]
+) -> list[tuple[str, tuple[int, ...], Example]]:
+    before = runs.run("before")
+    after = runs.run("after") if before else {}
+    differing = [name for name in probes if name in before and name in after and before[name] != after[name]]
+    if not differing:
+        return []
+    again = runs.run("before"), runs.run("after")
+    found = []
+    for name in differing:
+        if again[0].get(name) != before[name] or again[1].get(name) != after[name]:
+            continue
+        for example in _differences(source, probes[name], before[name], after[name]):
+            shown = f"{example.code}\n{example.expression}\n{example.observed}\n{example.expected}"
+            if len(example.code) <= _MAX_CODE and not shows(shown, hidden):
+                found.append((probes[name].function, _rank(example, probes[name]), example))
+                break
+    return found
+
+
+def _rank(example: Example, probe: PythonProbe) -> tuple[int, ...]:
+    """Return what the clearest example has least of."""
+    return (
+        len(example.fixtures),
+        len(example.code.splitlines()) // 6,
+        -probe.replaced,
+        len(example.code) + len(example.observed) + len(example.expected),
+    )
+
+
+def _differences(
+    source: ast.Module, probe: PythonProbe, before: list[tuple[int, str, str]], after: list[tuple[int, str, str]]
+) -> Iterator[Example]:
+    """Yield what the records of a probe differ in, where that can be shown."""
+    for (line, text, observed), (end, last, expected) in zip(before, after, strict=False):
+        if (line, text, observed) == (end, last, expected):
+            continue
+        # Where one of the two raised earlier, the other one's record says what the value is of.
+        place = (end, last) if end >= line else (line, text)
+        example = _example(source, probe, *place, observed, expected)
+        if example is not None:
+            yield example
+        if line != end:
+            return  # from here on the records are not of the same values
+
+
+def _example(
+    source: ast.Module, probe: PythonProbe, line: int, text: str, observed: str, expected: str
+) -> Example | None:
+    """Return one difference as an example; None where it cannot be shown."""
+    if expected.startswith("raises ") and not probe.expects_error:
+        return None  # the other literals are no valid input
+    if observed == expected or _UNSTABLE.search(observed) or _UNSTABLE.search(expected):
+        return None
+    code = _without_unused(probe.code(line), text)
+    if all(shown.strip() in probe.original for shown in (*code.splitlines(), text)):
+        return None  # the test's own call
+    names = {node.id for node in ast.walk(ast.parse(f"{code}\n{text}")) if isinstance(node, ast.Name)}
+    if "self" in names or len(code.splitlines()) > _MAX_LINES:
+        return None
+    context = _context(source, names)
+    if context is None:
+        return None
+    fixtures = tuple(name for name in probe.arguments if name in names)
+    return Example("\n".join(part for part in (context, code) if part), text, observed, expected, fixtures)
+
+
+def _without_unused(code: str, text: str) -> str:
+    """Return ``code`` without the definitions and plain assignments that neither it nor ``text`` uses."""
+    body = ast.parse(code).body
+    used = {
+        node.id
+        for node in ast.walk(ast.parse(f"{code}\n{text}"))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+    own = {name for node in body for name in _bound(node)}
+    kept = []
+    for node in body:
+        bound = _bound(node)
+        decorators = node.decorator_list if isinstance(node, ast.FunctionDef | ast.ClassDef) else [node]
+        calls = [inner for each in decorators for inner in ast.walk(each) if isinstance(inner, ast.Call | ast.Name)]
+        plain = isinstance(node, ast.FunctionDef | ast.ClassDef)
+        effects = any((isinstance(call, ast.Name) and call.id in own - bound) if plain else isinstance(call, ast.Call)
+                      for call in calls)  # fmt: skip
+        if not bound or bound & used or effects:
+            kept.append(ast.unparse(node))
+    return "\n".join(kept)
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.Assign):
+        return {inner.id for target in node.targets for inner in ast.walk(target) if isinstance(inner, ast.Name)}
+    return set()
+
+
+def _context(source: ast.Module, names: set[str]) -> str | None:
+    """Return imports and short definitions of the test module that ``names`` need; None when they are long."""
+    imports: list[str] = []
+    definitions: list[str] = []
+    wanted = set(names)
+    for node in reversed(source.body):  # what is defined later may use what is defined before
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            bound = [name for name in node.names if (name.asname or name.name.partition(".")[0]) in wanted]
+            if bound:
+                kept = (
+                    ast.Import(bound)
+                    if isinstance(node, ast.Import)
+                    else ast.ImportFrom(node.module, bound, node.level)
+                )
+                imports.insert(0, ast.unparse(kept))
+        elif (isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in wanted) or (
+            isinstance(node, ast.Assign) and any(getattr(target, "id", "") in wanted for target in node.targets)
+        ):
+            definitions.insert(0, ast.unparse(node))
+        else:
+            continue
+        if definitions and not isinstance(node, ast.Import | ast.ImportFrom):
+            wanted |= {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    text = "\n".join([*imports, *definitions])
+    return text if len(text.splitlines()) <= _MAX_LINES // 2 else None
+
+
+def _functions(source: ast.Module, names: list[str]) -> list[ast.AST]:
+    last = {name.rpartition(".")[2] for name in names}
+    return [
+        node for node in ast.walk(source)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in last
+    ]  # fmt: skip

@@ -1,0 +1,190 @@
+"""Literals of tests: which of them are hidden, and others of the same kind in their place."""
+
+import ast
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from random import Random
+from types import EllipsisType
+from typing import Final
+
+MIN_HIDDEN: Final = 3
+"""Characters of the shortest literal that counts as hidden."""
+
+_PIECE: Final = re.compile(r"[A-Za-z]+|\d+")
+_DIGITS: Final = re.compile(r"\d{3,}")
+_ANIMALS: Final = (
+    "ox bee elk ant hen owl cod emu ewe yak lynx hare wolf deer swan crow toad newt moth wren heron otter bison tapir"
+    " raven gecko moose stork viper lemur hyena badger falcon weasel jaguar beaver ferret parrot iguana walrus pelican"
+    " octopus hamster leopard gazelle ostrich penguin vulture scorpion hedgehog kangaroo dolphin reindeer nightjar"
+    " chameleon alligator jellyfish swordfish wolverine woodpecker rattlesnake grasshopper"
+)
+_VOWELS: Final = "aeiou"
+_CONSONANTS: Final = "bdfgklmnprstv"
+
+Choose = Callable[[str], bool]
+Value = str | bytes | bool | int | float | complex | EllipsisType | None
+
+
+def hidden_literals(tests: Collection[ast.AST], public: str) -> frozenset[str]:
+    """Return the texts of literals in ``tests`` that ``public`` (the base's files) does not have.
+
+    Texts have at least three characters, numbers at least three digits. A text of several lines counts by its lines.
+    """
+    found: set[str] = set()
+    for test in tests:
+        headings = {
+            id(call.args[0])
+            for call in ast.walk(test)
+            if isinstance(call, ast.Call) and call.args and ast.unparse(call.func).endswith("parametrize")
+        }
+        for node in ast.walk(test):
+            if not isinstance(node, ast.Constant) or isinstance(node.value, bool) or id(node) in headings:
+                continue
+            if isinstance(node.value, str):
+                found.update(line.strip() for line in node.value.splitlines())
+            elif isinstance(node.value, bytes):
+                found.add(node.value.decode("latin-1"))
+            elif isinstance(node.value, int) and _DIGITS.fullmatch(str(node.value)):
+                found.add(str(node.value))
+    return frozenset(text for text in found if len(text) >= MIN_HIDDEN and text not in public)
+
+
+def shows(text: str, hidden: Collection[str]) -> str:
+    """Return the first of the ``hidden`` literals that ``text`` has as a whole word or phrase, or an empty string."""
+    for literal in sorted(hidden):
+        at = text.find(literal)
+        while at >= 0:
+            before, after = text[at - 1 : at], text[at + len(literal) : at + len(literal) + 1]
+            joined = (before.isalnum() and literal[0].isalnum()) or (after.isalnum() and literal[-1].isalnum())
+            if not joined:
+                return literal
+            at = text.find(literal, at + 1)
+    return ""
+
+
+@dataclass
+class Replacer(ast.NodeTransformer):
+    """Puts other literals of the same kind in place of those that are chosen.
+
+    Words keep their length and case, numbers their digits and sign; the same piece always becomes the same other one.
+
+    Attributes:
+        random: draws the pieces.
+        avoid: literals that none becomes.
+        local: names that the test itself defines: they are renamed along with the words of texts.
+        words: whether a word may be replaced.
+        numbers: whether numbers from 2 on, and digits in texts, are replaced.
+        only: the number of the one literal that is replaced, counted from 0; None: all.
+        count: how many literals became other ones.
+    """
+
+    random: Random
+    words: Choose
+    numbers: bool
+    local: frozenset[str] = frozenset()
+    avoid: frozenset[str] = frozenset()
+    only: int | None = None
+    count: int = 0
+    _seen: int = 0
+    _known: dict[str, str] = field(default_factory=dict)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        """Return the literal, or another in its place."""
+        number, self._seen = self._seen, self._seen + 1
+        if self.only is not None and number != self.only:
+            return node
+        value = self._other(node.value)
+        if value == node.value:
+            return node
+        self.count += 1
+        return ast.copy_location(ast.Constant(value), node)
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        """Return the name, or the other one that a local has."""
+        node.id = self._renamed(node.id)
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        """Return a parameter by its new name."""
+        node.arg = self._renamed(node.arg)
+        self.generic_visit(node)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """Return a function by its new name."""
+        node.name = self._renamed(node.name)
+        self.generic_visit(node)
+        return node
+
+    def _renamed(self, name: str) -> str:
+        return _PIECE.sub(self._piece, name) if name in self.local else name
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
+        """Return the f-string as it is: the texts in it are no literals of their own."""
+        return node
+
+    def visit_keyword(self, node: ast.keyword) -> ast.keyword:
+        """Return the argument by its new name; options of a file or a codec are no data."""
+        node.arg = self._renamed(node.arg) if node.arg else None
+        return node if node.arg in {"encoding", "mode", "scope", "errors"} else self._inside(node)
+
+    def _inside(self, node: ast.keyword) -> ast.keyword:
+        self.generic_visit(node)
+        return node
+
+    def _other(self, value: Value) -> Value:
+        if isinstance(value, bool) or value is None or value is ...:
+            return value
+        if isinstance(value, str):
+            return _PIECE.sub(self._piece, value)
+        if isinstance(value, bytes):
+            return _PIECE.sub(self._piece, value.decode("latin-1")).encode("latin-1")
+        if isinstance(value, int) and self.numbers and value > 1:
+            return int(self._digits(str(value)))
+        if isinstance(value, float) and self.numbers and value not in {0.0, 1.0} and "e" not in repr(value):
+            whole, _, rest = repr(value).partition(".")
+            return float(f"{self._digits(whole)}.{rest}")
+        return value
+
+    def _piece(self, match: re.Match[str]) -> str:
+        piece = match[0]
+        if piece.isdigit():
+            return self._digits(piece) if self.numbers else piece
+        return self._word(piece) if self.words(piece) else piece
+
+    def _digits(self, digits: str) -> str:
+        if digits not in self._known:
+            value = int(digits)
+            near = (value + step for step in (1, -1, 2, -2, 3, -3, 4, -4))
+            fitting = (str(other) for other in near if other > 1 and len(str(other)) == len(str(value)))
+            other = next((text for text in fitting if text not in self.avoid), digits)
+            self._known[digits] = other.zfill(len(digits)) if value > 1 else digits
+        return self._known[digits]
+
+    def _word(self, word: str) -> str:
+        lower = word.lower()
+        if lower not in self._known:
+            self._known[lower] = self._drawn(lower)
+        other = self._known[lower]
+        if word.isupper():
+            return other.upper()
+        return other.capitalize() if word[0].isupper() else other
+
+    def _drawn(self, word: str) -> str:
+        """Return another word of the same length and with another first letter."""
+        taken = {*self._known.values(), *self.avoid}
+        pool = [
+            other
+            for other in _ANIMALS.split()
+            if len(other) == len(word) and other[0] != word[0] and other not in taken
+        ]
+        if pool:
+            return self.random.choice(pool)
+        start = self.random.randrange(2)
+        letters = [
+            self.random.choice(_CONSONANTS if (place + start) % 2 == 0 else _VOWELS) for place in range(len(word))
+        ]
+        if letters[0] == word[0]:
+            letters[0] = "z" if word[0] != "z" else "k"
+        return "".join(letters)

@@ -1,0 +1,415 @@
+"""Probes of Python: failing test functions with other literals, that record values where the tests assert.
+
+A probe is a copy of a test function. Its literals are others of the same kind, its assertions are gone, and in their
+place it records what the code under test gave. It ends by raising an ``AssertionError`` whose message holds the
+records, so that any runner brings them back.
+"""
+
+import ast
+import copy
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from random import Random
+from typing import Final
+
+from codegate.mining.probes.literals import Choose, Replacer
+
+MARK: Final = "codegate-probe:"
+_NAME: Final = "test_codegate_probe_"
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]{4,}")
+_MAX_PROBES: Final = 40
+_MAX_ROWS: Final = 6
+_MAX_SINGLE: Final = 4
+_SHORT: Final = 2
+_ASSERT_METHOD: Final = re.compile(r"assert[A-Z]\w*|fail(?:If|Unless)\w*")
+_RAISES: Final = frozenset(
+    {"raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "warns", "assertWarns"}
+)
+_HELPERS: Final = f'''
+def _codegate_record(records, line, text, value):
+    """Keep what an expression gave, or what it raised."""
+    try:
+        shown = repr(value())
+    except Exception as error:
+        shown = _codegate_error(error)
+    records.append([line, text, shown[:600]])
+
+
+def _codegate_error(error):
+    return "raises " + type(error).__name__ + ": " + str(error)[:300]
+
+
+def _codegate_end(records):
+    import json
+    raise AssertionError("{MARK}" + json.dumps(records[:12])[:3500])
+'''
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class PythonProbe:
+    """One probe, and what a reader is shown of it.
+
+    Attributes:
+        name: of its function.
+        function: of the test that it was made from.
+        body: its statements without assertions, as they run.
+        replaced: how many literals are others than the test's.
+        arguments: fixtures that it uses.
+        expects_error: the test asks for an exception.
+        original: source of the test function.
+    """
+
+    name: str
+    function: str
+    body: tuple[ast.stmt, ...]
+    replaced: int
+    arguments: tuple[str, ...]
+    expects_error: bool
+    original: str
+
+    def code(self, line: int) -> str:
+        """Return its source before the record of ``line``; an exception there is recorded by the line itself."""
+        shown: list[str] = []
+        for statement in self.body:
+            if statement.lineno > line:
+                break
+            if statement.lineno == line and not _is_statement(statement, line):
+                break
+            text = _plain(statement, line)
+            if text:
+                shown.append(text)
+        return "\n".join(shown)
+
+
+def _is_statement(statement: ast.stmt, line: int) -> bool:
+    return not (_is_record(statement) and statement.lineno == line)
+
+
+def probe_module(
+    source: ast.Module, functions: Iterable[str], known: frozenset[str], seed: str
+) -> tuple[str, dict[str, PythonProbe]]:
+    """Return a test module that has probes in place of its tests, and the probes by function name.
+
+    Args:
+        source: the hidden test module.
+        functions: names of its failing functions, dotted with their class.
+        known: words that the base's source uses; they are names and options, and stay as they are if they can.
+        seed: what the drawn literals follow from.
+    """
+    wanted = set(functions)
+    module = copy.deepcopy(source)
+    probes: dict[str, PythonProbe] = {}
+    module.body = _replaced(module.body, "", wanted, known, seed, probes)
+    at = _after_future(module.body)
+    module.body[at:at] = ast.parse(_HELPERS).body
+    ast.fix_missing_locations(module)
+    return ast.unparse(module), probes
+
+
+def records(message: str) -> list[tuple[int, str, str]] | None:
+    """Return what a probe recorded (line, expression, value), or None when ``message`` is not a probe's."""
+    _, mark, rest = message.partition(MARK)
+    if not mark:
+        return None
+    try:
+        found = json.loads(rest.partition("\n")[0])
+        return [(int(line), str(text), _ADDRESS.sub("", str(value))) for line, text, value in found]
+    except (ValueError, TypeError):
+        return None
+
+
+def _after_future(body: list[ast.stmt]) -> int:
+    at = 0
+    for number, node in enumerate(body):
+        docstring = number == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if docstring or (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
+            at = number + 1
+    return at
+
+
+def _replaced(
+    body: list[ast.stmt],
+    prefix: str,
+    wanted: set[str],
+    known: frozenset[str],
+    seed: str,
+    probes: dict[str, PythonProbe],
+) -> list[ast.stmt]:
+    """Return a body of a module or class in which probes stand in place of tests."""
+    kept: list[ast.stmt] = []
+    for node in body:
+        if isinstance(node, ast.ClassDef) and any(name.startswith(f"{prefix}{node.name}.") for name in wanted):
+            node.body = _replaced(node.body, f"{prefix}{node.name}.", wanted, known, seed, probes) or [ast.Pass()]
+        if isinstance(node, Function) and prefix + node.name in wanted:
+            kept += islice(_probes_of(node, known, seed, probes), _MAX_PROBES // len(wanted) + 1)
+        elif not (isinstance(node, Function) and node.name.startswith("test")):
+            kept.append(node)
+    return kept
+
+
+def _probes_of(node: Function, known: frozenset[str], seed: str, probes: dict[str, PythonProbe]) -> Iterator[Function]:
+    if any(isinstance(inner, ast.Await | ast.Yield | ast.YieldFrom) for inner in ast.walk(node)):
+        return
+    local = _locals(node)
+    expects = any(word in ast.unparse(node) for word in _RAISES)
+    seen: set[str] = set()
+    original = {ast.unparse(plain) for plain in _unrolled(node)}
+    for plain in _unrolled(node):
+        for replacer, source in _variants(plain, known, local, f"{seed}{node.name}"):
+            text = ast.unparse(replacer.visit(source))
+            if text in original or text in seen:
+                continue
+            seen.add(text)
+            name = f"{_NAME}{len(probes)}"
+            # The numbers of lines are those of the probe's own source: records are told apart by them.
+            [numbered] = ast.parse(text).body
+            assert isinstance(numbered, Function)  # noqa: S101 (it is a function that was unparsed)
+            body = [statement for statement in map(_recording, numbered.body) if statement is not None]
+            if not any(_records_in(statement) for statement in body):
+                continue
+            arguments = tuple(argument.arg for argument in numbered.args.args if argument.arg not in {"self", "cls"})
+            probes[name] = PythonProbe(
+                name, node.name, tuple(body), max(replacer.count, 1), arguments, expects, ast.unparse(node)
+            )
+            yield _wrapped(numbered, name, body)
+
+
+def _variants(
+    plain: Function, known: frozenset[str], local: frozenset[str], seed: str
+) -> Iterator[tuple[Replacer, Function]]:
+    """Yield ways to make other literals of a function's, those that change most first."""
+    avoid = frozenset(str(node.value) for node in ast.walk(plain) if isinstance(node, ast.Constant))
+    named = {name.id for name in ast.walk(plain) if isinstance(name, ast.Name)}
+    named |= {name.attr for name in ast.walk(plain) if isinstance(name, ast.Attribute)}
+    named |= {name.arg for name in ast.walk(plain) if isinstance(name, ast.arg | ast.keyword) and name.arg}
+    parts = {part for name in named for part in (name, *name.split("_"))}
+    foreign = {part for name in named - local for part in (name, *name.split("_"))}
+
+    def free(word: str) -> bool:
+        return len(word) > _SHORT and word not in known and word not in parts and word.lower() not in parts
+
+    def linked(word: str) -> bool:
+        return len(word) > _SHORT and word not in foreign and word.lower() not in foreign
+
+    def unused(word: str) -> bool:
+        return word not in parts and word.lower() not in parts
+
+    def replacer(words: Choose, *, numbers: bool, only: int | None = None) -> Replacer:
+        renamed = local if words is linked else frozenset[str]()
+        draws = Random(seed)  # noqa: S311 (a choice to repeat, not a secret)
+        return Replacer(draws, words, numbers, renamed, avoid, only)
+
+    for numbers in (True, False):
+        for words in (linked, free, unused):
+            yield replacer(words, numbers=numbers), copy.deepcopy(plain)
+    yield replacer(lambda _word: False, numbers=True), copy.deepcopy(plain)
+    for only in range(_MAX_SINGLE):
+        yield replacer(unused, numbers=True, only=only), copy.deepcopy(plain)
+    for source in islice(_without_option(plain), _MAX_SINGLE):
+        yield replacer(free, numbers=False), source
+
+
+def _without_option(plain: Function) -> Iterator[Function]:
+    """Yield the function without one of its plain keyword arguments, each in turn."""
+    calls = [node for node in ast.walk(plain) if isinstance(node, ast.Call)]
+    for number, call in enumerate(calls):
+        for at, keyword in enumerate(call.keywords):
+            if keyword.arg and isinstance(keyword.value, ast.Constant):
+                source = copy.deepcopy(plain)
+                other = [node for node in ast.walk(source) if isinstance(node, ast.Call)][number]
+                del other.keywords[at]
+                yield source
+
+
+def _locals(node: Function) -> frozenset[str]:
+    """Return the names of the functions in a test, and of their parameters."""
+    inner = [each for each in ast.walk(node) if isinstance(each, Function) and each is not node]
+    names = {each.name for each in inner}
+    names |= {argument.arg for each in inner for argument in (*each.args.args, *each.args.kwonlyargs)}
+    return frozenset(names - {argument.arg for argument in node.args.args})
+
+
+def _unrolled(node: Function) -> Iterator[Function]:
+    """Yield the function without its docstring, once for each row of its parameters, which its body assigns."""
+    plain = copy.deepcopy(node)
+    if ast.get_docstring(plain) is not None and len(plain.body) > 1:
+        plain.body = plain.body[1:]
+    tables = [table for decorator in plain.decorator_list if (table := _table(decorator)) is not None]
+    if not tables:
+        yield plain
+        return
+    plain.decorator_list = [decorator for decorator in plain.decorator_list if _table(decorator) is None]
+    for number in range(min(_MAX_ROWS, max(len(rows) for _, rows in tables))):
+        function = copy.deepcopy(plain)
+        given: list[ast.stmt] = []
+        for names, rows in tables:
+            values = rows[number % len(rows)]
+            for name, value in zip(names, values, strict=False):
+                given.append(ast.Assign([ast.Name(name, ast.Store())], copy.deepcopy(value), lineno=0))
+            function.args.args = [argument for argument in function.args.args if argument.arg not in names]
+        function.body = [*given, *function.body]
+        yield ast.fix_missing_locations(function)
+
+
+def _table(decorator: ast.expr) -> tuple[list[str], list[list[ast.expr]]] | None:
+    """Return names and rows of a ``pytest.mark.parametrize`` with a table that is written out."""
+    if not isinstance(decorator, ast.Call) or not ast.unparse(decorator.func).endswith("parametrize"):
+        return None
+    values = [*decorator.args, *(keyword.value for keyword in decorator.keywords if keyword.arg == "argvalues")]
+    if len(values) < 2 or not isinstance(values[1], ast.List | ast.Tuple) or not values[1].elts:
+        return None
+    heading = values[0]
+    if isinstance(heading, ast.Constant) and isinstance(heading.value, str):
+        names = [name.strip() for name in heading.value.split(",") if name.strip()]
+    elif isinstance(heading, ast.List | ast.Tuple):
+        names = [str(name.value) for name in heading.elts if isinstance(name, ast.Constant)]
+    else:
+        return None
+    rows = []
+    for row in values[1].elts:
+        if isinstance(row, ast.Call) and ast.unparse(row.func).endswith("param"):
+            rows.append(list(row.args))
+        elif len(names) == 1:
+            rows.append([row])
+        elif isinstance(row, ast.List | ast.Tuple):
+            rows.append(list(row.elts))
+    return (names, rows) if rows and all(len(row) >= len(names) for row in rows) else None
+
+
+def _wrapped(function: Function, name: str, body: list[ast.stmt]) -> Function:
+    """Return the function with ``body``, ending with its records whatever happens."""
+    outer = copy.deepcopy(function)
+    outer.name = name
+    outer.body = ast.parse(
+        "_codegate_records = []\n"
+        "try:\n    pass\n"
+        "except Exception as _codegate_caught:\n"
+        "    _codegate_at = _codegate_caught.__traceback__\n"
+        "    _codegate_records.append([-1, '', _codegate_error(_codegate_caught)])\n"
+        "_codegate_end(_codegate_records)"
+    ).body
+    guarded = outer.body[1]
+    assert isinstance(guarded, ast.Try)  # noqa: S101 (as written above)
+    steps: list[ast.stmt] = []
+    for statement in body:
+        if not _records_in(statement):
+            steps += ast.parse(f"_codegate_line = {statement.lineno}").body
+        steps.append(copy.deepcopy(statement))
+    guarded.body = [*ast.parse("_codegate_line = 0").body, *steps]
+    guarded.handlers[0].body = ast.parse(
+        "_codegate_records.append([_codegate_line, '', _codegate_error(_codegate_caught)])"
+    ).body
+    return outer
+
+
+def _recording(statement: ast.stmt) -> ast.stmt | None:
+    """Return a statement with records in place of its assertions; None when nothing of it is left."""
+    if isinstance(statement, ast.Assert):
+        return _many(statement, _actual(statement.test))
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        call = statement.value
+        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        if method in _RAISES and len(call.args) > 1:
+            return _many(statement, [ast.Call(call.args[1], call.args[2:], call.keywords)])
+        if _ASSERT_METHOD.fullmatch(method) and call.args:
+            sides = [argument for argument in call.args[:2] if not _is_literal(argument)]
+            return _many(statement, sides[:1])
+    if isinstance(statement, ast.With) and _expects_error(statement):
+        last = statement.body[-1]
+        if isinstance(last, ast.Expr):
+            before = [inner for inner in map(_recording, statement.body[:-1]) if inner is not None]
+            return _block(statement, [*before, _record(last, last.value)])
+        return _block(statement, [inner for inner in map(_recording, statement.body) if inner is not None])
+    for field in ("body", "orelse", "finalbody"):
+        nested = getattr(statement, field, None)
+        if isinstance(nested, list) and not isinstance(statement, Function | ast.ClassDef):
+            new = [found for found in map(_recording, nested) if found is not None]
+            setattr(statement, field, new or ([ast.Pass()] if field == "body" else []))
+    return statement
+
+
+def _block(place: ast.stmt, body: list[ast.stmt]) -> ast.stmt | None:
+    if not body:
+        return None
+    node = ast.If(ast.Constant(value=True), body, [])
+    return ast.fix_missing_locations(ast.copy_location(node, place))
+
+
+def _many(place: ast.stmt, expressions: list[ast.expr]) -> ast.stmt | None:
+    found = [_record(place, expression) for expression in expressions]
+    return found[0] if len(found) == 1 else _block(place, list(found))
+
+
+def _record(place: ast.stmt, expression: ast.expr) -> ast.stmt:
+    text = ast.unparse(expression)
+    [call] = ast.parse(f"_codegate_record(_codegate_records, {place.lineno}, {text!r}, lambda: {text})").body
+    for node in ast.walk(call):
+        ast.copy_location(node, place)
+    return call
+
+
+def _actual(test: ast.expr) -> list[ast.expr]:
+    """Return the sides of an assertion that the code under test makes."""
+    if isinstance(test, ast.BoolOp):
+        return [side for value in test.values for side in _actual(value)]
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _actual(test.operand)
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        if isinstance(test.ops[0], ast.In | ast.NotIn) and isinstance(test.comparators[0], ast.Name):
+            return [ast.Compare(test.left, [ast.In()], test.comparators)]  # the container itself may show nothing
+        sides = [test.left, test.comparators[0]]
+        made = [side for side in sides if not _is_literal(side)]
+        called = [side for side in made if any(isinstance(node, ast.Call | ast.Attribute) for node in ast.walk(side))]
+        return (called or made)[:1]
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "isinstance" and test.args:
+        return test.args[:1]
+    return [] if _is_literal(test) else [test]
+
+
+def _is_literal(node: ast.expr) -> bool:
+    return not any(isinstance(inner, ast.Name | ast.Attribute | ast.Call) for inner in ast.walk(node))
+
+
+def _expects_error(statement: ast.With) -> bool:
+    calls = (item.context_expr for item in statement.items)
+    return any(
+        isinstance(call, ast.Call)
+        and (call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")) in _RAISES
+        for call in calls
+    )
+
+
+def _is_record(statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Call)
+        and getattr(statement.value.func, "id", "") == "_codegate_record"
+    )
+
+
+def _records_in(statement: ast.stmt) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == "_codegate_record" for node in ast.walk(statement))
+
+
+def _plain(statement: ast.stmt, line: int) -> str:
+    """Return a statement as a reader is shown it: without records."""
+    if _is_record(statement):
+        return ""
+    if not _records_in(statement):
+        return ast.unparse(statement)
+    if isinstance(statement, ast.If) and isinstance(statement.test, ast.Constant):
+        inner = [_plain(each, line) for each in statement.body if each.lineno <= line]
+        return "\n".join(text for text in inner if text)
+    whole = copy.deepcopy(statement)
+    for node in ast.walk(whole):
+        for field in ("body", "orelse", "finalbody"):
+            nested = getattr(node, field, None)
+            if isinstance(nested, list):
+                kept = [each for each in nested if not _is_record(each) and each.lineno <= line]
+                setattr(node, field, kept or ([ast.Pass()] if field == "body" else []))
+    return ast.unparse(ast.fix_missing_locations(whole))

@@ -1,0 +1,107 @@
+"""English of changelogs and commit messages: which words show a symptom, a demand, an action, or talk of the change."""
+
+import re
+from typing import Final
+
+
+def _any(words: str) -> str:
+    """Return a pattern of the alternatives in ``words``: one a line, or several between spaces; ``_`` is a space."""
+    return "(?:" + "|".join(word.replace("_", " ") for word in words.split()) + ")"
+
+
+def _has(words: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{_any(words)}\b", re.IGNORECASE)
+
+
+def _opens(words: str) -> re.Pattern[str]:
+    return re.compile(rf"^{_any(words)}\b", re.IGNORECASE)
+
+
+#: Talk of the change, its tests, its place or its author instead of the program.
+ABOUT_CHANGE: Final = _has(
+    r"""I we we're we've I'm I've my our this_(?:commit|pr|patch|change|fix|mr|pull_request|branch|adds|fixes|makes)
+    the_(?:fix|patch|solution|change)_(?:is|was|here) pull_request follow[-_]?up merge[ds]? refactor\w* unit_tests?
+    test(?:s|ed|ing)?_(?:case|suite|added|for|cover) test\w?_\w* coverage changelog lint\w* mypy pylint CI TODO
+    backport\w* TL;?DR the_old inner if-elif code_path \w+_(?:branch|clause) implementation revert\w* LGTM review\w*
+    typo docstring"""
+)
+#: Sentences that need the one before them, or are half of one.
+DEPENDENT: Final = _opens(
+    r"""it its that this they these those such both only here the_(?:latter|former|same) also however thus but and or
+    which so now is are was were has have had even although while rather matching mirroring then otherwise similarly
+    in_(?:this|that|addition|other) as_such likewise therefore for_(?:this|that|example|instance) e\.g i\.e where"""
+)
+#: Verbs that open the description of an action on the code.
+ACTION: Final = _opens(
+    r"""add(?:s|ed|ing)? us(?:e|es|ing) mov(?:e|es|ed|ing) remov\w+ renam\w+ refactor\w* chang(?:e|es|ed|ing) updat\w+
+    cop(?:y|ies|ied) prepend\w* append\w* replac\w+ call(?:s|ing)? pass(?:es|ing)? set(?:s|ting)? introduc\w+
+    implement\w* switch\w* convert\w* extract\w* wrap\w* check\w* bump\w* simplif\w+ clean\w* rewrit\w+ rework\w*
+    delet\w+ drop\w* split\w* merge\w* adjust\w* tweak\w* improv\w+ document\w* typo\w* tests? see closes? note todo
+    create\w* defin\w+ initiali[sz]e\w* cast\w* strip\w* sort\w* reorder\w* inline\w* delay\w* store\w* cache\w*
+    instead because hence"""
+)
+#: A first word in front of an article is an order ("Route the value …"), unless it is one of these.
+ORDER: Final = re.compile(
+    "^(?!"
+    + _any(
+        """when if for in on after before with using given during as at by from under without since not unlike like
+    despite until unless once whenever wherever some of to over between within via problem all any each every
+    no the a an return raise show display print emit escape treat produce generate warn report make ensure fix allow"""
+    )
+    + r"\b)[A-Za-z]+ (?:the|a|an|all|any|each|every|both)\b",
+    re.IGNORECASE,
+)
+#: Verbs of a title that speak of the code; other orders in a title ("Keep the last line") are demands on the program.
+TITLE_ACTION: Final = _opens(
+    r"""add\w* mov(?:e|es|ed|ing) remov\w+ renam\w+ refactor\w* chang(?:e|es|ed|ing) updat\w+ replac\w+ introduc\w+
+    implement\w* extract\w* wrap\w* bump\w* simplif\w+ clean\w* rewrit\w+ rework\w* merge\w* adjust\w* tweak\w*
+    improv\w+ document\w* typo\w* tests? create\w* defin\w+ initiali[sz]e\w* inline\w* delet\w+ copy prepend\w* delay\w*
+    store\w* release\w* version\w* oops"""
+)
+DEFECT: Final = _has(
+    r"""crash\w* wrong\w* incorrect\w* invalid missing fail\w* error\w* leak\w* infinite exceptions? hang\w*
+    \w+Error lost loses? drop(?:s|ped) ignor\w+ broken breaks? duplicat\w+ unexpected\w* mishandl\w+ overflow\w* panics?
+    not never inconsisten\w+ corrupt\w* misinterpret\w* mangl\w+ bad
+    off[-_]by[-_]one raises? throws? cannot can't doesn't without
+    instead_of being too_(?:many|few|much|long|early|late) stale race deadlock quadratic truncat\w+"""
+)
+OBSERVED: Final = _has(
+    r"""previously before_this used_to currently at_present as_of_now crash(?:e[sd])? rais(?:e[sd]|ing) throws? threw
+    fail(?:s|ed|ing)? wrong(?:ly)? incorrect(?:ly)? broken breaks? broke does(?:_not|n't) did(?:_not|n't) do_not don't
+    cannot can't could(?:_not|n't) is(?:_not|n't) are(?:_not|n't) was were caus(?:e[sd]|ing) result(?:s|ed|ing)_in
+    instead_of ignor(?:e[sd]|ing) lost loses leads?_to led_to would bug unexpected(?:ly)? rather_than no_way unable
+    impossible hangs? leaks? missing mistakenly erroneously even_(?:if|though|when)"""
+)
+EXPECTED: Final = _has(
+    r"""should(?:n't)? must(?:n't)? ought_to expected (?:is|are)_(?:meant|supposed|intended)_to will shall
+    (?:is|are)_allowed guarantee[sd]?"""
+)
+FIX: Final = (
+    "^(?:also )?"
+    + _any("fix(?:e[sd]|ing)? resolve[sd]? correct(?:ed|s)? repair(?:ed|s)? address(?:ed|es)?")
+    + "(?: up)? "
+)
+BUG: Final = r"(?:(?:an?|the|some|another) )?(?:\w+ )?" + _any(
+    "bugs? issues? problems? regressions? errors? cases? situations? edge[-_]cases? corner[-_]cases?"
+)
+#: Verbs of the past in the present, where no participle is meant.
+_PAST_AND_PRESENT: Final = (
+    "raised:raises returned:returns failed:fails crashed:crashes caused:causes resulted:results produced:produces"
+    " displayed:displays printed:prints lost:loses dropped:drops broke:breaks led:leads showed:shows got:gets"
+    " threw:throws treated:treats included:includes required:requires converted:converts wrote:writes"
+    " allowed:allows accepted:accepts kept:keeps emitted:emits gave:gives went:goes assumed:assumes ended:ends"
+    " stopped:stops expected:expects removed:removes added:adds ignored:ignores triggered:triggers"
+    " rejected:rejects discarded:discards rendered:renders"
+)
+PRESENT: Final = dict(pair.split(":") for pair in _PAST_AND_PRESENT.split())
+_NO_SUBJECTS: Final = """is are was were be been being get gets got has have had a an the as not and or when if that of
+    in to for with by from"""
+BEFORE_PARTICIPLE: Final = frozenset(_NO_SUBJECTS.split())
+TENSES: Final[tuple[tuple[str, str], ...]] = (
+    (r"\bwas\b", "is"),
+    (r"\bwere\b", "are"),
+    (r"\bdid(?: not|n't)\b", "does not"),
+    (r"\bcould(?: not|n't)\b", "cannot"),
+    (r"\bused to\b", "would"),
+    (r"\bhad\b", "has"),
+)

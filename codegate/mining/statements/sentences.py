@@ -1,0 +1,304 @@
+"""What people wrote about a change, sentence by sentence: what happens today, and what should happen.
+
+A change describes itself as an action ("Fix X being Y", "X no longer raises Z"); a bug report describes a state.
+The rules below turn the one into the other where English makes that safe, and drop a sentence where it does not.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from codegate.mining.statements.phrases import (
+    ABOUT_CHANGE,
+    ACTION,
+    BEFORE_PARTICIPLE,
+    BUG,
+    DEFECT,
+    DEPENDENT,
+    EXPECTED,
+    FIX,
+    OBSERVED,
+    ORDER,
+    PRESENT,
+    TENSES,
+    TITLE_ACTION,
+)
+
+Slot = Literal["observed", "expected", "context"]
+
+PROBLEM: Final = "Problem: "
+"""What an observation begins with that is no whole sentence."""
+
+_MIN_WORDS: Final = 4
+_MAX_WORDS: Final = 60
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+_END: Final = re.compile(r"(?<=[.!?])[\"')`]{0,2}\s+(?=[\"'(`]{0,2}[A-Z`:])|;\s+")
+_NOT_AN_END: Final = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|No|Fig|al)|\b[A-Z])\.$")
+_ROLE: Final = re.compile(r":[\w:+-]{1,30}:`~?([^`<>\n]{1,200}?)(?:\s*<[^>\n]{0,200}>)?`")
+_REFERENCE: Final = re.compile(
+    r":(?:issue|pr|pull|gh|user|ghsa|cve|bug|commit|ticket)s?:`[^`\n]{1,100}`", re.IGNORECASE
+)
+_HYPERLINK: Final = re.compile(r"`([^`<>\n]{1,200}?)\s*<[^>\n]{1,500}>`_{1,2}")
+_MARKDOWN_LINK: Final = re.compile(r"!?\[([^\[\]\n]{1,200})\]\([^()\n]{0,500}\)")
+_DOUBLE: Final = re.compile(r"``([^`\n]{1,300})``")
+_EMPTY: Final = re.compile(r"(?<!\w)(?:\(\s*[,;]?\s*\)|\[\s*\])")
+_CREDIT: Final = re.compile(
+    r"\b(?:Thanks(?: to)?|Patch by|Contributed by|Reported by|Courtesy of|Co-authored-by)\b[^.]{0,120}\.?",
+    re.IGNORECASE,
+)
+_TRAILING: Final = re.compile(
+    r"\s*(?:\((?:by|thanks|via|see|patch|reported|contributed)\b[^()]{0,100}\)|\s[-–—]\s*@\w+)\s*\.?$", re.IGNORECASE
+)
+_PREFIX: Final = re.compile(
+    r"^(?:(?:\*\*)?(?:fix(?:es|ed)?|bug ?fix(?:es)?|bugs?|feat|chore|hotfix|regression|perf|internal|security)"
+    r"(?:\([^()]{0,60}\))?!?(?:\*\*)?:\s+|\[[^\]]{1,40}\]:?\s+|\*\*[\w.() -]{1,60}:?\*\*:?\s+"
+    r"|[\w.-]{1,40}:\s+(?=[A-Za-z`]))",
+    re.IGNORECASE,
+)
+_CAUSE: Final = re.compile(r",? (?:because|since|due to|as a result of)\b.*", re.IGNORECASE)
+_PRIVATE: Final = re.compile(r"(?<![\w-])_[a-z]\w+")
+_TESTS_TOO: Final = re.compile(
+    r"(?:,| and)? (?:and )?add(?:s|ed|ing)? (?:a |some |more |unit )?tests?\b.*", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence of a statement.
+
+    Attributes:
+        text: ends with a full stop.
+        slot: what it says.
+        source: what its words are from, for people.
+    """
+
+    text: str
+    slot: Slot
+    source: str
+
+
+_Said = Iterator[tuple[Slot, str]]
+_Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], _Said]]
+
+
+def plain(text: str) -> str:
+    """Return ``text`` without the marks of reStructuredText and Markdown that point somewhere, credits and links."""
+    text = _HYPERLINK.sub(r"\1", _ROLE.sub(r"`\1`", _REFERENCE.sub("", text)))
+    text = _CREDIT.sub("", _DOUBLE.sub(r"`\1`", text))
+    return " ".join(_EMPTY.sub("", _MARKDOWN_LINK.sub(r"\1", text)).split()).strip(" -*•")
+
+
+def split(text: str) -> Iterator[str]:
+    """Yield the sentences of a paragraph."""
+    pending = ""
+    for part in _END.split(" ".join(text.split())):
+        pending = f"{pending} {part}".strip()
+        if not _NOT_AN_END.search(pending):
+            yield pending
+            pending = ""
+    if pending:
+        yield pending
+
+
+def sentences(text: str, source: str) -> Iterator[Sentence]:
+    """Yield what the paragraph ``text`` says of the program, as states; what tells how it was changed is left out."""
+    for raw in split(plain(text)):
+        sentence = _TRAILING.sub("", _PREFIX.sub("", raw, count=1)).strip(" ,;:-")
+        words = len(_WORD.findall(sentence))
+        if not _MIN_WORDS <= words <= _MAX_WORDS or sentence.count("`") % 2 or ">>>" in sentence:
+            continue
+        if ABOUT_CHANGE.search(sentence) or DEPENDENT.match(sentence) or _PRIVATE.search(sentence):
+            continue
+        for slot, said in _read(_CAUSE.sub("", sentence)):
+            yield Sentence(_finished(said), slot, source)
+
+
+def title_of(text: str) -> str:
+    """Return a change's title as a bug's: without its verb, or an empty string when nothing is left to say."""
+    title = next(split(plain(text)), "")
+    for _ in range(3):
+        title = _PREFIX.sub("", title, count=1).strip()
+    title = _TRAILING.sub("", _TESTS_TOO.sub("", title)).strip(" .,;:-")
+    if ABOUT_CHANGE.search(title) or DEPENDENT.match(title):
+        return ""
+    read = list(_read(title))
+    state = next((said for slot, said in read if slot == "observed"), "") or next((said for _, said in read), "")
+    title = state or ("" if TITLE_ACTION.match(title) else re.sub(FIX, "", title, flags=re.IGNORECASE))
+    title = re.sub(r"^(?:an?|the|some) ", "", title.removeprefix(PROBLEM).strip(" ."), flags=re.IGNORECASE)
+    return _capital(title) if len(_WORD.findall(title)) > 1 else ""
+
+
+def _read(sentence: str) -> _Said:
+    """Yield the slots of one sentence and what it says there."""
+    for pattern, make in _RULES:
+        match = pattern.search(sentence)
+        if match is not None:
+            yield from make(match)
+            return
+    if ACTION.match(sentence) or ORDER.match(sentence):
+        return
+    if EXPECTED.search(sentence):
+        yield "expected", sentence
+    elif OBSERVED.search(sentence):
+        yield "observed", _present(sentence)
+    else:
+        yield "context", sentence
+
+
+def _clause(match: re.Match[str]) -> _Said:
+    yield "observed", _present(match["x"])
+
+
+def _within(match: re.Match[str]) -> _Said:
+    yield "observed", f"In {match['x']}, {_present(match['y'])}"
+
+
+def _cause(match: re.Match[str]) -> _Said:
+    forms = {
+        "caused": "causes",
+        "causing": "causes",
+        "made": "makes",
+        "prevented": "prevents",
+        "preventing": "prevents",
+    }
+    yield "observed", f"A bug {forms.get(match['verb'].lower(), match['verb'])} {match['x']}"
+
+
+def _being(match: re.Match[str]) -> _Said:
+    yield "observed", f"{match['x']} {'are' if _plural(match['x']) else 'is'} {match['y']}"
+
+
+def _lacking(match: re.Match[str]) -> _Said:
+    yield "observed", f"{PROBLEM}{match['x']} not {match['verb']}{match['y']}"
+
+
+def _noun(match: re.Match[str]) -> _Said:
+    if DEFECT.search(match["x"]):
+        yield "observed", f"{PROBLEM}{match['x']}"
+
+
+def _unwanted(match: re.Match[str]) -> _Said:
+    yield "observed", f"{PROBLEM}{match['x']}"
+
+
+def _no_longer(match: re.Match[str]) -> _Said:
+    if _is_verb(match["verb"]):
+        yield "observed", f"{match['x']} {match['verb']}{match['y']}"
+        yield "expected", f"{match['x']} should not {_base(match['verb'])}{match['y']}"
+
+
+def _now(match: re.Match[str]) -> _Said:
+    if _is_verb(match["verb"]):
+        yield "expected", f"{match['x']} should {_base(match['verb'])}{match['y']}"
+
+
+def _can_now(match: re.Match[str]) -> _Said:
+    yield "expected", f"{match['x']} should be able to {match['y']}"
+
+
+def _imperative(match: re.Match[str]) -> _Said:
+    yield "expected", f"It should {match['verb'].lower()} {match['x']}"
+
+
+def _negative(match: re.Match[str]) -> _Said:
+    yield "expected", f"It should not {match['x']}"
+
+
+def _passive(match: re.Match[str]) -> _Said:
+    verb = match["verb"].lower().removesuffix("s")
+    participle = "kept" if verb == "keep" else verb + ("d" if verb.endswith("e") else "ed")
+    subject, when, rest = match["x"].partition(" when ")
+    if verb == "handle":
+        yield "observed", f"{_capital(subject)} {'are' if _plural(subject) else 'is'} not handled{when}{rest}"
+    yield "expected", f"{_capital(subject)} should be {participle}{when}{rest}"
+
+
+def _ensured(match: re.Match[str]) -> _Said:
+    yield "expected", _capital(match["x"])
+
+
+def _made(match: re.Match[str]) -> _Said:
+    yield "expected", f"{_capital(match['x'])} should {match['verb']}{match['y']}"
+
+
+def _rule(pattern: str, make: Callable[[re.Match[str]], _Said]) -> _Rule:
+    return re.compile(pattern, re.IGNORECASE), make
+
+
+_CAUSES: Final = "caused|causing|causes|made|makes|prevented|prevents|preventing"
+_KEEPS: Final = "respects?|preserves?|honou?rs?|keeps?|handles?|accepts?|rejects?|ignores?"
+_SHOWS: Final = "return|raise|show|display|print|emit|escape|treat|produce|generate|warn|report"
+_WORKS: Final = "work|return|raise|accept|use|respect|behave|handle|ignore|preserve"
+
+#: The first rule that fits a sentence reads it.
+_RULES: Final[tuple[_Rule, ...]] = (
+    _rule(rf"{FIX}{BUG},? (?:where|in which|whereby|when|that when|if)(?: when)?,? (?P<x>.+)", _clause),
+    _rule(rf"{FIX}{BUG},? (?:that|which)? ?(?P<verb>{_CAUSES}) (?P<x>.+)", _cause),
+    _rule(rf"{FIX}{BUG} (?:with|in|of|on|for) (?P<x>.{{2,80}}?),? (?:where|in which|when|whereby) (?P<y>.+)", _within),
+    _rule(rf"{FIX}{BUG} (?:with|in|of|on|for|regarding|related to) (?P<x>.+)", _noun),
+    _rule(rf"{FIX}(?P<x>.{{3,120}}?) (?:not|never) (?P<verb>\w+ing)\b(?P<y>.*)", _lacking),
+    _rule(rf"{FIX}(?P<x>.{{3,120}}?) being (?P<y>.+)", _being),
+    _rule(rf"{FIX}(?P<x>.+)", _noun),
+    _rule(r"^(?P<x>.{2,150}?) (?:(?:do|does|will) )?no longer (?P<verb>\w+)(?P<y>.*)", _no_longer),
+    _rule(r"^(?P<x>.{2,150}?) (?P<verb>is|are|has|have) no longer(?P<y> .*)", _no_longer),
+    _rule(r"^(?P<x>.{2,150}?) (?P<verb>is|are|has|have) now(?: properly| correctly)?(?P<y> .*)", _now),
+    _rule(r"^(?P<x>.{2,150}?) can now (?P<y>.+)", _can_now),
+    _rule(r"^(?P<x>.{2,150}?) (?:will )?now (?:(?:properly|correctly|also) )?(?P<verb>[a-z]+)\b(?P<y> .*)", _now),
+    _rule(r"^(?:do(?: not|n't)|never|stop) (?P<x>.+)", _negative),
+    _rule(rf"^(?:properly |correctly )?(?P<verb>{_KEEPS}) (?P<x>.+)", _passive),
+    _rule(r"^(?:avoids?|prevents?) (?P<x>.+)", _unwanted),
+    _rule(r"^(?:ensures?|makes? sure|guarantees?) (?:that )?(?P<x>.+)", _ensured),
+    _rule(rf"^makes? (?P<x>.{{2,80}}?) (?P<verb>{_WORKS})\b(?P<y>.*)", _made),
+    _rule(rf"^(?P<verb>{_SHOWS}) (?P<x>.+)", _imperative),
+)
+
+
+def _present(text: str) -> str:
+    """Return a description of the past as one of the present, where single words make it one."""
+    text = re.sub(r"^(?:previously|before(?: this)?|in the past|until now|formerly),? ", "", text, flags=re.IGNORECASE)
+    for pattern, word in TENSES:
+        text = re.sub(pattern, word, text)
+    words = text.split(" ")
+    for number, word in enumerate(words):
+        bare = word.strip(".,;:")
+        before = words[number - 1].lower() if number else "a"
+        if bare in PRESENT and before not in BEFORE_PARTICIPLE and not before.endswith("ly"):
+            words[number] = word.replace(bare, PRESENT[bare])
+    return re.sub(r"\bpreviously\b ?", "", " ".join(words))
+
+
+def _finished(text: str) -> str:
+    text = _capital(" ".join(text.split()).strip(" ,;:"))
+    return text if text.endswith((".", "!", "?", ".`")) else f"{text}."
+
+
+def _capital(text: str) -> str:
+    """Return ``text`` with a capital first letter, unless it begins with a name of code."""
+    first = text.partition(" ")[0]
+    code = first[:1] == "`" or any(letter in first for letter in "_.()=/\\") or any(map(str.isupper, first[1:]))
+    return text if code else text[:1].upper() + text[1:]
+
+
+def _plural(subject: str) -> bool:
+    head = (
+        re.split(r" (?:of|in|on|with|for|from|to|when|that|at|by) ", subject.strip())[0].rpartition(" ")[2].strip("`")
+    )
+    return head.endswith("s") and not head.endswith(("ss", "us", "is", "()"))
+
+
+def _is_verb(word: str) -> bool:
+    """Return whether ``word`` may be a verb of the present tense; a participle or an adverb is none."""
+    return not word.endswith(("ed", "ing", "ly")) and word not in {"also", "only", "been", "that", "the"}
+
+
+def _base(verb: str) -> str:
+    """Return the base form of a verb in the third person."""
+    known = {"is": "be", "are": "be", "has": "have", "does": "do"}
+    if verb in known:
+        return known[verb]
+    if verb.endswith("ies"):
+        return f"{verb[:-3]}y"
+    if verb.endswith(("sses", "xes", "zzes", "ches", "shes", "oes")):
+        return verb[:-2]
+    return verb[:-1] if verb.endswith("s") and not verb.endswith("ss") else verb

@@ -1,0 +1,139 @@
+"""Probes: test functions with other literals, run by the real runner before the fix and after it."""
+
+import ast
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from datetime import date
+from random import Random
+
+import pytest
+
+from codegate.durable import sha256
+from codegate.grading import Sandboxes
+from codegate.mining.cut import Cut
+from codegate.mining.probes.example import Example, find_examples, public_text
+from codegate.mining.probes.literals import Replacer, hidden_literals, shows
+from codegate.mining.probes.python_probe import probe_module, records
+from codegate.mining.proving.validation import Validated, validate_cut
+from codegate.sandbox import EnvironmentRecipe, Sandbox
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import EnvironmentManifest, ProblemLimits
+from tests.mining.statement_world import cut_of
+
+WRONG = "def join(words, last='and'):\n    return ', '.join(words[:-1]) + words[-1]\n"
+RIGHT = (
+    "def join(words, last='and'):\n    if not words:\n        raise ValueError('no words')\n"
+    "    return ', '.join(words[:-1]) + f' {last} ' + words[-1]\n"
+)
+TESTS = """\
+import unittest
+
+import pytest
+
+from lists import join
+
+@pytest.mark.parametrize(("words", "text"), [(["apple", "pear"], "apple and pear"), (["one", "two"], "one and two")])
+def test_join(words, text):
+    assert join(words) == text
+
+def test_nothing():
+    with pytest.raises(ValueError):
+        join([])
+
+class TestLast(unittest.TestCase):
+    def test_last(self):
+        found = join(["milk", "bread", "eggs"], last="or")
+        self.assertEqual(found, "milk, bread or eggs")
+"""
+
+
+def parts(tests: str = TESTS) -> Cut:
+    return cut_of({"lists.py": WRONG}, {"lists.py": RIGHT}, {"test_lists.py": tests})
+
+
+@pytest.fixture(scope="module")
+def sandboxes(bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> Iterator[Sandboxes]:
+    found = Sandboxes(bwrap_backend, {"tests": recipe.lock})
+    yield found
+    found.close()
+
+
+def examples(cut: Cut, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> list[Example]:
+    manifest = EnvironmentManifest(
+        id="tests", python=recipe.python, lock="x.lock", lock_sha256=sha256(recipe.lock.encode()), rung="manual"
+    )
+
+    def opened(limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
+        return sandboxes.open(manifest, limits)
+
+    validated = validate_cut(cut, opened, ("",), 1, date(2025, 6, 1))
+    assert isinstance(validated, Validated)
+    return find_examples(cut, validated, opened, public_text(cut), "seed")
+
+
+@pytest.mark.bwrap
+class TestExamples:
+    def test_each_failing_test_gives_an_example_without_its_values(
+        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
+    ) -> None:
+        found = examples(parts(), sandboxes, recipe)
+        assert sorted(each.expression for each in found) == ["found", "join(words)"]
+        for each in found:
+            shown = f"{each.code}{each.observed}{each.expected}"
+            assert not any(word in shown for word in ("apple", "pear", "one", "milk", "bread", "eggs"))
+            assert " and " not in each.observed
+            assert each.code.startswith("from lists import join\n")
+        assert any(" and " in each.expected for each in found)
+
+    def test_what_differs_from_run_to_run_is_no_example(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+        tests = (
+            "import os\n\nfrom lists import join\n\ndef test_join():\n    words = [os.urandom(8).hex(), 'pear']\n"
+            "    assert ' and ' in join(words)\n"
+        )
+        assert examples(parts(tests), sandboxes, recipe) == []
+
+    def test_the_same_seed_gives_the_same_examples(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+        assert examples(parts(), sandboxes, recipe) == examples(parts(), sandboxes, recipe)
+
+
+class TestModule:
+    def test_assertions_become_records_and_other_tests_go(self) -> None:
+        text, probes = probe_module(ast.parse(TESTS), ["test_join", "TestLast.test_last"], frozenset(), "seed")
+        assert {probe.function for probe in probes.values()} == {"test_join", "test_last"}
+        assert "assert " not in text
+        assert "test_nothing" not in text
+        compile(text, "probes.py", "exec")
+
+    def test_a_message_that_is_no_probes_has_no_records(self) -> None:
+        assert records("assert 1 == 2") is None
+        assert records('codegate-probe:[[1, "x", "<A object at 0x7f00aa11>"]]') == [(1, "x", "<A object>")]
+        assert records("codegate-probe:{broken") is None
+
+
+class TestLiterals:
+    def test_words_keep_length_and_case_and_the_same_becomes_the_same(self) -> None:
+        tree = ast.parse("f('Apple pie', 'APPLE', 12, 0, 2.5, True, b'apple', encoding='ascii')")
+        changed = ast.unparse(Replacer(Random(1), lambda word: word.lower() == "apple", numbers=True).visit(tree))
+        other = changed[3:8]
+        assert other.istitle()
+        assert other != "Apple"
+        assert changed == (
+            f"f('{other} pie', '{other.upper()}', 13, 0, 3.5, True, b'{other.lower()}', encoding='ascii')"
+        )
+
+    def test_names_of_the_tests_own_are_renamed_with_the_words(self) -> None:
+        tree = ast.parse("def cmd(flag):\n    g('--flag', flag)")
+        changed = ast.unparse(Replacer(Random(1), lambda _: True, True, frozenset({"flag"})).visit(tree))
+        name = changed.partition("(")[2].partition(")")[0]
+        assert name != "flag"
+        assert f"'--{name}', {name})" in changed
+
+    def test_hidden_is_what_the_base_does_not_have(self) -> None:
+        tests = [ast.parse("f('public text', 'hidden text', 'ab', 123, 12)")]
+        assert hidden_literals(tests, "a public text") == {"hidden text", "123"}
+
+    @pytest.mark.parametrize(
+        ("text", "found"), [("a hidden text.", "hidden text"), ("hidden texts", ""), ("1234", ""), ("of 123", "123")]
+    )
+    def test_a_hidden_literal_is_found_as_a_whole(self, text: str, found: str) -> None:
+        assert shows(text, {"hidden text", "123"}) == found

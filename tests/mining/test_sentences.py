@@ -1,0 +1,66 @@
+"""Sentences of changelogs and messages, read as states of the program."""
+
+import pytest
+
+from codegate.mining.statements.sentences import sentences, title_of
+
+
+@pytest.mark.parametrize(
+    ("text", "slots"),
+    [
+        ("Fix a bug where an empty list crashed the parser.", [("observed", "An empty list crashes the parser.")]),
+        ("Fixed an issue with ``Path`` where it was not closed.", [("observed", "In `Path`, it is not closed.")]),
+        ("Fix the progress bar being one item late.", [("observed", "The progress bar is one item late.")]),
+        ("Fix crash when the list is empty (#12)", [("observed", "Problem: crash when the list is empty.")]),
+        (
+            "Options no longer raise an error for empty values.",
+            [
+                ("observed", "Options raise an error for empty values."),
+                ("expected", "Options should not raise an error for empty values."),
+            ],
+        ),
+        ("The bar now shows the current item.", [("expected", "The bar should show the current item.")]),
+        ("``secho`` can now print ``None``.", [("expected", "`secho` should be able to print `None`.")]),
+        ("Preserve the order when dumping.", [("expected", "The order should be preserved when dumping.")]),
+        ("Don't raise an error for empty values.", [("expected", "It should not raise an error for empty values.")]),
+        ("Previously, the value was dropped without a word.", [("observed", "The value is dropped without a word.")]),
+        ("Return ``None``, not an error.", [("expected", "It should return `None`, not an error.")]),
+        ("Values should be kept in their order.", [("expected", "Values should be kept in their order.")]),
+    ],
+)  # fmt: skip
+def test_a_sentence_says_what_is_or_what_should_be(text: str, slots: list[tuple[str, str]]) -> None:
+    text = text.replace(" (#12)", "")
+    assert [(each.slot, each.text) for each in sentences(text, "changelog")] == slots
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Add a default to the call of the parser.",
+        "Route the value into the existing part instead.",
+        "This commit raises the limit instead of failing.",
+        "We should really look at this again.",
+        "It was wrong in all of the releases.",
+        "The helper _find_last treated every table as inline.",
+        "Updated tests that failed before this.",
+        "Wrong again.",
+    ],
+)
+def test_what_tells_how_or_talks_of_the_change_is_left_out(text: str) -> None:
+    assert list(sentences(text, "commit")) == []
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("Fix usage wrapping on narrow terminals", "Usage wrapping on narrow terminals"),
+        ("fix(parser): preserve leading newline of strings", "Leading newline of strings should be preserved"),
+        ("Fixed argument handling for '-' and added test.  This fixes it", "Argument handling for '-'"),
+        ("[core] Do not drop the last line", "It should not drop the last line"),
+        ("Refactor the parser", ""),
+        ("Fix tests", ""),
+        ("Add an option", ""),
+    ],
+)
+def test_a_title_is_one_of_a_bug(title: str, shown: str) -> None:
+    assert title_of(title) == shown
