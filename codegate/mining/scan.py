@@ -8,7 +8,7 @@ from codegate.mining.cut import duplicates, reject_by_paths
 from codegate.mining.options import Forge, MineOptions
 from codegate.mining.report import UnitResult, unit_result
 from codegate.mining.sources.history import read_units
-from codegate.mining.units import Rejected, reject_by_text, score_unit
+from codegate.mining.units import BUG_LIKE, Rejected, reject_by_text, score_unit
 from codegate.sandbox import cache_folder
 from codegate.suite import GitError, PathClassifier, git, read_commit
 
@@ -80,5 +80,6 @@ def _enriched(queue: list[Prospect], forge: Forge) -> list[Prospect]:
     return sorted(found, key=_best_first)
 
 
-def _best_first(entry: Prospect) -> tuple[int, float, str]:
-    return -entry.bug.score, -entry.unit.date.timestamp(), entry.unit.commit
+def _best_first(entry: Prospect) -> tuple[bool, float, str]:
+    """Return the sort key of a prospect: what calls itself a bug first, then the newest."""
+    return entry.bug.score < BUG_LIKE, -entry.unit.date.timestamp(), entry.unit.commit
