@@ -145,8 +145,8 @@ def beside(value: float, limit: float, digits: int, sign: str = "") -> str:
 
 
 def probability(p: float, level: float) -> str:
-    """Return ``p=.012``, on its side of ``level``."""
-    if p < 0.001 <= level:
+    """Return ``p=.012``, on its side of ``level``; ``p<.001`` where it is below both."""
+    if p < min(0.001, level):
         return "p<.001"
     return "p=" + beside(p, level, 3).removeprefix("0")
 

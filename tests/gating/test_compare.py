@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import CandidateSamples, GatePolicy, Sample, compare
+from codegate.gating.sentence import probability
 from tests.gating.sampling import CONDITIONS, SETTINGS, side, uniform
 
 POLICY = GatePolicy()
@@ -438,6 +439,11 @@ def test_samples_without_a_digest_are_refused() -> None:
     digests = {key: value for key, value in good.problem_digests.items() if key != "p000"}
     with pytest.raises(UsageError, match="no digest"):
         compare(good, good.model_copy(update={"problem_digests": digests}), POLICY)
+
+
+def test_a_tiny_p_is_never_printed_as_zero() -> None:
+    assert [probability(p, 2e-5) for p in (1e-9, 3e-4, 0.012)] == ["p<.001", "p=.0003", "p=.012"]
+    assert [probability(p, 0.05) for p in (1e-9, 3e-4, 0.012)] == ["p<.001", "p<.001", "p=.012"]
 
 
 def test_the_reason_never_rounds_across_a_threshold() -> None:
