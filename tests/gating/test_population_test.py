@@ -1,5 +1,6 @@
 import itertools
 import random
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -7,7 +8,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from codegate.gating.population_test import fewest_problems, population_test, sampling_variances
-from codegate.gating.statistics import Pair
+from codegate.gating.statistics import Comparison, Pair
+from codegate.gating.suite_test import suite_test
 
 
 def sampling_floor(pairs: list[Pair]) -> float:
@@ -29,9 +31,12 @@ levels = st.sampled_from([0.01, 0.028, 0.05, 0.1])
 margins = st.sampled_from([0.01, 0.05, 0.1, 0.2, 0.25])
 
 
+@pytest.mark.parametrize("test", [population_test, suite_test])
 @given(pair_lists(), levels, margins)
-def test_interval_and_p_values_never_contradict_each_other(pairs: list[Pair], alpha: float, margin: float) -> None:
-    result = population_test(pairs, level=alpha, level_regressed=alpha, margin=margin)
+def test_interval_and_p_values_never_contradict_each_other(
+    test: Callable[..., Comparison], pairs: list[Pair], alpha: float, margin: float
+) -> None:
+    result = test(pairs, level=alpha, level_regressed=alpha, margin=margin)
     if result.interval is None:
         assert result.n == 1
         return
@@ -46,11 +51,12 @@ def test_interval_and_p_values_never_contradict_each_other(pairs: list[Pair], al
     assert (low > -margin) == (result.p_noninferior < alpha)
 
 
+@pytest.mark.parametrize("test", [population_test, suite_test])
 @given(pair_lists(), st.randoms(use_true_random=False))
-def test_order_changes_no_bit(pairs: list[Pair], shuffler: random.Random) -> None:
+def test_order_changes_no_bit(test: Callable[..., Comparison], pairs: list[Pair], shuffler: random.Random) -> None:
     mixed = list(pairs)
     shuffler.shuffle(mixed)
-    assert population_test(mixed, margin=0.1) == population_test(pairs, margin=0.1)
+    assert test(mixed, margin=0.1) == test(pairs, margin=0.1)
 
 
 @given(pair_lists())

@@ -1,39 +1,15 @@
-"""The test of scope ``suite``: fixed problems, sampling is the only noise."""
+"""The test of scope ``suite``: fixed problems, sampling is the only noise.
+
+What it has in common with the other one is in ``test_population_test.py``.
+"""
 
 import math
-import random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from codegate.gating.statistics import Pair
 from codegate.gating.suite_test import suite_test
-from tests.gating.test_population_test import levels, margins, pair_lists
-
-
-@given(pair_lists(), levels, margins)
-def test_interval_and_p_values_never_contradict_each_other(pairs: list[Pair], alpha: float, margin: float) -> None:
-    result = suite_test(pairs, level=alpha, level_regressed=alpha, margin=margin)
-    if result.interval is None:
-        assert result.n == 1
-        return
-    assert result.p_regression is not None
-    assert result.p_noninferior is not None
-    low, high = result.interval
-    assert 0.0 <= result.p_regression <= 1.0
-    assert 0.0 <= result.p_noninferior <= 1.0
-    assert -1.0 <= low <= high <= 1.0
-    assert (high < 0.0) == (result.p_regression < alpha)
-    assert (low > -margin) == (result.p_noninferior < alpha)
-
-
-@given(pair_lists(), st.randoms(use_true_random=False))
-def test_order_changes_no_bit(pairs: list[Pair], shuffler: random.Random) -> None:
-    mixed = list(pairs)
-    shuffler.shuffle(mixed)
-    assert suite_test(mixed, margin=0.1) == suite_test(pairs, margin=0.1)
 
 
 def test_the_statistic_by_hand() -> None:
