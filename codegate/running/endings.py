@@ -1,10 +1,11 @@
 """How a model's answer ended: the failure class that follows from it, and which limit to raise."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Final
 
 from codegate.candidates import CandidateSpec
+from codegate.gating import CUT
 from codegate.grading import FailureClass, Grade
 from codegate.running.outcome import Outcome
 from codegate.solving import Attempt, AttemptStop, AttemptSummary
@@ -47,22 +48,25 @@ def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) ->
 def limit_advice(candidate: CandidateSpec, outcomes: Iterable[Outcome]) -> dict[str, str]:
     """Return, by failure class or fault, which limit of the candidate to raise, from what, and what that costs.
 
-    Only classes and faults that a limit of the candidate causes are in it.
+    Only the classes and faults in ``CUT`` are in it.
     """
     made = tuple(outcomes)
-    truncated = [o.attempt for o in made if o.attempt and o.grade and o.grade.failure == "truncated"]
-    advice: dict[str, str] = {}
-    if truncated:
-        advice["truncated"] = _truncation_advice(candidate, truncated)
-    if any(o.grade is not None and o.grade.failure == "context_overflow" for o in made):
-        advice["context_overflow"] = (
+    endings = {o.grade.failure if o.grade is not None else o.fault.cause if o.fault is not None else None for o in made}
+    return {ending: _advice(ending, candidate, made) for ending in sorted(CUT.intersection(endings))}
+
+
+def _advice(ending: str, candidate: CandidateSpec, made: Sequence[Outcome]) -> str:
+    if ending == "truncated":
+        return _truncation_advice(
+            candidate, [o.attempt for o in made if o.attempt and o.grade and o.grade.failure == ending]
+        )
+    if ending == "context_overflow":
+        return (
             "Serve the model with a larger context, lower `sampling.max_output_tokens` if prompt and answer share "
             "the context, or take a model with a larger one."
         )
-    if any(o.fault is not None and o.fault.cause == "provider.timeout" for o in made):
-        seconds = candidate.timeout_seconds
-        advice["provider.timeout"] = f"Raise `timeout_seconds` from {seconds:g} to {min(2 * seconds, 3600):g}."
-    return advice
+    seconds = candidate.timeout_seconds
+    return f"Raise `timeout_seconds` from {seconds:g} to {min(2 * seconds, 3600):g}."
 
 
 def _detail(failure: FailureClass, attempt: Attempt, candidate: CandidateSpec) -> str:
