@@ -154,9 +154,9 @@ def jobs(share: float) -> Iterator[Job]:
                     baselines = max(int(20 * share), 3)
                     yield Job(("foretold", n, most, mean, drop), foretold, {**arguments, "baselines": baselines})
     for part in range(4):
-        seeded = {"months": max(int(100 * share), 10), "seed": part}
-        yield Job(("nights", part), simulate_months, {**seeded, "nights": NIGHTS_EACH})
-        yield Job(("step", part), simulate_months, {**seeded, "nights": 14, "drop": 0.10})
+        equal, steps = ({"months": max(int(months * share), 10), "seed": part} for months in (750, 100))
+        yield Job(("nights", part), simulate_months, {**equal, "nights": NIGHTS_EACH})
+        yield Job(("step", part), simulate_months, {**steps, "nights": 14, "drop": 0.10})
 
 
 def percent(share: float) -> str:
