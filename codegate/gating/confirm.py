@@ -139,5 +139,5 @@ def _conclusion(drift: Drift, *, confirmed: bool) -> str:
         left = "against its fresh samples alone the regression " + ("stands" if confirmed else "is not confirmed")
         return f"The pinned model itself changed ({now}), so the baseline needs a refresh; {left}."
     if confirmed:
-        return f"Confirmed by fresh samples of the pinned model, which is as it was ({now})."
+        return f"Confirmed by fresh samples of the pinned model; no drift of the pinned model shown ({now})."
     return f"A regression against the stored baseline is not confirmed by fresh samples of the pinned model ({now})."

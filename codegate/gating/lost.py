@@ -35,12 +35,13 @@ def shortage(baseline: CandidateSamples, candidate: CandidateSamples, terms: Ter
         if without > TOLERATED_PROBLEMS * len(problems):
             return "wait", f"{without} of {len(problems)} problems have no graded sample yet; the next look retries."
         return None
-    for side, samples in (("baseline", baseline), ("candidate", candidate)):
+    for whose, samples in (("the baseline", baseline), (candidate.label, candidate)):
         planned = max((len(entries) for entries in samples.samples.values()), default=0)
         thin = sum(2 * _counts(samples, name) < planned for name in problems)
         if thin > most:
             return "infrastructure", (
-                f"{thin} of {len(problems)} problems have fewer than half of the {side}'s {planned} samples: {_CAUSE}."
+                f"{thin} of {len(problems)} problems have fewer than half of the {planned} samples of {whose}: "
+                f"{_CAUSE}."
             )
     return None
 

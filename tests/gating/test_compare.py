@@ -222,7 +222,7 @@ def test_lost_problems_decide_nothing_only_at_the_end() -> None:
     at_the_end = compare(side(before), side(after), POLICY)
     assert at_the_end.kind == "infrastructure"
     assert at_the_end.exit_code == ExitCode.INFRASTRUCTURE
-    assert "5 of 40 problems have fewer than half of the candidate's 1 samples" in at_the_end.reason
+    assert "5 of 40 problems have fewer than half of the 1 samples of x" in at_the_end.reason
     before_it = compare(side(before), side(after), POLICY, looks=POLICY.looks)
     assert before_it.kind == "inconclusive"
     assert "the next look retries" in before_it.reason
@@ -239,10 +239,10 @@ def test_one_lost_sample_in_every_ten_ends_no_run() -> None:
         assert compare(side(left), side(right), POLICY).kind == "pass"
     assert "10% of the candidate's samples were lost" in compare(side(whole), side(thin), POLICY).warnings[0]
     sparse: dict[str, list[bool | None]] = {name: [True] * 4 + [None] * 6 for name in whole}
-    for left, right, blamed in ((whole, sparse, "candidate"), (sparse, whole, "baseline")):
+    for left, right, blamed in ((whole, sparse, "x"), (sparse, whole, "the baseline")):
         verdict = compare(side(left), side(right), POLICY)
         assert verdict.kind == "infrastructure"
-        assert f"fewer than half of the {blamed}'s 10 samples" in verdict.reason
+        assert f"fewer than half of the 10 samples of {blamed}:" in verdict.reason
 
 
 def test_a_pass_with_many_lost_samples_must_hold_with_them_as_failures() -> None:

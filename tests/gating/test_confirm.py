@@ -24,7 +24,7 @@ def test_a_regression_that_fresh_samples_repeat_is_confirmed() -> None:
     assert verdict.drift is not None
     assert (verdict.drift.p, verdict.drift.drifted, verdict.drift.fresh_samples) == (1.0, False, 120)
     assert (
-        "Confirmed by fresh samples of the pinned model, which is as it was (100.0% now vs 100.0% then"
+        "Confirmed by fresh samples of the pinned model; no drift of the pinned model shown (100.0% now vs 100.0% then"
         in verdict.reason
     )
 
@@ -59,9 +59,11 @@ def test_what_did_not_regress_is_left_alone(passed: int) -> None:
 
 
 def test_fresh_samples_that_are_lost_confirm_nothing() -> None:
-    stored, lost = side(uniform(40, 40, 10)), side({problem: [None] * 3 for problem in uniform(40, 0)})
+    stored, lost = side(uniform(40, 40, 10)), side(dict.fromkeys(uniform(40, 0), [None] * 3), label="pinned")
     verdict = confirm(stored, lost, worse(), POLICY)
     assert (verdict.kind, verdict.confirmed) == ("infrastructure", False)
+    assert "40 of 40 problems have fewer than half of the 3 samples of pinned" in verdict.reason
+    assert "candidate" not in verdict.reason
     other = side(uniform(40, 40, 3), conditions={"suite": "another"})
     assert confirm(stored, other, worse(), POLICY).kind == "incomparable"
 
