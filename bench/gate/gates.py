@@ -8,7 +8,7 @@ import numpy.typing as npt
 from bench.gate.model import Floats, Ints, LossKind, World, suite_rates, true_rates
 from bench.gate.twin import population, suite
 from codegate.gating import GatePolicy
-from codegate.gating.decision import FEWEST_UNITS, Terms
+from codegate.gating.decision import FEWEST_UNITS, FRESH_REACH, NEAR, Terms
 from codegate.gating.exact import stratified
 
 UNDECIDED, PASSED, REGRESSED, INFRASTRUCTURE = 0, 1, 2, 3
@@ -27,6 +27,7 @@ class Plan:
         stored: baseline samples per problem.
         candidates: gated together.
         confirm: fresh baseline samples per problem after a regression.
+        shared: the pinned model has the candidate's rates in these.
         lost: share of the candidate's samples that faults take, at random; they are asked for again at the next look.
     """
 
@@ -35,6 +36,7 @@ class Plan:
     stored: int = 10
     candidates: int = 1
     confirm: int = 0
+    shared: bool = False
     lost: float = 0.0
 
     @property
@@ -70,7 +72,7 @@ def decide(
         enough = xb.shape[1] >= terms.fewest_problems and found.n >= FEWEST_UNITS
         headroom = found.baseline_rate > 2 * policy.margin - 1e-9
     passed = enough & (((found.p_noninferior < terms.level) & headroom) | (found.p_gain < terms.level))
-    dropped = (found.p_regression < terms.level_regressed) & (found.difference <= -terms.reach + 1e-9)
+    dropped = (found.p_regression < terms.level_regressed) & (found.difference <= -terms.reach + NEAR)
     return np.where(passed, PASSED, np.where(dropped, REGRESSED, UNDECIDED))
 
 
@@ -96,7 +98,8 @@ def candidate_verdicts(
         now[some.mean(axis=1) < 0.9] = UNDECIDED
         if plan.confirm:
             failed = np.flatnonzero(now == REGRESSED)
-            now[failed] = _confirmed(rng, p[rows][failed], xb[rows][failed], left[failed], counts[failed], taken, plan)
+            today = (q if plan.shared else p)[rows][failed]
+            now[failed] = _confirmed(rng, today, xb[rows][failed], left[failed], counts[failed], taken, plan)
         verdict[rows] = now
         rows = rows[now == UNDECIDED]
         if not len(rows):
@@ -118,7 +121,8 @@ def _confirmed(rng: np.random.Generator, p: Floats, xb: Ints, xc: Ints, kc: Ints
     stored = np.where(alone, fresh, xb + fresh)
     samples = np.broadcast_to(np.where(alone, n, plan.stored + n), xb.shape)
     again = decide(stored, samples, xc, kc, taken, plan, confirming=True)
-    return np.where(again == REGRESSED, REGRESSED, -1)
+    alone_too = (xc / kc - fresh / n).mean(axis=1) <= -FRESH_REACH * plan.policy.margin + NEAR
+    return np.where((again == REGRESSED) & alone_too, REGRESSED, -1)
 
 
 def simulate(

@@ -21,6 +21,7 @@ SHAPES: Final = (
     (0.35, 0.4), (0.6, 0.4), (0.85, 0.4), (0.9, 0.4), (0.95, 0.4), (1.0, 0.4), (0.5, UNSHAPED), (0.9, UNSHAPED)
 )  # fmt: skip
 STRONG: Final = (0.6, 0.85, 0.9, 0.95, 1.0)
+SHARED: Final = (0.10, 0.13, 0.16)
 MARGINS: Final = (0.05, 0.10, 0.20, 0.25)
 KINDS: Final[tuple[LossKind, ...]] = ("share", "shift", "dead", "mixed", "noisier")
 
@@ -72,7 +73,11 @@ def jobs(share: float) -> Iterator[Job]:
             plan = Plan(confirm=confirm)
             yield cell(("confirm", relation, confirm), 2000, World(n=30, relation=relation, drop=0.1), plan)
     for confirm in (0, 3):
-        yield cell(("confirm 10 pp", confirm), 2000, World(n=30, drop=0.1), Plan(confirm=confirm), "share")
+        yield cell(("confirm 10 pp", confirm), 10_000, World(n=30, drop=0.1), Plan(confirm=confirm), "share")
+    for n in (16, 30, 60):
+        for drop in SHARED:
+            world, plan = World(n=n, drop=drop), Plan(confirm=3, shared=True)
+            yield cell(("shared", n, drop), 10_000, world, plan, "share")
     for drop in (0.0, 0.1, 0.2):
         yield cell(("suite", drop), 20_000, World(n=30, drop=drop), default, "share")
         for n in SIZES:
@@ -326,6 +331,14 @@ def tables(results: dict[tuple[Any, ...], Any]) -> Iterator[tuple[str, list[Row]
             "regressed at a suite drop of 10 pp, without / with confirmation",
             "",
             f"{100 * tenth_confirmed[0]:.0f}/{100 * tenth_confirmed[1]:.0f} %",
+        ),
+        (
+            "regressed at a suite drop of 10, 13, 16 pp that the pinned model shares, 16 ; 30 ; 60 problems",
+            "",
+            " ; ".join(
+                ", ".join(f"{100 * results['shared', n, drop].regressed:.0f}" for drop in SHARED) for n in (16, 30, 60)
+            )
+            + " %",
         ),
         *(
             (f"any of {m} equal candidates regressed", "<= 5 %", percent(results["several", m].regressed))

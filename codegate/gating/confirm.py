@@ -11,11 +11,12 @@ from typing import Final
 from codegate.gating.cohorts import broken_floors
 from codegate.gating.comparability import without_changed, without_quarantined
 from codegate.gating.compare import compare
+from codegate.gating.decision import FRESH_REACH, NEAR
 from codegate.gating.exact import stratified
 from codegate.gating.matching import match, without_copies
 from codegate.gating.policy import CohortPolicy, GatePolicy
 from codegate.gating.samples import CandidateSamples, Sample
-from codegate.gating.sentence import listed, probability
+from codegate.gating.sentence import beside, listed, probability
 from codegate.gating.verdict import Drift, Verdict
 
 _DRIFT_LEVEL: Final = 0.01
@@ -36,9 +37,10 @@ def confirm(
     sided p below 1 %), the stored baseline no longer describes the model here and now, and the candidate is compared
     with the fresh samples alone; otherwise with both pooled. The regression stands if that comparison finds it
     again: on the suite at the full alpha, with a measured drop of at least three quarters of the margin, because the
-    fresh samples move it by chance too. Else the verdict is inconclusive: only one of two comparisons shows a
-    drop. A floor or a problem that must pass counts only where the pinned model meets that demand now. What was no
-    regression is returned as it is.
+    fresh samples move it by chance too. Against the fresh samples alone the drop must be at least half of the margin:
+    one that the pinned model shares is no regression, and is often too small to be shown as drift. Else the verdict
+    is inconclusive: only one of two comparisons shows a drop. A floor or a problem that must pass counts only where
+    the pinned model meets that demand now. What was no regression is returned as it is.
 
     Args:
         stored: the pinned baseline.
@@ -63,11 +65,12 @@ def confirm(
     against = fresh if drift.drifted or fresh.settings != stored.settings else pooled(stored, fresh)
     demands, warnings = _still_fair(policy, own)
     second = compare(against, candidate, demands, looks=looks, candidates=candidates, confirming=True)
-    confirmed = second.kind == "regressed"
+    shared = _shared(fresh, candidate, second, demands)
+    confirmed = second.kind == "regressed" and shared is None
     return second.model_copy(
         update={
-            "kind": second.kind if second.kind in {"regressed", "infrastructure", "incomparable"} else "inconclusive",
-            "reason": f"{second.reason} {_conclusion(drift, confirmed=confirmed)}",
+            "kind": second.kind if confirmed or second.kind in {"infrastructure", "incomparable"} else "inconclusive",
+            "reason": f"{second.reason} {_conclusion(drift, shared, confirmed=confirmed)}",
             "baseline_label": first.baseline_label,
             "confirmed": confirmed,
             "drift": drift,
@@ -75,6 +78,18 @@ def confirm(
             "warnings": (*second.warnings, *warnings),
         }
     )
+
+
+def _shared(fresh: CandidateSamples, candidate: CandidateSamples, second: Verdict, policy: GatePolicy) -> str | None:
+    """Return that too little of a regression on the suite shows against the fresh samples alone; None where enough."""
+    demanded = second.must_pass_failed or broken_floors(second.cohorts)
+    if second.kind != "regressed" or policy.scope == "population" or demanded:
+        return None
+    alone, needed = compare(fresh, candidate, policy, confirming=True).difference, -FRESH_REACH * policy.margin
+    if alone is None or alone <= needed + NEAR:
+        return None
+    shown = beside(alone * 100, needed * 100, 1, "+")
+    return f": against these alone the difference is {shown} pp, and {needed * 100:g} pp or lower confirms"
 
 
 def drift_between(stored: CandidateSamples, fresh: CandidateSamples) -> Drift:
@@ -130,7 +145,7 @@ def _still_fair(policy: GatePolicy, own: Verdict) -> tuple[GatePolicy, list[str]
     return policy.model_copy(update={"cohorts": cohorts, "must_pass": must_pass}), warnings
 
 
-def _conclusion(drift: Drift, *, confirmed: bool) -> str:
+def _conclusion(drift: Drift, shared: str | None, *, confirmed: bool) -> str:
     now = (
         f"{drift.fresh_rate:.1%} now vs {drift.stored_rate:.1%} then on {drift.problems} problems, "
         f"{drift.fresh_samples} fresh samples, {probability(drift.p, _DRIFT_LEVEL)}"
@@ -140,4 +155,7 @@ def _conclusion(drift: Drift, *, confirmed: bool) -> str:
         return f"The pinned model itself changed ({now}), so the baseline needs a refresh; {left}."
     if confirmed:
         return f"Confirmed by fresh samples of the pinned model; no drift of the pinned model shown ({now})."
-    return f"A regression against the stored baseline is not confirmed by fresh samples of the pinned model ({now})."
+    return (
+        "A regression against the stored baseline is not confirmed by fresh samples of the pinned model"
+        f"{shared or ''} ({now})."
+    )

@@ -18,6 +18,8 @@ REACH: Final = 0.9
 """Share of the margin that must be measured before a drop on the suite is a regression."""
 CONFIRMED_REACH: Final = 0.75
 """The same once fresh samples of the baseline are pooled in."""
+FRESH_REACH: Final = 0.5
+"""The same against those fresh samples alone."""
 FEWEST_PROBLEMS: Final = 16
 """Compared problems below which nothing passes; on the suite with ten samples ``FEWEST_SAMPLED_WELL``."""
 FEWEST_SAMPLED_WELL: Final = 10
@@ -27,7 +29,7 @@ POPULATION_LEVEL: Final = 0.7
 """Share of alpha at which the sentence about the population is judged beside a verdict about the suite."""
 
 _POWER_QUANTILE: Final = NormalDist().inv_cdf(0.8)
-_NEAR: Final = 1e-9
+NEAR: Final = 1e-9
 
 
 @dataclass(frozen=True)
@@ -121,14 +123,14 @@ def decide(found: Comparison, pairs: Sequence[Pair], terms: Terms) -> Decision:
         ruled_out = found.p_noninferior < terms.level and has_headroom(found, terms.policy)
         if ruled_out or found.p_gain < terms.level:
             return "pass"
-    if found.p_regression < terms.level_regressed and found.difference <= -terms.reach + _NEAR:
+    if found.p_regression < terms.level_regressed and found.difference <= -terms.reach + NEAR:
         return "regressed"
     return "inconclusive"
 
 
 def has_headroom(found: Comparison, policy: GatePolicy) -> bool:
     """Tell whether the baseline solves enough for a drop of the margin to show."""
-    return found.baseline_rate > (policy.margin if policy.scope == "suite" else 2 * policy.margin - _NEAR)
+    return found.baseline_rate > (policy.margin if policy.scope == "suite" else 2 * policy.margin - NEAR)
 
 
 def detectable_drop(pairs: Sequence[Pair], terms: Terms) -> float | None:

@@ -14,6 +14,11 @@ def results(n: int, k: int, first: int) -> dict[str, list[bool | None]]:
     return {f"p{i:03}": [i >= first] * k for i in range(n)}
 
 
+def results_of(k: int, *passed: int) -> dict[str, list[bool | None]]:
+    """Return 30 problems of ``k`` samples, whose passes take turns."""
+    return {f"p{i:03}": [j < passed[i % len(passed)] for j in range(k)] for i in range(30)}
+
+
 def worse(n: int = 40, lost: int = 12) -> CandidateSamples:
     return side(results(n, 3, lost), label="new")
 
@@ -38,6 +43,18 @@ def test_what_broke_for_the_pinned_model_too_is_no_regression() -> None:
     assert verdict.drift.drifted
     assert "the baseline needs a refresh" in verdict.reason
     assert verdict.difference == 0.0, "the candidate is compared with the fresh samples alone"
+
+
+def test_a_drop_that_the_pinned_model_shares_is_not_confirmed() -> None:
+    stored, candidate = side(results_of(10, 6, 6)), side(results_of(10, 5, 5))
+    steady, shared = side(results_of(3, 2, 2)), side(results_of(3, 1, 2))
+    assert compare(stored, candidate, POLICY).kind == "regressed"
+    assert confirm(stored, steady, candidate, POLICY).confirmed
+    verdict = confirm(stored, shared, candidate, POLICY)
+    assert (verdict.kind, verdict.confirmed) == ("inconclusive", False)
+    assert verdict.drift is not None
+    assert not verdict.drift.drifted, "the drop is too small to be shown by three samples"
+    assert "against these alone the difference is +0.0 pp, and -5 pp or lower confirms" in verdict.reason
 
 
 def test_a_baseline_that_was_lucky_once_does_not_convict() -> None:
