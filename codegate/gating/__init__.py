@@ -50,6 +50,7 @@ from codegate.gating.history import (
 )
 from codegate.gating.limits import CUT
 from codegate.gating.looks import MAX_LOOKS
+from codegate.gating.lost import TOLERATED_PROBLEMS
 from codegate.gating.nightly import (
     STALE_DAYS,
     Alarm,
@@ -103,6 +104,7 @@ __all__ = [
     "MIN_SAMPLES",
     "QUARANTINED",
     "STALE_DAYS",
+    "TOLERATED_PROBLEMS",
     "WARN_DAYS",
     "Age",
     "Alarm",

@@ -199,6 +199,7 @@ class _Execution:
         self._sandboxes = Sandboxes(backend, suite.locks, min(options.sandboxes, _WARM), suite.packages)
         self._redactor = redactor_for(journal.manifest.candidates)
         self._broken: dict[str, Fault] = {}
+        self._not_run: dict[str, Fault] = {}
         self._tried: set[tuple[str, str, int]] = set()
         self._failure: BaseException | None = None
         self._limit: CallLimitReached | None = None
@@ -215,7 +216,7 @@ class _Execution:
 
     def probe(self, left: list[Job]) -> None:
         """Ask a first problem of each candidate in ``left`` that has not answered yet; raises as ``ask_first``."""
-        ready = [job for job in left if job.problem.environment.id not in self._broken]
+        ready = [job for job in left if self._fault(job.problem) is None]
         self._tried = ask_first(ready, self.work, self._journal.load, self._continue())
 
     def work(self, left: list[Job], done: int, later: int) -> None:
@@ -310,11 +311,16 @@ class _Execution:
         }
         if asked and self._options.precheck and problems:
             found = check_soundness(problems.values(), self._base, self._sandboxes, self._options.sandboxes, self._stop)
-            found = {**known, **found}
             shard = self._journal.manifest.shard
-            refuse_unsound(found, shard.problems if shard is not None else None)
+            refuse_unsound({**known, **found}, shard.problems if shard is not None else None)
+            self._not_run = {name: wrong for name, wrong in found.items() if isinstance(wrong, Fault)}
+            sound = {**known, **{name: wrong for name, wrong in found.items() if not isinstance(wrong, Fault)}}
             checked = datetime.now(UTC).isoformat(timespec="seconds")
-            self._journal.record_soundness(SoundnessRecord(checked=checked, problems=found))
+            self._journal.record_soundness(SoundnessRecord(checked=checked, problems=sound))
+
+    def _fault(self, problem: Problem) -> Fault | None:
+        """Return why ``problem`` cannot be run here, None where it can."""
+        return self._broken.get(problem.environment.id) or self._not_run.get(problem.id)
 
     def _work(self, pending: "queue.SimpleQueue[Job]") -> None:
         while not self._stop.is_set():
@@ -338,7 +344,7 @@ class _Execution:
         problem = job.problem
         attempt: Attempt | None = None
         result: Grade | None = None
-        fault = self._broken.get(problem.environment.id)
+        fault = self._fault(problem)
         if fault is None:
             try:
                 attempt = self._attempt(job)

@@ -1,7 +1,8 @@
 """Soundness: before any model is asked, the reference fix passes and no change fails, today and in this environment.
 
 A problem that nobody can solve any more counts as lost for every candidate: two dead problems of forty let an equal
-model fail in 14 % of cases instead of 5 %. What is not sound is quarantined on both sides of the comparison.
+model fail in 14 % of cases instead of 5 %. What is not sound is quarantined on both sides of the comparison. What an
+infrastructure fault kept from being checked is not: its samples are lost, and a resumed run checks it again.
 """
 
 import threading
@@ -11,8 +12,10 @@ from functools import partial
 from typing import Final
 
 from codegate.errors import InfrastructureError
+from codegate.gating import TOLERATED_PROBLEMS
 from codegate.grading import Sandboxes, grade, run_hidden_tests, test_selection
 from codegate.running.faults import Faulted, with_retries
+from codegate.running.outcome import Fault
 from codegate.suite import Problem, Tree, make_patch
 
 MOST_UNSOUND: Final = 0.25
@@ -27,8 +30,8 @@ def check_soundness(
     sandboxes: Sandboxes,
     at_once: int,
     stop: threading.Event,
-) -> dict[str, str | None]:
-    """Return what is wrong with each problem here, by its id; None where nothing is.
+) -> dict[str, str | Fault | None]:
+    """Return what is wrong with each problem here, by its id; None where nothing is, a fault where it could not run.
 
     Args:
         problems: those that are to be run.
@@ -46,8 +49,8 @@ def check_soundness(
         return dict(zip((problem.id for problem in known), found, strict=True))
 
 
-def refuse_unsound(found: Mapping[str, str | None], total: int | None = None) -> None:
-    """Refuse to go on when too many problems are not sound.
+def refuse_unsound(found: Mapping[str, str | Fault | None], total: int | None = None) -> None:
+    """Refuse to go on when too many problems are not sound, or could not be run.
 
     Args:
         found: what is wrong with each problem, None where nothing is.
@@ -55,27 +58,37 @@ def refuse_unsound(found: Mapping[str, str | None], total: int | None = None) ->
             much for the whole is refused. None: ``found`` is the whole.
 
     Raises:
-        InfrastructureError: all of them, or more than one and than ``MOST_UNSOUND``; names some.
+        InfrastructureError: all of them are not sound, or more than one and than ``MOST_UNSOUND``; or more could not be
+            run than a gate may lose. Names some.
     """
-    unsound = {problem: reason for problem, reason in found.items() if reason}
     total = len(found) if total is None else total
-    if len(unsound) <= max(1, MOST_UNSOUND * total) and len(unsound) < max(1, total):
-        return
-    first = "; ".join(f"{problem}: {reason}" for problem, reason in list(unsound.items())[:3])
-    raise InfrastructureError(
-        f"{len(unsound)} of {total} problems are not sound here, which is too many to go on: {first}.",
-        "Mend the environment and resume, or quarantine them with `codegate validate`.",
-    )
+    faulted = {problem: wrong.message for problem, wrong in found.items() if isinstance(wrong, Fault)}
+    unsound = {problem: wrong for problem, wrong in found.items() if isinstance(wrong, str)}
+    for named, most, words, remedy in (
+        (faulted, TOLERATED_PROBLEMS, "could not be run here", "Fix the sandboxes and resume."),
+        (
+            unsound,
+            MOST_UNSOUND,
+            "are not sound here",
+            "Fix the environment and resume, or quarantine them with `codegate validate`.",
+        ),
+    ):
+        if len(named) > max(1, most * total) or len(named) >= max(1, total):
+            first = "; ".join(f"{problem}: {reason}" for problem, reason in list(named.items())[:3])
+            raise InfrastructureError(
+                f"{len(named)} of {total} problems {words}, which is too many to go on: {first}.", remedy
+            )
 
 
-def _unsound(problem: Problem, base: Tree, sandboxes: Sandboxes, stop: threading.Event) -> str | None:
+def _unsound(problem: Problem, base: Tree, sandboxes: Sandboxes, stop: threading.Event) -> str | Fault | None:
     """Return what is wrong with ``problem``; a second try is given, so that a busy machine condemns nothing."""
-    reason = None
+    reason: str | Fault | None = None
     for _ in range(_TRIES):
         try:
             reason = with_retries(partial(_look, problem, base, sandboxes), stop)
         except Faulted as error:
-            reason = f"it cannot be run here: {error.fault.cause}"
+            message = f"{error.fault.cause}: {error.fault.message}"[:2000]
+            reason = Fault(cause="could_not_run_here", message=message, retries=error.fault.retries)
         if reason is None:
             return None
     return reason

@@ -1,13 +1,17 @@
 """Before any model is asked: the reference passes and no change fails, or the problem is quarantined for the run."""
 
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from codegate.errors import InfrastructureError
+from codegate.errors import ExitCode, InfrastructureError
 from codegate.gating import QUARANTINED
-from codegate.running import candidate_samples, load_run
-from codegate.suite import Suite, load_suite
+from codegate.grading import Grade, grade
+from codegate.running import Fault, candidate_samples, load_run, run_exit_code, soundness
+from codegate.sandbox import SandboxError
+from codegate.suite import Problem, Suite, load_suite
 from tests.running.world import NAMES, ModelServer, run_here
 
 pytestmark = pytest.mark.bwrap
@@ -58,3 +62,48 @@ def test_a_resumed_run_looks_no_second_time(own_suite: Suite, server: ModelServe
     run_here(own_suite, out, precheck=True)
     assert (out / "soundness.json").read_bytes() == found
     assert len(server.asked) == 3
+
+
+def break_sandbox(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Let the sandbox of these problems fail whenever the precheck uses it."""
+
+    def failing(problem: Problem, *arguments: Any) -> Grade:
+        if problem.id.removeprefix("calc-") in names:
+            raise SandboxError("the daemon is gone.")
+        return grade(problem, *arguments)
+
+    monkeypatch.setattr(soundness, "grade", failing)
+
+
+def test_a_problem_that_could_not_be_run_is_lost_and_checked_again_on_resume(
+    own_suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_sandbox(monkeypatch, "half")
+    run = run_here(own_suite, tmp_path / "r", server.spec(), precheck=True)
+    assert sorted(server.asked) == ["double", "square"]
+    assert run.manifest.excluded == {}, "a fault is no quarantine"
+    (lost,) = [outcome for outcome in run.outcomes if outcome.problem == "calc-half"]
+    assert lost.fault == Fault(cause="could_not_run_here", message="sandbox: the daemon is gone.", retries=2)
+    assert run_exit_code(run, ()) == ExitCode.INFRASTRUCTURE
+
+    monkeypatch.undo()
+    run = run_here(own_suite, tmp_path / "r", precheck=True)
+    assert sorted(server.asked) == ["double", "half", "square"]
+    assert run_exit_code(run, ()) == ExitCode.PASS
+
+
+def test_too_many_problems_that_could_not_be_run_are_infrastructure(
+    own_suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_sandbox(monkeypatch, "half", "double")
+    with pytest.raises(InfrastructureError, match="2 of 3 problems could not be run here, which is too many to go on"):
+        run_here(own_suite, tmp_path / "r", server.spec(), precheck=True)
+    assert not server.asked
+
+
+@pytest.mark.parametrize(("faulted", "refused"), [(4, False), (5, True)])
+def test_as_many_problems_may_fail_to_run_as_a_gate_may_lose(faulted: int, refused: bool) -> None:
+    fault = Fault(cause="could_not_run_here", message="sandbox: gone.", retries=2)
+    found = {f"p-{i}": fault if i < faulted else None for i in range(40)}
+    with pytest.raises(InfrastructureError) if refused else nullcontext():
+        soundness.refuse_unsound(found)
