@@ -5,7 +5,8 @@ equal model in more than half of the runs. So a drop warns only after Holm's adj
 an absolute demand, and gates in the tier ``critical`` when the candidate is below it beyond chance.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
 from statistics import NormalDist
 
 from codegate.gating.exact import holm, wilson
@@ -70,9 +71,14 @@ def broken_floors(found: tuple[Cohort, ...]) -> tuple[Cohort, ...]:
     return tuple(cohort for cohort in found if cohort.tier == "critical" and below_floor(cohort))
 
 
-def unseen_floors(found: tuple[Cohort, ...], policy: GatePolicy) -> tuple[str, ...]:
-    """Return the tags with a floor that no compared problem carries."""
-    return tuple(sorted(policy.cohorts.keys() - {cohort.tag for cohort in found}))
+def unseen_floors(carried: Collection[str], policy: GatePolicy) -> dict[str, str]:
+    """Return the tags with a floor that are not among those ``carried``, each with the tag that may be meant.
+
+    The second is the end of a sentence; empty where no tag is like it.
+    """
+    unseen = sorted(policy.cohorts.keys() - set(carried))
+    close = {tag: get_close_matches(tag, sorted(carried), 1) for tag in unseen}
+    return {tag: f"; did you mean {found[0]!r}?" if found else "." for tag, found in close.items()}
 
 
 def cohort_warnings(found: tuple[Cohort, ...], level: float) -> list[str]:

@@ -17,7 +17,7 @@ from codegate.gating.decision import (
 from codegate.gating.flips import flips
 from codegate.gating.limits import judge_limits
 from codegate.gating.lost import lost_warning, shortage, survives_losses
-from codegate.gating.matching import Matched, clusters_of, copied, match, without_copies
+from codegate.gating.matching import Matched, clusters_of, copied, counted, match, without_copies
 from codegate.gating.policy import GatePolicy
 from codegate.gating.population_test import population_test
 from codegate.gating.samples import CandidateSamples
@@ -110,8 +110,10 @@ def _compared(
     total, missing = len(baseline.problem_digests), len(matched.excluded)
     excluded = quarantined + changed + matched.excluded
     evidence = _Evidence(replace(matched, excluded=excluded))
-    if not total:
-        return _verdict("inconclusive", "There are no problems to compare.", sides, terms, evidence)
+    blocked = _blocked(baseline, candidate, terms.policy)
+    if blocked and not any(counted(entries) for entries in candidate.samples.values()):
+        nothing = _Evidence(Matched({}, {}, quarantined + changed), futile=True)
+        return _verdict("inconclusive", blocked, sides, terms, nothing)
     if thinned := shortage(baseline, candidate, terms):
         kind: VerdictKind = "infrastructure" if thinned[0] == "infrastructure" else "inconclusive"
         return _verdict(kind, thinned[1], sides, terms, evidence)
@@ -127,8 +129,33 @@ def _compared(
     if changed:
         reason += f" Left out as not the same as in the baseline's suite: {len(changed)}."
     by_limits, reason = judge_limits(candidate, kind, reason)
-    # More samples would be cut by the same limit.
-    return _verdict(by_limits, reason, sides, terms, replace(evidence, futile=evidence.futile or by_limits != kind))
+    # More samples would be cut by the same limit, or cannot pass either.
+    futile = evidence.futile or by_limits != kind or blocked is not None
+    return _verdict(by_limits, reason, sides, terms, replace(evidence, futile=futile))
+
+
+def _blocked(baseline: CandidateSamples, candidate: CandidateSamples, policy: GatePolicy) -> str | None:
+    """Return why no samples could make a pass, and what to do; None where they could."""
+    compared = baseline.problem_digests
+    if not compared:
+        return "There are no problems to compare."
+    if absent := tuple(sorted(set(policy.must_pass) - compared.keys())):
+        return (
+            f"Nothing can pass: what must pass is left out of the comparison: {listed(absent)}. "
+            "Release it with `codegate validate`, or take it out of `gate.must_pass`."
+        )
+    for tag, meant in _unseen(baseline, candidate, policy).items():
+        if policy.cohorts[tag].tier == "critical":
+            return (
+                f"Nothing can pass: no compared problem carries the tag {tag!r}, which has a critical floor{meant} "
+                "Correct `gate.cohorts`, or tag the problems."
+            )
+    return None
+
+
+def _unseen(baseline: CandidateSamples, candidate: CandidateSamples, policy: GatePolicy) -> dict[str, str]:
+    tags = {**baseline.tags, **candidate.tags}
+    return unseen_floors({tag for name in baseline.problem_digests for tag in tags.get(name, ())}, policy)
 
 
 def samples_taken(candidate: CandidateSamples) -> int:
@@ -166,6 +193,10 @@ def _examine(
     result = compare_counts(pairs, clusters, terms)
     if lost := lost_warning(once["candidate"], matched, sources, terms):
         warnings.append(lost)
+    warnings += [
+        f"No compared problem carries the tag {tag!r}, which has a floor{meant}"
+        for tag, meant in _unseen(baseline, candidate, policy).items()
+    ]
     found = cohorts(matched.pairs, {**baseline.tags, **candidate.tags}, policy, terms.level_regressed)
     return _Evidence(
         matched=matched,
@@ -252,11 +283,9 @@ def _demands(decision: Decision, evidence: _Evidence, terms: Terms) -> tuple[Dec
         return "inconclusive", (
             f"not every problem tagged {evidence.unsampled[0]!r} has a graded sample, and the tag has a critical floor."
         )
-    unseen = [
-        tag for tag in unseen_floors(evidence.cohorts, terms.policy) if terms.policy.cohorts[tag].tier == "critical"
-    ]
-    if unseen:
-        return "inconclusive", f"no compared problem carries the tag {unseen[0]!r}, which has a critical floor."
+    for tag, meant in unseen_floors([cohort.tag for cohort in evidence.cohorts], terms.policy).items():
+        if terms.policy.cohorts[tag].tier == "critical":
+            return "inconclusive", f"no compared problem carries the tag {tag!r}, which has a critical floor{meant}"
     return None
 
 

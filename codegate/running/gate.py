@@ -83,15 +83,17 @@ def _renewal(baseline: Baseline, age: Age) -> str:
 def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
     """Return the keys of the candidates that need no more samples.
 
-    A baseline that was made under other conditions settles it before the first look: nothing is spent on what cannot
-    be compared. What the outcomes say settles it only where the run was planned to look at them on the way.
+    A baseline that was made under other conditions, and a policy under which nothing can pass, settle it before the
+    first look: nothing is spent on what cannot be compared, or cannot pass. What the outcomes say settles it only
+    where the run was planned to look at them on the way.
     """
     settled = set()
     run = run.model_copy(update={"confirmation": None})  # it reopens no look
     for candidate in run.manifest.candidates:
         verdict = gate_candidate(run, candidate, gate)
         decided = run.manifest.sequential and (verdict.kind != "inconclusive" or verdict.futile)
-        if verdict.kind == "incomparable" or (decided and samples_at_look(run, candidate.key())):
+        vain = verdict.futile and not run.of(candidate.key())
+        if verdict.kind == "incomparable" or vain or (decided and samples_at_look(run, candidate.key())):
             settled.add(candidate.key())
     return frozenset(settled)
 

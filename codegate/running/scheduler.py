@@ -121,7 +121,9 @@ def execute(
         ]
         run.prepare(left)
         if probe:
-            run.probe(left)
+            # What is not sound here may leave nothing that can pass.
+            over = frozenset(settled(journal.load())) if settled is not None else frozenset()
+            run.probe([job for job in left if job.candidate.key() not in over])
         looks = journal.manifest.looks
         if failed and journal.manifest.sequential:
             # On a resumed run the lost samples come first: they may be all that made a verdict clear.

@@ -240,6 +240,35 @@ def test_a_critical_floor_that_nothing_was_held_against_is_no_pass() -> None:
     assert "no compared problem carries the tag 'money'" in verdict.reason
 
 
+def test_what_nothing_can_pass_is_known_before_the_first_sample() -> None:
+    before, none = tagged(uniform(40, 40, 10), 12), tagged({name: [] for name in uniform(40, 40)}, 12)
+    mistyped = GatePolicy(cohorts={"mony": CohortPolicy(floor=0.9, tier="critical")})
+    gone = before.model_copy(update={"excluded": {"q-1": "quarantined: flaky"}})
+    for baseline, policy, why in (
+        (
+            before,
+            mistyped,
+            "the tag 'mony', which has a critical floor; did you mean 'money'?",
+        ),
+        (gone, GatePolicy(must_pass=("q-1",)), "what must pass is left out of the comparison: q-1."),
+        (side({}), GatePolicy(drop_changed=True), "no problems to compare"),
+    ):
+        verdict = compare(baseline, none, policy, looks=policy.looks)
+        assert (verdict.kind, verdict.futile) == ("inconclusive", True)
+        assert why in verdict.reason
+    assert not compare(before, none, POLICY, looks=POLICY.looks).futile
+
+
+def test_a_mistyped_tag_warns_whatever_its_tier() -> None:
+    policy = GatePolicy(cohorts={"mony": CohortPolicy(floor=0.9), "else": CohortPolicy(floor=0.9)})
+    verdict = compare(tagged(uniform(40, 40, 10), 12), tagged(uniform(40, 40, 10), 12), policy)
+    assert (verdict.kind, verdict.futile) == ("pass", False)
+    assert verdict.warnings == (
+        "No compared problem carries the tag 'else', which has a floor.",
+        "No compared problem carries the tag 'mony', which has a floor; did you mean 'money'?",
+    )
+
+
 def test_a_cohort_without_a_floor_warns_and_never_gates() -> None:
     verdict = compare(tagged(uniform(200, 200, 10), 12), tagged(lost(200, 11, 2), 12), POLICY)
     assert verdict.kind == "pass"

@@ -38,8 +38,9 @@ from codegate.running import (
 )
 from codegate.running.gate import settled_candidates
 from codegate.sandbox import select_backend
-from codegate.suite import Suite
+from codegate.suite import Suite, load_suite
 from tests.running.runs import SPECS, outcome
+from tests.running.test_soundness import break_fix
 from tests.running.world import ModelServer, Said, answer, lines
 
 STRICT = GatePolicy(alpha=0.2, max_samples=1)
@@ -107,7 +108,7 @@ def test_candidates_that_are_settled_are_asked_no_more(suite: Suite, server: Mod
             )
     finally:
         backend.close()
-    assert seen == [0, 2, 6, 12], "at the start, after a first problem, and when all of a look is in"
+    assert seen == [0, 0, 2, 6, 12], "at the start, after the precheck and a first problem, when all of a look is in"
     assert sorted(o.sample for o in run.of(settled.key())) == [0] * 3 + [1] * 3
     assert len(run.of(open_.key())) == 9
     assert [(step.done, step.total) for step in steps][-1] == (15, 15)
@@ -169,6 +170,26 @@ def test_nothing_is_spent_on_what_cannot_be_compared(suite: Suite, server: Model
     assert not server.asked
     (verdict,) = _verdicts(run, gate, tmp_path)
     assert verdict.kind == "incomparable"
+
+
+@pytest.mark.bwrap
+@pytest.mark.parametrize("max_samples", [1, 3])
+def test_nothing_is_spent_where_nothing_can_pass(
+    own_suite: Suite, server: ModelServer, tmp_path: Path, max_samples: int
+) -> None:
+    """What must pass is not sound here, which only the precheck finds."""
+    old, new = server.spec(), server.spec().model_copy(update={"model": "model-y"})
+    break_fix(own_suite, "half")
+    suite = load_suite(own_suite.folder)
+    policy = GatePolicy.model_validate({"must_pass": ["calc-half"], "max_samples": max_samples})
+    gate = Gate(pinned(solved(suite, old, 5), old), policy)
+    options = RunOptions(precheck=True)
+    request = RunRequest(suite.folder, (new,), None, "bwrap", tmp_path / "r", options=options, gate=gate)
+    run = run_suite(request, lambda step: None, lambda text: None)[0]
+    assert server.asked == []
+    (verdict,) = _verdicts(run, gate, tmp_path)
+    assert verdict.kind == "inconclusive"
+    assert "what must pass is left out of the comparison: calc-half" in verdict.reason
 
 
 @pytest.mark.bwrap
