@@ -95,6 +95,6 @@ def _results(toolbox: Toolbox, calls: tuple[ToolCall, ...], left_out: int) -> tu
     results = [Message(role="tool", text=toolbox.answer(call), tool_call_id=call.id) for call in calls]
     if left_out:
         toolbox.errors += left_out
-        note = f"\n{left_out} more calls were not made: at most {MAX_CALLS_PER_MESSAGE} at once."
+        note = f"\n{left_out} more calls were ignored: at most {MAX_CALLS_PER_MESSAGE} are allowed in one turn."
         results[-1] = results[-1].model_copy(update={"text": results[-1].text + note})
     return tuple(results)

@@ -26,43 +26,43 @@ class _Arguments(BaseModel):
 
 
 class ReadFile(_Arguments):
-    """Read a text file, whole or a range of its lines."""
+    """Read a text file, or a range of its lines."""
 
     path: str = Field(description="Path relative to the repository.")
-    first_line: int | None = Field(default=None, ge=1, description="First line to read, from 1.")
-    last_line: int | None = Field(default=None, ge=1, description="Last line to read, included.")
+    first_line: int | None = Field(default=None, ge=1, description="First line to read; the first line is 1.")
+    last_line: int | None = Field(default=None, ge=1, description="Last line to read, inclusive.")
 
 
 class WriteFile(_Arguments):
-    """Create a file or replace it whole."""
+    """Create a file, or replace its whole content."""
 
     path: str = Field(description="Path relative to the repository.")
-    content: str = Field(description="The file's whole new content.")
+    content: str = Field(description="The complete new content of the file.")
 
 
 class ReplaceInFile(_Arguments):
-    """Replace a text that occurs exactly once in a file."""
+    """Replace text that occurs exactly once in a file."""
 
     path: str = Field(description="Path relative to the repository.")
-    old: str = Field(description="The text as it is now, enough of it to occur only once.")
-    new: str = Field(description="The text that replaces it.")
+    old: str = Field(description="The current text, long enough to occur only once.")
+    new: str = Field(description="The replacement text.")
 
 
 class ListFiles(_Arguments):
-    """List the files of the repository or of a folder."""
+    """List the files in the repository or in a folder."""
 
-    folder: str = Field(default="", description="Folder relative to the repository; empty for all.")
+    folder: str = Field(default="", description="Folder relative to the repository; empty for the whole repository.")
 
 
 class Search(_Arguments):
-    """Find the lines that hold a text literally (no regular expression)."""
+    """Find the lines that contain a literal text (not a regular expression)."""
 
-    text: str = Field(description="The text, one line, case-sensitive.")
-    folder: str = Field(default="", description="Folder to search; empty for all.")
+    text: str = Field(description="The text to find: one line, case-sensitive.")
+    folder: str = Field(default="", description="Folder to search; empty for the whole repository.")
 
 
 class RunTests(_Arguments):
-    """Run the repository's public tests on the files as they are now."""
+    """Run the repository's public tests on the current files."""
 
 
 _TOOLS: Final[dict[str, type[_Arguments]]] = {
@@ -134,7 +134,7 @@ class Toolbox:
             place = ".".join(str(part) for part in first["loc"])[:100]
             raise ToolError(f"arguments{'.' + place if place else ''}: {first['msg'][:300]}.") from None
         if self._sent >= MAX_ALL_RESULTS and not isinstance(arguments, (WriteFile, ReplaceInFile)):
-            raise ToolError("the tools have shown all that they may in this attempt; write your changes.")
+            raise ToolError("the tools have reached the output limit of this attempt; you can still edit files.")
         return self._perform(arguments)
 
     def _perform(self, arguments: _Arguments) -> str:
@@ -159,7 +159,7 @@ class Toolbox:
                     "\n".join(ascii(p) if not p.isprintable() else p for p in paths[:MAX_LISTED]) + more or "No files."
                 )
             case Search(text=text, folder=folder):
-                return "\n".join(workspace.search(text, folder)) or "No line holds this text."
+                return "\n".join(workspace.search(text, folder)) or "No matches."
             case _:
                 return self._tests()
 
@@ -167,16 +167,16 @@ class Toolbox:
         tree = self.workspace.tree()
         state = tree.digest()
         if self._last_run is not None and self._last_run[0] == state:
-            return "(nothing changed since the last run)\n" + self._last_run[1]
+            return "(nothing has changed since the last run)\n" + self._last_run[1]
         if self._test_runs >= MAX_TEST_RUNS:
-            raise ToolError(f"the tests were run {MAX_TEST_RUNS} times; no more runs are left.")
+            raise ToolError(f"the tests have run {MAX_TEST_RUNS} times, which is the limit.")
         self._test_runs += 1
         start = time.monotonic()
         output = self._run_public_tests(tree)
         self.seconds += time.monotonic() - start
         if len(output) > MAX_TEST_OUTPUT:
             half = MAX_TEST_OUTPUT // 2
-            output = f"{output[:half]}\n... {len(output) - 2 * half} characters left out ...\n{output[-half:]}"
+            output = f"{output[:half]}\n... {len(output) - 2 * half} characters omitted ...\n{output[-half:]}"
         self._last_run = (state, output)
         return output
 
@@ -202,4 +202,4 @@ def _clean(text: str) -> str:
 
 
 def _capped(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[:limit]}\n... {len(text) - limit} characters left out"
+    return text if len(text) <= limit else f"{text[:limit]}\n... {len(text) - limit} characters omitted"

@@ -70,8 +70,8 @@ class Workspace:
         file = self._file(_normal(path))
         if len(file.data) > MAX_READ_BYTES:
             raise WorkspaceError(
-                f"{_shown(path)} has {len(file.data)} bytes; {MAX_READ_BYTES} can be read at once.",
-                "Give a range of lines, or search it.",
+                f"{_shown(path)} has {len(file.data)} bytes; at most {MAX_READ_BYTES} can be read at once.",
+                "Read a range of lines, or search the file.",
             )
         return _text(path, file)
 
@@ -84,9 +84,9 @@ class Workspace:
         lines = _text(path, self._file(_normal(path))).splitlines(keepends=True)
         chosen = "".join(lines[max(first, 1) - 1 : max(last, 0)])
         if not chosen:
-            raise WorkspaceError(f"{_shown(path)} has {len(lines)} lines; the range {first}-{last} holds none.")
+            raise WorkspaceError(f"{_shown(path)} has {len(lines)} lines; the range {first}-{last} contains none.")
         if len(chosen.encode()) > MAX_READ_BYTES:
-            raise WorkspaceError(f"these lines are over {MAX_READ_BYTES} bytes.", "Give a smaller range.")
+            raise WorkspaceError(f"these lines are over {MAX_READ_BYTES} bytes.", "Read a smaller range.")
         return chosen
 
     def content(self, path: str) -> str:
@@ -106,7 +106,7 @@ class Workspace:
             WorkspaceError: ``text`` is empty or has several lines.
         """
         if not text or "\n" in text:
-            raise WorkspaceError("search takes one line of text that is not empty.")
+            raise WorkspaceError("the text to search for must be one line and not empty.")
         needle = text.encode("utf-8", "replace")
         hits: list[str] = []
         for path in self.list(prefix):
@@ -131,7 +131,9 @@ class Workspace:
         name = self._writable(path)
         if len(data) > MAX_WRITE_BYTES:
             self._refuse(name, "too_large")
-            raise WorkspaceError(f"{_shown(path)}: {len(data)} bytes; {MAX_WRITE_BYTES} can be written to a file.")
+            raise WorkspaceError(
+                f"{_shown(path)}: {len(data)} bytes; at most {MAX_WRITE_BYTES} can be written to a file."
+            )
         others = sum(len(self._files[p].data) for p in self._touched if p != name and p in self._files)
         if others + len(data) > MAX_WRITTEN_BYTES or len(self._touched | {name}) > MAX_CHANGED_FILES:
             self._refuse(name, "too_large")
@@ -162,7 +164,7 @@ class Workspace:
             raise WorkspaceError(f"{_shown(path)}: the text to replace does not occur.", "Read the file again.")
         if content.find(old, start + 1) >= 0:
             raise WorkspaceError(
-                f"{_shown(path)}: the text to replace occurs more than once.", "Give more of its surroundings."
+                f"{_shown(path)}: the text to replace occurs more than once.", "Give more of the surrounding text."
             )
         self.write(path, content[:start] + new + content[start + len(old) :])
 
@@ -202,7 +204,7 @@ class Workspace:
     def _file(self, name: str) -> TreeFile:
         file = self._files.get(name)
         if file is None:
-            raise WorkspaceError(f"there is no file {_shown(name)}.", "list_files shows what there is.")
+            raise WorkspaceError(f"there is no file {_shown(name)}.", "Use list_files to see the files.")
         if file.is_link:
             raise WorkspaceError(f"{_shown(name)} is a symbolic link.", "Name the file that it points to.")
         return file
@@ -248,5 +250,5 @@ def _text(path: str, file: TreeFile) -> str:
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        raise WorkspaceError(f"{_shown(path)} is not UTF-8 text.", "It can be neither read nor changed.")
+        raise WorkspaceError(f"{_shown(path)} is not UTF-8 text.", "It cannot be read or edited.")
     return text

@@ -61,7 +61,7 @@ def test_single_shot(tmp_path: Path) -> None:
     assert (attempt.models, attempt.model_seconds, attempt.usage.output_tokens) == (("by-hand-1",), 1.25, 9)
     assert attempt.contains_code
     assert attempt.patch_error is None
-    assert re.fullmatch(r"single_shot/1\+[0-9a-f]{8}", attempt.prompt_version)
+    assert re.fullmatch(r"single_shot/2\+[0-9a-f]{8}", attempt.prompt_version)
     assert [message.role for message in attempt.messages] == ["system", "user", "assistant"]
     assert "hidden-test-text" not in attempt.model_dump_json()
     assert Attempt.model_validate_json(attempt.model_dump_json()) == attempt
@@ -149,9 +149,9 @@ def test_tool_loop(tmp_path: Path) -> None:
     results = {m.tool_call_id: m.text for m in attempt.messages if m.role == "tool"}
     assert results["c1"].startswith("def half(n):")
     assert (results["c2"], results["c4"]) == ("1 failed", "1 passed")
-    assert "nothing changed" in results["c5"]
+    assert "nothing has changed" in results["c5"]
     assert "src/pkg/maths.py:1: def half(n):" in results["c7"]
-    assert re.fullmatch(r"tool_loop/1\+[0-9a-f]{8}", attempt.prompt_version)
+    assert re.fullmatch(r"tool_loop/2\+[0-9a-f]{8}", attempt.prompt_version)
     assert attempt.prompt_version == prompt_version_of(replay_candidate("tool_loop"))
 
 
@@ -208,7 +208,7 @@ def test_calls_over_the_cap_are_not_made(tmp_path: Path) -> None:
     attempt = loop(tmp_path, {"tool_calls": calls}, {"text": "Done."})
     answers = [message for message in attempt.messages if message.role == "tool"]
     assert len(answers) == 32
-    assert "68 more calls were not made" in answers[-1].text
+    assert "68 more calls were ignored" in answers[-1].text
     assert (attempt.tool_calls, attempt.tool_errors) == (100, 68)
 
 
@@ -224,10 +224,10 @@ def test_output_is_capped(tmp_path: Path) -> None:
         tests=lambda _: "é" * 10**6,
     )
     answers = [message.text for message in attempt.messages if message.role == "tool"]
-    assert "980000 characters left out" in answers[1]
+    assert "980000 characters omitted" in answers[1]
     assert len(answers[1]) < 21_000
     assert sum(map(len, answers)) < MAX_ALL_RESULTS + 10_000
-    assert "shown all that they may" in answers[-1]
+    assert "reached the output limit" in answers[-1]
 
 
 @pytest.mark.parametrize("solver", ["single_shot", "tool_loop"])

@@ -188,7 +188,7 @@ def test_lines_listing_and_search() -> None:
     workspace = Workspace(small_tree())
     assert workspace.read("./src/pkg/maths.py") == BUGGY
     assert workspace.read_lines("src/pkg/maths.py", 2, 9) == "    return n // 3\n"
-    with pytest.raises(WorkspaceError, match="holds none"):
+    with pytest.raises(WorkspaceError, match="contains none"):
         workspace.read_lines("src/pkg/maths.py", 3, 4)
     assert workspace.list("tests") == workspace.list("./tests/") == ("tests/conftest.py", "tests/test_maths.py")
     assert workspace.list() == tuple(small_tree())
