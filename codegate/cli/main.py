@@ -22,6 +22,7 @@ _COMMANDS: Final = {
     "init": "Write a codegate.yml to start from, and the GitHub workflows.",
     "doctor": "Check what this machine has: git, sandboxes, keys.",
     "mine": "Mine a suite from a repository's past bug fixes.",
+    "review": "Show every problem of a suite on one page; drop those that a maintainer rejects.",
     "validate": "Prove again, by execution, that every problem of a suite is sound.",
     "plan": "Show what a gate can find and what it costs, before any model call.",
     "run": "Run candidates on a suite, and gate them when a baseline is pinned.",

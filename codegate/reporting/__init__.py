@@ -18,6 +18,7 @@ from codegate.reporting.markdown import render_markdown
 from codegate.reporting.measures import Measures, Terms, measure
 from codegate.reporting.plain import one_line, plain, untrusted
 from codegate.reporting.result import MAX_RESULT_BYTES, read_result
+from codegate.reporting.review import render_review, review_view, reviewed_problem
 from codegate.reporting.view import ReportView
 from codegate.reporting.write import REPORTS, write_reports
 
@@ -43,6 +44,9 @@ __all__ = [
     "render_junit",
     "render_markdown",
     "render_notice",
+    "render_review",
+    "review_view",
+    "reviewed_problem",
     "terms_of",
     "untrusted",
     "write_reports",

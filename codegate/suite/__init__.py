@@ -44,6 +44,7 @@ from codegate.suite.proved import (
 )
 from codegate.suite.reader import check_model, parse_yaml, read_json, read_yaml
 from codegate.suite.repository import find_repository, load_base, repository_path
+from codegate.suite.review import is_dropped, review_suite
 from codegate.suite.store import load_suite, make_problem, update_problem, write_suite
 from codegate.suite.tree import Changes, FileMode, Tree, TreeFile, check_path, is_plain_path
 
@@ -87,6 +88,7 @@ __all__ = [
     "find_repository",
     "git",
     "images_of",
+    "is_dropped",
     "is_place",
     "is_plain_path",
     "load_base",
@@ -105,6 +107,7 @@ __all__ = [
     "read_yaml",
     "record_proved",
     "repository_path",
+    "review_suite",
     "update_problem",
     "write_suite",
 ]

@@ -274,7 +274,8 @@ class ProblemManifest(Strict):
     leak_audit: LeakAudit | None = None
     controls: ControlAudit | None = Field(default=None, description="Null: nobody has tried them yet.")
     status: Literal["active", "quarantined", "retired"] = Field(
-        default="active", description="`retired`: it no longer builds; its id is never given to another problem."
+        default="active",
+        description="`retired`: it no longer builds, or a review dropped it; its id is never given to another problem.",
     )
     quarantine: Quarantine | None = None
 

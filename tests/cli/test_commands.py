@@ -15,8 +15,8 @@ from codegate.suite import Suite, git
 from tests.running.world import NAMES, ModelServer, Said, codegate, lines, results, start
 
 COMMANDS = (
-    "demo", "init", "doctor", "mine", "validate", "plan", "run", "merge", "grade", "gate", "baseline", "calibrate",
-    "history", "report", "action",
+    "demo", "init", "doctor", "mine", "review", "validate", "plan", "run", "merge", "grade", "gate", "baseline",
+    "calibrate", "history", "report", "action",
 )  # fmt: skip
 LIFE = ("pin", "show", "diff", "verify", "refresh", "reset")
 TOLD = ("append", "show", "watch")
@@ -110,6 +110,7 @@ def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
         (("baseline", "show"), "codegate.lock"),
         (("grade", "x", "--predictions", "p"), "x is not a suite"),
         (("validate", "x"), "x is not a suite"),
+        (("review", "x"), "x is not a suite"),
         (("mine", "x", "--out", "o"), "x"),
     ],
 )

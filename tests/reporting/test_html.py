@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from codegate.reporting import render_html
-from codegate.reporting.html import diff_lines, interval_plot, row_tags
+from codegate.reporting.html import interval_plot, row_tags
+from codegate.reporting.page import diff_lines
 from tests.reporting.example import example, example_view
 from tests.reporting.hostile import PAYLOADS
 

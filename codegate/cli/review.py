@@ -1,0 +1,59 @@
+"""``codegate review``: a page to judge a suite's problems by, and the decisions that come of it."""
+
+import shlex
+from pathlib import Path
+
+import click
+
+from codegate.cli.options import FILE, FOLDER, json_option, repository_option
+from codegate.cli.output import emit, say
+from codegate.durable import write_atomic
+from codegate.errors import ExitCode
+from codegate.reporting import render_review, review_view, reviewed_problem
+from codegate.suite import is_dropped, load_base, load_suite, review_suite
+
+_PAGE = Path("review.html")
+
+
+@click.command()
+@click.argument("suite", type=FOLDER)
+@click.option("--out", type=FILE, help=f"Write the page here; default: {_PAGE}, unless --drop or --keep is given.")
+@click.option("--drop", metavar="ID", multiple=True, help="Leave this problem out of runs; can be given repeatedly.")
+@click.option("--keep", metavar="ID", multiple=True, help="Take back the drop of this problem; likewise.")
+@repository_option
+@json_option
+def command(
+    suite: Path, out: Path | None, drop: tuple[str, ...], keep: tuple[str, ...], repository: Path | None, as_json: bool
+) -> ExitCode:
+    """Write a page with the statement, the fix and the hidden tests of every problem of SUITE.
+
+    Open it in a browser and mark the problems to drop: it shows the command that writes the decisions, with --drop and
+    --keep. A dropped problem stays in the suite's files as `retired`, and takes part in no run.
+    """
+    loaded = review_suite(load_suite(suite), drop, keep)
+    statuses = {problem.id: problem.manifest.status for problem in loaded.problems}
+    for name in dict.fromkeys((*drop, *keep)):
+        say(f"{name}: {'dropped' if name in drop else statuses[name]}", as_json=as_json)
+    page = out or (None if drop or keep else _PAGE)
+    if page is not None:
+        problems = tuple(reviewed_problem(one, load_base(loaded, one, repository)) for one in loaded.problems)
+        view = review_view(loaded, shlex.join(["codegate", "review", str(suite)]), problems)
+        write_atomic(page, render_review(view).encode("utf-8"))
+        say(f"page: {page}", as_json=as_json)
+    dropped = [problem.id for problem in loaded.problems if is_dropped(problem)]
+    say(
+        f"{loaded.name}: {len(loaded.active)} of {len(statuses)} problems active, {len(dropped)} dropped in review",
+        as_json=as_json,
+    )
+    if as_json:
+        emit(
+            {
+                "schema": "codegate.review/1",
+                "suite": loaded.name,
+                "suite_digest": loaded.digest,
+                "page": str(page) if page is not None else None,
+                "problems": statuses,
+                "dropped": dropped,
+            }
+        )
+    return ExitCode.PASS

@@ -1,0 +1,74 @@
+"""Self-contained HTML pages: no network, no other file, and nothing runs but the page's own script.
+
+Jinja's autoescaping stands between the view and the page; ids come from positions, never from data. Style and
+script are inline and allowed by their hashes alone (Content Security Policy level 3), everything else is denied, so
+that even text which got past the escaping could neither run nor load anything.
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Sequence
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+DiffLineKind = Literal["add", "del", "hunk", "file", "same"]
+
+
+def page_template(name: str, styles: Sequence[str], script: str, **names: Any) -> "Template":
+    """Return the compiled page; ``style``, ``script`` and ``policy`` are defined in it.
+
+    Args:
+        name: file name of the template.
+        styles: file names of its style sheets, joined in this order.
+        script: file name of its script.
+        names: what else the template can use.
+    """
+    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - only pages need it
+    from markupsafe import Markup  # noqa: PLC0415
+
+    style, code = "".join(map(_asset, styles)), _asset(script)
+    if re.search(r"</(style|script)|<!--", style + code, re.IGNORECASE):
+        message = f"a style sheet or the script of {name} would end its own element"
+        raise ValueError(message)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, auto_reload=False
+    )
+    environment.globals.update(
+        names,
+        diff_lines=diff_lines,
+        style=Markup(style),  # noqa: S704 - our own file, checked above
+        script=Markup(code),  # noqa: S704 - our own file, checked above
+        policy=_policy(style, code),
+    )
+    return environment.from_string(_asset(name))
+
+
+def diff_lines(patch: str) -> list[tuple[DiffLineKind, str]]:
+    """Return the lines of a unified diff with what each of them is."""
+    return [(_diff_kind(line), line) for line in patch.splitlines()]
+
+
+def _diff_kind(line: str) -> DiffLineKind:
+    if line.startswith(("+++", "---", "diff ", "index ", "new file", "deleted file", "rename ")):
+        return "file"
+    if line.startswith("@@"):
+        return "hunk"
+    return "add" if line.startswith("+") else "del" if line.startswith("-") else "same"
+
+
+def _asset(name: str) -> str:
+    return resources.files("codegate.reporting").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    def source(text: str) -> str:
+        return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+    return (
+        f"default-src 'none'; style-src {source(style)}; script-src {source(script)}; "
+        "base-uri 'none'; form-action 'none'"
+    )

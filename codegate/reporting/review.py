@@ -1,0 +1,175 @@
+"""The review page: every problem of a suite side by side, for a maintainer who keeps or drops each of them."""
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from codegate.durable import digest
+from codegate.reporting.page import page_template
+from codegate.reporting.plain import one_line, plain
+from codegate.suite import Changes, Problem, ProblemManifest, Suite, Tree, is_dropped, make_patch
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+Decision = Literal["keep", "drop", "none"]
+"""What the suite says now: keep or drop, or none where mining retired the problem."""
+
+MAX_LINES: Final = 1500
+MAX_CHARACTERS: Final = 200_000
+_BINARY: Final = re.compile(r"^GIT binary patch\n.*?(?=^diff --git |\Z)", re.MULTILINE | re.DOTALL)
+_INDEX: Final = re.compile(r"^index [^\n]*\n", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A text of a problem, its first lines where it is long.
+
+    Attributes:
+        text: what is shown, plain.
+        omitted: how many lines more there are.
+    """
+
+    text: str
+    omitted: int
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A line of a problem's facts: its name, and one value or several."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ReviewedTest:
+    """A hidden test that fails without the fix; ``new``: it does not even exist without it."""
+
+    id: str
+    new: bool
+
+
+@dataclass(frozen=True)
+class ReviewedProblem:
+    """One problem for people: every text is plain, and escaped by the page.
+
+    Attributes:
+        id: the problem's id.
+        title: the first line of its change, or its id.
+        decision: what the suite says now.
+        aside: why it is not active; empty where it is.
+        facts: where it is from, and what is known about its quality.
+        evidence: what it was taken for a bug fix for; folded away.
+        statement: Markdown source.
+        fail_to_pass: tests that the fix makes pass.
+        pass_to_pass: how many tests pass with and without the fix.
+        fix: unified diff of the reference fix.
+        hidden: unified diff of the hidden test files.
+    """
+
+    id: str
+    title: str
+    decision: Decision
+    aside: str
+    facts: tuple[Fact, ...]
+    evidence: tuple[str, ...]
+    statement: Passage
+    fail_to_pass: tuple[ReviewedTest, ...]
+    pass_to_pass: int
+    fix: Passage
+    hidden: Passage
+
+
+@dataclass(frozen=True)
+class ReviewView:
+    """A suite as its review page shows it.
+
+    Attributes:
+        suite: its name.
+        command: the shell words that a decision is appended to.
+        key: by which a browser remembers unsaved decisions; another suite or state of it has another.
+        problems: all of them, in suite order.
+    """
+
+    suite: str
+    command: str
+    key: str
+    problems: tuple[ReviewedProblem, ...]
+
+
+def reviewed_problem(problem: Problem, base: Tree) -> ReviewedProblem:
+    """Return what the page shows of ``problem``, whose base tree is ``base``."""
+    manifest, tests, dropped = problem.manifest, problem.tests, is_dropped(problem)
+    return ReviewedProblem(
+        id=problem.id,
+        title=one_line(manifest.provenance.title) or problem.id,
+        decision="drop" if dropped else "none" if manifest.status == "retired" else "keep",
+        aside=_aside(manifest, dropped=dropped),
+        facts=tuple(fact for fact in _facts(problem) if fact.values),
+        evidence=_fact("Evidence", *manifest.kind_evidence, *manifest.provenance.evidence).values,
+        statement=_passage(problem.statement),
+        fail_to_pass=tuple(ReviewedTest(one_line(name), name in tests.NONE_TO_PASS) for name in tests.FAIL_TO_PASS),
+        pass_to_pass=len(tests.PASS_TO_PASS),
+        fix=_diff(base, problem.fix),
+        hidden=_diff(base, problem.hidden),
+    )
+
+
+def review_view(suite: Suite, command: str, problems: tuple[ReviewedProblem, ...]) -> ReviewView:
+    """Return the view of a suite whose problems are ``problems``."""
+    state = [suite.name, suite.digest, {problem.id: problem.decision for problem in problems}]
+    return ReviewView(plain(suite.name), command, digest(state)[:16], problems)
+
+
+def render_review(view: ReviewView) -> str:
+    """Return the page; equal views give equal bytes."""
+    return _template().render(view=view)
+
+
+def _aside(manifest: ProblemManifest, *, dropped: bool) -> str:
+    aside = manifest.quarantine
+    if aside is None:
+        return ""
+    return one_line(aside.evidence if dropped else f"{manifest.status}: {aside.reason}: {aside.evidence}", 400)
+
+
+def _facts(problem: Problem) -> Iterator[Fact]:
+    """Yield the facts that help to decide; the page leaves out those without a value."""
+    manifest = problem.manifest
+    origin, statement, quality, audit = manifest.provenance, manifest.statement, manifest.quality, manifest.leak_audit
+    pull = f", #{origin.pull_request}" if origin.pull_request is not None else ""
+    yield _fact("Commit", f"{origin.commit[:12]} ({origin.kind}{pull})" if origin.commit else origin.kind)
+    yield _fact("Date", origin.date.date().isoformat() if origin.date else "")
+    yield _fact("Issues", ", ".join(f"#{number}" for number in origin.issues))
+    yield _fact("Kind", manifest.kind or "unknown")
+    yield _fact("Statement", statement.mode + (f", rewritten by {statement.model}" if statement.model else ""))
+    # Where a statement's text is from, and what the gates dropped from it, are facts for here.
+    if quality is not None:
+        yield _fact("Exact wording", f"{quality.exact_texts} assertions compare it" if quality.exact_texts else "")
+        share, hunks = quality.hunk_coverage, quality.hunks
+        yield _fact("Tested hunks", f"{share:.0%} of {hunks}" if share is not None and hunks else "")
+    if audit is not None and not audit.clean:
+        yield _fact("Leak audit", *(audit.findings or ("not clean",)))
+    yield _fact("Tests not graded", *(f"{one.id}: {one.quarantine.evidence}" for one in problem.tests.QUARANTINED))
+
+
+def _fact(name: str, *values: str) -> Fact:
+    return Fact(name, tuple(one_line(value, 300) for value in values if value))
+
+
+def _diff(base: Tree, changes: Changes) -> Passage:
+    return _passage(_BINARY.sub("binary file\n", _INDEX.sub("", make_patch(base, changes))))
+
+
+def _passage(text: str) -> Passage:
+    lines = plain(text).rstrip("\n").split("\n")
+    shown = "\n".join(lines[:MAX_LINES])[:MAX_CHARACTERS]
+    return Passage(shown, len(lines) - len(shown.split("\n")))
+
+
+@functools.cache
+def _template() -> "Template":
+    return page_template("review.html.j2", ["report.css", "review.css"], "review.js")

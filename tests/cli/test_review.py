@@ -1,0 +1,74 @@
+"""``codegate review``: the page, and decisions that the next run follows."""
+
+from pathlib import Path
+
+import pytest
+
+from codegate.suite import Suite, load_suite
+from tests.running.world import codegate, results
+from tests.suite.builders import run_git
+
+
+def test_a_page_of_every_problem(suite: Suite, tmp_path: Path) -> None:
+    done = codegate("review", suite.folder, "--json", cwd=tmp_path)
+    assert (done.code, done.document["schema"]) == (0, "codegate.review/1"), done.stderr
+    assert done.document["page"] == "review.html"
+    assert set(done.document["problems"].values()) == {"active"}
+    assert "calc: 3 of 3 problems active, 0 dropped in review" in done.stderr
+    text = (tmp_path / "review.html").read_text(encoding="utf-8")
+    assert text.count("<article") == 3
+    assert f'data-command="codegate review {suite.folder}"' in text
+    assert "+    return n // 2" in text
+    assert codegate("review", suite.folder, "--out", "deep/page.html", cwd=tmp_path).code == 0
+    assert (tmp_path / "deep/page.html").read_text(encoding="utf-8") == text
+
+
+def test_the_command_of_the_page_can_be_pasted_into_a_shell(own_suite: Suite, tmp_path: Path) -> None:
+    own_suite.folder.rename(own_suite.folder.with_name("it's a $(suite)"))
+    assert codegate("review", "world/it's a $(suite)", "--out", "p.html", cwd=tmp_path).code == 0
+    command = 'data-command="codegate review &#39;world/it&#39;&#34;&#39;&#34;&#39;s a $(suite)&#39;"'
+    assert command in (tmp_path / "p.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.bwrap
+def test_a_dropped_problem_is_in_no_later_plan_or_run(own_suite: Suite, tmp_path: Path) -> None:
+    folder = own_suite.folder
+    done = codegate("review", folder, "--drop", "calc-half", "--json", cwd=tmp_path)
+    assert (done.code, done.document["dropped"], done.document["page"]) == (0, ["calc-half"], None), done.stderr
+    assert "calc-half: dropped" in done.stderr
+    assert not (tmp_path / "review.html").exists()
+    assert codegate("plan", folder, "--json", cwd=tmp_path).document["problems"] == 2
+    run = ("run", folder, "--candidate", "reference", "--sandbox", "bwrap", "--out")
+    assert codegate(*run, "r", cwd=tmp_path).code == 0
+    assert {result[0] for result in results(tmp_path / "r")} == {"calc-double", "calc-square"}
+    done = codegate("review", folder, "--keep", "calc-half", cwd=tmp_path)
+    assert (done.code, done.stdout.splitlines()[0]) == (0, "calc-half: active")
+    assert load_suite(folder).problems == own_suite.problems
+
+
+def test_decisions_need_no_repository_and_a_page_does(own_suite: Suite, tmp_path: Path) -> None:
+    repository = own_suite.folder.parent / "repository"
+    repository.rename(tmp_path / "elsewhere")
+    run_git(tmp_path, "init", "--quiet", "other")
+    assert codegate("review", own_suite.folder, "--drop", "calc-half", cwd=tmp_path).code == 0
+    done = codegate("review", own_suite.folder, cwd=tmp_path)
+    assert (done.code, "Give --repository" in done.stderr) == (2, True)
+    assert not (tmp_path / "review.html").exists()
+    assert codegate("review", own_suite.folder, "--repository", "elsewhere", cwd=tmp_path).code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--drop", "calc-nothing"), "has no problem calc-nothing"),
+        (("--drop", "calc-half", "--keep", "calc-half"), "calc-half: both dropped and kept"),
+        (("--drop",), "requires an argument"),
+        (("--out", "."), "is a directory"),
+    ],
+)
+def test_a_mistake_is_exit_2_and_changes_nothing(
+    own_suite: Suite, tmp_path: Path, options: tuple[str, ...], words: str
+) -> None:
+    done = codegate("review", own_suite.folder, *options, cwd=tmp_path)
+    assert (done.code, words in done.stderr) == (2, True), done.stderr
+    assert load_suite(own_suite.folder).problems == own_suite.problems

@@ -1,0 +1,152 @@
+"""The review page: complete, and nothing of a problem ever becomes markup."""
+
+import re
+import subprocess
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+
+from codegate.reporting import render_review, review_view, reviewed_problem
+from codegate.reporting.review import MAX_LINES, ReviewedProblem
+from codegate.suite import Provenance, Quality, Quarantine, Tree, TreeFile, review_suite
+from tests.reporting.hostile import PAYLOADS
+from tests.reporting.test_html import CHROMIUM, Page
+from tests.suite.builders import TESTS, problem, suite
+
+BASE = Tree({
+    "src/add.py": TreeFile(b"def add(a, b):\n    return a - b\n"),
+    "src/gone.py": TreeFile(b"x = 1\n"),
+    "tests/test_old.py": TreeFile(b"def test_old(): pass\n"),
+})  # fmt: skip
+COMMAND = "codegate review 'my suite'"
+
+
+def written(text: str) -> TreeFile:
+    return TreeFile(text.encode("utf-8", "replace"))
+
+
+def shown(name: str = "p-1", words: str = "") -> ReviewedProblem:
+    """A problem with ``words`` in every text that it has."""
+    entry = problem(
+        name,
+        statement=f"# Adding\n\n`add` subtracts. {words}\n",
+        tests=TESTS.model_copy(update={"FAIL_TO_PASS": (f"tests/test_add.py::test_add[{words}]",)}),
+        hidden={"tests/test_add.py": written(f"def test_add(): add(1, 1) == 2  # {words}\n")},
+        fix={"src/add.py": written(f"def add(a, b):\n    return a + b  # {words}\n")},
+        provenance=Provenance(
+            kind="squash", commit="b" * 40, pull_request=12, issues=(7,), title=f"Fix add {words}",
+            date=datetime(2025, 3, 4, tzinfo=UTC), evidence=(f"title: {words}",),
+        ),
+        kind="bugfix", kind_evidence=(f"label: {words}",), quality=Quality(exact_texts=2),
+        status="quarantined", quarantine=Quarantine(reason="flaky", evidence=f"once {words}", expires=date(2031, 1, 1)),
+    )  # fmt: skip
+    return reviewed_problem(entry, BASE)
+
+
+def page_of(tmp_path: Path, *problems: ReviewedProblem, command: str = COMMAND) -> str:
+    return render_review(review_view(suite(tmp_path / "s"), command, problems))
+
+
+def test_every_problem_is_there_with_all_that_a_decision_needs(tmp_path: Path) -> None:
+    text = page_of(tmp_path, *(shown(f"p-{number}", f"w{number}") for number in range(30)))
+    page = Page(text)
+    boxes = [dict(attributes) for tag, attributes in page.elements if tag == "input"]
+    assert [box["data-id"] for box in boxes] == [f"p-{number}" for number in range(30)]
+    assert not any("checked" in box for box in boxes)
+    for words in (
+        ">Fix add w3<", "<code>p-3</code>", ">bbbbbbbbbbbb (squash, #12)<", ">2025-03-04<", ">#7<", ">bugfix<",
+        ">handwritten<", ">2 assertions compare it<", "# Adding\n\n`add` subtracts. w3</pre>",
+        ">tests/test_add.py::test_add[w3]<", ">-    return a - b\n<", ">+    return a + b  # w3\n<",
+        ">+def test_add(): add(1, 1) == 2  # w3\n<", ">quarantined: flaky: once w3<", ">label: w3<", ">title: w3<",
+    ):  # fmt: skip
+        assert words in text
+    assert "index " not in text, "object names say nothing to people"
+
+
+def test_the_decisions_of_the_suite_are_shown(tmp_path: Path) -> None:
+    aside = Quarantine(reason="oracle_fails", evidence="the fix fails", expires=date(2031, 1, 1))
+    written = suite(
+        tmp_path / "s", problem("kept"), problem("dropped"), problem("gone", status="retired", quarantine=aside)
+    )
+    reviewed = review_suite(written, drop=["dropped"])
+    text = render_review(review_view(reviewed, COMMAND, tuple(reviewed_problem(p, BASE) for p in reviewed.problems)))
+    boxes = [dict(attributes) for tag, attributes in Page(text).elements if tag == "input"]
+    assert [(box["data-id"], "checked" in box, "data-dropped" in box) for box in boxes] == [
+        ("kept", False, False),
+        ("dropped", True, True),
+    ]
+    assert "retired: oracle_fails: the fix fails" in text
+
+
+@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
+def test_data_never_becomes_markup(tmp_path: Path, payload: str) -> None:
+    page = Page(page_of(tmp_path, shown(words=payload), command=f"codegate review '{payload}'"))
+    benign = Page(page_of(tmp_path, shown(words="x")))
+    assert shape(page) == shape(benign)
+    for tag, attributes in page.elements:
+        for name, value in attributes:
+            assert not name.startswith("on"), (tag, name)
+            assert name not in {"src", "style", "action", "formaction", "srcset", "srcdoc"}, (tag, name)
+            if name in {"href", "id", "class", "for"}:
+                assert re.fullmatch(r"#?[a-z0-9 -]+", value or ""), (tag, value)
+
+
+def test_a_script_cannot_be_closed_or_opened_by_a_statement_a_diff_or_a_title(tmp_path: Path) -> None:
+    text = page_of(tmp_path, shown(words="</script><script>alert(1)</script>"))
+    assert text.count("<script>") == text.count("</script>") == 1
+    assert text.count("&lt;/script&gt;&lt;script&gt;alert(1)") >= 7
+
+
+def test_only_the_pages_own_style_and_script_are_allowed_and_nothing_is_loaded(tmp_path: Path) -> None:
+    text = page_of(tmp_path, shown())
+    page = Page(text)
+    [policy] = [
+        dict(attributes)["content"] or "" for tag, attributes in page.elements if ("http-equiv" in dict(attributes))
+    ]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policy
+    assert [tag for tag, _ in page.elements if tag in {"script", "style", "link", "img", "iframe"}] == [
+        "style",
+        "script",
+    ]
+    assert not re.search(r"://|url\(|@import|innerHTML|outerHTML|insertAdjacentHTML|\beval\b|document\.write", text)
+
+
+def test_long_and_binary_changes_are_shortened() -> None:
+    lines = "".join(f"x = {n}\n" for n in range(MAX_LINES + 100)).encode()
+    entry = problem(fix={"src/long.py": TreeFile(lines)}, hidden={
+        "tests/data.bin": TreeFile(bytes(range(256)) * 4), "tests/test_add.py": TreeFile(b"def test_add(): pass\n"),
+    })  # fmt: skip
+    found = reviewed_problem(entry, BASE)
+    assert len(found.fix.text.split("\n")) == MAX_LINES
+    assert found.fix.omitted == 105, "five lines of headers"
+    assert "binary file\ndiff --git a/tests/test_add.py" in found.hidden.text
+    assert "literal" not in found.hidden.text
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_a_browser_runs_the_pages_script_and_nothing_else(tmp_path: Path) -> None:
+    hostile = "".join(payload for payload in PAYLOADS.values() if "pwned" in payload)
+    (tmp_path / "review.html").write_text(page_of(tmp_path, shown("p-1", hostile), shown("p-2")), encoding="utf-8")
+    done = subprocess.run(
+        [
+            str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
+            "--disable-background-networking", "--virtual-time-budget=2000", "--dump-dom",
+            f"--user-data-dir={tmp_path / 'profile'}", f"file://{tmp_path / 'review.html'}",
+        ],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    assert "<title>codegate review: demo</title>" in done.stdout
+    assert "2 kept, 0 dropped</p>" in done.stdout
+    assert re.search(r'<article class="problem is-keep current"', done.stdout)
+    assert "Content Security Policy" not in done.stderr
+
+
+def shape(page: Page) -> list[tuple[str, tuple[str, ...]]]:
+    """Return tags and attribute names in order, without the lines of diffs, whose number follows the data."""
+    return [
+        (tag, tuple(name for name, _ in attributes))
+        for tag, attributes in page.elements
+        if not (tag == "span" and (dict(attributes).get("class") or "").startswith("d-"))
+    ]
