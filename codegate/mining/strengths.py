@@ -112,7 +112,11 @@ def assess(suite: Suite, today: date, cutoffs: Mapping[str, date | None] | None 
             "tier": _count(problem.manifest.tags.get("tier", "unknown") for problem in active),
             "year": _count(problem.manifest.tags.get("year", "unknown") for problem in active),
             "component": _count(problem.manifest.tags.get("component", "unknown") for problem in active),
-            "statement": _count(problem.manifest.statement.mode for problem in active),
+            "statement": _count(
+                source
+                for problem in active
+                for source in problem.manifest.statement.sources or (problem.manifest.statement.mode,)
+            ),
             "rung": _count(rungs[problem.manifest.environment] for problem in active),
         },
         hunk_coverage=Distribution.of(found.hunk_coverage if found else None for found in quality.values()),

@@ -146,7 +146,8 @@ def _facts(problem: Problem) -> Iterator[Fact]:
     yield _fact("Issues", ", ".join(f"#{number}" for number in origin.issues))
     yield _fact("Kind", manifest.kind or "unknown")
     yield _fact("Statement", statement.mode + (f", rewritten by {statement.model}" if statement.model else ""))
-    # Where a statement's text is from, and what the gates dropped from it, are facts for here.
+    yield _fact("Statement from", ", ".join(statement.sources))
+    yield _fact("Left out of it", *statement.dropped)
     if quality is not None:
         yield _fact("Exact wording", f"{quality.exact_texts} assertions compare it" if quality.exact_texts else "")
         share, hunks = quality.hunk_coverage, quality.hunks

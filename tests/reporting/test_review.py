@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -41,7 +42,10 @@ def shown(name: str = "p-1", words: str = "") -> ReviewedProblem:
         kind="bugfix", kind_evidence=(f"label: {words}",), quality=Quality(exact_texts=2),
         status="quarantined", quarantine=Quarantine(reason="flaky", evidence=f"once {words}", expires=date(2031, 1, 1)),
     )  # fmt: skip
-    return reviewed_problem(entry, BASE)
+    told = {"sources": ("changelog", "probe"), "dropped": (f"commit: shows {words}",)}
+    statement = entry.manifest.statement.model_copy(update=told)
+    manifest = entry.manifest.model_copy(update={"statement": statement})
+    return reviewed_problem(replace(entry, manifest=manifest), BASE)
 
 
 def page_of(tmp_path: Path, *problems: ReviewedProblem, command: str = COMMAND) -> str:
@@ -58,7 +62,8 @@ def test_every_problem_is_there_with_all_that_a_decision_needs(tmp_path: Path) -
         ">Fix add w3<", "<code>p-3</code>", ">bbbbbbbbbbbb (squash, #12)<", ">2025-03-04<", ">#7<", ">bugfix<",
         ">handwritten<", ">2 assertions compare it<", "# Adding\n\n`add` subtracts. w3</pre>",
         ">tests/test_add.py::test_add[w3]<", ">-    return a - b\n<", ">+    return a + b  # w3\n<",
-        ">+def test_add(): add(1, 1) == 2  # w3\n<", ">quarantined: flaky: once w3<", ">label: w3<", ">title: w3<",
+        ">+def test_add(): add(1, 1) == 2  # w3\n<", ">quarantined: flaky: once w3<", ">label: w3<",
+        ">changelog, probe<", ">commit: shows w3<", ">title: w3<",
     ):  # fmt: skip
         assert words in text
     assert "index " not in text, "object names say nothing to people"
