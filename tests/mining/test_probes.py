@@ -109,6 +109,18 @@ class TestModule:
         assert records('codegate-probe:[[1, "x", "<A object at 0x7f00aa11>"]]') == [(1, "x", "<A object>")]
         assert records("codegate-probe:{broken") is None
 
+    def test_a_loop_over_a_table_is_one_probe_a_row(self) -> None:
+        tests = (
+            "class TestJoin(TestCase):\n    def test_join(self):\n"
+            "        for words, text in [(['milk', 'eggs'], 'x'), ([], '')]:\n"
+            "            with self.subTest(words=words):\n                self.assertEqual(join(words), text)\n"
+        )
+        text, probes = probe_module(ast.parse(tests), ["TestJoin.test_join"], frozenset(), "seed")
+        assert "subTest" not in text
+        assert "for " not in text
+        codes = [probe.code(9) for probe in probes.values()]
+        assert any(code.startswith("words = ['") and "milk" not in code for code in codes)
+
 
 class TestLiterals:
     def test_words_keep_length_and_case_and_the_same_becomes_the_same(self) -> None:

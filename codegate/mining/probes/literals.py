@@ -74,8 +74,9 @@ class Replacer(ast.NodeTransformer):
         avoid: literals that none becomes.
         local: names that the test itself defines: they are renamed along with the words of texts.
         words: whether a word may be replaced.
-        numbers: whether numbers from 2 on, and digits in texts, are replaced.
+        numbers: whether numbers, and digits in texts, are replaced.
         only: the number of the one literal that is replaced, counted from 0; None: all.
+        least: the smallest number that is replaced.
         count: how many literals became other ones.
     """
 
@@ -85,6 +86,7 @@ class Replacer(ast.NodeTransformer):
     local: frozenset[str] = frozenset()
     avoid: frozenset[str] = frozenset()
     only: int | None = None
+    least: int = 2
     count: int = 0
     _seen: int = 0
     _known: dict[str, str] = field(default_factory=dict)
@@ -140,7 +142,7 @@ class Replacer(ast.NodeTransformer):
             return _PIECE.sub(self._piece, value)
         if isinstance(value, bytes):
             return _PIECE.sub(self._piece, value.decode("latin-1")).encode("latin-1")
-        if isinstance(value, int) and self.numbers and value > 1:
+        if isinstance(value, int) and self.numbers and value >= self.least:
             return int(self._digits(str(value)))
         if isinstance(value, float) and self.numbers and value not in {0.0, 1.0} and "e" not in repr(value):
             whole, _, rest = repr(value).partition(".")
@@ -157,9 +159,9 @@ class Replacer(ast.NodeTransformer):
         if digits not in self._known:
             value = int(digits)
             near = (value + step for step in (1, -1, 2, -2, 3, -3, 4, -4))
-            fitting = (str(other) for other in near if other > 1 and len(str(other)) == len(str(value)))
+            fitting = (str(other) for other in near if other >= self.least and len(str(other)) == len(str(value)))
             other = next((text for text in fitting if text not in self.avoid), digits)
-            self._known[digits] = other.zfill(len(digits)) if value > 1 else digits
+            self._known[digits] = other.zfill(len(digits)) if value >= self.least else digits
         return self._known[digits]
 
     def _word(self, word: str) -> str:

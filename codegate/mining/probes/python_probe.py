@@ -11,17 +11,17 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, zip_longest
 from random import Random
 from typing import Final
 
 from codegate.mining.probes.literals import Choose, Replacer
+from codegate.mining.probes.tables import Function, unrolled
 
 MARK: Final = "codegate-probe:"
 _NAME: Final = "test_codegate_probe_"
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]{4,}")
-_MAX_PROBES: Final = 40
-_MAX_ROWS: Final = 6
+_MAX_PROBES: Final = 60
 _MAX_SINGLE: Final = 4
 _SHORT: Final = 2
 _ASSERT_METHOD: Final = re.compile(r"assert[A-Z]\w*|fail(?:If|Unless)\w*")
@@ -46,8 +46,6 @@ def _codegate_end(records):
     import json
     raise AssertionError("{MARK}" + json.dumps(records[:12])[:3500])
 '''
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
@@ -158,10 +156,15 @@ def _probes_of(node: Function, known: frozenset[str], seed: str, probes: dict[st
     local = _locals(node)
     expects = any(word in ast.unparse(node) for word in _RAISES)
     seen: set[str] = set()
-    original = {ast.unparse(plain) for plain in _unrolled(node)}
-    for plain in _unrolled(node):
-        for replacer, source in _variants(plain, known, local, f"{seed}{node.name}"):
-            text = ast.unparse(replacer.visit(source))
+    rows = list(unrolled(node))
+    original = {ast.unparse(row) for row in rows}
+    ways = [_variants(row, known, local, f"{seed}{node.name}") for row in rows]
+    # One way of every row before the next way of any: which row shows the difference is not known.
+    for variants in zip_longest(*ways):
+        for way in variants:
+            if way is None:
+                continue
+            text = ast.unparse(way[0].visit(way[1]))
             if text in original or text in seen:
                 continue
             seen.add(text)
@@ -174,7 +177,7 @@ def _probes_of(node: Function, known: frozenset[str], seed: str, probes: dict[st
                 continue
             arguments = tuple(argument.arg for argument in numbered.args.args if argument.arg not in {"self", "cls"})
             probes[name] = PythonProbe(
-                name, node.name, tuple(body), max(replacer.count, 1), arguments, expects, ast.unparse(node)
+                name, node.name, tuple(body), max(way[0].count, 1), arguments, expects, ast.unparse(node)
             )
             yield _wrapped(numbered, name, body)
 
@@ -199,15 +202,16 @@ def _variants(
     def unused(word: str) -> bool:
         return word not in parts and word.lower() not in parts
 
-    def replacer(words: Choose, *, numbers: bool, only: int | None = None) -> Replacer:
+    def replacer(words: Choose, *, numbers: bool, only: int | None = None, least: int = 2) -> Replacer:
         renamed = local if words is linked else frozenset[str]()
         draws = Random(seed)  # noqa: S311 (a choice to repeat, not a secret)
-        return Replacer(draws, words, numbers, renamed, avoid, only)
+        return Replacer(draws, words, numbers, renamed, avoid, only, least)
 
     for numbers in (True, False):
         for words in (linked, free, unused):
             yield replacer(words, numbers=numbers), copy.deepcopy(plain)
     yield replacer(lambda _word: False, numbers=True), copy.deepcopy(plain)
+    yield replacer(free, numbers=True, least=1), copy.deepcopy(plain)
     for only in range(_MAX_SINGLE):
         yield replacer(unused, numbers=True, only=only), copy.deepcopy(plain)
     for source in islice(_without_option(plain), _MAX_SINGLE):
@@ -232,53 +236,6 @@ def _locals(node: Function) -> frozenset[str]:
     names = {each.name for each in inner}
     names |= {argument.arg for each in inner for argument in (*each.args.args, *each.args.kwonlyargs)}
     return frozenset(names - {argument.arg for argument in node.args.args})
-
-
-def _unrolled(node: Function) -> Iterator[Function]:
-    """Yield the function without its docstring, once for each row of its parameters, which its body assigns."""
-    plain = copy.deepcopy(node)
-    if ast.get_docstring(plain) is not None and len(plain.body) > 1:
-        plain.body = plain.body[1:]
-    tables = [table for decorator in plain.decorator_list if (table := _table(decorator)) is not None]
-    if not tables:
-        yield plain
-        return
-    plain.decorator_list = [decorator for decorator in plain.decorator_list if _table(decorator) is None]
-    for number in range(min(_MAX_ROWS, max(len(rows) for _, rows in tables))):
-        function = copy.deepcopy(plain)
-        given: list[ast.stmt] = []
-        for names, rows in tables:
-            values = rows[number % len(rows)]
-            for name, value in zip(names, values, strict=False):
-                given.append(ast.Assign([ast.Name(name, ast.Store())], copy.deepcopy(value), lineno=0))
-            function.args.args = [argument for argument in function.args.args if argument.arg not in names]
-        function.body = [*given, *function.body]
-        yield ast.fix_missing_locations(function)
-
-
-def _table(decorator: ast.expr) -> tuple[list[str], list[list[ast.expr]]] | None:
-    """Return names and rows of a ``pytest.mark.parametrize`` with a table that is written out."""
-    if not isinstance(decorator, ast.Call) or not ast.unparse(decorator.func).endswith("parametrize"):
-        return None
-    values = [*decorator.args, *(keyword.value for keyword in decorator.keywords if keyword.arg == "argvalues")]
-    if len(values) < 2 or not isinstance(values[1], ast.List | ast.Tuple) or not values[1].elts:
-        return None
-    heading = values[0]
-    if isinstance(heading, ast.Constant) and isinstance(heading.value, str):
-        names = [name.strip() for name in heading.value.split(",") if name.strip()]
-    elif isinstance(heading, ast.List | ast.Tuple):
-        names = [str(name.value) for name in heading.elts if isinstance(name, ast.Constant)]
-    else:
-        return None
-    rows = []
-    for row in values[1].elts:
-        if isinstance(row, ast.Call) and ast.unparse(row.func).endswith("param"):
-            rows.append(list(row.args))
-        elif len(names) == 1:
-            rows.append([row])
-        elif isinstance(row, ast.List | ast.Tuple):
-            rows.append(list(row.elts))
-    return (names, rows) if rows and all(len(row) >= len(names) for row in rows) else None
 
 
 def _wrapped(function: Function, name: str, body: list[ast.stmt]) -> Function:
