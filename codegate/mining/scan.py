@@ -8,7 +8,7 @@ from codegate.mining.cut import duplicates, reject_by_paths
 from codegate.mining.options import Forge, MineOptions
 from codegate.mining.report import UnitResult, unit_result
 from codegate.mining.sources.history import read_units
-from codegate.mining.units import BUG_LIKE, Rejected, reject_by_text, score_unit
+from codegate.mining.units import BUG_LIKE, Rejected, reject_by_text, reversed_units, score_unit
 from codegate.sandbox import cache_folder
 from codegate.suite import GitError, PathClassifier, git, read_commit
 
@@ -36,12 +36,16 @@ def scan(
         unit for unit in read_units(repository, tip, options.since, cache) if fresh is None or unit.commit in fresh
     ]
     head = PathClassifier.of(read_commit(repository, tip))
+    taken_back = reversed_units(units)
     prospects: list[Prospect] = []
     results: list[UnitResult] = []
     for unit in units:
         bug = score_unit(unit)
         reason = reject_by_text(unit, bug) or reject_by_paths(unit, head)
-        if reason is None:
+        if reason is None and unit.commit in taken_back:
+            why = f"{taken_back[unit.commit][:12]} takes it back or blames it"
+            results.append(unit_result(unit, bug, Rejected("reversed", why)))
+        elif reason is None:
             prospects.append(Prospect(unit, bug))
         else:
             results.append(unit_result(unit, bug, Rejected(reason)))

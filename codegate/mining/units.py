@@ -17,6 +17,7 @@ Reason = Literal[
     "merge_forward",
     "backport",
     "revert",
+    "reversed",
     "release",
     "not_a_fix",
     "ci_only",
@@ -54,6 +55,7 @@ Reason = Literal[
 ]
 """Why a unit is no problem. ``not_a_fix``: its own words say feature, refactoring or the like; ``other_kind``: what it
 changed and how its tests fail say so.
+``reversed``: a later change reverts this one, or names its pull request as the cause of another bug.
 ``no_statement``: no text and no probe shows what happens before the fix, or what should.
 ``lfs_pointer``: a changed file's bytes are not in git but in LFS, where nothing is fetched from.
 ``unreadable``: a changed path is no UTF-8, or codegate stumbled over one of the unit's files."""
@@ -78,6 +80,12 @@ _BOT_BRANCHES: Final = re.compile(
     r"(?:^|[/:])(?:dependabot|renovate|pyup-\w+|greenkeeper|snyk-\w+|pre-commit-ci-update-config)\b"
 )
 _REVERT: Final = re.compile(r"(?:revert|reapply|back out|backout)\b", re.IGNORECASE)
+_REVERTED: Final = re.compile(r"\breverts? (?:commit )?([0-9a-f]{7,40})\b", re.IGNORECASE)
+_BLAMED: Final = re.compile(
+    r"\b(?:reverts?|regress\w*|broke|breaks?|broken|introduced|caused)\b[^.\n]{0,40}?#(\d+)\b"
+    r"|#(\d+)\b[^.\n]{0,20}?\b(?:broke|introduced|caused|regressed)\b",
+    re.IGNORECASE,
+)
 _BACKPORT: Final = re.compile(r"\bback-?port(?:s|ed|ing)?\b|\[\d+(?:\.(?:\d+|x))+\]", re.IGNORECASE)
 _CHERRY_PICKED: Final = re.compile(r"^\(cherry picked from commit [0-9a-f]{7,40}\)", re.MULTILINE)
 _RELEASE: Final = re.compile(
@@ -182,6 +190,29 @@ def reject_by_text(unit: Unit, bug: BugScore) -> Reason | None:
     if bug.score <= _NOT_A_FIX:
         return "not_a_fix"
     return None
+
+
+def reversed_units(units: Iterable[Unit]) -> dict[str, str]:
+    """Return the commits of units that a later one took back or blames, each with the later one's commit.
+
+    A fix that was itself a bug is no measure of another fix: the right solution may fail its tests.
+
+    Args:
+        units: a history, in any order.
+    """
+    newest_first = sorted(units, key=lambda unit: unit.date, reverse=True)
+    reverted: dict[str, str] = {}
+    blamed: dict[int, str] = {}
+    found: dict[str, str] = {}
+    for unit in newest_first:
+        later = blamed.get(unit.pull_request or 0) or next(
+            (by for commit, by in reverted.items() if unit.commit.startswith(commit)), None
+        )
+        if later is not None:
+            found[unit.commit] = later
+        reverted |= {match[1].lower(): unit.commit for match in _REVERTED.finditer(unit.message)}
+        blamed |= {int(match[1] or match[2]): unit.commit for match in _BLAMED.finditer(unit.message)}
+    return found
 
 
 def _is_bots(unit: Unit) -> bool:

@@ -1,11 +1,11 @@
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from codegate.mining.sources.history import PathChange, Unit
 from codegate.mining.sources.references import closing_references
-from codegate.mining.units import Reason, reject_by_text, score_unit
+from codegate.mining.units import Reason, reject_by_text, reversed_units, score_unit
 
 
 def _unit(
@@ -139,3 +139,22 @@ def test_a_person_whose_branch_a_bot_merged_is_no_bot() -> None:
     assert reject_by_text(bumped, score_unit(bumped)) == "bot"
     squashed = replace(merged, kind="squash")
     assert reject_by_text(squashed, score_unit(squashed)) == "bot"
+
+
+@pytest.mark.parametrize(
+    ("message", "taken_back"),
+    [
+        (f"Revert it\n\nThis reverts commit {'c' * 40}.", True),
+        ("Fix colons\n\nReverts acme/app#7", True),
+        ("Fix colons, a regression of #7", True),
+        ("Fix what #7 broke", True),
+        ("Fix colons\n\nFixes #7", False),
+        ("Fix a regression of #70", False),
+    ],
+)
+def test_a_change_that_a_later_one_takes_back_or_blames_is_no_problem(message: str, *, taken_back: bool) -> None:
+    first = replace(_unit("Fix semicolons"), pull_request=7)
+    later = replace(_unit(message), commit="d" * 40, date=first.date + timedelta(days=9))
+    assert reversed_units([later, first]) == ({first.commit: later.commit} if taken_back else {})
+    earlier = replace(later, date=first.date - timedelta(days=9))
+    assert reversed_units([earlier, first]) == {}
