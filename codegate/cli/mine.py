@@ -78,7 +78,11 @@ command.add_command(mine_exchange.import_command)
 )
 @click.option("--name", help="Name of the suite; default the repository's folder.")
 @click.option("--branch", help="Whose history; default HEAD's.")
-@click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Leave out changes before this day.")
+@click.option(
+    "--since",
+    type=click.DateTime(["%Y-%m-%d"]),
+    help="Leave out changes before this day; default: older than 3 years only until there are 30 problems.",
+)
 @click.option("--max-problems", type=click.IntRange(min=1), help="Stop when this many are validated.")
 @click.option("--budget-minutes", type=click.FloatRange(min=0.1), help="Start no change after this long.")
 @click.option(

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Final, Literal
 
@@ -33,6 +33,12 @@ from codegate.mining.units import Rejected
 from codegate.mining.workers import Workers
 from codegate.sandbox import Backend, SandboxClosed, SandboxError
 from codegate.suite import Suite, git, load_suite, read_commit, repository_path, write_suite
+
+ENOUGH: Final = 30
+"""Problems of a suite for which no change older than ``RECENT`` is tried, unless more are asked for."""
+
+RECENT: Final = timedelta(days=3 * 365)
+"""How far behind the newest change of the queue a change is tried in any case."""
 
 _GRACE_SECONDS: Final = 5.0
 
@@ -157,6 +163,7 @@ class _Work:
         told = {"name": builder.name, "sandbox": builder.sandboxes.backend.name, "python": python, **options.decisive()}
         self.ledger = Ledger(options.memory, told) if options.memory is not None else None
         self.built: list[Built] = []
+        self.recent: datetime | None = None
         self.seconds: Counter[str] = Counter()
 
     def run(self, queue: list[Prospect]) -> None:
@@ -167,6 +174,8 @@ class _Work:
             Interrupted: stopped by the user.
         """
         total = len(self.results) + len(queue)
+        if self.options.since is None and queue:
+            self.recent = max(prospect.unit.date for prospect in queue) - RECENT
         workers = Workers(self._attempt, queue, self.options.concurrency)
         grace: float | None = None
         try:
@@ -210,6 +219,8 @@ class _Work:
 
     def _end(self, prospect: Prospect, future: "Future[_Ending]", total: int) -> None:
         most = self.options.max_problems
+        if most is None and self.recent is not None and prospect.unit.date < self.recent:
+            most = ENOUGH
         if most is not None and len(self.built) >= most:
             self.builder.stop.set()
             future.cancel()

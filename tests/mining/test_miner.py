@@ -2,7 +2,7 @@ import json
 import signal
 import threading
 import time
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -218,6 +218,17 @@ def test_which_problems_are_found_does_not_depend_on_how_many_run_at_once(
     # Of what calls itself a bug fix, the newest first.
     assert again.problems == ("pkg-3", f"pkg-{commits['crlf'][:12]}")
     assert again.reasons["budget"] == 3
+
+
+def test_old_changes_are_tried_only_until_there_are_enough_problems(
+    mined: Mined, bwrap_backend: BubblewrapBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("codegate.mining.miner.RECENT", timedelta())
+    monkeypatch.setattr("codegate.mining.miner.ENOUGH", 1)
+    options = MineOptions(name="pkg", rounds=1)
+    report = mine(mined[0].folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
+    assert len(report.problems) == 1
+    assert "1 problems were enough" in {result.detail for result in report.results if result.reason == "budget"}
 
 
 def test_an_interrupt_leaves_no_suite_and_no_sandbox(mined: Mined, tmp_path: Path) -> None:
