@@ -26,7 +26,7 @@ from codegate.grading.testreport import TestReport
 from codegate.sandbox import FilesRefused
 from codegate.suite import PatchError, Problem, Tree, apply_patch
 
-GRADER_VERSION = "7"
+GRADER_VERSION = "8"
 """Raised when the same patch may get another grade than before: baselines are then no longer comparable."""
 
 _MOST_BEFORE: Final = 3  # controls before the real run of a patch to be wary of

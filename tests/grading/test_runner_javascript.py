@@ -4,17 +4,13 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import date
 
 import pytest
 
-from codegate.durable import sha256
-from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
-from codegate.mining.languages.javascript import TOOLCHAINS
-from codegate.sandbox import EnvironmentRecipe, resolve_npm
+from codegate.grading import TestReport, TestSelection, run_tests
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import EnvironmentManifest, PackageFile, ProblemLimits, RunnerName, Tree, TreeFile
-from tests.conftest import PYTHON
+from codegate.suite import ProblemLimits, RunnerName, Tree, TreeFile
+from tests.grading.npm_world import npm_world
 
 pytestmark = pytest.mark.bwrap
 
@@ -66,20 +62,7 @@ it('stands alone', async () => { await new Promise((done) => setTimeout(done, 5)
 @pytest.fixture(scope="module")
 def run(bwrap_backend: BubblewrapBackend) -> Iterator[Run]:
     """Runs one file of a project under a framework, in an environment that has them all."""
-    toolchain = TOOLCHAINS[22]
-    lock = resolve_npm(EnvironmentRecipe(PYTHON, toolchain), MANIFEST, None)
-    assert lock is not None
-    packages = {"package-lock.json": lock, "package.json": MANIFEST}
-    environment = EnvironmentManifest(
-        id="javascript",
-        python=PYTHON,
-        lock="requirements.lock",
-        lock_sha256=sha256(toolchain.encode()),
-        exclude_newer=date(2026, 1, 1),
-        rung="manual",
-        packages=tuple(PackageFile(path=name, sha256=sha256(text.encode())) for name, text in packages.items()),
-    )
-    sandboxes = Sandboxes(bwrap_backend, {"javascript": toolchain}, packages={"javascript": packages})
+    sandboxes, environment = npm_world(bwrap_backend, MANIFEST)
 
     def run(framework: Framework, text: str, selection: TestSelection | None = None, **files: str) -> TestReport:
         content = {**PROJECT, framework.file: framework.head + text, **files}

@@ -25,10 +25,14 @@ from typing import Any
 NODE_VALUED = {"--import", "--require", "-r", "--loader", "--experimental-loader", "--conditions", "-C"}
 NODE_PLAIN = re.compile(r"--(experimental-[a-z-]+|enable-source-maps|expose[-_]gc|no-warnings|allow-natives-syntax)")
 MOCHA_VALUED = {
-    *("--require", "-r", "--ui", "-u", "--timeout", "-t", "--file", "--globals", "--global", "--extension"),
-    *("--config", "--node-option", "-n", "--retries"),
+    *("--require", "-r", "--ui", "-u", "--timeout", "--timeouts", "-t", "--file", "--globals", "--global"),
+    *("--extension", "--compilers", "--config", "--opts", "--node-option", "-n", "--retries", *NODE_VALUED),
 }
-MOCHA_PLAIN = re.compile(r"--(check-leaks|async-only|delay|full-trace)")
+MOCHA_PLAIN = re.compile(r"--(check-leaks|async-only|delay|full-trace|no-timeouts?)|" + NODE_PLAIN.pattern)
+MOCHA_PROGRAMS = {"mocha", "_mocha", "mocha.js"}
+#: Options of mocha that can be given once; of several the last counts.
+MOCHA_SINGLE = {"-u": "--ui", "--ui": "--ui", "--retries": "--retries"}
+MOCHA_SINGLE.update(dict.fromkeys(("-t", "--timeout", "--timeouts"), "--timeout"))
 JEST_VALUED = {"--config", "-c", "--env", "--testEnvironment", "--preset", "--rootDir", "--selectProjects"}
 VITEST_VALUED = {"--config", "-c", "--root", "-r", "--environment", "--project", "--dir", "--mode"}
 SCRIPTS = ("test:unit", "unit", "test", "test:node", "test-unit", "tests", "unit-test", "test:only", "test-only")
@@ -94,39 +98,57 @@ def node_options(found: list[list[str]], runner: str) -> list[str]:
     return []
 
 
-def mocha_flags(node: str, folder: str, workspace: str) -> list[str]:
-    """Return the options for Node that mocha's own configuration asks for."""
-    names = os.listdir(workspace)
-    if not any(name.startswith(".mocharc") for name in names) and not has_key(workspace, "mocha"):
-        return []
-    path = os.path.join(folder, "options.cjs")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(
-            "const { loadOptions } = require('mocha/lib/cli/options');\n"
-            "const { isNodeFlag } = require('mocha/lib/cli/node-flags');\n"
-            "const found = [];\n"
-            "for (const [name, value] of Object.entries(loadOptions([]))) {\n"
-            "  const values = [].concat(value);\n"
-            "  if (name === 'node-option') found.push(...values.map((text) => '--' + text));\n"
-            "  else if (isNodeFlag(name) && name !== 'require' && name !== 'r')\n"
-            "    found.push(...values.map((one) => (one === true ? '--' + name : '--' + name + '=' + one)));\n"
-            "}\n"
-            "process.stdout.write(JSON.stringify(found));\n"
-        )
-    done = subprocess.run([node, path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+def mocha_command(found: list[list[str]], reporter: str, node: str, folder: str, workspace: str) -> list[str]:
+    """Return Node's options, mocha's program and its options: those of the project's configuration and script.
+
+    Mocha is told to read no configuration itself, which could add files to the one that is to run.
+    """
+    version = version_of("mocha")
+    given = first_options(found, MOCHA_PROGRAMS, MOCHA_VALUED, MOCHA_PLAIN)
+    named = {name: given[given.index(name) + 1] for name in ("--config", "--opts") if name in given}
+    if version >= (6,):
+        given = config_options(node, folder, workspace, named.get("--config")) + given
+    empty = os.path.join(folder, "mocha.opts")
+    if version < (8,):
+        given = opts_options(os.path.join(workspace, named.get("--opts", "test/mocha.opts"))) + given
+        with open(empty, "w", encoding="utf-8"):
+            pass
+    own = [
+        *(["--no-config", "--no-package"] if version >= (6,) else []),
+        *(["--opts", empty] if version < (8,) else []),
+        *(["--exit"] if version >= (4,) else []),  # older ones know no other way
+    ]
+    options, flags = split_flags(given)
+    return [*flags, bin_of("mocha", "_mocha"), *options, "--reporter", reporter, *own]
+
+
+def config_options(node: str, folder: str, workspace: str, named: str | None) -> list[str]:
+    """Return the known options of the project's mocha configuration."""
+    description = os.path.join(sys.argv[3], "node_modules", "mocha", "package.json")
+    command = [node, os.path.join(folder, "mocha_config.cjs"), description, *([named] if named else [])]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=workspace)
     try:
-        return [str(flag) for flag in json.loads(done.stdout)]
+        settings = dict(json.loads(done.stdout))
     except (ValueError, TypeError):
         return []
+    words = ["mocha"]
+    for key, value in settings.items():
+        dashed = re.sub("[A-Z]", lambda capital: "-" + capital.group().lower(), key)
+        name = ("--" if len(key) > 1 else "-") + dashed
+        for one in value if isinstance(value, list) else [value]:
+            words += [name] if one is True else [name + "=" + str(one)] if one not in (False, None) else []
+    return options_after(words, {"mocha"}, MOCHA_VALUED, MOCHA_PLAIN) or []
 
 
-def has_key(workspace: str, key: str) -> bool:
-    """Return whether ``package.json`` has ``key``."""
+def opts_options(path: str) -> list[str]:
+    """Return the known options of a ``mocha.opts``, which mocha before version 8 reads."""
     try:
-        with open(os.path.join(workspace, "package.json"), encoding="utf-8") as file:
-            return key in json.load(file)
-    except (OSError, ValueError, TypeError, RecursionError):
-        return False
+        with open(path, encoding="utf-8") as file:
+            lines = [line for line in file if not line.startswith("#")]
+        words = [word for line in lines for word in shlex.split(line)]
+    except (OSError, ValueError):
+        return []
+    return options_after(["mocha", *words], {"mocha"}, MOCHA_VALUED, MOCHA_PLAIN) or []
 
 
 def arguments(settings: dict[str, Any], node: str, folder: str, workspace: str) -> list[str]:
@@ -139,11 +161,7 @@ def arguments(settings: dict[str, Any], node: str, folder: str, workspace: str) 
     if runner == "node":
         return [*own, "--test-force-exit", "--test-reporter=" + reporter, "--test-reporter-destination=stdout", file]
     if runner == "mocha":
-        given = first_options(found, {"mocha", "_mocha", "mocha.js"}, MOCHA_VALUED | NODE_VALUED, MOCHA_PLAIN)
-        flags = mocha_flags(node, folder, workspace)
-        given, more = split_flags(given)
-        script = bin_of("mocha", "_mocha")
-        return [*own, *flags, *more, script, *given, "--reporter", reporter, "--exit", file]
+        return [*own, *mocha_command(found, reporter, node, folder, workspace), file]
     if runner == "jest":
         given = first_options(found, {"jest", "jest.js"}, JEST_VALUED, re.compile("--no-such"))
         shuffle = ["--randomize", "--seed=%d" % settings["seed"]] if settings["order"] == "reversed" else []
@@ -158,19 +176,25 @@ def arguments(settings: dict[str, Any], node: str, folder: str, workspace: str) 
 
 
 def split_flags(given: list[str]) -> tuple[list[str], list[str]]:
-    """Return mocha's options and those that only Node knows; mocha would start another process for the latter."""
+    """Return mocha's options, of those that count once the last, and those that only Node knows.
+
+    Mocha would start another process for the latter.
+    """
     mocha: list[str] = []
     node: list[str] = []
+    single: dict[str, list[str]] = {}
     rest = iter(given)
     for name in rest:
-        value = [next(rest, "")] if name in MOCHA_VALUED | NODE_VALUED else []
+        value = [next(rest, "")] if name in MOCHA_VALUED else []
         if name in {"-n", "--node-option"}:
             node += ["--" + value[0]]
-        elif name in NODE_VALUED - {"-r", "--require"}:
+        elif name in NODE_VALUED - {"-r", "--require"} or NODE_PLAIN.fullmatch(name):
             node += [name, *value]
-        else:
+        elif name in MOCHA_SINGLE:
+            single[MOCHA_SINGLE[name]] = value
+        elif name not in {"--config", "--opts"}:
             mocha += [name, *value]
-    return mocha, node
+    return [*mocha, *(word for name, value in single.items() for word in (name, *value))], node
 
 
 def package(name: str) -> dict[str, Any]:
@@ -190,7 +214,7 @@ def version_of(name: str) -> tuple[int, ...]:
 def bin_of(name: str, program: str) -> str:
     """Return the path of a package's program."""
     entry = package(name).get("bin")
-    path = entry[program] if isinstance(entry, dict) else entry
+    path = entry.get(program) or entry[name] if isinstance(entry, dict) else entry
     return os.path.join(sys.argv[3], "node_modules", name, str(path))
 
 

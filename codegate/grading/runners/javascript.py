@@ -39,6 +39,7 @@ class JavaScript:
                 self.reporter: instruments + driver_source("channel.js") + driver_source(self.reporter),
                 "vitest_worker.cjs": instruments + driver_source("vitest_worker.cjs"),
                 "clock.cjs": driver_source("clock.cjs"),
+                "mocha_config.cjs": driver_source("mocha_config.cjs"),
             },
         }
         return driver_command("node_driver", settings, "{site}", "{packages}", "{workspace}")

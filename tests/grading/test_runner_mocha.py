@@ -1,0 +1,121 @@
+"""Mocha from its third major version on, through its command line and its reporters alone."""
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from codegate.grading import TestReport, TestSelection, run_tests
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import ProblemLimits, Tree, TreeFile
+from tests.grading.npm_world import npm_world
+
+pytestmark = pytest.mark.bwrap
+
+VERSIONS = ("3.5.3", "5.2.0", "6.2.3", "8.4.0", "11.7.4")
+FILE = "test/sums.test.js"
+LIMITS = ProblemLimits(seconds=120, memory_mb=2048, pids=256, disk_mb=512)
+Run = Callable[..., TestReport]
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def version(request: pytest.FixtureRequest) -> str:
+    """Each version in turn."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def run(bwrap_backend: BubblewrapBackend, version: str) -> Iterator[Run]:
+    """Runs one file of a project under one version."""
+    manifest = json.dumps({"name": "sums", "devDependencies": {"mocha": version}})
+    sandboxes, environment = npm_world(bwrap_backend, manifest)
+
+    def run(text: str, script: str = "mocha", order: str = "given", **files: str) -> TestReport:
+        package = json.dumps({"name": "sums", "scripts": {"test": script}})
+        content = {"package.json": package, FILE: "const assert = require('assert');\n" + text, **files}
+        tree = Tree({path: TreeFile(data.encode()) for path, data in content.items()})
+        with sandboxes.open(environment, LIMITS) as sandbox:
+            return run_tests(sandbox, tree, TestSelection((FILE,), runner="mocha", order=order))  # type: ignore[arg-type]
+
+    yield run
+    sandboxes.close()
+
+
+def statuses(report: TestReport) -> dict[str, str]:
+    """Return the statuses by the tests' titles."""
+    return {test.removeprefix(f"{FILE}::"): result.status for test, result in report.results.items()}
+
+
+def test_every_test_is_reported_by_its_titles(run: Run) -> None:
+    report = run("""
+describe('sums', () => {
+  describe('of one', () => {
+    it('adds', () => {});
+    it('is wrong', () => assert.equal(1, 2));
+    it('takes long', function (done) { this.timeout(20); });
+  });
+  it.skip('is left out', () => {});
+  describe('with a broken hook', () => { beforeEach(() => { null.x; }); it('never runs', () => {}); });
+});
+it('stands alone', async () => {});
+setInterval(() => {}, 1000); // keeps the process alive
+""")
+    assert statuses(report) == {
+        "sums > of one > adds": "passed",
+        "sums > of one > is wrong": "failed",
+        "sums > of one > takes long": "failed",
+        "sums > is left out": "skipped",
+        "sums > with a broken hook > never runs": "error",
+        "stands alone": "passed",
+    }
+    assert report.proven
+    assert report.parents[f"{FILE}::sums > of one > is wrong"] == ("AssertionError",)
+
+
+def test_the_order_can_be_reversed(run: Run) -> None:
+    report = run("let turn = 0; it('a', () => assert.equal(turn++, 1)); it('b', () => assert.equal(turn++, 0));\n",
+                 order="reversed")  # fmt: skip
+    assert statuses(report) == {"a": "passed", "b": "passed"}
+
+
+SETUP = {"setup.js": "global.ready = (global.ready || 0) + 1;\n"}
+OTHER = {"test/other.js": "it('is another', () => {});\n", "named.js": "it('is named', () => {});\n"}
+TEXT = "suite('s', () => test('is ready', function () { assert.deepEqual([ready, this.timeout()], [1, 777]); }));\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "files"),
+    [
+        ("nyc mocha -t 777 --require ./setup.js --ui tdd --reporter dot test/", {}),
+        ("mocha --ui bdd -t 1 --ui tdd --timeout 777 -r ./setup", {}),
+    ],
+)
+def test_the_scripts_options_hold(run: Run, script: str, files: dict[str, str]) -> None:
+    report = run(TEXT, script, **SETUP, **OTHER, **files)
+    assert statuses(report) == {"s > is ready": "passed"}
+    assert report.proven
+
+
+@pytest.mark.parametrize(
+    ("since", "before", "script", "files"),
+    [
+        (0, 8, "mocha", {"test/mocha.opts": "# ours\n--require ./setup.js\n--ui tdd -t 777\n--bail\nnamed.js\n"}),
+        (0, 8, "mocha --opts o", {"o": "-R dot -r ./setup.js\n-u tdd -t 777", "test/mocha.opts": "--ui exports"}),
+        (6, 99, "mocha", {".mocharc.json": '{"require": "./setup", "ui": "tdd", "t": 777, "spec": ["named.js"]} // a'}),
+        (6, 99, "mocha", {".mocharc.yml": "require: [./setup.js]\nui: tdd\ntimeout: 777\nreporter: dot\nfgrep: x\n"}),
+        (6, 99, "mocha -t 777", {".mocharc.js": "module.exports = {require: ['./setup'], ui: 'tdd', timeout: 5};\n"}),
+        (
+            6, 99, "mocha --config c.json",
+            {"c.json": '{"extends": "./d.json", "ui": "tdd"}', "d.json": '{"r": "./setup", "t": 777, "ui": "bdd"}'},
+        ),
+    ],
+)  # fmt: skip
+def test_the_configurations_options_hold(
+    run: Run, version: str, since: int, before: int, script: str, files: dict[str, str]
+) -> None:
+    """Of those that name files, other reporters or an early end, none does."""
+    if not since <= int(version.partition(".")[0]) < before:
+        pytest.skip("this version does not read that file")
+    report = run(TEXT, script, **SETUP, **OTHER, **files)
+    assert statuses(report) == {"s > is ready": "passed"}
+    assert report.proven
