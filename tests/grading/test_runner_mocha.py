@@ -70,6 +70,7 @@ setInterval(() => {}, 1000); // keeps the process alive
     }
     assert report.proven
     assert report.parents[f"{FILE}::sums > of one > is wrong"] == ("AssertionError",)
+    assert "TimeoutError" in report.parents[f"{FILE}::sums > of one > takes long"]
 
 
 def test_the_order_can_be_reversed(run: Run) -> None:

@@ -69,7 +69,7 @@ const explain = (error, name, message) => {
   if (/Assert/.test(kind)) parents.push('AssertionError');
   if (kind === 'SyntaxError') parents.push('SyntaxError');
   if (code === 'EACCES' || code === 'EPERM') parents.push('PermissionError');
-  if (/^(ERR_MOCHA_TIMEOUT|ETIMEDOUT)$/.test(code) || /^(Exceeded timeout|thrown: "Exceeded timeout|Test timed out|test timed out)/.test(said)) {
+  if (/^(ERR_MOCHA_TIMEOUT|ETIMEDOUT)$/.test(code) || /^(Exceeded timeout|Timeout of \d+ms exceeded|thrown: "Exceeded timeout|Test timed out|test timed out)/.test(said)) {
     parents.push('TimeoutError');
   }
   const causes = [kind];
