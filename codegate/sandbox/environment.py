@@ -25,7 +25,7 @@ from codegate.sandbox.packages import install_packages
 from codegate.sandbox.session import SITE
 
 RUFF_VERSION: Final = "0.17.6"
-_LAYOUT: Final = 2  # part of the key: raise it when the folders' layout changes
+_LAYOUT: Final = 3  # part of the key: raise it when the folders' layout changes
 _BUILD_SECONDS: Final = 900.0
 _STALE_SECONDS: Final = 86_400.0
 _COMPLETE: Final = "complete"

