@@ -10,12 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codegate.grading import Sandboxes, TestSelection, run_tests
 from codegate.mining.cut import Cut, cut, reject_by_paths
 from codegate.mining.languages import JavaScript, LanguageSupport, same_layout
-from codegate.mining.languages.npm_manifest import node_major, read_lock, read_manifest, runner_of
+from codegate.mining.languages.npm_manifest import nest, node_major, read_lock, read_manifest, runner_of
 from codegate.mining.sources.history import read_units
 from codegate.sandbox import check_npm_manifest
+from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import PathClassifier, RunnerName, Tree, TreeFile, read_commit
+from tests.conftest import PYTHON
 from tests.mining.history_builder import HistoryBuilder
 
 HASH = "sha512-" + "A" * 86 + "=="
@@ -158,6 +161,83 @@ def test_a_tree_without_a_manifest_has_no_environment(tmp_path: Path) -> None:
     assert list(JavaScript("3.11").environments(empty, empty, date(2025, 5, 5))) == []
     assert JavaScript("3.11").runner(empty) is None
     assert not list(tmp_path.iterdir())
+
+
+def test_a_release_of_the_project_is_moved_to_where_only_its_dependents_find_it() -> None:
+    places = {
+        "": {"name": "own"},
+        "node_modules/own": {"version": "1.0.0", "dependencies": {"left": "^1.0.0"}},
+        "node_modules/own/node_modules/left": {"version": "1.5.0"},
+        "node_modules/left": {"version": "2.0.0"},
+        "node_modules/runner": {"version": "3.0.0", "dependencies": {"own": "^1.0.0"}},
+        "node_modules/runner/node_modules/@a/b": {"version": "1.0.0", "peerDependencies": {"own": "*"}},
+        "node_modules/other": {"version": "4.0.0", "dependencies": {"own": "^2.0.0", "left": "*"}},
+        "node_modules/other/node_modules/own": {"version": "2.0.0"},
+    }
+    packages = json.loads(nest(json.dumps({"name": "own", "packages": places}), "own", "project"))["packages"]
+    copied = {place: entry["version"] for place, entry in packages.items() if place not in places}
+    assert copied == {
+        "node_modules/runner/node_modules/own": "1.0.0",
+        "node_modules/runner/node_modules/own/node_modules/left": "1.5.0",
+        "node_modules/runner/node_modules/@a/b/node_modules/own": "1.0.0",
+        "node_modules/runner/node_modules/@a/b/node_modules/own/node_modules/left": "1.5.0",
+    }
+    assert places.keys() - packages.keys() == {"node_modules/own", "node_modules/own/node_modules/left"}
+    assert packages[""]["name"] == "project"
+
+
+TOOL_TEST = """
+const assert = require('assert');
+const path = require('path');
+it('is the tree', () => assert.equal(require('..')('7 h'), 'seven hours'));
+it('is no release', () => assert.throws(() => require('ms')));
+it('is the runner that has one', () => {
+  assert.ok(require.resolve('ms', { paths: [path.dirname(require.resolve('mocha'))] }));
+});
+"""
+
+
+@pytest.mark.bwrap
+def test_a_project_that_the_test_runner_depends_on_is_tested_and_the_runner_keeps_an_earlier_release(
+    bwrap_backend: BubblewrapBackend,
+) -> None:
+    """Mocha needs ms, by itself and through debug; ms 2.1.3 is the newest before that day."""
+    package = {
+        "name": "ms", "main": "ms.js", "scripts": {"test": "mocha"},
+        "devDependencies": {"mocha": "10.8.2", "previous": "npm:ms@2.0.0"},
+    }  # fmt: skip
+    fixed = tree(package, ms__js="module.exports = () => 'seven hours';\n", **{"test/tests__js": TOOL_TEST})
+    environment = next(JavaScript(PYTHON).environments(fixed, fixed, date(2026, 3, 3)))
+    lock = json.loads(environment.packages["package-lock.json"])["packages"]
+    releases = {place: entry["version"] for place, entry in lock.items() if place.endswith("node_modules/ms")}
+    assert set(releases.values()) == {"2.1.3"}
+    assert "node_modules/ms" not in releases
+    assert environment.manifest.exclude_newer == date(2026, 1, 1)
+    sandboxes = Sandboxes(bwrap_backend, {})
+    sandboxes.add(environment)
+    limits = JavaScript(PYTHON).limits()
+    with sandboxes.open(environment.manifest, limits) as sandbox:
+        report = run_tests(sandbox, fixed, TestSelection(("test/tests.js",), runner="mocha"))
+    sandboxes.close()
+    assert {test.partition("::")[2]: result.status for test, result in report.results.items()} == {
+        "is the tree": "passed",
+        "is no release": "passed",
+        "is the runner that has one": "passed",
+    }
+
+
+def test_the_trees_own_lock_is_from_before_the_fix() -> None:
+    content = json.loads(lock(dependencies={"own": "^1.0.0"}))
+    resolved = "https://registry.npmjs.org/own/-/own-1.0.0.tgz"
+    content["packages"]["node_modules/own"] = {"version": "1.0.0", "resolved": resolved, "integrity": HASH}
+    fixed = tree(
+        {"name": "own", "dependencies": {"left": "^1.0.0"}, "scripts": {"test": "mocha"}},
+        **{"package-lock__json": json.dumps(content)},
+    )
+    environment = next(JavaScript("3.11").environments(fixed, fixed, date(2025, 5, 5)))
+    assert environment.manifest.rung == "lockfile"
+    packages = json.loads(environment.packages["package-lock.json"])["packages"]
+    assert set(packages) == {"", "node_modules/left", "node_modules/left/node_modules/own"}
 
 
 CALLS = "it('is', () => {});\n"

@@ -11,7 +11,15 @@ from typing import Final, Literal
 from codegate.durable import digest, sha256
 from codegate.errors import UsageError
 from codegate.mining.languages.contract import RunnerSettings
-from codegate.mining.languages.npm_manifest import Manifest, node_major, read_lock, read_manifest, runner_of
+from codegate.mining.languages.npm_manifest import (
+    Manifest,
+    has_release,
+    nest,
+    node_major,
+    read_lock,
+    read_manifest,
+    runner_of,
+)
 from codegate.sandbox import EnvironmentRecipe, SandboxError, resolve_npm
 from codegate.suite import (
     EnvironmentManifest,
@@ -37,6 +45,8 @@ TOOLCHAINS: Final = {
     " --hash=sha256:4e029dadfae1295876063c96b236f673487e8c27379fe146c1e2250283520227\n",
 }
 ERA_DAYS: Final = 365
+#: What a project is called in environments whose tools keep a release of it.
+_PROJECT: Final = "project"
 
 Rung = Literal["lockfile", "declared", "minimal", "head"]
 
@@ -73,7 +83,8 @@ class JavaScript:
         """See ``LanguageSupport.environments``.
 
         First that of the era's newest tree, when it has the same test runner; then what the fixed tree locks; what
-        it declares, as of the quarter and as of the day; the test runner alone.
+        it declares, as of the quarter and as of the day; the test runner alone. Last come those that lack a release
+        of the project which their tools depend on.
         """
         seen: set[str] = set()
         for environment in self._ladder(fixed, committed):
@@ -102,12 +113,29 @@ class JavaScript:
 
     def _ladder(self, fixed: Tree, committed: date) -> Iterator[LockedEnvironment]:
         newest = self._era(committed)
+        lacking: list[LockedEnvironment] = []
+        trees: list[tuple[Tree, list[date], Rung]] = []
         if newest is not None and runner_of(newest[0]) == runner_of(fixed):
-            yield from self._of_tree(newest[0], [newest[1] + timedelta(days=1)], "head")
+            trees.append((newest[0], [newest[1] + timedelta(days=1)], "head"))
         quarter = date(committed.year, 3 * ((committed.month - 1) // 3) + 1, 1)
-        yield from self._of_tree(fixed, [quarter, committed + timedelta(days=1)], "declared")
+        earlier = committed - timedelta(days=1)  # wherever on earth the day of the commit began
+        trees.append((fixed, [quarter, earlier, committed + timedelta(days=1)], "declared"))
+        for tree, bounds, rung in trees:
+            for node, manifest, lock, name, bound in self._of_tree(tree, bounds, rung):
+                if not has_release(lock, manifest.name):
+                    yield self._environment(node, manifest, lock, name, bound)
+                elif name == "lockfile" or (bound is not None and bound <= earlier):
+                    # The tools keep their copy, which was released before the fix. What is called like the project
+                    # would be taken out again.
+                    nested = nest(lock, manifest.name, _PROJECT)
+                    yield self._environment(node, manifest.renamed(_PROJECT), nested, name, bound)
+                else:
+                    lacking.append(self._environment(node, manifest, lock, name, bound))
+        yield from lacking
 
-    def _of_tree(self, tree: Tree, bounds: list[date], rung: Rung) -> Iterator[LockedEnvironment]:
+    def _of_tree(
+        self, tree: Tree, bounds: list[date], rung: Rung
+    ) -> Iterator[tuple[int, Manifest, str, Rung, date | None]]:
         manifest = read_manifest(tree)
         runner = runner_of(tree)
         if manifest is None or runner is None:
@@ -115,7 +143,7 @@ class JavaScript:
         node = node_major(tree)
         locked = read_lock(tree, manifest)
         if locked is not None:
-            yield self._environment(node, manifest, locked, "lockfile" if rung == "declared" else rung, None)
+            yield node, manifest, locked, "lockfile" if rung == "declared" else rung, None
         lists = [(manifest, rung)]
         if rung == "declared":
             lists.append((manifest.only(runner), "minimal"))
@@ -123,12 +151,12 @@ class JavaScript:
             for bound in bounds:
                 lock = self._resolve(node, wanted, bound)
                 if lock is not None:
-                    yield self._environment(node, wanted, lock, name, bound)
+                    yield node, wanted, lock, name, bound
                     break
             # Mirrors of the registry tell when they first saw a package; what was there in time may be missing then.
             lock = self._resolve(node, wanted, None)
             if lock is not None:
-                yield self._environment(node, wanted, lock, name, None)
+                yield node, wanted, lock, name, None
 
     def _resolve(self, node: int, manifest: Manifest, bound: date | None) -> str | None:
         key = digest([node, manifest.text, str(bound)])

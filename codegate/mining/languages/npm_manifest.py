@@ -11,6 +11,7 @@ from codegate.sandbox import check_npm_manifest, normal_lock
 from codegate.suite import RunnerName, Tree
 
 _LARGEST: Final = 16 << 20
+_ALIASED: Final = re.compile(r"^npm:(.[^@]*)")
 _SECTIONS: Final = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 _MAJORS: Final = (22, 24, 20)
 #: Most telling first: a project that has jest's types or mocha next to vitest has moved on to the latter.
@@ -36,6 +37,15 @@ class Manifest:
 
     text: str
 
+    @property
+    def name(self) -> str:
+        """Return the name of the project."""
+        return str(json.loads(self.text)["name"])
+
+    def renamed(self, name: str) -> "Manifest":
+        """Return the same for a project of another name."""
+        return Manifest(_text({**json.loads(self.text), "name": name}))
+
     def only(self, runner: RunnerName) -> "Manifest":
         """Return the manifest with run-time packages and the test runner alone."""
         content = json.loads(self.text)
@@ -53,7 +63,7 @@ class Manifest:
 def read_manifest(tree: Tree) -> Manifest | None:
     """Return what the root of ``tree`` declares; None where there is nothing that npm could install.
 
-    Packages from elsewhere than the registry are left out, and so is the project itself.
+    Packages from elsewhere than the registry are left out, and so is the project itself, under whatever name.
     """
     content = _json(tree, "package.json")
     if not content:
@@ -63,7 +73,7 @@ def read_manifest(tree: Tree) -> Manifest | None:
     for section in _SECTIONS:
         entries = content.get(section)
         specs = entries.items() if isinstance(entries, dict) else ()
-        kept = {key: spec for key, spec in specs if key != name and _fits(key, spec)}
+        kept = {key: spec for key, spec in specs if _fits(key, spec) and name not in {key, *_ALIASED.findall(spec)}}
         if section == "devDependencies":
             kept = {key: spec for key, spec in kept.items() if not _UNNEEDED.search(key)}
         if kept:
@@ -87,6 +97,40 @@ def read_lock(tree: Tree, manifest: Manifest) -> str | None:
         return normal_lock(json.dumps(lock))
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def has_release(lock: str, name: str) -> bool:
+    """Return whether ``lock`` installs the package ``name`` anywhere."""
+    return any(place and _package(place, entry) == name for place, entry in json.loads(lock)["packages"].items())
+
+
+def nest(lock: str, name: str, project: str) -> str:
+    """Return ``lock`` with the package ``name`` where only the packages that depend on it find it.
+
+    The top-level copy becomes one in the ``node_modules`` of each dependent, as npm itself places what it cannot
+    hoist; the project is then called ``project``.
+    """
+    content = json.loads(lock)
+    packages: dict[str, dict[str, Any]] = content["packages"]
+    top = f"node_modules/{name}"
+    copies = {place: entry for place, entry in packages.items() if f"{place}/".startswith(f"{top}/")}
+    kept = {place: entry for place, entry in packages.items() if place not in copies}
+    for place, entry in list(kept.items()):
+        wanted = any(name in entry.get(section, {}) for section in _SECTIONS)
+        if place and wanted and not any(f"{outer}/{top}" in packages for outer in _around(place)):
+            kept |= {f"{place}/{copy}": facts for copy, facts in copies.items()}
+    content["name"] = kept[""]["name"] = project
+    return json.dumps({**content, "packages": kept}, indent=1, sort_keys=True) + "\n"
+
+
+def _around(place: str) -> list[str]:
+    """Return the place of a package and those of the packages that it is inside of."""
+    parts = place.split("/node_modules/")
+    return ["/node_modules/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
+
+
+def _package(place: str, entry: Mapping[str, Any]) -> str:
+    return str(entry.get("name") or place.rpartition("node_modules/")[2])
 
 
 def runner_of(tree: Tree) -> RunnerName | None:
