@@ -125,13 +125,13 @@ def tarred(files: Mapping[str, Content], mode: str = "w:gz", form: int = tarfile
     return out.getvalue()
 
 
-def compiled(text: str) -> bytes:
+def compiled(text: str, mode: py_compile.PycInvalidationMode | None = None) -> bytes:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "names.py"
         source.write_text(text)
-        return Path(py_compile.compile(str(source), doraise=True) or "").read_bytes()
+        return Path(py_compile.compile(str(source), doraise=True, invalidation_mode=mode) or "").read_bytes()
 
 
 def patch(after: str) -> str:
@@ -236,6 +236,19 @@ def test_byte_code_of_the_fix_is_found(tmp_path: Path, place: str, after: str) -
         base = {path: compiled(BEFORE) if path.endswith(".pyc") else content for path, content in base.items()}
         around = dict.fromkeys(around, compiled(BEFORE))
         assert search(tmp_path / "b", base, {"tests/test_names.py": TEST}, {"src/naming/names.py": NAMED}, around).clean
+
+
+def test_byte_code_of_a_source_beside_it_says_no_more_than_that(tmp_path: Path) -> None:
+    """A word that the fix adds may be a part of a longer one that was always there."""
+    after = f"{BEFORE}\n\nIter = canonical(str(SEPARATOR))\n"
+    place, mode = "site/other/naming/names.py", py_compile.PycInvalidationMode.UNCHECKED_HASH
+    for text, clean in ((BEFORE, True), (after, False)):
+        around: dict[str, Content] = {
+            place: BEFORE,
+            "site/other/naming/__pycache__/names.cpython-311.pyc": compiled(text, mode),
+        }
+        hidden, fix = {"tests/test_names.py": TEST}, {"src/naming/names.py": after}
+        assert search(tmp_path / str(clean), BASE, hidden, fix, around).clean is clean
 
 
 TESTS: dict[str, tuple[str, Content]] = {

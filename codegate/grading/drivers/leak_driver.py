@@ -16,6 +16,7 @@ import re
 import socket
 import stat
 import sys
+from importlib.util import source_hash
 from typing import Any, Callable, Iterator
 
 LEFT_OUT = {"/proc", "/sys", "/dev"}
@@ -30,6 +31,8 @@ COMMON = {"__init__", "__main__", "index", "main", "mod", "lib", "setup", "utils
 #: What ``leak_texts_driver.py`` defines.
 TEXTS: dict[str, Any] = {}
 OBJECT = re.compile(r".*/objects/(?:[0-9a-f]{2}/[0-9a-f]{38}(?:[0-9a-f]{24})?|pack/pack-[0-9a-f]+\.(?:pack|idx))$")
+#: Flags of byte code that carries a hash: checked when it is imported, or not.
+HASHED = (b"\3", b"\1")
 GIT_FILES = {"FETCH_HEAD", "ORIG_HEAD", "packed-refs"}
 PLACES = re.compile(r".*/(?:FETCH_HEAD|ORIG_HEAD|packed-refs|logs/HEAD|logs/refs/.*)$|.*\.bundle$")
 ADDRESSES = (("1.1.1.1", 53), ("8.8.8.8", 443), ("169.254.169.254", 80))
@@ -159,8 +162,11 @@ class Search:
 
     def look_at_byte_code(self, path: str, data: bytes) -> None:
         folder, name = os.path.split(path.replace("__pycache__" + os.sep, ""))
-        source = os.path.isfile(os.path.join(folder, name.partition(".")[0] + ".py"))
-        self.note("fix_lines", 1, path, self.answer.is_compiled_copy(path, data, source))
+        source = os.path.join(folder, name.partition(".")[0] + ".py")
+        # With the hash of the source beside it, where the lines are looked at (PEP 552).
+        if data[4:5] in HASHED and os.path.isfile(source) and data[8:16] == source_hash(read(source)):
+            return
+        self.note("fix_lines", 1, path, self.answer.is_compiled_copy(path, data, os.path.isfile(source)))
 
     @staticmethod
     def place(name: str, found: tuple[int, str]) -> tuple[int, str, str]:
