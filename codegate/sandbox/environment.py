@@ -22,9 +22,11 @@ from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import EnvironmentRecipe, SandboxError
 from codegate.sandbox.interpreter import find_interpreter, index_environment
 from codegate.sandbox.packages import install_packages
-from codegate.sandbox.session import SITE
+from codegate.sandbox.session import PACKAGES, SITE
 
 RUFF_VERSION: Final = "0.17.6"
+TOOLS_LOCK: Final = "tools.lock"
+"""Package file of a recipe: wheels that the test runner imports, out of reach of what tests import."""
 _LAYOUT: Final = 3  # part of the key: raise it when the folders' layout changes
 _BUILD_SECONDS: Final = 900.0
 _STALE_SECONDS: Final = 86_400.0
@@ -88,6 +90,7 @@ def build_environment(recipe: EnvironmentRecipe, machine: str | None = None) -> 
     """
     machine = machine or platform.machine()
     check_lock(recipe.lock)
+    check_lock(dict(recipe.packages).get(TOOLS_LOCK, ""))
     key = environment_key(recipe, machine)
     root = cache_folder() / "environments"
     with _registry:
@@ -140,12 +143,11 @@ def _fill(recipe: EnvironmentRecipe, machine: str, built: Path) -> None:
         part.mkdir(parents=True)
     for name, text in _ETC.items():
         (etc / name).write_text(text, encoding="ascii")
-    lock = built / "requirements.lock"
-    lock.write_text(recipe.lock, encoding="utf-8")
-    if recipe.lock.strip():
-        _install(["--no-deps", "--require-hashes", "-r", str(lock)], site, recipe.python, machine)
-        _compile(site, recipe.python)
-    if recipe.packages:
+    _install_lock(recipe.lock, site, SITE, recipe.python, machine)
+    others = dict(recipe.packages)
+    if others.keys() == {TOOLS_LOCK}:
+        _install_lock(others[TOOLS_LOCK], packages, PACKAGES, recipe.python, machine)
+    elif others:
         install_packages(recipe, site, packages)
     unpacked = built / "ruff"
     _install(["--no-deps", f"ruff=={RUFF_VERSION}"], unpacked, recipe.python, machine)
@@ -155,6 +157,17 @@ def _fill(recipe: EnvironmentRecipe, machine: str, built: Path) -> None:
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
     (built / _COMPLETE).write_text("", encoding="ascii")
+
+
+def _install_lock(text: str, target: Path, place: str, python: str, machine: str) -> None:
+    """Install the wheels of a lock into ``target``, which sandboxes see as ``place``."""
+    if not text.strip():
+        return
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="codegate-lock-", suffix=".txt") as lock:
+        lock.write(text)
+        lock.flush()
+        _install(["--no-deps", "--require-hashes", "-r", lock.name], target, python, machine)
+    _compile(target, place, python)
 
 
 def _install(arguments: list[str], target: Path, python: str, machine: str) -> None:
@@ -185,8 +198,8 @@ def _install(arguments: list[str], target: Path, python: str, machine: str) -> N
         )
 
 
-def _compile(site: Path, python: str) -> None:
-    """Write byte code for ``site``, where an interpreter of that version is at hand; sandboxes only read it.
+def _compile(target: Path, place: str, python: str) -> None:
+    """Write byte code for ``target``, where an interpreter of that version is at hand; sandboxes only read it.
 
     Without it everything works, but every command compiles what it imports.
     """
@@ -196,7 +209,7 @@ def _compile(site: Path, python: str) -> None:
     subprocess.run(
         [
             str(interpreter.executable), "-I", "-S", "-m", "compileall", "-q", "-f",
-            "--invalidation-mode", "unchecked-hash", "-s", str(site), "-p", SITE, str(site),
+            "--invalidation-mode", "unchecked-hash", "-s", str(target), "-p", place, str(target),
         ],
         env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"},
         stdin=subprocess.DEVNULL,

@@ -95,7 +95,9 @@ class EnvironmentManifest(Strict):
         "environment, or by hand."
     )
     packages: tuple[PackageFile, ...] = Field(
-        default=(), description="Locked manifests of another package manager (npm, Go modules) and their digests."
+        default=(),
+        description="Locked manifests of another package manager (npm, Go modules), or of wheels that the test runner "
+        "alone imports (tools.lock), and their digests.",
     )
     image: Annotated[str, StringConstraints(pattern=r"^[!-~]{1,300}$")] | None = Field(
         default=None, description="Base image by digest, where the usual one does not do; needs the Docker sandbox."

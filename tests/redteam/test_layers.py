@@ -113,7 +113,7 @@ _START_UP = Change(
     files={
         "sitecustomize.py": """
 import sys
-sys.path.append(sys.orig_argv[-2])
+sys.path.append(sys.orig_argv[-3])
 from _pytest.reports import TestReport
 _init = TestReport.__init__
 def _start(self, nodeid, location, keywords, outcome, longrepr, *args, **kwargs):

@@ -3,7 +3,9 @@
 This file is never imported by codegate: its text is sent into the sandbox and run there by an isolated
 interpreter (``-I -S -B``), so it uses the standard library and the environment's pytest only, in syntax that
 Python 3.8 knows. pytest and its plugins are imported before the repository is on the path, so that no file of
-the repository can take their place. Standard input brings the settings; argument 1 is the pipe's descriptor.
+the repository can take their place. Where they depend on the project under test, they have an earlier release of it,
+which is forgotten before the repository is let in. Standard input brings the settings; argument 1 is the pipe's
+descriptor, argument 2 the folder of the packages, argument 3 the workspace, argument 4 the folder of that release.
 ``records.py`` is the other end of the pipe.
 """
 
@@ -91,6 +93,7 @@ def make_recorder(
     settings: dict[str, Any],
     roots: list[str],
     packages: str,
+    tools: str,
     vary: dict[str, Any],
     own: list[str],
     receipts: Any,
@@ -104,6 +107,7 @@ def make_recorder(
             if settings["clock_days"] and has_time_machine(packages):
                 vary["turn_clock"](settings["clock_days"])
             # Behind the standard library; before the packages, where the project may have another version.
+            forget(tools)
             path = SearchPath(sys.path)
             path.first = path.index(packages)
             path[path.first : path.first] = roots
@@ -178,6 +182,15 @@ def make_recorder(
     return Recorder()
 
 
+def forget(folder: str) -> None:
+    """Make what was imported from ``folder`` known to those alone that imported it, and let no one import more."""
+    sys.path.remove(folder)
+    for name, module in list(sys.modules.items()):
+        places = (getattr(module, "__file__", None), *getattr(module, "__path__", ()))
+        if any(isinstance(place, str) and place.startswith(folder + os.sep) for place in places):
+            del sys.modules[name]
+
+
 def plugins_in(folder: str) -> dict[str, str]:
     """Return, by name, the modules of the pytest plugins of the distributions in ``folder``."""
     from importlib import metadata
@@ -233,11 +246,11 @@ def main() -> None:
     """Run the file named by the settings and exit with pytest's status."""
     settings = json.load(sys.stdin)
     channel = Channel(int(sys.argv[1]), settings["token"])
-    packages, workspace = sys.argv[2], sys.argv[3]
+    packages, workspace, tools = sys.argv[2:5]
     sys.argv[1:] = []
     leave = os._exit
     site.setquit()  # ``exit`` and ``quit``, which -S leaves out
-    sys.path.append(packages)
+    sys.path += [packages, tools]
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     vary: dict[str, Any] = {}
     exec(compile(settings.get("variations", ""), "<variations>", "exec"), vary)
@@ -250,7 +263,7 @@ def main() -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join([*roots, packages])  # for interpreters that the tests start
     finish_watch = watch(settings, channel, workspace, packages)
     own = sorted(plugins_in(workspace).values())
-    recorder = make_recorder(pytest, channel, settings, roots, packages, vary, own, take_receipts(settings))
+    recorder = make_recorder(pytest, channel, settings, roots, packages, tools, vary, own, take_receipts(settings))
     forgive_plugins()
     status = int(pytest.main(options(pytest, settings["file"], workspace, packages), plugins=[recorder]))
     end(channel, finish_watch, status, leave)

@@ -67,7 +67,7 @@ def shared_settings(selection: TestSelection, file: str, token: str) -> dict[str
 def python_command(driver: str, settings: Mapping[str, object], selection: TestSelection) -> Command:
     """Return the command that runs a driver of Python tests."""
     environment = {"PYTHONHASHSEED": str(selection.hash_seed), "TZ": selection.timezone}
-    return driver_command(driver, settings, "{site}", "{workspace}", environment=environment)
+    return driver_command(driver, settings, "{site}", "{workspace}", "{packages}", environment=environment)
 
 
 def _status(phases: Phases) -> TestStatus:

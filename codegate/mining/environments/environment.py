@@ -3,8 +3,10 @@
 The ladder, best first: what the person who mines gave; the environment of the tree's era, where it holds all that the
 tree declares; the tree's own lock file; what its automation installs; all that it declares (then the same without the
 versions that the tests ask for); what is declared for run time and the test runner; the newest tree's environment;
-environments that worked for other changes; the test runner alone. Resolving executes nothing: wheels only, and the
-resolver sees no file of the repository. Whoever climbs the ladder stops at the first on which tests pass.
+environments that worked for other changes; the test runner alone. The project itself is not installed; where packages
+depend on it, the test runner has a release from before the commit for itself (``TOOLS_LOCK``). Resolving executes
+nothing: wheels only, and the resolver sees no file of the repository. Whoever climbs the ladder stops at the first on
+which tests pass.
 """
 
 import threading
@@ -22,8 +24,9 @@ from codegate.mining.environments.declarations import Declarations
 from codegate.mining.environments.eras import Eras
 from codegate.mining.environments.given import UserEnvironment
 from codegate.mining.environments.resolution import Answer, Question, covers, resolve
+from codegate.sandbox import TOOLS_LOCK
 from codegate.sandbox.interpreter import find_interpreter
-from codegate.suite import EnvironmentManifest, LockedEnvironment
+from codegate.suite import EnvironmentManifest, LockedEnvironment, PackageFile
 
 Rung = Literal["user", "lockfile", "ci", "declared", "runtime", "minimal", "head"]
 
@@ -102,10 +105,11 @@ class EnvironmentResolver:
         Raises:
             InfrastructureError: the package index cannot be reached, or uv cannot be run.
         """
-        seen: set[str] = set()
+        seen: set[tuple[str, ...]] = set()
         for environment in self._climb(declared, committed):
-            if environment.lock not in seen:
-                seen.add(environment.lock)
+            texts = (environment.lock, *environment.packages.values())
+            if texts not in seen:
+                seen.add(texts)
                 yield environment
 
     def worked(self, environment: LockedEnvironment, committed: date) -> None:
@@ -116,7 +120,7 @@ class EnvironmentResolver:
     def unresolved(self, declared: Declarations, committed: date) -> str:
         """Return why the best list of ``declared`` has no environment, for people; empty when it has one."""
         plan = plans(declared)[0]
-        found = [self._answer(plan, declared, bound) for bound in self._bounds(plan, committed)]
+        found = [self._answer(plan, declared, bound, committed) for bound in self._bounds(plan, committed)]
         return "" if any(answer.lock for answer in found) else found[-1].why
 
     def _climb(self, declared: Declarations, committed: date) -> Iterator[LockedEnvironment]:
@@ -124,13 +128,13 @@ class EnvironmentResolver:
         yield from self._shared(declared, committed)
         steps = plans(declared)
         for plan in steps[:-1]:
-            yield from self._resolved(plan, declared, committed)
+            yield from self._resolved(plan, declared, committed, committed)
         newest = self.eras.newest() if self.eras is not None else None
         if newest is not None:
             plan = replace(plans(newest.declared)[0], rung="head", persistent=False)
-            yield from self._resolved(plan, declared, newest.day)
+            yield from self._resolved(plan, declared, newest.day, committed)
         yield from self._neighbours(committed)
-        yield from self._resolved(steps[-1], declared, committed)
+        yield from self._resolved(steps[-1], declared, committed, committed)
 
     def _given(self, declared: Declarations, committed: date) -> Iterator[LockedEnvironment]:
         if self.user is None:
@@ -140,17 +144,16 @@ class EnvironmentResolver:
         elif self.user.requirements or self.user.constraints:
             wanted = self.user.requirements or (*declared.runtime, *declared.test)
             plan = Plan("user", _with_runner(wanted), self.user.constraints)
-            yield from self._resolved(plan, declared, committed)
+            yield from self._resolved(plan, declared, committed, committed)
 
     def _shared(self, declared: Declarations, committed: date) -> Iterator[LockedEnvironment]:
         """Yield environments of other changes that hold all that this tree declares."""
-        nearest = sorted(self.known, key=lambda entry: (abs((entry[1] - committed).days), entry[0].manifest.id))
-        for environment, _ in nearest[:_MOST_NEIGHBOURS]:
+        for environment in _nearest(self.known, committed):
             if self._does_for(environment, declared):
                 yield environment
         for era in self.eras.of(committed) if self.eras is not None else ():
             for plan in plans(era.declared)[:-1]:
-                found = next(self._resolved(plan, era.declared, era.day), None)
+                found = next(self._resolved(plan, era.declared, era.day, committed), None)
                 if found is not None:
                     if self._does_for(found, declared):
                         yield found
@@ -163,22 +166,21 @@ class EnvironmentResolver:
 
     def _neighbours(self, committed: date) -> Iterator[LockedEnvironment]:
         with self._guard:
-            worked = list(self._worked.values())
-        worked.sort(key=lambda entry: (abs((entry[1] - committed).days), entry[0].manifest.id))
+            worked = tuple(self._worked.values())
         # Under the name and the rung that they have: one environment is one entry of the suite.
-        yield from (environment for environment, _ in worked[:_MOST_NEIGHBOURS])
+        yield from _nearest(worked, committed)
 
-    def _resolved(self, plan: Plan, declared: Declarations, day: date) -> Iterator[LockedEnvironment]:
-        """Yield the environment of ``plan`` by its first bound that resolves, or all, by every bound.
+    def _resolved(self, plan: Plan, declared: Declarations, day: date, committed: date) -> Iterator[LockedEnvironment]:
+        """Yield the environment of ``plan`` as of ``day`` by its first bound that resolves, or all, by every bound.
 
         Where it cannot be resolved because of a package that has no wheel and only tests ask for, it is tried without.
         """
         wanted = plan
         for _ in range(_MOST_LACKING):
             for bound in self._bounds(wanted, day):
-                answer = self._answer(wanted, declared, bound)
+                answer = self._answer(wanted, declared, bound, committed)
                 if answer.lock is not None:
-                    yield self._environment(answer.lock, bound, plan.rung)
+                    yield self._environment(answer.lock, bound, plan.rung, answer.own)
                     if not plan.persistent:
                         return
             fewer = _without(wanted, answer.lacking, declared)
@@ -190,8 +192,17 @@ class EnvironmentResolver:
         # A lock pins what was the newest on the day of the commit, at the latest.
         return bounds(day, self.python)[-1:] if plan.constraints else bounds(day, self.python)
 
-    def _answer(self, plan: Plan, declared: Declarations, bound: date) -> Answer:
+    def _answer(self, plan: Plan, declared: Declarations, bound: date, committed: date) -> Answer:
+        """Return the answer for ``plan``, with the project itself only in a release from before the commit."""
         question = Question(plan.requirements, plan.constraints, declared.name, self.python, bound)
+        answer = self._ask(question)
+        if not answer.own:
+            return answer
+        # The day before is not yet the commit's day wherever on earth it was made.
+        earlier = self._ask(replace(question, own_bound=min(bound, committed - timedelta(days=1))))
+        return earlier if earlier.lock is not None else replace(answer, own="")
+
+    def _ask(self, question: Question) -> Answer:
         with self._guard:
             busy = self._busy.setdefault(question, threading.Lock())
         with busy:
@@ -199,11 +210,13 @@ class EnvironmentResolver:
                 self._answers[question] = resolve(question)
             return self._answers[question]
 
-    def _environment(self, lock: str, bound: date | None, rung: Rung) -> LockedEnvironment:
+    def _environment(self, lock: str, bound: date | None, rung: Rung, own: str = "") -> LockedEnvironment:
         image = self.user.image if self.user is not None else None
         content = sha256(lock.encode("utf-8"))
-        key = sha256(f"{content} {image}".encode()) if image else content
+        told = " ".join(text for text in (content, own, image) if text)
+        key = sha256(told.encode("utf-8")) if own or image else content
         name = f"py{self.python.replace('.', '')}-{key[:8]}"
+        texts = {TOOLS_LOCK: own} if own else {}
         manifest = EnvironmentManifest(
             id=name,
             python=self.python,
@@ -211,9 +224,13 @@ class EnvironmentResolver:
             lock_sha256=content,
             exclude_newer=bound,
             rung=rung,
+            packages=tuple(
+                PackageFile(path=f"environments/{name}/{file}", sha256=sha256(text.encode("utf-8")))
+                for file, text in texts.items()
+            ),
             image=image,
         )
-        return LockedEnvironment(manifest, lock)
+        return LockedEnvironment(manifest, lock, texts)
 
 
 def plans(declared: Declarations) -> list[Plan]:
@@ -262,6 +279,17 @@ def choose_python(declared: Declarations, committed: date, available: tuple[str,
     supported = sorted(named or fitting, key=lambda python: int(python.partition(".")[2]))
     ready = [python for python in supported if _INTERPRETER_READY.get(python, date.min) <= committed]
     return ready[-1] if ready else next(iter(supported), None)
+
+
+def _nearest(entries: tuple[tuple[LockedEnvironment, date], ...], committed: date) -> list[LockedEnvironment]:
+    """Return the environments of other changes that are nearest in time.
+
+    One whose tools keep a release of the project is as old as its change: only for that and later ones is it from
+    before the fix.
+    """
+    fitting = [entry for entry in entries if not entry[0].packages or entry[1] <= committed]
+    fitting.sort(key=lambda entry: (abs((entry[1] - committed).days), entry[0].manifest.id))
+    return [environment for environment, _ in fitting[:_MOST_NEIGHBOURS]]
 
 
 def _without(plan: Plan, lacking: str | None, declared: Declarations) -> Plan | None:

@@ -34,9 +34,10 @@ class Question:
     Attributes:
         requirements: PEP 508 strings.
         constraints: pins for whatever of them the requirements reach, as ``name==version``.
-        own: normalised name of the project itself, which is never installed.
+        own: normalised name of the project itself.
         python: minor version of the interpreter.
         bound: no package that was released on or after this day.
+        own_bound: no release of the project itself from this day on, where that is earlier than ``bound``.
     """
 
     requirements: tuple[str, ...]
@@ -44,6 +45,7 @@ class Question:
     own: str
     python: str
     bound: date
+    own_bound: date | None = None
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,9 @@ class Answer:
     """A lock, or why there is none.
 
     Attributes:
-        lock: the requirements with their hashes; None when they cannot be resolved to wheels.
+        lock: the requirements with their hashes, without the project itself; None when they cannot be resolved to
+            wheels.
+        own: the project itself with its hashes, where a package of the lock depends on it.
         why: uv's reason, for people; empty with a lock.
         lacking: the package that has no wheel, or that the index does not know.
     """
@@ -59,6 +63,7 @@ class Answer:
     lock: str | None
     why: str = ""
     lacking: str | None = None
+    own: str = ""
 
 
 def resolve(question: Question) -> Answer:
@@ -80,7 +85,9 @@ def resolve(question: Question) -> Answer:
         return _refusal(words)
     if "://" in out or any(line.startswith("-") for line in out.splitlines()):
         raise InfrastructureError("uv wrote an address or an option into a lock; this version cannot be used.")
-    return Answer(out)
+    entries = re.split(r"^(?=\S)", out, flags=re.MULTILINE)
+    own = "".join(entry for entry in entries if question.own and entry.startswith(f"{question.own}=="))
+    return Answer(out.replace(own, "") if own else out, own=own)
 
 
 def pinned(lock: str) -> dict[str, Version]:
@@ -114,7 +121,8 @@ def _compile(question: Question, options: list[str]) -> tuple[int, str, str]:
         "--python", sys.executable, "--no-python-downloads", "--python-version", question.python,
         "--python-platform", f"{platform.machine()}-manylinux_2_28",
         "--only-binary", ":all:", "--exclude-newer", f"{question.bound.isoformat()}T00:00:00Z",
-        *(["--no-emit-package", question.own] if question.own else []), *options, "-",
+        *([f"--exclude-newer-package={question.own}={question.own_bound}T00:00:00Z"] if question.own_bound else []),
+        *options, "-",
     ]  # fmt: skip
     try:
         done = subprocess.run(
