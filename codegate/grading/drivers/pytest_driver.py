@@ -67,16 +67,15 @@ def original(pytest: Any, error: Any) -> Any:
 
 
 def run_alone(vary: Any, channel: Channel, item: Any) -> bool:
-    """Run a test in a child that ends with it; return whether it passed. The child reports over the same pipe."""
-    from _pytest.runner import runtestprotocol
-
+    """Run a test in a child that ends with it; return whether that worked. The child reports over the same pipe."""
     leave = os._exit
     child = vary["fork"]()
     if not child:
         try:
             channel.process = channel.getpid()
-            failed = any(report.failed for report in runtestprotocol(item, log=False, nextitem=None))
-            leave(1 if failed else 0)
+            before = item.session.testsfailed
+            item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
+            leave(int(item.session.testsfailed > before))
         finally:
             leave(3)
     try:
@@ -100,6 +99,7 @@ def make_recorder(
 ) -> object:
     """Return the plugin that lets the repository in and reports what happens then."""
     alone = frozenset(settings["isolated"])
+    main = channel.process
 
     class Recorder:
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
@@ -140,8 +140,8 @@ def make_recorder(
 
         @pytest.hookimpl(tryfirst=True)
         def pytest_runtest_protocol(self, item: Any) -> Any:
-            if plain(item.nodeid, 1 << 16) not in alone:
-                return None
+            if plain(item.nodeid, 1 << 16) not in alone or channel.process != main:
+                return None  # in a child, pytest's own protocol follows
             if not run_alone(vary, channel, item):
                 item.session.testsfailed += 1
             return True
@@ -203,23 +203,24 @@ def plugins_in(folder: str) -> dict[str, str]:
     }
 
 
-def forgive_plugins() -> None:
+def forgive_plugins(pytest: Any) -> None:
     """Let pytest go on without a plugin of the environment that cannot be imported.
 
     It may need the project itself, which is not let in yet when plugins are imported.
     """
-    from _pytest.config import PytestPluginManager
+    manager = getattr(pytest, "PytestPluginManager", None)
+    if manager is None:  # before version 6.2
+        return
+    load = manager.import_plugin
 
-    load: Any = PytestPluginManager.import_plugin
-
-    def load_or_not(manager: Any, modname: str, consider_entry_points: bool = False) -> None:
+    def load_or_not(self: Any, modname: str, consider_entry_points: bool = False) -> None:
         try:
-            load(manager, modname, consider_entry_points=consider_entry_points)
+            load(self, modname, consider_entry_points=consider_entry_points)
         except Exception:
             if not consider_entry_points:  # named by the repository
                 raise
 
-    PytestPluginManager.import_plugin = load_or_not  # type: ignore[assignment, method-assign]
+    manager.import_plugin = load_or_not
 
 
 def has_time_machine(packages: str) -> bool:
@@ -264,7 +265,7 @@ def main() -> None:
     finish_watch = watch(settings, channel, workspace, packages)
     own = sorted(plugins_in(workspace).values())
     recorder = make_recorder(pytest, channel, settings, roots, packages, tools, vary, own, take_receipts(settings))
-    forgive_plugins()
+    forgive_plugins(pytest)
     status = int(pytest.main(options(pytest, settings["file"], workspace, packages), plugins=[recorder]))
     end(channel, finish_watch, status, leave)
 
