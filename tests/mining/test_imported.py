@@ -16,6 +16,7 @@ from codegate.mining.build import Built
 from codegate.mining.imported import ImportedUnit, compare, finish, import_rows
 from codegate.mining.importing import import_suite
 from codegate.mining.units import Rejected
+from codegate.strict import LARGEST
 from codegate.suite import (
     Base,
     EnvironmentManifest,
@@ -411,7 +412,7 @@ _FOREIGN = st.fixed_dictionaries(
     optional={
         "hints_text": st.none() | _TEXTS,
         "created_at": st.none() | _WHOLE | _TEXTS,
-        "version": st.none() | st.floats(allow_nan=False, allow_infinity=False) | _TEXTS,
+        "version": st.none() | st.floats(-LARGEST, LARGEST) | _TEXTS,
         "environment_setup_commit": st.none() | _TEXTS,
         "problem_statement": _TEXTS.map(lambda text: f"x{text}"),
         "FAIL_TO_PASS": st.lists(_TEXTS, max_size=3),
