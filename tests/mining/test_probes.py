@@ -109,6 +109,18 @@ class TestModule:
         assert records('codegate-probe:[[1, "x", "<A object at 0x7f00aa11>"]]') == [(1, "x", "<A object>")]
         assert records("codegate-probe:{broken") is None
 
+    def test_calls_of_earlier_assertions_are_shown(self) -> None:
+        tests = (
+            "def test_pauses():\n    pauses = []\n    assert first(pauses, 'milk') == 1\n"
+            "    with pytest.raises(ValueError):\n        second(pauses, 77)\n    assert pauses == [0.5]\n"
+        )
+        _, probes = probe_module(ast.parse(tests), ["test_pauses"], frozenset(), "seed")
+        probe = probes["test_codegate_probe_0"]
+        lines = probe.code(line=probe.body[-1].lineno).splitlines()
+        assert lines[0] == "pauses = []"
+        assert lines[1].startswith("first(pauses, '")
+        assert lines[2:] == ["try:", "    second(pauses, 78)", "except Exception:", "    pass"]
+
     def test_a_loop_over_a_table_is_one_probe_a_row(self) -> None:
         tests = (
             "class TestJoin(TestCase):\n    def test_join(self):\n"

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 from random import Random
+from textwrap import indent
 from typing import Final
 
 from codegate.mining.probes.literals import Choose, Replacer
@@ -23,6 +24,7 @@ _NAME: Final = "test_codegate_probe_"
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]{4,}")
 _MAX_PROBES: Final = 60
 _MAX_SINGLE: Final = 4
+_RAISING: Final = "raising"
 _SHORT: Final = 2
 _ASSERT_METHOD: Final = re.compile(r"assert[A-Z]\w*|fail(?:If|Unless)\w*")
 _RAISES: Final = frozenset(
@@ -200,7 +202,7 @@ def _variants(
         return len(word) > _SHORT and word not in foreign and word.lower() not in foreign
 
     def unused(word: str) -> bool:
-        return word not in parts and word.lower() not in parts
+        return len(word) != _SHORT and word not in parts and word.lower() not in parts
 
     def replacer(words: Choose, *, numbers: bool, only: int | None = None, least: int = 2) -> Replacer:
         renamed = local if words is linked else frozenset[str]()
@@ -280,8 +282,8 @@ def _recording(statement: ast.stmt) -> ast.stmt | None:
         last = statement.body[-1]
         if isinstance(last, ast.Expr):
             before = [inner for inner in map(_recording, statement.body[:-1]) if inner is not None]
-            return _block(statement, [*before, _record(last, last.value)])
-        return _block(statement, [inner for inner in map(_recording, statement.body) if inner is not None])
+            return _block(statement, [*before, _record(last, last.value)], _RAISING)
+        return _block(statement, [inner for inner in map(_recording, statement.body) if inner is not None], _RAISING)
     for field in ("body", "orelse", "finalbody"):
         nested = getattr(statement, field, None)
         if isinstance(nested, list) and not isinstance(statement, Function | ast.ClassDef):
@@ -290,10 +292,11 @@ def _recording(statement: ast.stmt) -> ast.stmt | None:
     return statement
 
 
-def _block(place: ast.stmt, body: list[ast.stmt]) -> ast.stmt | None:
+def _block(place: ast.stmt, body: list[ast.stmt], kind: str = "all") -> ast.stmt | None:
+    """Return statements as one, in place of a statement; ``kind`` says which: all are run in any case."""
     if not body:
         return None
-    node = ast.If(ast.Constant(value=True), body, [])
+    node = ast.If(ast.Constant(kind), body, [])
     return ast.fix_missing_locations(ast.copy_location(node, place))
 
 
@@ -349,6 +352,14 @@ def _is_record(statement: ast.stmt) -> bool:
     )
 
 
+def _recorded(statement: ast.stmt) -> ast.expr:
+    """Return the expression that a record keeps the value of."""
+    assert isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)  # noqa: S101, PT018 (a record)
+    kept = statement.value.args[3]
+    assert isinstance(kept, ast.Lambda)  # noqa: S101 (as ``_record`` writes it)
+    return kept.body
+
+
 def _records_in(statement: ast.stmt) -> bool:
     return any(isinstance(node, ast.Name) and node.id == "_codegate_record" for node in ast.walk(statement))
 
@@ -356,12 +367,15 @@ def _records_in(statement: ast.stmt) -> bool:
 def _plain(statement: ast.stmt, line: int) -> str:
     """Return a statement as a reader is shown it: without records."""
     if _is_record(statement):
-        return ""
+        value = _recorded(statement)
+        acts = statement.lineno < line and any(isinstance(node, ast.Call) for node in ast.walk(value))
+        return ast.unparse(value) if acts else ""
     if not _records_in(statement):
         return ast.unparse(statement)
     if isinstance(statement, ast.If) and isinstance(statement.test, ast.Constant):
-        inner = [_plain(each, line) for each in statement.body if each.lineno <= line]
-        return "\n".join(text for text in inner if text)
+        inner = "\n".join(text for each in statement.body if each.lineno <= line and (text := _plain(each, line)))
+        over = inner and statement.test.value == _RAISING and all(each.lineno < line for each in statement.body)
+        return f"try:\n{indent(inner, '    ')}\nexcept Exception:\n    pass" if over else inner
     whole = copy.deepcopy(statement)
     for node in ast.walk(whole):
         for field in ("body", "orelse", "finalbody"):
