@@ -248,7 +248,7 @@ class ProblemBuilder:
         gates = gates_of(parts, validated.outcomes, interface, public_text(parts))
         self._check_wanted()
         # No answer ends mining: what was found so far is remembered, and the same command goes on from here.
-        done = rewrite_statement(candidate, name, statement, gates, required_form(parts, gates.hidden, interface, ""))
+        done = rewrite_statement(candidate, name, statement, gates, required_form(parts, gates.required, interface, ""))
         with self._counting:
             self.usage += done.usage
             self.rewrites += 1

@@ -12,7 +12,7 @@ from codegate.durable import sha256
 from codegate.grading import Sandboxes
 from codegate.mining.cut import Cut
 from codegate.mining.probes.example import Example, find_examples, public_text
-from codegate.mining.probes.literals import Replacer, hidden_literals, shows
+from codegate.mining.probes.literals import Replacer, asserted_literals, hidden_literals, shows
 from codegate.mining.probes.python_probe import probe_module, records
 from codegate.mining.proving.validation import Validated, validate_cut
 from codegate.sandbox import EnvironmentRecipe, Sandbox
@@ -135,6 +135,14 @@ class TestModule:
 
 
 class TestLiterals:
+    def test_only_what_an_assertion_compares_is_required(self) -> None:
+        test = ast.parse(
+            "given = 'some input'\nassert f(given) == 'one text'\nself.assertEqual(f(given), 'two texts')\n"
+            "with raises(ValueError, match='a message'):\n    f('')\n"
+        )
+        assert asserted_literals([test]) >= {"one text", "two texts", "a message"}
+        assert "some input" not in asserted_literals([test])
+
     def test_words_keep_length_and_case_and_the_same_becomes_the_same(self) -> None:
         tree = ast.parse("f('Apple pie', 'APPLE', 12, 0, 2.5, True, b'apple', encoding='ascii')")
         changed = ast.unparse(Replacer(Random(1), lambda word: word.lower() == "apple", numbers=True).visit(tree))

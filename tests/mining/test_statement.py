@@ -39,7 +39,7 @@ class TestSlots:
         found = written()
         assert found.text == (
             "# total() of an empty list\n\nThe total of an empty list raises an error.\n\n"
-            "The total should be zero.\n\nExisting behaviour must not change.\n"
+            "The total should be zero.\n\nWhat is not described here must stay as it is.\n"
         )
         assert (found.mode, found.sources) == ("sources", ("commit",))
         assert found.words == count_words(found.text)
@@ -49,7 +49,7 @@ class TestSlots:
         assert found.text == (
             "# Total of nothing\n\nFor example:\n\n```python\nfrom pkg.sums import total\ntotal([])\n```\n\n"
             "Actual:\n\n```\nraises IndexError: list index out of range\n```\n\nExpected:\n\n```\n0\n```\n\n"
-            "Existing behaviour must not change.\n"
+            "What is not described here must stay as it is.\n"
         )
         assert found.sources == ("probe",)
 

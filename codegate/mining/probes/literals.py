@@ -50,6 +50,21 @@ def hidden_literals(tests: Collection[ast.AST], public: str) -> frozenset[str]:
     return frozenset(text for text in found if len(text) >= MIN_HIDDEN and text not in public)
 
 
+def asserted_literals(tests: Collection[ast.AST]) -> frozenset[str]:
+    """Return the texts that assertions of ``tests`` compare with: what a right fix must give exactly."""
+    found: set[str] = set()
+    for test in tests:
+        for node in ast.walk(test):
+            checked: list[ast.AST] = [node] if isinstance(node, ast.Assert) else []
+            if isinstance(node, ast.Call):
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                checked = [node] if name.startswith("assert") or name in {"raises", "warns"} else []
+            for part in checked:
+                texts = (inner.value for inner in ast.walk(part) if isinstance(inner, ast.Constant))
+                found.update(text.strip() for text in texts if isinstance(text, str))
+    return frozenset(found)
+
+
 def shows(text: str, hidden: Collection[str]) -> str:
     """Return the first of the ``hidden`` literals that ``text`` has as a whole word or phrase, or an empty string."""
     for literal in sorted(hidden):

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from codegate.mining.cut import Cut
 from codegate.mining.probes.example import Example, public_text
-from codegate.mining.probes.literals import hidden_literals, shows
+from codegate.mining.probes.literals import asserted_literals, hidden_literals, shows
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
@@ -23,7 +23,7 @@ from codegate.mining.statements.testsource import python_tests
 from codegate.mining.statements.vocabulary import FixVocabulary, added_lines, gives_away, vocabulary
 from codegate.mining.syntax import IDENTIFIER
 
-_STAY: Final = "Existing behaviour must not change."
+_STAY: Final = "What is not described here must stay as it is."
 _MOST: Final = {"context": 1, "observed": 3, "expected": 3}
 _QUOTED_LENGTH: Final = 8
 _MAX_REQUIRED: Final = 24
@@ -65,11 +65,13 @@ class Gates:
     Attributes:
         known: what only the fix knows.
         hidden: literals that only the failing tests have.
+        required: literals that assertions compare with and only the failing tests have.
         internal: names in the lines that the fix changes, unknown to tests and documentation: they tell the place.
     """
 
     known: FixVocabulary
     hidden: frozenset[str]
+    required: frozenset[str] = frozenset()
     internal: frozenset[str] = frozenset()
 
     def reason(self, text: str) -> str:
@@ -124,7 +126,7 @@ def write_statement(
         return "no source says in words what is wrong"
     first = title or next(each.text for slot in ("observed", "expected") for each in chosen[slot])
     text = _rendered(first.removeprefix(PROBLEM).rstrip("."), chosen, examples)
-    form = required_form(cut, gates.hidden, interface, text)
+    form = required_form(cut, gates.required, interface, text)
     if len(form.splitlines()) > _MAX_REQUIRED:
         return "the tests ask for many exact texts that only the fix has"
     text = f"{text}\n{form}" if form else text
@@ -137,7 +139,8 @@ def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str
     """Return what a statement of this problem may not show; the interface is disclosed."""
     known = vocabulary(cut).without({*interface.names, *interface.unresolvable})
     tests = [source.node for source in python_tests(cut, outcomes.fail_to_pass)]
-    return Gates(known, hidden_literals(tests, public), internal_names(cut) - interface.names)
+    hidden = hidden_literals(tests, public)
+    return Gates(known, hidden, hidden & asserted_literals(tests), internal_names(cut) - interface.names)
 
 
 def count_words(text: str) -> int:
@@ -145,10 +148,10 @@ def count_words(text: str) -> int:
     return len(_WORD.findall(text))
 
 
-def required_form(cut: Cut, hidden: frozenset[str], interface: Interface, statement: str) -> str:
+def required_form(cut: Cut, required: frozenset[str], interface: Interface, statement: str) -> str:
     """Return the section of what nobody can guess: new names, and texts that fix and failing tests share."""
     added = "\n".join(line for lines in added_lines(cut).values() for line in lines)
-    exact = sorted(text for text in hidden if len(text) >= _QUOTED_LENGTH and text in added and text not in statement)
+    exact = sorted(text for text in required if len(text) >= _QUOTED_LENGTH and text in added and text not in statement)
     block = interface.block().rstrip("\n")
     parts = [block] if block else []
     if exact:
