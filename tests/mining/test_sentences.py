@@ -25,6 +25,7 @@ from codegate.mining.statements.sentences import sentences, title_of
         ("Don't raise an error for empty values.", [("expected", "It should not raise an error for empty values.")]),
         ("Previously, the value was dropped without a word.", [("observed", "The value is dropped without a word.")]),
         ("Return ``None``, not an error.", [("expected", "It should return `None`, not an error.")]),
+        ("Ends should be days that no longer count.", [("expected", "Ends should be days that no longer count.")]),
         ("Values should be kept in their order.", [("expected", "Values should be kept in their order.")]),
     ],
 )  # fmt: skip
@@ -43,6 +44,7 @@ def test_a_sentence_says_what_is_or_what_should_be(text: str, slots: list[tuple[
         "It was wrong in all of the releases.",
         "The helper _find_last treated every table as inline.",
         "Updated tests that failed before this.",
+        "Show that the last day is missing.",
         "Wrong again.",
     ],
 )

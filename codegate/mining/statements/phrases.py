@@ -38,7 +38,7 @@ ACTION: Final = _opens(
     implement\w* switch\w* convert\w* extract\w* wrap\w* check\w* bump\w* simplif\w+ clean\w* rewrit\w+ rework\w*
     delet\w+ drop\w* split\w* merge\w* adjust\w* tweak\w* improv\w+ document\w* typo\w* tests? see closes? note todo
     create\w* defin\w+ initiali[sz]e\w* cast\w* strip\w* sort\w* reorder\w* inline\w* delay\w* store\w* cache\w*
-    instead because hence"""
+    instead because hence show_that shows_that"""
 )
 #: A first word in front of an article is an order ("Route the value …"), unless it is one of these.
 ORDER: Final = re.compile(

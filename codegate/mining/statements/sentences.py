@@ -57,6 +57,7 @@ _PREFIX: Final = re.compile(
     re.IGNORECASE,
 )
 _CAUSE: Final = re.compile(r",? (?:because|since|due to|as a result of)\b.*", re.IGNORECASE)
+_DEMANDS_ALREADY: Final = re.compile(r"\b(?:should|must)\b.*\b(?:no longer|now)\b", re.IGNORECASE)
 _PRIVATE: Final = re.compile(r"(?<![\w-])_[a-z]\w+")
 _TESTS_TOO: Final = re.compile(
     r"(?:,| and)? (?:and )?add(?:s|ed|ing)? (?:a |some |more |unit )?tests?\b.*", re.IGNORECASE
@@ -131,6 +132,9 @@ def title_of(text: str) -> str:
 
 def _read(sentence: str) -> _Said:
     """Yield the slots of one sentence and what it says there."""
+    if _DEMANDS_ALREADY.search(sentence):
+        yield "expected", sentence
+        return
     for pattern, make in _RULES:
         match = pattern.search(sentence)
         if match is not None:
@@ -250,7 +254,7 @@ _RULES: Final[tuple[_Rule, ...]] = (
     _rule(r"^(?:avoids?|prevents?) (?P<x>.+)", _unwanted),
     _rule(r"^(?:ensures?|makes? sure|guarantees?) (?:that )?(?P<x>.+)", _ensured),
     _rule(rf"^makes? (?P<x>.{{2,80}}?) (?P<verb>{_WORKS})\b(?P<y>.*)", _made),
-    _rule(rf"^(?P<verb>{_SHOWS}) (?P<x>.+)", _imperative),
+    _rule(rf"^(?P<verb>{_SHOWS}) (?!that\b)(?P<x>.+)", _imperative),
 )
 
 
