@@ -42,6 +42,7 @@ _CONTROL_SECONDS: Final = 60
 _REMOVE_SECONDS: Final = 20
 _BUILD_SECONDS: Final = 900
 _PING_SECONDS: Final = 3
+_EVENT_SECONDS: Final = 5
 _CLOSE_SECONDS: Final = 15.0
 _REMOVERS: Final = 4
 _DEADLINE_SLACK: Final = 120.0
@@ -258,13 +259,23 @@ class DockerBackend:
         return False
 
     def out_of_memory(self, container: str) -> bool:
-        """Return whether the daemon saw the kernel kill in the container for memory."""
+        """Return whether the daemon saw the kernel kill in the container for memory.
+
+        The daemon learns of it from the kernel, and on a busy machine later than the stream's end shows here.
+        """
         now = int(time.time())
         with contextlib.suppress(Exception):  # only evidence: without it the death stays unexplained
             events = self._undertaker.events(
-                since=now - 3600, until=now + 1, filters={"container": container, "event": "oom"}, decode=True
+                since=now - 3600,
+                until=now + _EVENT_SECONDS,
+                filters={"container": container, "event": "oom"},
+                decode=True,
             )
-            return len(list(events)) > 0  # read to the end, which lets go of the connection
+            try:
+                return next(iter(events), None) is not None
+            finally:
+                with contextlib.suppress(Exception):
+                    events.close()
         return False
 
 
