@@ -280,6 +280,7 @@ class TestExplain:
             ("clock", lambda selection: selection.clock_days > 0, 2),
             ("seed", lambda selection: selection.hash_seed == 12, 0),
             ("seed", lambda selection: selection.hash_seed == 1, 3),
+            ("seed", lambda selection: selection.hash_seed == 2 or bool(selection.isolated), 4),
             ("load", lambda selection: selection.busy > 0, 8),
             (None, lambda selection: selection.busy > 0 and selection.hash_seed == 2, 8),
         ],

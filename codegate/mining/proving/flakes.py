@@ -107,21 +107,22 @@ def explain(
                     causes.setdefault(test, what.causes[0])
     files = tuple(file for file in graded.files if any(test.startswith(f"{file}::") for test in suspects))
     narrowed = replace(graded, files=files or graded.files)  # what happens in a file depends on no other one
-    for cause, selection in _singles(narrowed, tuple(flaky), [what.selection.hash_seed for what, _ in varied]):
+    for cause, selection in _singles(narrowed, [what.selection.hash_seed for what, _ in varied]):
         open_tests = [test for test, seen in suspects.items() if cause in seen and test not in causes]
         if open_tests:
-            report = run(selection)
+            report = run(replace(selection, isolated=tuple(open_tests)) if cause == "isolation" else selection)
             causes |= {test: cause for test in open_tests if _differs(test, first, report)}
     return causes
 
 
-def _singles(graded: TestSelection, flaky: tuple[str, ...], seeds: Sequence[int]) -> list[tuple[Cause, TestSelection]]:
+def _singles(graded: TestSelection, seeds: Sequence[int]) -> list[tuple[Cause, TestSelection]]:
+    """Return the runs that vary one thing each; what a busy machine can disturb comes last."""
     known = {graded.hash_seed, *SWEEP}
     return [
         ("order", replace(graded, order="reversed")),
         ("clock", replace(graded, clock_days=CLOCK_DAYS)),
-        ("isolation", replace(graded, isolated=flaky)),
         *[("seed", replace(graded, hash_seed=seed)) for seed in dict.fromkeys(seeds) if seed not in known],
+        ("isolation", graded),
         ("load", _crowded(graded)),
     ]  # fmt: skip
 
