@@ -56,6 +56,7 @@ class ModelCalls:
         self._stop = stop
         self._fatal: dict[str, Fault] = {}
         self._declined: dict[str, int] = {}  # requests in a row, by candidate key
+        self._failures: list[ProviderError] = []
         self._changed = threading.Condition()
 
     def make(self, candidate: CandidateSpec, action: Callable[[], Completion], request_bytes: int) -> Completion:
@@ -89,6 +90,7 @@ class ModelCalls:
             except ProviderError as error:
                 paid = Decimal(0) if error.fault in _NOT_BILLED else worst
                 cause = cause_of(error)
+                self._failures.append(error)
                 if FAULTS[cause].ends is not None and not self._stop.is_set():
                     with self._changed:
                         self._declined[key] = self._declined.get(key, 0) + 1
@@ -105,7 +107,7 @@ class ModelCalls:
                 if key in self._fatal:
                     raise Faulted(self._fatal[key])
                 if self._limit is not None and self._made >= self._limit:
-                    raise CallLimitReached(f"the limit of {self._limit} model calls is reached.")
+                    raise CallLimitReached(f"the limit of {self._limit} model calls{self._wasted()} is reached.")
                 if self._budget is None or self._spent + (worst or 0) <= self._budget:
                     break
                 if not self._under_way:
@@ -119,6 +121,11 @@ class ModelCalls:
             self._made += 1
             self._spent += worst or 0
             self._under_way += 1
+
+    def _wasted(self) -> str:
+        if not self._failures:
+            return ""
+        return f", {len(self._failures)} of which failed (the last: {self._failures[-1].cause.rstrip('.')}),"
 
     def _settle(self, key: str, worst: Decimal | None, paid: Decimal | None) -> None:
         with self._changed:

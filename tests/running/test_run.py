@@ -121,7 +121,7 @@ def test_the_call_limit_stops_resumably_and_counts_over_resumes(
     with pytest.raises(CallLimitReached):
         run_here(suite, out, max_model_calls=2)
     assert len(server.asked) == 2
-    run_here(suite, out, max_model_calls=3)
+    run_here(suite, out, max_model_calls=9)
     assert len(server.asked) == 3
     assert len(lines(out)) == 6
 
@@ -146,6 +146,14 @@ def test_the_call_limit_counts_calls_of_attempts_that_came_to_nothing(
             run_here(suite, out, models=1, sandboxes=1, max_model_calls=4)
     assert len(server.asked) == 4
     assert all(written >= asked for asked, written in enumerate(on_disk, start=1)), "written before it is made"
+
+
+def test_who_reaches_the_call_limit_is_told_of_calls_that_failed(
+    suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    server.script = lambda name, turn, request: Said(raw=b"never JSON")
+    with pytest.raises(CallLimitReached, match=r"limit of 1 model calls, 1 of which failed \(the last: .*not JSON"):
+        run_here(suite, tmp_path / "r", server.spec(), models=1, max_model_calls=1)
 
 
 def test_a_refused_key_ends_the_calls_of_its_candidate_only(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
