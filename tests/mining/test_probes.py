@@ -12,6 +12,7 @@ from codegate.durable import sha256
 from codegate.grading import Sandboxes
 from codegate.mining.cut import Cut
 from codegate.mining.probes.example import Example, find_examples, public_text
+from codegate.mining.probes.fixtures import fixture_modules, made_by_fixtures
 from codegate.mining.probes.literals import Replacer, asserted_literals, hidden_literals, shows
 from codegate.mining.probes.python_probe import probe_module, records
 from codegate.mining.proving.validation import Validated, validate_cut
@@ -132,6 +133,28 @@ class TestModule:
         assert "for " not in text
         codes = [probe.code(9) for probe in probes.values()]
         assert any(code.startswith("words = ['") and "milk" not in code for code in codes)
+
+    def test_rows_that_the_base_lacks_come_first(self) -> None:
+        head = "@pytest.mark.parametrize('n', {rows})\ndef test_tail(n):\n    assert tail(n) == 1\n"
+        old = ast.parse(head.format(rows=list(range(100, 150))))
+        new = ast.parse(head.format(rows=[*range(100, 150), -3]))
+        _, probes = probe_module(new, ["test_tail"], frozenset(), "seed", old)
+        assert next(iter(probes.values())).code(9).startswith("n = -")
+
+
+class TestFixtures:
+    CONFTEST = "import pytest\nfrom box import Box\n\n@pytest.fixture\ndef box(request):\n    return Box(3)\n"
+
+    def test_a_fixture_that_only_makes_a_value_is_shown_as_code(self) -> None:
+        test = ast.parse("@pytest.fixture\ndef lid():\n    yield 1\n    clean()\n")
+        tree = cut_of({"tests/conftest.py": self.CONFTEST, "conftest.py": "x = 1\n"}, {}, {}).base
+        modules = fixture_modules(tree, "tests/unit/test_box.py", test)
+        code, others = made_by_fixtures(["box", "lid", "tmp_path"], modules)
+        assert (code, others) == (["from box import Box\nbox = Box(3)"], ("lid", "tmp_path"))
+
+    def test_a_fixture_that_uses_another_is_no_code(self) -> None:
+        module = ast.parse("@pytest.fixture\ndef box(size):\n    return Box(size)\n")
+        assert made_by_fixtures(["box"], [module]) == ([], ("box",))
 
 
 class TestLiterals:

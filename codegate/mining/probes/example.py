@@ -5,13 +5,15 @@ has other values, and a solution that knows this one call only does not pass the
 """
 
 import ast
+import builtins
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from codegate.grading import TestReport, TestSelection, run_tests
 from codegate.mining.cut import Cut
+from codegate.mining.probes.fixtures import context_of, fixture_modules, made_by_fixtures
 from codegate.mining.probes.literals import hidden_literals, shows
 from codegate.mining.probes.python_probe import PythonProbe, probe_module, records
 from codegate.mining.proving.validation import OpenSandbox, Validated
@@ -23,6 +25,8 @@ _MAX_EXAMPLES: Final = 3
 _MAX_CODE: Final = 1600
 _MAX_LINES: Final = 40
 _MAX_PUBLIC: Final = 16 << 20
+#: Functions of test helpers that start others.
+_STARTERS: Final = frozenset({"invoke", "run", "main", "call"})
 #: What differs between two machines or two runs, and what shows no value.
 _UNSTABLE: Final = re.compile(r"0x[0-9a-fA-F]{5,}|/tmp/|/workspace|codegate|pytest-of-")
 
@@ -36,7 +40,8 @@ class Example:
         expression: the value's expression; empty where ``code`` itself raises.
         observed: ``repr`` of the value before the fix, or ``raises Error: message``.
         expected: the same after it.
-        fixtures: pytest fixtures that ``code`` uses.
+        fixtures: pytest fixtures that ``code`` uses, but those whose value it makes itself.
+        called: name of the function whose result is shown; empty where none is called.
     """
 
     code: str
@@ -44,6 +49,7 @@ class Example:
     observed: str
     expected: str
     fixtures: tuple[str, ...] = ()
+    called: str = ""
 
 
 def public_text(cut: Cut) -> str:
@@ -87,11 +93,13 @@ def find_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, pub
         source = parse(file.data) if file is not None else None
         if source is None:
             continue
-        text, probes = probe_module(source, names[:_MAX_FUNCTIONS], known, seed)
+        old = parse(cut.base[path].data) if path in cut.base else None
+        text, probes = probe_module(source, names[:_MAX_FUNCTIONS], known, seed, old)
         if probes:
             runs = _Probing(cut, validated.selection, open_sandbox, validated, path, text)
             hidden = hidden_literals(_functions(source, names), public)
-            for function, rank, example in _examples(source, probes, runs, hidden):
+            modules = fixture_modules(cut.base, path, source)
+            for function, rank, example in _examples(modules, probes, runs, hidden):
                 key = f"{path}::{function}"
                 if key not in found or rank < found[key][0]:
                     found[key] = (rank, example)
@@ -136,7 +144,7 @@ class _Probing:
 
 
 def _examples(
-    source: ast.Module, probes: Mapping[str, PythonProbe], runs: _Probing, hidden: frozenset[str]
+    modules: Sequence[ast.Module], probes: Mapping[str, PythonProbe], runs: _Probing, hidden: frozenset[str]
 ) -> list[tuple[str, tuple[int, ...], Example]]:
     before = runs.run("before")
     after = runs.run("after") if before else {}
@@ -148,7 +156,7 @@ def _examples(
     for name in differing:
         if again[0].get(name) != before[name] or again[1].get(name) != after[name]:
             continue
-        for example in _differences(source, probes[name], before[name], after[name]):
+        for example in _differences(modules, probes[name], before[name], after[name]):
             shown = f"{example.code}\n{example.expression}\n{example.observed}\n{example.expected}"
             if len(example.code) <= _MAX_CODE and not shows(shown, hidden):
                 found.append((probes[name].function, _rank(example, probes[name]), example))
@@ -167,7 +175,10 @@ def _rank(example: Example, probe: PythonProbe) -> tuple[int, ...]:
 
 
 def _differences(
-    source: ast.Module, probe: PythonProbe, before: list[tuple[int, str, str]], after: list[tuple[int, str, str]]
+    modules: Sequence[ast.Module],
+    probe: PythonProbe,
+    before: list[tuple[int, str, str]],
+    after: list[tuple[int, str, str]],
 ) -> Iterator[Example]:
     """Yield what the records of a probe differ in, where that can be shown."""
     for (line, text, observed), (end, last, expected) in zip(before, after, strict=False):
@@ -175,7 +186,7 @@ def _differences(
             continue
         # Where one of the two raised earlier, the other one's record says what the value is of.
         place = (end, last) if end >= line else (line, text)
-        example = _example(source, probe, *place, observed, expected)
+        example = _example(modules, probe, *place, observed, expected)
         if example is not None:
             yield example
         if line != end:
@@ -183,7 +194,7 @@ def _differences(
 
 
 def _example(
-    source: ast.Module, probe: PythonProbe, line: int, text: str, observed: str, expected: str
+    modules: Sequence[ast.Module], probe: PythonProbe, line: int, text: str, observed: str, expected: str
 ) -> Example | None:
     """Return one difference as an example; None where it cannot be shown."""
     if expected.startswith("raises ") and not probe.expects_error:
@@ -196,11 +207,23 @@ def _example(
     names = {node.id for node in ast.walk(ast.parse(f"{code}\n{text}")) if isinstance(node, ast.Name)}
     if "self" in names or len(code.splitlines()) > _MAX_LINES:
         return None
-    context = _context(source, names)
+    context = context_of(modules[0], names)
     if context is None:
         return None
-    fixtures = tuple(name for name in probe.arguments if name in names)
-    return Example("\n".join(part for part in (context, code) if part), text, observed, expected, fixtures)
+    given, fixtures = made_by_fixtures([name for name in probe.arguments if name in names], modules)
+    called = _called(text) or _called(code)
+    return Example("\n".join(filter(None, (context, *given, code))), text, observed, expected, fixtures, called)
+
+
+def _called(code: str) -> str:
+    """Return the name of the last function that is called outermost in ``code``."""
+    for statement in reversed(ast.parse(code).body):
+        calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
+        names = [ast.unparse(call.func).rpartition(".")[2] for call in calls]
+        own = [name for name in names if name.isidentifier() and not hasattr(builtins, name)]
+        if own and not isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            return "" if own[0] in _STARTERS else own[0]
+    return ""
 
 
 def _data(code: str) -> set[str]:
@@ -240,33 +263,6 @@ def _bound(node: ast.stmt) -> set[str]:
     if isinstance(node, ast.Assign):
         return {inner.id for target in node.targets for inner in ast.walk(target) if isinstance(inner, ast.Name)}
     return set()
-
-
-def _context(source: ast.Module, names: set[str]) -> str | None:
-    """Return imports and short definitions of the test module that ``names`` need; None when they are long."""
-    imports: list[str] = []
-    definitions: list[str] = []
-    wanted = set(names)
-    for node in reversed(source.body):  # what is defined later may use what is defined before
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            bound = [name for name in node.names if (name.asname or name.name.partition(".")[0]) in wanted]
-            if bound:
-                kept = (
-                    ast.Import(bound)
-                    if isinstance(node, ast.Import)
-                    else ast.ImportFrom(node.module, bound, node.level)
-                )
-                imports.insert(0, ast.unparse(kept))
-        elif (isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in wanted) or (
-            isinstance(node, ast.Assign) and any(getattr(target, "id", "") in wanted for target in node.targets)
-        ):
-            definitions.insert(0, ast.unparse(node))
-        else:
-            continue
-        if definitions and not isinstance(node, ast.Import | ast.ImportFrom):
-            wanted |= {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-    text = "\n".join([*imports, *definitions])
-    return text if len(text.splitlines()) <= _MAX_LINES // 2 else None
 
 
 def _functions(source: ast.Module, names: list[str]) -> list[ast.AST]:

@@ -9,7 +9,7 @@ import ast
 import copy
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 from random import Random
@@ -23,6 +23,7 @@ MARK: Final = "codegate-probe:"
 _NAME: Final = "test_codegate_probe_"
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]{4,}")
 _MAX_PROBES: Final = 60
+_MAX_ROWS: Final = 12
 _MAX_SINGLE: Final = 4
 _RAISING: Final = "raising"
 _SHORT: Final = 2
@@ -91,7 +92,7 @@ def _is_statement(statement: ast.stmt, line: int) -> bool:
 
 
 def probe_module(
-    source: ast.Module, functions: Iterable[str], known: frozenset[str], seed: str
+    source: ast.Module, functions: Iterable[str], known: frozenset[str], seed: str, old: ast.Module | None = None
 ) -> tuple[str, dict[str, PythonProbe]]:
     """Return a test module that has probes in place of its tests, and the probes by function name.
 
@@ -100,11 +101,19 @@ def probe_module(
         functions: names of its failing functions, dotted with their class.
         known: words that the base's source uses; they are names and options, and stay as they are if they can.
         seed: what the drawn literals follow from.
+        old: the test module of the base; rows of tables that it lacks come first.
     """
     wanted = set(functions)
     module = copy.deepcopy(source)
     probes: dict[str, PythonProbe] = {}
-    module.body = _replaced(module.body, "", wanted, known, seed, probes)
+    last = {name.rpartition(".")[2] for name in wanted}
+    earlier = [node for node in ast.walk(old) if isinstance(node, Function) and node.name in last] if old else []
+    passed = frozenset(ast.unparse(row) for node in earlier for row in unrolled(node))
+
+    def rows(node: Function) -> list[Function]:
+        return sorted(unrolled(node), key=lambda row: ast.unparse(row) in passed)[:_MAX_ROWS]
+
+    module.body = _replaced(module.body, "", wanted, lambda node: _probes_of(node, rows(node), known, seed, probes))
     at = _after_future(module.body)
     module.body[at:at] = ast.parse(_HELPERS).body
     ast.fix_missing_locations(module)
@@ -136,29 +145,28 @@ def _replaced(
     body: list[ast.stmt],
     prefix: str,
     wanted: set[str],
-    known: frozenset[str],
-    seed: str,
-    probes: dict[str, PythonProbe],
+    probes_of: Callable[[Function], Iterator[Function]],
 ) -> list[ast.stmt]:
     """Return a body of a module or class in which probes stand in place of tests."""
     kept: list[ast.stmt] = []
     for node in body:
         if isinstance(node, ast.ClassDef) and any(name.startswith(f"{prefix}{node.name}.") for name in wanted):
-            node.body = _replaced(node.body, f"{prefix}{node.name}.", wanted, known, seed, probes) or [ast.Pass()]
+            node.body = _replaced(node.body, f"{prefix}{node.name}.", wanted, probes_of) or [ast.Pass()]
         if isinstance(node, Function) and prefix + node.name in wanted:
-            kept += islice(_probes_of(node, known, seed, probes), _MAX_PROBES // len(wanted) + 1)
+            kept += islice(probes_of(node), _MAX_PROBES // len(wanted) + 1)
         elif not (isinstance(node, Function) and node.name.startswith("test")):
             kept.append(node)
     return kept
 
 
-def _probes_of(node: Function, known: frozenset[str], seed: str, probes: dict[str, PythonProbe]) -> Iterator[Function]:
+def _probes_of(
+    node: Function, rows: list[Function], known: frozenset[str], seed: str, probes: dict[str, PythonProbe]
+) -> Iterator[Function]:
     if any(isinstance(inner, ast.Await | ast.Yield | ast.YieldFrom) for inner in ast.walk(node)):
         return
     local = _locals(node)
     expects = any(word in ast.unparse(node) for word in _RAISES)
     seen: set[str] = set()
-    rows = list(unrolled(node))
     original = {ast.unparse(row) for row in rows}
     ways = [_variants(row, known, local, f"{seed}{node.name}") for row in rows]
     # One way of every row before the next way of any: which row shows the difference is not known.

@@ -5,7 +5,7 @@ import copy
 from collections.abc import Iterator
 from typing import Final
 
-_MAX_ROWS: Final = 6
+_MAX_ROWS: Final = 200
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -57,7 +57,7 @@ def _loops_unrolled(function: Function) -> Iterator[Function]:
         table = tables.get(loop.iter.id) if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Name) else None
         table = loop.iter if isinstance(loop, ast.For) and table is None else table
         if isinstance(loop, ast.For) and isinstance(table, ast.List | ast.Tuple) and table.elts:
-            for row in table.elts[: 2 * _MAX_ROWS]:
+            for row in table.elts[:_MAX_ROWS]:
                 once = copy.deepcopy(function)
                 taken = once.body[at]
                 assert isinstance(taken, ast.For)  # noqa: S101 (a copy of the loop)

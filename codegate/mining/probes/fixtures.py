@@ -1,0 +1,78 @@
+"""What a test module defines outside of its tests: imports, short helpers, and fixtures that only make a value."""
+
+import ast
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
+from typing import Final
+
+from codegate.mining.syntax import parse
+from codegate.suite import Tree
+
+_MAX_LINES: Final = 20
+
+
+def fixture_modules(tree: Tree, path: str, source: ast.Module) -> list[ast.Module]:
+    """Return the modules in which the fixtures of a test module stand, the nearest first."""
+    conftests = [(folder / "conftest.py").as_posix() for folder in PurePosixPath(path).parents]
+    parsed = (parse(tree[name].data) for name in conftests if name in tree)
+    return [source, *(module for module in parsed if module is not None)]
+
+
+def made_by_fixtures(names: Iterable[str], modules: Sequence[ast.Module]) -> tuple[list[str], tuple[str, ...]]:
+    """Return the code that makes the values of the fixtures ``names``, and the names for which there is none.
+
+    A fixture that does more than return one value is no code to show.
+    """
+    code: list[str] = []
+    others: list[str] = []
+    for name in names:
+        made = next((text for module in modules if (text := _made(name, module))), "")
+        if made:
+            code.append(made)
+        else:
+            others.append(name)
+    return code, tuple(others)
+
+
+def _made(name: str, module: ast.Module) -> str:
+    for node in module.body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+            value = body[0].value if len(body) == 1 and isinstance(body[0], ast.Return | ast.Expr) else None
+            value = value.value if isinstance(value, ast.Yield) else value
+            if value is None or not any("fixture" in ast.unparse(decorator) for decorator in node.decorator_list):
+                return ""
+            used = {inner.id for inner in ast.walk(value) if isinstance(inner, ast.Name)}
+            if used & {argument.arg for argument in node.args.args}:
+                return ""
+            context = context_of(module, used)
+            made = f"{name} = {ast.unparse(value)}"
+            return "" if context is None else f"{context}\n{made}".lstrip("\n")
+    return ""
+
+
+def context_of(module: ast.Module, names: set[str]) -> str | None:
+    """Return the imports and short definitions of a module that ``names`` need; None when they are long."""
+    imports: list[str] = []
+    definitions: list[str] = []
+    wanted = set(names)
+    for node in reversed(module.body):  # what is defined later may use what is defined before
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            bound = [name for name in node.names if (name.asname or name.name.partition(".")[0]) in wanted]
+            if bound:
+                kept = (
+                    ast.Import(bound)
+                    if isinstance(node, ast.Import)
+                    else ast.ImportFrom(node.module, bound, node.level)
+                )
+                imports.insert(0, ast.unparse(kept))
+        elif (isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in wanted) or (
+            isinstance(node, ast.Assign) and any(getattr(target, "id", "") in wanted for target in node.targets)
+        ):
+            definitions.insert(0, ast.unparse(node))
+        else:
+            continue
+        if definitions and not isinstance(node, ast.Import | ast.ImportFrom):
+            wanted |= {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    text = "\n".join([*imports, *definitions])
+    return text if len(text.splitlines()) <= _MAX_LINES else None
