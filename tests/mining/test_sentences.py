@@ -2,7 +2,7 @@
 
 import pytest
 
-from codegate.mining.statements.sentences import sentences, title_of
+from codegate.mining.statements.sentences import sentences, shortened, title_of
 
 
 @pytest.mark.parametrize(
@@ -11,6 +11,15 @@ from codegate.mining.statements.sentences import sentences, title_of
         ("Fix a bug where an empty list crashed the parser.", [("observed", "An empty list crashes the parser.")]),
         ("Fixed an issue with ``Path`` where it was not closed.", [("observed", "In `Path`, it is not closed.")]),
         ("Fix the progress bar being one item late.", [("observed", "The progress bar is one item late.")]),
+        ("Fix ``slice()`` returning an empty range for -1", [("observed", "`slice()` returns an empty range for -1.")]),
+        (
+            "Fix strings dropping a leading newline: a value that begins so is now kept whole.",
+            [
+                ("observed", "Strings drop a leading newline."),
+                ("expected", "A value that begins so should be kept whole."),
+            ],
+        ),
+        ("Tables should move past it, mirroring the table fix.", [("expected", "Tables should move past it.")]),
         ("Fix crash when the list is empty (#12)", [("observed", "Problem: crash when the list is empty.")]),
         (
             "Options no longer raise an error for empty values.",
@@ -46,6 +55,8 @@ def test_a_sentence_says_what_is_or_what_should_be(text: str, slots: list[tuple[
         "Updated tests that failed before this.",
         "Show that the last day is missing.",
         "Wrong again.",
+        "The value should be kept, as in the table fix for.",
+        "Format completion item for the shell.",
     ],
 )
 def test_what_tells_how_or_talks_of_the_change_is_left_out(text: str) -> None:
@@ -66,3 +77,16 @@ def test_what_tells_how_or_talks_of_the_change_is_left_out(text: str) -> None:
 )
 def test_a_title_is_one_of_a_bug(title: str, shown: str) -> None:
     assert title_of(title) == shown
+
+
+def test_of_a_sentence_that_may_not_be_shown_whole_the_first_clauses_are_kept() -> None:
+    [sentence] = sentences("The key should be dropped from the table, using the secret helper.", "commit")
+    kept = shortened(sentence, lambda text: "secret" not in text)
+    assert kept is not None
+    assert kept.text == "The key should be dropped from the table."
+    assert shortened(sentence, lambda text: "key" not in text) is None
+
+
+def test_a_condition_alone_is_no_clause_to_keep() -> None:
+    [sentence] = sentences("If the key should be dropped at once, the secret helper drops it.", "commit")
+    assert shortened(sentence, lambda text: "secret" not in text) is None

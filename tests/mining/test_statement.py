@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -47,11 +48,25 @@ class TestSlots:
     def test_an_example_shows_its_two_results(self) -> None:
         found = written("Fix total of nothing", examples=[EXAMPLE])
         assert found.text == (
-            "# Total of nothing\n\nFor example:\n\n```python\nfrom pkg.sums import total\ntotal([])\n```\n\n"
+            "# Total of nothing: `IndexError` is raised\n\n"
+            "For example:\n\n```python\nfrom pkg.sums import total\ntotal([])\n```\n\n"
             "Actual:\n\n```\nraises IndexError: list index out of range\n```\n\nExpected:\n\n```\n0\n```\n\n"
             "What is not described here must stay as it is.\n"
         )
         assert found.sources == ("probe",)
+
+    @pytest.mark.parametrize(
+        ("message", "title"),
+        [
+            ("Return zero for nothing", "`total()` should return zero for nothing"),
+            ("Page count of lists", "Page count of lists: wrong result"),
+            ("Fix wrong total of nothing", "Wrong total of nothing"),
+            ("Keep the last of the items", "Last of the items should be kept"),
+        ],
+    )
+    def test_a_title_names_who_is_at_fault_and_that_something_is_wrong(self, message: str, title: str) -> None:
+        example = replace(EXAMPLE, observed="1", called="total")
+        assert written(message, examples=[example]).text.startswith(f"# {title}\n")
 
     @pytest.mark.parametrize(
         ("message", "reason"),

@@ -94,6 +94,19 @@ _PAST_AND_PRESENT: Final = (
     " rejected:rejects discarded:discards rendered:renders"
 )
 PRESENT: Final = dict(pair.split(":") for pair in _PAST_AND_PRESENT.split())
+#: Verbs of "Fix X crashing when ...", by their first letters: those that tell what a program does wrong.
+_DOING: Final = (
+    "crashing:crashes failing:fails raising:raises throwing:throws returning:returns giving:gives dropping:drops"
+    " losing:loses ignoring:ignores leaking:leaks hanging:hangs breaking:breaks causing:causes swallowing:swallows"
+    " producing:produces emitting:emits showing:shows printing:prints rendering:renders treating:treats"
+    " converting:converts overwriting:overwrites skipping:skips stripping:strips removing:removes adding:adds"
+    " accepting:accepts rejecting:rejects allowing:allows getting:gets leaving:leaves missing:misses"
+    " mangling:mangles corrupting:corrupts consuming:consumes matching:matches escaping:escapes"
+    " duplicating:duplicates inserting:inserts including:includes mutating:mutates modifying:modifies"
+    " blocking:blocks reporting:reports truncating:truncates misparsing:misparses parsing:parses using:uses"
+    " setting:sets yielding:yields writing:writes reading:reads keeping:keeps having:has requiring:requires"
+)
+DOING: Final = dict(pair.split(":") for pair in _DOING.split())
 _NO_SUBJECTS: Final = """is are was were be been being get gets got has have had a an the as not and or when if that of
     in to for with by from"""
 BEFORE_PARTICIPLE: Final = frozenset(_NO_SUBJECTS.split())

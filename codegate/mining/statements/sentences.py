@@ -6,7 +6,7 @@ The rules below turn the one into the other where English makes that safe, and d
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from codegate.mining.statements.phrases import (
@@ -16,6 +16,7 @@ from codegate.mining.statements.phrases import (
     BUG,
     DEFECT,
     DEPENDENT,
+    DOING,
     EXPECTED,
     FIX,
     OBSERVED,
@@ -37,7 +38,7 @@ _END: Final = re.compile(r"(?<=[.!?])[\"')`]{0,2}\s+(?=[\"'(`]{0,2}[A-Z`:])|;\s+
 _NOT_AN_END: Final = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|No|Fig|al)|\b[A-Z])\.$")
 _ROLE: Final = re.compile(r":[\w:+-]{1,30}:`~?([^`<>\n]{1,200}?)(?:\s*<[^>\n]{0,200}>)?`")
 _REFERENCE: Final = re.compile(
-    r":(?:issue|pr|pull|gh|user|ghsa|cve|bug|commit|ticket)s?:`[^`\n]{1,100}`", re.IGNORECASE
+    r":(?:issue|pr|pull|gh|user|ghsa|cve|bug|commit|ticket)s?:`[^`\n]{1,100}`|`#\d{1,7}`__?", re.IGNORECASE
 )
 _HYPERLINK: Final = re.compile(r"`([^`<>\n]{1,200}?)\s*<[^>\n]{1,500}>`_{1,2}")
 _MARKDOWN_LINK: Final = re.compile(r"!?\[([^\[\]\n]{1,200})\]\([^()\n]{0,500}\)")
@@ -56,7 +57,12 @@ _PREFIX: Final = re.compile(
     r"|[\w.-]{1,40}:\s+(?=[A-Za-z`]))",
     re.IGNORECASE,
 )
-_CAUSE: Final = re.compile(r",? (?:because|since|due to|as a result of)\b.*", re.IGNORECASE)
+_CLAUSE: Final = re.compile(r"[,;:] |,? (?:so that|by|because|using|via|instead of|rather than|which|–|—|-) ")
+_CONDITION: Final = re.compile(r"(?:when|if|for|in|with|after|before|unless|while|although|given)\b", re.IGNORECASE)
+_CAUSE: Final = re.compile(r"(?:,|,? --)? (?:because|since|due to|as a result of|mirroring)\b.*", re.IGNORECASE)
+#: What a reference leaves behind that was taken out.
+_HOLE: Final = re.compile(r"\b(?:for|of|in|to|with|from|by|see|at|and|or|than) ?[.,;:)]|(?<!\w)\( ?[,;)]", re.IGNORECASE)
+_FINITE: Final = re.compile(r"\b(?:is|are|can|cannot|may|has|have|does|do|takes?|returns?)\b")
 _DEMANDS_ALREADY: Final = re.compile(r"\b(?:should|must)\b.*\b(?:no longer|now)\b", re.IGNORECASE)
 _PRIVATE: Final = re.compile(r"(?<![\w-])_[a-z]\w+")
 _TESTS_TOO: Final = re.compile(
@@ -109,10 +115,29 @@ def sentences(text: str, source: str) -> Iterator[Sentence]:
         words = len(_WORD.findall(sentence))
         if not _MIN_WORDS <= words <= _MAX_WORDS or sentence.count("`") % 2 or ">>>" in sentence:
             continue
-        if ABOUT_CHANGE.search(sentence) or DEPENDENT.match(sentence) or _PRIVATE.search(sentence):
+        if (
+            _HOLE.search(sentence)
+            or ABOUT_CHANGE.search(sentence)
+            or DEPENDENT.match(sentence)
+            or _PRIVATE.search(sentence)
+        ):
             continue
         for slot, said in _read(_CAUSE.sub("", sentence)):
             yield Sentence(_finished(said), slot, source)
+
+
+def shortened(sentence: Sentence, allowed: Callable[[str], bool]) -> Sentence | None:
+    """Return the longest beginning of a sentence that ends with a clause, says the same of the program and is allowed.
+
+    None where there is no such beginning.
+    """
+    says = {"observed": OBSERVED, "expected": EXPECTED}.get(sentence.slot)
+    for end in [match.start() for match in _CLAUSE.finditer(sentence.text)][::-1]:
+        text = sentence.text[:end]
+        long_enough = len(_WORD.findall(text)) >= _MIN_WORDS
+        if long_enough and says and says.search(text) and not _CONDITION.match(text) and allowed(text):
+            return replace(sentence, text=_finished(text)) if not text.count("`") % 2 else None
+    return None
 
 
 def title_of(text: str) -> str:
@@ -146,7 +171,7 @@ def _read(sentence: str) -> _Said:
         yield "expected", sentence
     elif OBSERVED.search(sentence):
         yield "observed", _present(sentence)
-    else:
+    elif _FINITE.search(sentence):
         yield "context", sentence
 
 
@@ -171,6 +196,14 @@ def _cause(match: re.Match[str]) -> _Said:
 
 def _being(match: re.Match[str]) -> _Said:
     yield "observed", f"{match['x']} {'are' if _plural(match['x']) else 'is'} {match['y']}"
+
+
+def _doing(match: re.Match[str]) -> _Said:
+    subject, verb = match["x"], DOING[match["verb"].lower()]
+    shown = {"has": "have"}.get(verb, _base(verb)) if _plural(subject) else verb
+    yield "observed", _capital(f"{subject} {shown} {match['y']}")
+    if match["z"] and len(_WORD.findall(match["z"])) >= _MIN_WORDS:
+        yield from _read(match["z"])
 
 
 def _lacking(match: re.Match[str]) -> _Said:
@@ -231,7 +264,7 @@ def _rule(pattern: str, make: Callable[[re.Match[str]], _Said]) -> _Rule:
 
 
 _CAUSES: Final = "caused|causing|causes|made|makes|prevented|prevents|preventing"
-_KEEPS: Final = "respects?|preserves?|honou?rs?|keeps?|handles?|accepts?|rejects?|ignores?"
+_KEEPS: Final = "respects?|preserves?|honou?rs?|keeps?|handles?|accepts?|rejects?|ignores?|allows?"
 _SHOWS: Final = "return|raise|show|display|print|emit|escape|treat|produce|generate|warn|report"
 _WORKS: Final = "work|return|raise|accept|use|respect|behave|handle|ignore|preserve"
 
@@ -243,6 +276,7 @@ _RULES: Final[tuple[_Rule, ...]] = (
     _rule(rf"{FIX}{BUG} (?:with|in|of|on|for|regarding|related to) (?P<x>.+)", _noun),
     _rule(rf"{FIX}(?P<x>.{{3,120}}?) (?:not|never) (?P<verb>\w+ing)\b(?P<y>.*)", _lacking),
     _rule(rf"{FIX}(?P<x>.{{3,120}}?) being (?P<y>.+)", _being),
+    _rule(rf"{FIX}(?P<x>\S+(?: \S+){{0,6}}?) (?P<verb>{'|'.join(DOING)}) (?P<y>[^:]+)(?:: (?P<z>.+))?$", _doing),
     _rule(rf"{FIX}(?P<x>.+)", _noun),
     _rule(r"^(?P<x>.{2,150}?) (?:(?:do|does|will) )?no longer (?P<verb>\w+)(?P<y>.*)", _no_longer),
     _rule(r"^(?P<x>.{2,150}?) (?P<verb>is|are|has|have) no longer(?P<y> .*)", _no_longer),

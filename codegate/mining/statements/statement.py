@@ -17,8 +17,9 @@ from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
 from codegate.mining.statements.interface import NO_INTERFACE, Interface
 from codegate.mining.statements.material import TODAY, collect, internal_names
+from codegate.mining.statements.phrases import DEFECT, EXPECTED, OBSERVED, ORDER
 from codegate.mining.statements.scrub import scrub_text
-from codegate.mining.statements.sentences import PROBLEM, Sentence, title_of
+from codegate.mining.statements.sentences import PROBLEM, Sentence, shortened, title_of
 from codegate.mining.statements.testsource import python_tests
 from codegate.mining.statements.vocabulary import FixVocabulary, added_lines, gives_away, vocabulary
 from codegate.mining.syntax import IDENTIFIER
@@ -111,10 +112,12 @@ def write_statement(
     kept: list[Sentence] = []
     dropped: list[str] = []
     for sentence in collect(unit, cut, outcomes, enrichment, later):
-        if reason := gates.reason(sentence.text):
+        reason = gates.reason(sentence.text)
+        allowed = sentence if not reason else shortened(sentence, lambda text: not gates.reason(text))
+        if reason:
             dropped.append(f"{sentence.source}: {reason}")
-        else:
-            kept.append(sentence)
+        if allowed is not None:
+            kept.append(allowed)
     title = _title(unit, enrichment, kept, gates)
     chosen = _chosen(title, kept)
     chosen["observed"] += _crashes(outcomes, gates, chosen["observed"], examples)
@@ -125,7 +128,7 @@ def write_statement(
     if not title and not chosen["observed"] and not chosen["expected"]:
         return "no source says in words what is wrong"
     first = title or next(each.text for slot in ("observed", "expected") for each in chosen[slot])
-    text = _rendered(first.removeprefix(PROBLEM).rstrip("."), chosen, examples)
+    text = _rendered(_symptom(first.removeprefix(PROBLEM).rstrip("."), chosen, examples), chosen, examples)
     form = required_form(cut, gates.required, interface, text)
     if len(form.splitlines()) > _MAX_REQUIRED:
         return "the tests ask for many exact texts that only the fix has"
@@ -170,6 +173,25 @@ def _title(unit: Unit, enrichment: Enrichment | None, kept: Sequence[Sentence], 
             return title
     first = next((each.text for each in kept if each.slot == "observed"), "")
     return first.removeprefix(PROBLEM).rstrip(".")
+
+
+def _symptom(title: str, chosen: dict[str, list[Sentence]], examples: Sequence[Example]) -> str:
+    """Return a title that says whose fault it is, and that something is wrong, where an example shows it."""
+    if not examples:
+        return title
+    called, observed = examples[0].called, examples[0].observed
+    if title.startswith("It should ") and called:
+        return f"`{called}()`{title.removeprefix('It')}"
+    if (
+        chosen["observed"]
+        or DEFECT.search(title)
+        or OBSERVED.search(title)
+        or EXPECTED.search(title)
+        or ORDER.match(title)
+    ):
+        return title
+    crash = re.match(r"raises (\w+)", observed)
+    return f"{title}: " + (f"`{crash[1]}` is raised" if crash else "wrong result")
 
 
 def _chosen(title: str, kept: Sequence[Sentence]) -> dict[str, list[Sentence]]:
