@@ -15,6 +15,7 @@ from codegate.mining.probes.example import Example, find_examples, public_text
 from codegate.mining.probes.fixtures import fixture_modules, made_by_fixtures
 from codegate.mining.probes.literals import Replacer, asserted_literals, hidden_literals, shows
 from codegate.mining.probes.python_probe import probe_module, records
+from codegate.mining.probes.variants import variants
 from codegate.mining.proving.validation import Validated, validate_cut
 from codegate.sandbox import EnvironmentRecipe, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -85,6 +86,16 @@ class TestExamples:
             assert " and " not in each.observed
             assert each.code.startswith("from lists import join\n")
         assert any(" and " in each.expected for each in found)
+
+    def test_only_what_the_value_depends_on_is_shown(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+        tests = (
+            "from lists import join\n\ndef test_join():\n    words = ['milk', 'bread']\n    text = sorted(words)\n"
+            "    assert text == ['bread', 'milk']\n    words = ['eggs', 'pear']\n    words.append('plum')\n"
+            "    text = join(words)\n    assert text == 'eggs, pear and plum'\n"
+        )
+        [found] = examples(parts(tests), sandboxes, recipe)
+        lines = found.code.splitlines()
+        assert [line.partition("(")[0].partition(" = ")[0] for line in lines[1:]] == ["words", "words.append", "text"]
 
     def test_what_differs_from_run_to_run_is_no_example(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
         tests = (
@@ -158,6 +169,17 @@ class TestFixtures:
 
 
 class TestLiterals:
+    def test_grammar_alone_is_nothing_hidden(self) -> None:
+        test = ast.parse("assert f('one big apple\\n  end;\\n') == 'end;'")
+        assert hidden_literals([test], "") == {"one big apple", "end;"}
+        assert hidden_literals([ast.parse("f('one big apple\\n  end;\\n')")], "") == {"one big apple"}
+
+    def test_one_word_of_a_text_is_replaced_at_a_time(self) -> None:
+        [test] = ast.parse("def test_x():\n    assert parse('SELECT apple FROM pear')\n").body
+        assert isinstance(test, ast.FunctionDef)
+        texts = [ast.unparse(way.visit(source)) for way, source in variants(test, frozenset(), frozenset(), "seed")]
+        assert any("'SELECT " in text and " FROM pear'" in text and "apple" not in text for text in texts)
+
     def test_only_what_an_assertion_compares_is_required(self) -> None:
         test = ast.parse(
             "given = 'some input'\nassert f(given) == 'one text'\nself.assertEqual(f(given), 'two texts')\n"

@@ -61,6 +61,7 @@ class TestSlots:
             ("Return zero for nothing", "`total()` should return zero for nothing"),
             ("Page count of lists", "Page count of lists: wrong result"),
             ("Fix wrong total of nothing", "Wrong total of nothing"),
+            ("Fix #12", "`total()`: wrong result"),
             ("Keep the last of the items", "Last of the items should be kept"),
         ],
     )

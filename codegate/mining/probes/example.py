@@ -14,9 +14,10 @@ from typing import Final
 from codegate.grading import TestReport, TestSelection, run_tests
 from codegate.mining.cut import Cut
 from codegate.mining.probes.fixtures import context_of, fixture_modules, made_by_fixtures
-from codegate.mining.probes.literals import hidden_literals, shows
+from codegate.mining.probes.literals import asserted_literals, hidden_literals, shows
 from codegate.mining.probes.python_probe import PythonProbe, probe_module, records
 from codegate.mining.proving.validation import OpenSandbox, Validated
+from codegate.mining.statements.vocabulary import added_lines
 from codegate.mining.syntax import IDENTIFIER, decode, parse
 from codegate.suite import Tree, TreeFile
 
@@ -87,6 +88,7 @@ def find_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, pub
         word for path in cut.base if path.endswith(".py") and path not in cut.public_tests
         for word in IDENTIFIER.findall(decode(cut.base[path].data))
     )  # fmt: skip
+    added = "\n".join(line for lines in added_lines(cut).values() for line in lines)
     found: dict[str, tuple[tuple[int, ...], Example]] = {}
     for path, names in by_file.items():
         file = cut.hidden.get(path)
@@ -97,7 +99,11 @@ def find_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, pub
         text, probes = probe_module(source, names[:_MAX_FUNCTIONS], known, seed, old)
         if probes:
             runs = _Probing(cut, validated.selection, open_sandbox, validated, path, text)
-            hidden = hidden_literals(_functions(source, names), public)
+            functions = _functions(source, names)
+            # What the tests compare with and the fix itself says is told in any case, as a required form.
+            told = {text for text in asserted_literals(functions) if text in added}
+            literals = hidden_literals(functions, public)
+            hidden = frozenset(text for text in literals if not any(text in one for one in told))
             modules = fixture_modules(cut.base, path, source)
             for function, rank, example in _examples(modules, probes, runs, hidden):
                 key = f"{path}::{function}"
@@ -201,7 +207,7 @@ def _example(
         return None  # the other literals are no valid input
     if observed == expected or _UNSTABLE.search(observed) or _UNSTABLE.search(expected):
         return None
-    code = _without_unused(probe.code(line), text)
+    code = _needed(probe.code(line), text, _imported(modules[0]))
     if _data(f"{code}\n{text}") <= _data(probe.original):
         return None  # the test's own call
     names = {node.id for node in ast.walk(ast.parse(f"{code}\n{text}")) if isinstance(node, ast.Name)}
@@ -235,26 +241,34 @@ def _data(code: str) -> set[str]:
     return {value for value in values if value.strip("-").replace("-", "_") not in names}
 
 
-def _without_unused(code: str, text: str) -> str:
-    """Return ``code`` without the definitions and plain assignments that neither it nor ``text`` uses."""
-    body = ast.parse(code).body
-    used = {
-        node.id
-        for node in ast.walk(ast.parse(f"{code}\n{text}"))
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    }
-    own = {name for node in body for name in _bound(node)}
-    kept = []
-    for node in body:
+def _needed(code: str, text: str, imported: frozenset[str]) -> str:
+    """Return the statements of ``code`` that the value of ``text`` can depend on.
+
+    Left out are definitions that nothing uses, and assignments to other names that call nothing but what is imported.
+    """
+    wanted = _loaded(ast.parse(text))
+    kept: list[str] = []
+    for node in reversed(ast.parse(code).body):
         bound = _bound(node)
-        decorators = node.decorator_list if isinstance(node, ast.FunctionDef | ast.ClassDef) else [node]
-        calls = [inner for each in decorators for inner in ast.walk(each) if isinstance(inner, ast.Call | ast.Name)]
         plain = isinstance(node, ast.FunctionDef | ast.ClassDef)
-        effects = any((isinstance(call, ast.Name) and call.id in own - bound) if plain else isinstance(call, ast.Call)
-                      for call in calls)  # fmt: skip
-        if not bound or bound & used or effects:
-            kept.append(ast.unparse(node))
+        acts = any(_loaded(each) & (wanted - imported) for each in getattr(node, "decorator_list", [node]))
+        if bound and not bound & wanted and not acts:
+            continue
+        kept.insert(0, ast.unparse(node))
+        if bound and not plain:
+            wanted = wanted - bound
+        wanted |= _loaded(node)
     return "\n".join(kept)
+
+
+def _loaded(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+
+
+def _imported(module: ast.Module) -> frozenset[str]:
+    """Return the names that a module imports."""
+    lines = [node for node in ast.walk(module) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return frozenset((name.asname or name.name.partition(".")[0]) for line in lines for name in line.names)
 
 
 def _bound(node: ast.stmt) -> set[str]:

@@ -12,6 +12,7 @@ MIN_HIDDEN: Final = 3
 """Characters of the shortest literal that counts as hidden."""
 
 _PIECE: Final = re.compile(r"[A-Za-z]+|\d+")
+_LONG_WORD: Final = re.compile(r"[^\W_]{3,}")
 _DIGITS: Final = re.compile(r"\d{3,}")
 _ANIMALS: Final = (
     "ox bee elk ant hen owl cod emu ewe yak lynx hare wolf deer swan crow toad newt moth wren heron otter bison tapir"
@@ -29,7 +30,8 @@ Value = str | bytes | bool | int | float | complex | EllipsisType | None
 def hidden_literals(tests: Collection[ast.AST], public: str) -> frozenset[str]:
     """Return the texts of literals in ``tests`` that ``public`` (the base's files) does not have.
 
-    Texts have at least three characters, numbers at least three digits. A text of several lines counts by its lines.
+    Texts have at least three characters, numbers at least three digits. A text of several lines counts by those of its
+    lines that hold two words or more: others are the grammar of the text.
     """
     found: set[str] = set()
     for test in tests:
@@ -42,7 +44,8 @@ def hidden_literals(tests: Collection[ast.AST], public: str) -> frozenset[str]:
             if not isinstance(node, ast.Constant) or isinstance(node.value, bool) or id(node) in headings:
                 continue
             if isinstance(node.value, str):
-                found.update(line.strip() for line in node.value.splitlines())
+                lines = [line.strip() for line in node.value.splitlines() if line.strip()]
+                found.update(line for line in lines if len(lines) == 1 or len(_LONG_WORD.findall(line)) > 1)
             elif isinstance(node.value, bytes):
                 found.add(node.value.decode("latin-1"))
             elif isinstance(node.value, int) and _DIGITS.fullmatch(str(node.value)):

@@ -12,21 +12,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, zip_longest
-from random import Random
 from textwrap import indent
 from typing import Final
 
-from codegate.mining.probes.literals import Choose, Replacer
 from codegate.mining.probes.tables import Function, unrolled
+from codegate.mining.probes.variants import own_names, variants
 
 MARK: Final = "codegate-probe:"
 _NAME: Final = "test_codegate_probe_"
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]{4,}")
 _MAX_PROBES: Final = 60
 _MAX_ROWS: Final = 12
-_MAX_SINGLE: Final = 4
 _RAISING: Final = "raising"
-_SHORT: Final = 2
 _ASSERT_METHOD: Final = re.compile(r"assert[A-Z]\w*|fail(?:If|Unless)\w*")
 _RAISES: Final = frozenset(
     {"raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "warns", "assertWarns"}
@@ -164,14 +161,14 @@ def _probes_of(
 ) -> Iterator[Function]:
     if any(isinstance(inner, ast.Await | ast.Yield | ast.YieldFrom) for inner in ast.walk(node)):
         return
-    local = _locals(node)
+    local = own_names(node)
     expects = any(word in ast.unparse(node) for word in _RAISES)
     seen: set[str] = set()
     original = {ast.unparse(row) for row in rows}
-    ways = [_variants(row, known, local, f"{seed}{node.name}") for row in rows]
+    ways = [variants(row, known, local, f"{seed}{node.name}") for row in rows]
     # One way of every row before the next way of any: which row shows the difference is not known.
-    for variants in zip_longest(*ways):
-        for way in variants:
+    for turn in zip_longest(*ways):
+        for way in turn:
             if way is None:
                 continue
             text = ast.unparse(way[0].visit(way[1]))
@@ -190,62 +187,6 @@ def _probes_of(
                 name, node.name, tuple(body), max(way[0].count, 1), arguments, expects, ast.unparse(node)
             )
             yield _wrapped(numbered, name, body)
-
-
-def _variants(
-    plain: Function, known: frozenset[str], local: frozenset[str], seed: str
-) -> Iterator[tuple[Replacer, Function]]:
-    """Yield ways to make other literals of a function's, those that change most first."""
-    avoid = frozenset(str(node.value) for node in ast.walk(plain) if isinstance(node, ast.Constant))
-    named = {name.id for name in ast.walk(plain) if isinstance(name, ast.Name)}
-    named |= {name.attr for name in ast.walk(plain) if isinstance(name, ast.Attribute)}
-    named |= {name.arg for name in ast.walk(plain) if isinstance(name, ast.arg | ast.keyword) and name.arg}
-    parts = {part for name in named for part in (name, *name.split("_"))}
-    foreign = {part for name in named - local for part in (name, *name.split("_"))}
-
-    def free(word: str) -> bool:
-        return len(word) > _SHORT and word not in known and word not in parts and word.lower() not in parts
-
-    def linked(word: str) -> bool:
-        return len(word) > _SHORT and word not in foreign and word.lower() not in foreign
-
-    def unused(word: str) -> bool:
-        return len(word) != _SHORT and word not in parts and word.lower() not in parts
-
-    def replacer(words: Choose, *, numbers: bool, only: int | None = None, least: int = 2) -> Replacer:
-        renamed = local if words is linked else frozenset[str]()
-        draws = Random(seed)  # noqa: S311 (a choice to repeat, not a secret)
-        return Replacer(draws, words, numbers, renamed, avoid, only, least)
-
-    for numbers in (True, False):
-        for words in (linked, free, unused):
-            yield replacer(words, numbers=numbers), copy.deepcopy(plain)
-    yield replacer(lambda _word: False, numbers=True), copy.deepcopy(plain)
-    yield replacer(free, numbers=True, least=1), copy.deepcopy(plain)
-    for only in range(_MAX_SINGLE):
-        yield replacer(unused, numbers=True, only=only), copy.deepcopy(plain)
-    for source in islice(_without_option(plain), _MAX_SINGLE):
-        yield replacer(free, numbers=False), source
-
-
-def _without_option(plain: Function) -> Iterator[Function]:
-    """Yield the function without one of its plain keyword arguments, each in turn."""
-    calls = [node for node in ast.walk(plain) if isinstance(node, ast.Call)]
-    for number, call in enumerate(calls):
-        for at, keyword in enumerate(call.keywords):
-            if keyword.arg and isinstance(keyword.value, ast.Constant):
-                source = copy.deepcopy(plain)
-                other = [node for node in ast.walk(source) if isinstance(node, ast.Call)][number]
-                del other.keywords[at]
-                yield source
-
-
-def _locals(node: Function) -> frozenset[str]:
-    """Return the names of the functions in a test, and of their parameters."""
-    inner = [each for each in ast.walk(node) if isinstance(each, Function) and each is not node]
-    names = {each.name for each in inner}
-    names |= {argument.arg for each in inner for argument in (*each.args.args, *each.args.kwonlyargs)}
-    return frozenset(names - {argument.arg for argument in node.args.args})
 
 
 def _wrapped(function: Function, name: str, body: list[ast.stmt]) -> Function:

@@ -54,9 +54,9 @@ ORDER: Final = re.compile(
 #: Verbs of a title that speak of the code; other orders in a title ("Keep the last line") are demands on the program.
 TITLE_ACTION: Final = _opens(
     r"""add\w* mov(?:e|es|ed|ing) remov\w+ renam\w+ refactor\w* chang(?:e|es|ed|ing) updat\w+ replac\w+ introduc\w+
-    implement\w* extract\w* wrap\w* bump\w* simplif\w+ clean\w* rewrit\w+ rework\w* merge\w* adjust\w* tweak\w*
-    improv\w+ document\w* typo\w* tests? create\w* defin\w+ initiali[sz]e\w* inline\w* delet\w+ copy prepend\w* delay\w*
-    store\w* release\w* version\w* oops"""
+    implement\w* enhanc\w* extract\w* wrap\w* bump\w* simplif\w+ clean\w* rewrit\w+ rework\w* merge\w* adjust\w*
+    tweak\w* improv\w+ document\w* typo\w* tests? create\w* defin\w+ initiali[sz]e\w* inline\w* delet\w+ copy prepend\w*
+    delay\w* store\w* release\w* version\w* oops"""
 )
 DEFECT: Final = _has(
     r"""crash\w* wrong\w* incorrect\w* invalid missing fail\w* error\w* leak\w* infinite exceptions? hang\w*

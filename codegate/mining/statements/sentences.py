@@ -34,7 +34,7 @@ PROBLEM: Final = "Problem: "
 _MIN_WORDS: Final = 4
 _MAX_WORDS: Final = 60
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
-_END: Final = re.compile(r"(?<=[.!?])[\"')`]{0,2}\s+(?=[\"'(`]{0,2}[A-Z`:])|;\s+")
+_END: Final = re.compile(r"(?<=[.!?])[\"')`]{0,2}\s+(?=[\"'(`]{0,2}(?:[A-Z`:]|\w+_\w|\w+\(\)))|;\s+")
 _NOT_AN_END: Final = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|No|Fig|al)|\b[A-Z])\.$")
 _ROLE: Final = re.compile(r":[\w:+-]{1,30}:`~?([^`<>\n]{1,200}?)(?:\s*<[^>\n]{0,200}>)?`")
 _REFERENCE: Final = re.compile(
@@ -59,9 +59,14 @@ _PREFIX: Final = re.compile(
 )
 _CLAUSE: Final = re.compile(r"[,;:] |,? (?:so that|by|because|using|via|instead of|rather than|which|–|—|-) ")
 _CONDITION: Final = re.compile(r"(?:when|if|for|in|with|after|before|unless|while|although|given)\b", re.IGNORECASE)
+_NUMBER: Final = re.compile(
+    r"^(?:bug ?fix|fix(?:es|ed)?)?[ :]*(?:issue|gh|bug|ticket)[-_ #]*\d+[;:,. -]*", re.IGNORECASE
+)
 _CAUSE: Final = re.compile(r"(?:,|,? --)? (?:because|since|due to|as a result of|mirroring)\b.*", re.IGNORECASE)
 #: What a reference leaves behind that was taken out.
-_HOLE: Final = re.compile(r"\b(?:for|of|in|to|with|from|by|see|at|and|or|than) ?[.,;:)]|(?<!\w)\( ?[,;)]", re.IGNORECASE)
+_HOLE: Final = re.compile(
+    r"\b(?:for|of|in|to|with|from|by|see|at|and|or|than) ?[.,;:)]|(?<!\w)\( ?[,;)]", re.IGNORECASE
+)
 _FINITE: Final = re.compile(r"\b(?:is|are|can|cannot|may|has|have|does|do|takes?|returns?)\b")
 _DEMANDS_ALREADY: Final = re.compile(r"\b(?:should|must)\b.*\b(?:no longer|now)\b", re.IGNORECASE)
 _PRIVATE: Final = re.compile(r"(?<![\w-])_[a-z]\w+")
@@ -144,7 +149,7 @@ def title_of(text: str) -> str:
     """Return a change's title as a bug's: without its verb, or an empty string when nothing is left to say."""
     title = next(split(plain(text)), "")
     for _ in range(3):
-        title = _PREFIX.sub("", title, count=1).strip()
+        title = _NUMBER.sub("", _PREFIX.sub("", title, count=1)).strip()
     title = _TRAILING.sub("", _TESTS_TOO.sub("", title)).strip(" .,;:-")
     if ABOUT_CHANGE.search(title) or DEPENDENT.match(title):
         return ""

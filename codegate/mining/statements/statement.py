@@ -26,6 +26,7 @@ from codegate.mining.syntax import IDENTIFIER
 
 _STAY: Final = "What is not described here must stay as it is."
 _MOST: Final = {"context": 1, "observed": 3, "expected": 3}
+_MAX_SHOWN: Final = 300
 _QUOTED_LENGTH: Final = 8
 _MAX_REQUIRED: Final = 24
 _ALIKE: Final = 0.75
@@ -125,10 +126,11 @@ def write_statement(
         return "no source says what happens today, and no probe shows it"
     if not examples and not chosen["expected"]:
         return "no source says what should happen instead, and no probe shows it"
-    if not title and not chosen["observed"] and not chosen["expected"]:
+    first = title or next((each.text for slot in ("observed", "expected") for each in chosen[slot]), "")
+    heading = _symptom(first.removeprefix(PROBLEM).rstrip("."), chosen, examples)
+    if not heading:
         return "no source says in words what is wrong"
-    first = title or next(each.text for slot in ("observed", "expected") for each in chosen[slot])
-    text = _rendered(_symptom(first.removeprefix(PROBLEM).rstrip("."), chosen, examples), chosen, examples)
+    text = _rendered(heading, chosen, examples)
     form = required_form(cut, gates.required, interface, text)
     if len(form.splitlines()) > _MAX_REQUIRED:
         return "the tests ask for many exact texts that only the fix has"
@@ -179,18 +181,13 @@ def _symptom(title: str, chosen: dict[str, list[Sentence]], examples: Sequence[E
     """Return a title that says whose fault it is, and that something is wrong, where an example shows it."""
     if not examples:
         return title
-    called, observed = examples[0].called, examples[0].observed
+    called, crash = examples[0].called, re.match(r"raises (\w+)", examples[0].observed)
+    title = title or (f"`{called}()`" if called else "")
     if title.startswith("It should ") and called:
         return f"`{called}()`{title.removeprefix('It')}"
-    if (
-        chosen["observed"]
-        or DEFECT.search(title)
-        or OBSERVED.search(title)
-        or EXPECTED.search(title)
-        or ORDER.match(title)
-    ):
+    says = any(pattern.search(title) for pattern in (DEFECT, OBSERVED, EXPECTED)) or ORDER.match(title)
+    if not title or says or chosen["observed"]:
         return title
-    crash = re.match(r"raises (\w+)", observed)
     return f"{title}: " + (f"`{crash[1]}` is raised" if crash else "wrong result")
 
 
@@ -264,6 +261,7 @@ def _shown(example: Example, *, first: bool) -> list[str]:
 
 
 def _result(word: str, value: str) -> str:
+    value = value if len(value) <= _MAX_SHOWN else f"{value[:_MAX_SHOWN]} ..."
     fence = "`" * max(3, 1 + max(map(len, re.findall(r"`+", value)), default=0))
     return f"{word}:\n\n{fence}\n{value}\n{fence}"
 

@@ -1,0 +1,84 @@
+"""Ways to give a test other literals: all of them, the words alone, the numbers alone, or one at a time."""
+
+import ast
+import copy
+import re
+from collections.abc import Iterator
+from itertools import islice
+from random import Random
+from typing import Final
+
+from codegate.mining.probes.literals import Choose, Replacer
+from codegate.mining.probes.tables import Function
+
+_MAX_SINGLE: Final = 4
+_MAX_SINGLE_WORDS: Final = 6
+_SHORT: Final = 2
+
+
+def variants(
+    plain: Function, known: frozenset[str], local: frozenset[str], seed: str
+) -> Iterator[tuple[Replacer, Function]]:
+    """Yield ways to make other literals of a function's, those that change most first."""
+    avoid = frozenset(str(node.value) for node in ast.walk(plain) if isinstance(node, ast.Constant))
+    named = {name.id for name in ast.walk(plain) if isinstance(name, ast.Name)}
+    named |= {name.attr for name in ast.walk(plain) if isinstance(name, ast.Attribute)}
+    named |= {name.arg for name in ast.walk(plain) if isinstance(name, ast.arg | ast.keyword) and name.arg}
+    parts = {part for name in named for part in (name, *name.split("_"))}
+    foreign = {part for name in named - local for part in (name, *name.split("_"))}
+
+    def free(word: str) -> bool:
+        return len(word) > _SHORT and word not in known and word not in parts and word.lower() not in parts
+
+    def linked(word: str) -> bool:
+        return len(word) > _SHORT and word not in foreign and word.lower() not in foreign
+
+    def unused(word: str) -> bool:
+        return len(word) != _SHORT and word not in parts and word.lower() not in parts
+
+    def replacer(words: Choose, *, numbers: bool, only: int | None = None, least: int = 2) -> Replacer:
+        renamed = local if words is linked else frozenset[str]()
+        draws = Random(seed)  # noqa: S311 (a choice to repeat, not a secret)
+        return Replacer(draws, words, numbers, renamed, avoid, only, least)
+
+    for numbers in (True, False):
+        for words in (linked, free, unused):
+            yield replacer(words, numbers=numbers), copy.deepcopy(plain)
+    yield replacer(lambda _word: False, numbers=True), copy.deepcopy(plain)
+    yield replacer(free, numbers=True, least=1), copy.deepcopy(plain)
+    # In a text that is parsed most words are its grammar; those that are not may be replaced one by one.
+    yield replacer(lambda word: unused(word) and not word.isupper(), numbers=False), copy.deepcopy(plain)
+    for single in _single_words(plain, unused):
+        yield replacer(lambda word, single=single: word.lower() == single, numbers=False), copy.deepcopy(plain)  # type: ignore[misc]
+    for only in range(_MAX_SINGLE):
+        yield replacer(unused, numbers=True, only=only), copy.deepcopy(plain)
+    for source in islice(_without_option(plain), _MAX_SINGLE):
+        yield replacer(free, numbers=False), source
+
+
+def _single_words(plain: Function, allowed: Choose) -> list[str]:
+    """Return a few words of the function's texts, in small letters: those in capitals, often a grammar's, last."""
+    texts = [node.value for node in ast.walk(plain) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    words = dict.fromkeys(word for text in texts for word in re.findall(r"[A-Za-z]{3,}", text) if allowed(word))
+    ordered = dict.fromkeys(word.lower() for word in sorted(words, key=str.isupper))
+    return list(ordered)[:_MAX_SINGLE_WORDS]
+
+
+def _without_option(plain: Function) -> Iterator[Function]:
+    """Yield the function without one of its plain keyword arguments, each in turn."""
+    calls = [node for node in ast.walk(plain) if isinstance(node, ast.Call)]
+    for number, call in enumerate(calls):
+        for at, keyword in enumerate(call.keywords):
+            if keyword.arg and isinstance(keyword.value, ast.Constant):
+                source = copy.deepcopy(plain)
+                other = [node for node in ast.walk(source) if isinstance(node, ast.Call)][number]
+                del other.keywords[at]
+                yield source
+
+
+def own_names(node: Function) -> frozenset[str]:
+    """Return the names of the functions in a test, and of their parameters."""
+    inner = [each for each in ast.walk(node) if isinstance(each, Function) and each is not node]
+    names = {each.name for each in inner}
+    names |= {argument.arg for each in inner for argument in (*each.args.args, *each.args.kwonlyargs)}
+    return frozenset(names - {argument.arg for argument in node.args.args})
