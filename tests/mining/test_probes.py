@@ -97,6 +97,18 @@ class TestExamples:
         lines = found.code.splitlines()
         assert [line.partition("(")[0].partition(" = ")[0] for line in lines[1:]] == ["words", "words.append", "text"]
 
+    def test_what_else_differs_is_told_with_it(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+        tests = (
+            "from lists import join\n\ndef test_join():\n    text = join(['milk', 'eggs'])\n"
+            "    assert text.count(' ') == 2\n    assert text.split() == ['milk', 'and', 'eggs']\n"
+        )
+        [found] = examples(parts(tests), sandboxes, recipe)
+        assert (found.expression, found.observed, found.expected) == ("text.count(' ')", "0", "2")
+        [(what, observed, expected)] = found.also
+        assert what == "text.split()"
+        assert len(observed.split(",")) == 1
+        assert len(expected.split(",")) == 3
+
     def test_what_differs_from_run_to_run_is_no_example(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
         tests = (
             "import os\n\nfrom lists import join\n\ndef test_join():\n    words = [os.urandom(8).hex(), 'pear']\n"

@@ -55,6 +55,10 @@ class TestSlots:
         )
         assert found.sources == ("probe",)
 
+    def test_further_values_of_an_example_are_one_line_each(self) -> None:
+        example = replace(EXAMPLE, also=(("len(rest)", "1", "2"),))
+        assert "```\n0\n```\n\n`len(rest)` is `1` and should be `2`.\n\nWhat is" in written(examples=[example]).text
+
     @pytest.mark.parametrize(
         ("message", "title"),
         [

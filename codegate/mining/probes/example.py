@@ -25,6 +25,7 @@ _MAX_FUNCTIONS: Final = 5
 _MAX_EXAMPLES: Final = 3
 _MAX_CODE: Final = 1600
 _MAX_LINES: Final = 40
+_MAX_ALSO: Final = 100
 _MAX_PUBLIC: Final = 16 << 20
 #: Functions of test helpers that start others.
 _STARTERS: Final = frozenset({"invoke", "run", "main", "call"})
@@ -43,6 +44,7 @@ class Example:
         expected: the same after it.
         fixtures: pytest fixtures that ``code`` uses, but those whose value it makes itself.
         called: name of the function whose result is shown; empty where none is called.
+        also: further values after ``code``: their expression, what is observed and what is expected.
     """
 
     code: str
@@ -51,6 +53,7 @@ class Example:
     expected: str
     fixtures: tuple[str, ...] = ()
     called: str = ""
+    also: tuple[tuple[str, str, str], ...] = ()
 
 
 def public_text(cut: Cut) -> str:
@@ -162,12 +165,29 @@ def _examples(
     for name in differing:
         if again[0].get(name) != before[name] or again[1].get(name) != after[name]:
             continue
-        for example in _differences(modules, probes[name], before[name], after[name]):
-            shown = f"{example.code}\n{example.expression}\n{example.observed}\n{example.expected}"
-            if len(example.code) <= _MAX_CODE and not shows(shown, hidden):
-                found.append((probes[name].function, _rank(example, probes[name]), example))
-                break
+        allowed = [
+            example
+            for example in _differences(modules, probes[name], before[name], after[name])
+            if len(example.code) <= _MAX_CODE
+            and not shows(f"{example.code}\n{example.expression}\n{example.observed}\n{example.expected}", hidden)
+        ]
+        if allowed:
+            example = replace(allowed[0], also=_also(allowed))
+            found.append((probes[name].function, _rank(example, probes[name]), example))
     return found
+
+
+def _also(examples: Sequence[Example]) -> tuple[tuple[str, str, str], ...]:
+    """Return what else differs after the code of the first example: expression, observed and expected, if short."""
+    first, *others = examples
+    known = {*first.code.splitlines(), first.expression}
+    found = [
+        (other.expression, other.observed, other.expected)
+        for other in others
+        if set(other.code.splitlines()) <= known and other.expression != first.expression
+    ]
+    short = [each for each in found if all(len(text) <= _MAX_ALSO and "`" not in text for text in each)]
+    return tuple(each for each in short if not any(text.startswith("raises ") for text in each))[:2]
 
 
 def _rank(example: Example, probe: PythonProbe) -> tuple[int, ...]:

@@ -257,7 +257,9 @@ def _shown(example: Example, *, first: bool) -> list[str]:
     if example.fixtures:
         names = ", ".join(f"`{name}`" for name in example.fixtures)
         parts.append(f"Here {names} {'is a pytest fixture' if len(example.fixtures) == 1 else 'are pytest fixtures'}.")
-    return [*parts, _result("Actual", example.observed), _result("Expected", example.expected)]
+    also = [f"`{what}` is `{observed}` and should be `{expected}`." for what, observed, expected in example.also]
+    parts += [_result("Actual", example.observed), _result("Expected", example.expected)]
+    return [*parts, " ".join(also)] if also else parts
 
 
 def _result(word: str, value: str) -> str:
