@@ -14,6 +14,7 @@ from codegate.mining.cut import Cut
 from codegate.mining.probes.example import Example, find_examples, public_text
 from codegate.mining.probes.fixtures import fixture_modules, made_by_fixtures
 from codegate.mining.probes.literals import Replacer, asserted_literals, hidden_literals, shows
+from codegate.mining.probes.methods import classes_of, standalone
 from codegate.mining.probes.python_probe import probe_module, records
 from codegate.mining.probes.variants import variants
 from codegate.mining.proving.validation import Validated, validate_cut
@@ -163,6 +164,56 @@ class TestModule:
         new = ast.parse(head.format(rows=[*range(100, 150), -3]))
         _, probes = probe_module(new, ["test_tail"], frozenset(), "seed", old)
         assert next(iter(probes.values())).code(9).startswith("n = -")
+
+
+class TestMethods:
+    MODULE = """
+class Base(TestCase):
+    parse = make(escape=False)
+    limit = 3
+
+    def check(self, text, times=1):
+        \"\"\"Say what is checked.\"\"\"
+        self.assertEqual(self.read(text), self.box.get(text) * times)
+
+    def read(self, text):
+        return self.parse(text).strip()
+
+class TestBox(Base):
+    def setUp(self):
+        super().setUp()
+        self.box = Box(self.limit)
+
+    def test_it(self):
+        for text in ("a", "b"):
+            self.check(text, times=2)
+"""
+
+    def test_what_a_class_gives_its_tests_is_written_out(self) -> None:
+        module = ast.parse(self.MODULE)
+        [_, node] = module.body
+        assert isinstance(node, ast.ClassDef)
+        test = node.body[-1]
+        assert isinstance(test, ast.FunctionDef)
+        written = standalone(test, classes_of(module, node))
+        assert ast.unparse(written).splitlines()[1:] == [
+            "    parse = make(escape=False)",
+            "    limit = 3",
+            "    box = Box(limit)",
+            "    for text in ('a', 'b'):",
+            "        times = 2",
+            "        self.assertEqual(parse(text).strip(), box.get(text) * times)",
+        ]
+        assert "self.check" in ast.unparse(test), "the test itself stays as it is"
+
+    def test_a_helper_that_returns_on_its_way_stays_a_call(self) -> None:
+        source = self.MODULE.replace("self.assertEqual(", "if not text:\n            return\n        self.assertEqual(")
+        module = ast.parse(source)
+        node = module.body[1]
+        assert isinstance(node, ast.ClassDef)
+        test = node.body[-1]
+        assert isinstance(test, ast.FunctionDef)
+        assert "self.check(text, times=2)" in ast.unparse(standalone(test, classes_of(module, node)))
 
 
 class TestFixtures:

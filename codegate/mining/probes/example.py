@@ -237,18 +237,24 @@ def _example(
     if context is None:
         return None
     given, fixtures = made_by_fixtures([name for name in probe.arguments if name in names], modules)
-    called = _called(text) or _called(code)
+    called = _called(f"{code}\n{text}")
     return Example("\n".join(filter(None, (context, *given, code))), text, observed, expected, fixtures, called)
 
 
 def _called(code: str) -> str:
-    """Return the name of the last function that is called outermost in ``code``."""
-    for statement in reversed(ast.parse(code).body):
-        calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
-        names = [ast.unparse(call.func).rpartition(".")[2] for call in calls]
-        own = [name for name in names if name.isidentifier() and not hasattr(builtins, name)]
-        if own and not isinstance(statement, ast.FunctionDef | ast.ClassDef):
-            return "" if own[0] in _STARTERS else own[0]
+    """Return the name of the function whose result ``code`` ends with; of a local one, of what made it."""
+    statements = ast.parse(code).body
+    local = {name: getattr(node, "value", None) for node in statements for name in _bound(node)}
+    for statement in reversed(statements):
+        for call in [node for node in ast.walk(statement) if isinstance(node, ast.Call)]:
+            function = call.func
+            made = local.get(function.id) if isinstance(function, ast.Name) else None
+            function = made.func if isinstance(made, ast.Call) else function
+            name = ast.unparse(function).rpartition(".")[2]
+            if name in _STARTERS:
+                return ""
+            if name.isidentifier() and not hasattr(builtins, name) and name not in local:
+                return name
     return ""
 
 

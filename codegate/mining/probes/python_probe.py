@@ -15,6 +15,7 @@ from itertools import islice, zip_longest
 from textwrap import indent
 from typing import Final
 
+from codegate.mining.probes.methods import classes_of, standalone
 from codegate.mining.probes.tables import Function, unrolled
 from codegate.mining.probes.variants import own_names, variants
 
@@ -103,14 +104,13 @@ def probe_module(
     wanted = set(functions)
     module = copy.deepcopy(source)
     probes: dict[str, PythonProbe] = {}
-    last = {name.rpartition(".")[2] for name in wanted}
-    earlier = [node for node in ast.walk(old) if isinstance(node, Function) and node.name in last] if old else []
-    passed = frozenset(ast.unparse(row) for node in earlier for row in unrolled(node))
+    passed = frozenset(ast.unparse(row) for row in _rows_of(old, wanted)) if old is not None else frozenset[str]()
 
-    def rows(node: Function) -> list[Function]:
-        return sorted(unrolled(node), key=lambda row: ast.unparse(row) in passed)[:_MAX_ROWS]
+    def probes_of(node: Function, classes: list[ast.ClassDef]) -> Iterator[Function]:
+        rows = sorted(unrolled(standalone(node, classes)), key=lambda row: ast.unparse(row) in passed)
+        return _probes_of(node, rows[:_MAX_ROWS], known, seed, probes)
 
-    module.body = _replaced(module.body, "", wanted, lambda node: _probes_of(node, rows(node), known, seed, probes))
+    module.body = _replaced(module, module.body, "", wanted, probes_of, [])
     at = _after_future(module.body)
     module.body[at:at] = ast.parse(_HELPERS).body
     ast.fix_missing_locations(module)
@@ -138,19 +138,34 @@ def _after_future(body: list[ast.stmt]) -> int:
     return at
 
 
+def _rows_of(module: ast.Module, wanted: set[str]) -> Iterator[Function]:
+    """Yield the rows of the tests that are ``wanted``."""
+    for node in module.body:
+        if isinstance(node, Function) and node.name in wanted:
+            yield from unrolled(node)
+        elif isinstance(node, ast.ClassDef):
+            classes = classes_of(module, node)
+            for each in node.body:
+                if isinstance(each, Function) and f"{node.name}.{each.name}" in wanted:
+                    yield from unrolled(standalone(each, classes))
+
+
 def _replaced(
+    module: ast.Module,
     body: list[ast.stmt],
     prefix: str,
     wanted: set[str],
-    probes_of: Callable[[Function], Iterator[Function]],
+    probes_of: Callable[[Function, list[ast.ClassDef]], Iterator[Function]],
+    classes: list[ast.ClassDef],
 ) -> list[ast.stmt]:
     """Return a body of a module or class in which probes stand in place of tests."""
     kept: list[ast.stmt] = []
     for node in body:
         if isinstance(node, ast.ClassDef) and any(name.startswith(f"{prefix}{node.name}.") for name in wanted):
-            node.body = _replaced(node.body, f"{prefix}{node.name}.", wanted, probes_of) or [ast.Pass()]
+            own = classes_of(module, node)
+            node.body = _replaced(module, node.body, f"{prefix}{node.name}.", wanted, probes_of, own) or [ast.Pass()]
         if isinstance(node, Function) and prefix + node.name in wanted:
-            kept += islice(probes_of(node), _MAX_PROBES // len(wanted) + 1)
+            kept += islice(probes_of(node, classes), _MAX_PROBES // len(wanted) + 1)
         elif not (isinstance(node, Function) and node.name.startswith("test")):
             kept.append(node)
     return kept
