@@ -41,6 +41,8 @@ def test_direct_commits_come_newest_first_and_the_root_is_no_unit(history: Histo
         ("Merged PR 21: Sum up empty lists", 21, "Sum up empty lists"),
         ("Merge pull request #12 from ada/fix-sum", 12, "sum: start at 0"),
         ("Merge branch 'fix-sum'", None, "sum: start at 0"),
+        ("Merge commit from fork\n\n* Sum up empty lists", None, "Sum up empty lists"),
+        ("Merge commit from fork", None, "sum: start at 0"),
     ],
 )  # fmt: skip
 def test_merges_of_every_forge(history: HistoryBuilder, message: str, number: int | None, title: str) -> None:

@@ -16,6 +16,8 @@ _MERGE_HEADS: Final = (
     re.compile(r"Merged PR (?P<number>\d{1,9}):?"),
     re.compile(r"(?:Auto merge of|Auto merge|[Mm]erge) #(?P<number>\d{1,9})(?: - (?P<branch>[^,\s]+))?"),
 )
+_ADVISORY: Final = "Merge commit from fork"
+"""What GitHub calls the merge of a security advisory's private fork."""
 _GITEA_TITLE: Final = re.compile(r"Merge pull request '(?P<title>.*)' \(#\d+\)")
 _GITLAB: Final = re.compile(r"^See merge request (?:\S{0,500})!(?P<number>\d{1,9})\s*$", re.MULTILINE)
 _BRANCH_MERGE: Final = re.compile(
@@ -78,6 +80,8 @@ def read_landing(message: str, merge: bool, subjects: Sequence[str]) -> Landing:
         branch = branch_merge["branch"] if branch_merge else ""
         title = first_line(_GITLAB.sub("", body)) or title
         kind = "merge" if merge else "squash"
+    elif head.startswith(_ADVISORY):
+        title = first_line(body).removeprefix("* ") or (series_title(subjects) if subjects else title)
     elif branch_merge is not None and merge:
         branch = branch_merge["branch"]
         forward = branch_merge["what"].startswith(("remote", "tag", "commit")) or is_long_lived(branch)
