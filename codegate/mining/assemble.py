@@ -94,7 +94,7 @@ def assemble(name: str, found: Findings, patch: str) -> Problem:
         controls=found.controls,
         tags={
             "tier": tier(parts.source_lines, len(parts.fix), patch.count("\n@@ -")),
-            "component": component(parts),
+            "component": component(_largest(parts)),
             "year": str(unit.date.year),
             "fails_by": "+".join(sorted(set(outcomes.kinds.values()))),
         },
@@ -138,11 +138,14 @@ def tier(lines: int, files: int, hunks: int) -> str:
     return next(fitting, "XL")
 
 
-def component(parts: Cut) -> str:
-    """Return the part of the code base that the fix is in: the first two segments of its largest file's path."""
-    path = max(parts.fix, key=lambda path: (path.endswith(".py"), len((parts.fix[path] or _EMPTY).data), path))
+def component(path: str) -> str:
+    """Return the part of the code base that a source file is in: the first two segments of its path."""
     segments = path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").split("/")
     return printable("/".join(segments[:2]))
+
+
+def _largest(parts: Cut) -> str:
+    return max(parts.fix, key=lambda path: (path.endswith(".py"), len((parts.fix[path] or _EMPTY).data), path))
 
 
 def printable(text: str) -> str:

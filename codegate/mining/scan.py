@@ -1,16 +1,22 @@
 """The scan: which units there are, and which of them are worth trying, best first. Nothing is executed."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Final
 
+from codegate.mining.assemble import component
 from codegate.mining.build import Prospect
 from codegate.mining.cut import duplicates, reject_by_paths
 from codegate.mining.options import Forge, MineOptions
 from codegate.mining.report import UnitResult, unit_result
+from codegate.mining.sources.changes import PathChange
 from codegate.mining.sources.history import read_units
 from codegate.mining.units import BUG_LIKE, Rejected, reject_by_text, reversed_units, score_unit
 from codegate.sandbox import cache_folder
 from codegate.suite import GitError, PathClassifier, git, read_commit
+
+_NEIGHBOURS: Final = 20
+"""Prospects of about the same age and score, among which components take turns."""
 
 SHORTLIST: Final = 400
 """How many of the best units a forge is asked about: each costs a part of a request."""
@@ -57,7 +63,26 @@ def scan(
     queue.sort(key=_best_first)
     if options.forge is not None:
         queue = _enriched(queue, options.forge)
-    return queue, results
+    return _spread(queue, head), results
+
+
+def _spread(queue: list[Prospect], head: PathClassifier) -> list[Prospect]:
+    """Return the queue with components taking turns among neighbours, so that no busy file fills a suite."""
+    found: list[Prospect] = []
+    for start in range(0, len(queue), _NEIGHBOURS):
+        turns: Counter[str] = Counter()
+        ranked: list[tuple[int, int]] = []
+        for place, entry in enumerate(queue[start : start + _NEIGHBOURS], start):
+            changed = [change for change in entry.unit.changes if head.classify(change.path) == "source"]
+            name = component(max(changed, key=_lines).path) if changed else ""
+            ranked.append((turns[name], place))
+            turns[name] += 1
+        found += [queue[place] for _, place in sorted(ranked)]
+    return found
+
+
+def _lines(change: PathChange) -> int:
+    return (change.added or 0) + (change.removed or 0)
 
 
 def _since(repository: Path, tip: str, scanned: str | None) -> frozenset[str] | None:

@@ -1,0 +1,25 @@
+"""The queue of a mining: which change is tried when."""
+
+from codegate.mining.options import MineOptions
+from codegate.mining.scan import scan
+from tests.mining.history_builder import HistoryBuilder
+
+
+def test_components_take_turns_among_neighbours(history: HistoryBuilder) -> None:
+    history.commit("begin", {f"{name}.py": "x = 0\n" for name in ("busy", "calm")})
+    history.commit("Fix calm", {"calm.py": "x = 1\n", "test_calm.py": "def test(): pass\n"})
+    for number in range(1, 4):
+        files: dict[str, str | bytes | None] = {
+            "busy.py": f"x = {number}\n",
+            "test_busy.py": f"def test_{number}(): pass\n",
+        }
+        history.commit(f"Fix busy for the {number}. time", files)
+
+    queue, _ = scan(history.folder, history.git("rev-parse", "HEAD"), MineOptions(name="pkg"))
+
+    assert [entry.unit.title for entry in queue] == [
+        "Fix busy for the 3. time",
+        "Fix calm",
+        "Fix busy for the 2. time",
+        "Fix busy for the 1. time",
+    ]
