@@ -90,7 +90,8 @@ class TestExamples:
 
     def test_only_what_the_value_depends_on_is_shown(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
         tests = (
-            "from lists import join\n\ndef test_join():\n    words = ['milk', 'bread']\n    text = sorted(words)\n"
+            "from lists import join\n\ndef test_join():\n    one = 'tea'\n    assert join([one, one]).count(one) == 2\n"
+            "    words = ['milk', 'bread']\n    text = sorted(words)\n    if one:\n        assert text\n"
             "    assert text == ['bread', 'milk']\n    words = ['eggs', 'pear']\n    words.append('plum')\n"
             "    text = join(words)\n    assert text == 'eggs, pear and plum'\n"
         )

@@ -33,6 +33,7 @@ from codegate.mining.statements.sentences import sentences, shortened, title_of
         ("Preserve the order when dumping.", [("expected", "The order should be preserved when dumping.")]),
         ("Don't raise an error for empty values.", [("expected", "It should not raise an error for empty values.")]),
         ("Previously, the value was dropped without a word.", [("observed", "The value is dropped without a word.")]),
+        ("Stop printing two signs for one number.", [("expected", "It should not print two signs for one number.")]),
         ("Return ``None``, not an error.", [("expected", "It should return `None`, not an error.")]),
         ("Ends should be days that no longer count.", [("expected", "Ends should be days that no longer count.")]),
         ("Values should be kept in their order.", [("expected", "Values should be kept in their order.")]),
@@ -66,6 +67,7 @@ def test_what_tells_how_or_talks_of_the_change_is_left_out(text: str) -> None:
 @pytest.mark.parametrize(
     ("title", "shown"),
     [
+        ("Fix plural form of words and improve performance", "Plural form of words"),
         ("Fix usage wrapping on narrow terminals", "Usage wrapping on narrow terminals"),
         ("fix(parser): preserve leading newline of strings", "Leading newline of strings should be preserved"),
         ("Fixed argument handling for '-' and added test.  This fixes it", "Argument handling for '-'"),

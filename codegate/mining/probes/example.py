@@ -270,12 +270,23 @@ def _data(code: str) -> set[str]:
 def _needed(code: str, text: str, imported: frozenset[str]) -> str:
     """Return the statements of ``code`` that the value of ``text`` can depend on.
 
-    Left out are definitions that nothing uses, and assignments to other names that call nothing but what is imported.
+    Left out are definitions that nothing uses, assignments to other names that call nothing but what is imported, and
+    calls that ask it about plain values.
     """
     wanted = _loaded(ast.parse(text))
     kept: list[str] = []
-    for node in reversed(ast.parse(code).body):
+    body = ast.parse(code).body
+    plain_values = {
+        name for node in body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for name in _bound(node)
+    }  # fmt: skip
+    for node in reversed(body):
         bound = _bound(node)
+        own = _loaded(node) - imported
+        asks = isinstance(node, ast.Expr) and bool(own) and own <= plain_values
+        idle = isinstance(node, ast.If | ast.For) and all(isinstance(each, ast.Pass) for each in node.body)
+        if asks or idle:
+            continue
         plain = isinstance(node, ast.FunctionDef | ast.ClassDef)
         acts = any(_loaded(each) & (wanted - imported) for each in getattr(node, "decorator_list", [node]))
         if bound and not bound & wanted and not acts:

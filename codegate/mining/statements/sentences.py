@@ -70,8 +70,11 @@ _HOLE: Final = re.compile(
 _FINITE: Final = re.compile(r"\b(?:is|are|can|cannot|may|has|have|does|do|takes?|returns?)\b")
 _DEMANDS_ALREADY: Final = re.compile(r"\b(?:should|must)\b.*\b(?:no longer|now)\b", re.IGNORECASE)
 _PRIVATE: Final = re.compile(r"(?<![\w-])_[a-z]\w+")
-_TESTS_TOO: Final = re.compile(
-    r"(?:,| and)? (?:and )?add(?:s|ed|ing)? (?:a |some |more |unit )?tests?\b.*", re.IGNORECASE
+#: What a title says of the change besides.
+_BESIDES: Final = re.compile(
+    r"(?:(?:,| and)? (?:and )?add(?:s|ed|ing)? (?:a |some |more |unit )?tests?"
+    r"|[,;]? and (?:improve|clean|refactor|simplify|update)\w*)\b.*",
+    re.IGNORECASE,
 )
 
 
@@ -150,7 +153,7 @@ def title_of(text: str) -> str:
     title = next(split(plain(text)), "")
     for _ in range(3):
         title = _NUMBER.sub("", _PREFIX.sub("", title, count=1)).strip()
-    title = _TRAILING.sub("", _TESTS_TOO.sub("", title)).strip(" .,;:-")
+    title = _TRAILING.sub("", _BESIDES.sub("", title)).strip(" .,;:-")
     if ABOUT_CHANGE.search(title) or DEPENDENT.match(title):
         return ""
     read = list(_read(title))
@@ -247,6 +250,12 @@ def _negative(match: re.Match[str]) -> _Said:
     yield "expected", f"It should not {match['x']}"
 
 
+def _stopped(match: re.Match[str]) -> _Said:
+    verb = DOING.get(match["verb"].lower())
+    if verb:
+        yield "expected", f"It should not {_base(verb)} {match['x']}"
+
+
 def _passive(match: re.Match[str]) -> _Said:
     verb = match["verb"].lower().removesuffix("s")
     participle = "kept" if verb == "keep" else verb + ("d" if verb.endswith("e") else "ed")
@@ -288,7 +297,8 @@ _RULES: Final[tuple[_Rule, ...]] = (
     _rule(r"^(?P<x>.{2,150}?) (?P<verb>is|are|has|have) now(?: properly| correctly)?(?P<y> .*)", _now),
     _rule(r"^(?P<x>.{2,150}?) can now (?P<y>.+)", _can_now),
     _rule(r"^(?P<x>.{2,150}?) (?:will )?now (?:(?:properly|correctly|also) )?(?P<verb>[a-z]+)\b(?P<y> .*)", _now),
-    _rule(r"^(?:do(?: not|n't)|never|stop) (?P<x>.+)", _negative),
+    _rule(r"^(?:do(?: not|n't)|never) (?P<x>.+)", _negative),
+    _rule(r"^stops? (?P<verb>\w+ing) (?P<x>.+)", _stopped),
     _rule(rf"^(?:properly |correctly )?(?P<verb>{_KEEPS}) (?P<x>.+)", _passive),
     _rule(r"^(?:avoids?|prevents?) (?P<x>.+)", _unwanted),
     _rule(r"^(?:ensures?|makes? sure|guarantees?) (?:that )?(?P<x>.+)", _ensured),
