@@ -16,7 +16,8 @@ from codegate.mining.cut import Cut, cut
 from codegate.mining.kinds.kind import classify_kind
 from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of
 from codegate.mining.options import MineOptions
-from codegate.mining.probes.example import find_examples, public_text
+from codegate.mining.probes.example import public_text
+from codegate.mining.probes.finding import find_examples
 from codegate.mining.proving.leak import audit
 from codegate.mining.proving.quality import measure_quality
 from codegate.mining.proving.validation import OpenSandbox, Validated, validate_cut

@@ -11,11 +11,13 @@ import pytest
 from codegate.durable import sha256
 from codegate.grading import Sandboxes
 from codegate.mining.cut import Cut
-from codegate.mining.probes.example import Example, find_examples, public_text
+from codegate.mining.probes.example import Example, public_text
+from codegate.mining.probes.finding import find_examples
 from codegate.mining.probes.fixtures import fixture_modules, made_by_fixtures
 from codegate.mining.probes.literals import Replacer, asserted_literals, hidden_literals, shows
 from codegate.mining.probes.methods import classes_of, standalone
-from codegate.mining.probes.python_probe import probe_module, records
+from codegate.mining.probes.python_probe import probe_module
+from codegate.mining.probes.records import records
 from codegate.mining.probes.variants import variants
 from codegate.mining.proving.validation import Validated, validate_cut
 from codegate.sandbox import EnvironmentRecipe, Sandbox

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from random import Random
 from types import EllipsisType
@@ -13,6 +13,7 @@ MIN_HIDDEN: Final = 3
 
 _PIECE: Final = re.compile(r"[A-Za-z]+|\d+")
 _LONG_WORD: Final = re.compile(r"[^\W_]{3,}")
+_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 _DIGITS: Final = re.compile(r"\d{3,}")
 _ANIMALS: Final = (
     "ox bee elk ant hen owl cod emu ewe yak lynx hare wolf deer swan crow toad newt moth wren heron otter bison tapir"
@@ -20,10 +21,13 @@ _ANIMALS: Final = (
     " octopus hamster leopard gazelle ostrich penguin vulture scorpion hedgehog kangaroo dolphin reindeer nightjar"
     " chameleon alligator jellyfish swordfish wolverine woodpecker rattlesnake grasshopper"
 )
+_MAX_DRAWS: Final = 20
 _VOWELS: Final = "aeiou"
 _CONSONANTS: Final = "bdfgklmnprstv"
 
 Choose = Callable[[str], bool]
+"""Whether a word may be replaced."""
+
 Value = str | bytes | bool | int | float | complex | EllipsisType | None
 
 
@@ -44,13 +48,24 @@ def hidden_literals(tests: Collection[ast.AST], public: str) -> frozenset[str]:
             if not isinstance(node, ast.Constant) or isinstance(node.value, bool) or id(node) in headings:
                 continue
             if isinstance(node.value, str):
-                lines = [line.strip() for line in node.value.splitlines() if line.strip()]
-                found.update(line for line in lines if len(lines) == 1 or len(_LONG_WORD.findall(line)) > 1)
+                found.add(node.value)
             elif isinstance(node.value, bytes):
                 found.add(node.value.decode("latin-1"))
             elif isinstance(node.value, int) and _DIGITS.fullmatch(str(node.value)):
                 found.add(str(node.value))
-    return frozenset(text for text in found if len(text) >= MIN_HIDDEN and text not in public)
+    return hidden_texts(found, public)
+
+
+def hidden_texts(literals: Iterable[str], public: str) -> frozenset[str]:
+    """Return those of a test's ``literals`` that ``public`` does not have; see ``hidden_literals``."""
+    found: set[str] = set()
+    for text in literals:
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        found.update(line for line in lines if len(lines) == 1 or len(_LONG_WORD.findall(line)) > 1)
+    return frozenset(
+        text for text in found
+        if len(text) >= MIN_HIDDEN and text not in public and (not text.isdigit() or _DIGITS.fullmatch(text))
+    )  # fmt: skip
 
 
 def asserted_literals(tests: Collection[ast.AST]) -> frozenset[str]:
@@ -82,8 +97,8 @@ def shows(text: str, hidden: Collection[str]) -> str:
 
 
 @dataclass
-class Replacer(ast.NodeTransformer):
-    """Puts other literals of the same kind in place of those that are chosen.
+class Pieces:
+    """Draws other literals of the same kind in place of those that are chosen.
 
     Words keep their length and case, numbers their digits and sign; the same piece always becomes the same other one.
 
@@ -109,63 +124,20 @@ class Replacer(ast.NodeTransformer):
     _seen: int = 0
     _known: dict[str, str] = field(default_factory=dict)
 
-    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
-        """Return the literal, or another in its place."""
+    def due(self) -> bool:
+        """Count one literal more, and return whether it is one of those that are replaced."""
         number, self._seen = self._seen, self._seen + 1
-        if self.only is not None and number != self.only:
-            return node
-        value = self._other(node.value)
-        if value == node.value:
-            return node
-        self.count += 1
-        return ast.copy_location(ast.Constant(value), node)
+        return self.only is None or number == self.only
 
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        """Return the name, or the other one that a local has."""
-        node.id = self._renamed(node.id)
-        return node
+    def text(self, text: str) -> str:
+        """Return a text with other words and digits."""
+        return _PIECE.sub(self._piece, text)
 
-    def visit_arg(self, node: ast.arg) -> ast.arg:
-        """Return a parameter by its new name."""
-        node.arg = self._renamed(node.arg)
-        self.generic_visit(node)
-        return node
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        """Return a function by its new name."""
-        node.name = self._renamed(node.name)
-        self.generic_visit(node)
-        return node
-
-    def _renamed(self, name: str) -> str:
-        return _PIECE.sub(self._piece, name) if name in self.local else name
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
-        """Return the f-string as it is: the texts in it are no literals of their own."""
-        return node
-
-    def visit_keyword(self, node: ast.keyword) -> ast.keyword:
-        """Return the argument by its new name; options of a file or a codec are no data."""
-        node.arg = self._renamed(node.arg) if node.arg else None
-        return node if node.arg in {"encoding", "mode", "scope", "errors"} else self._inside(node)
-
-    def _inside(self, node: ast.keyword) -> ast.keyword:
-        self.generic_visit(node)
-        return node
-
-    def _other(self, value: Value) -> Value:
-        if isinstance(value, bool) or value is None or value is ...:
-            return value
-        if isinstance(value, str):
-            return _PIECE.sub(self._piece, value)
-        if isinstance(value, bytes):
-            return _PIECE.sub(self._piece, value.decode("latin-1")).encode("latin-1")
-        if isinstance(value, int) and self.numbers and value >= self.least:
-            return int(self._digits(str(value)))
-        if isinstance(value, float) and self.numbers and value not in {0.0, 1.0} and "e" not in repr(value):
-            whole, _, rest = repr(value).partition(".")
-            return float(f"{self._digits(whole)}.{rest}")
-        return value
+    def number(self, text: str) -> str:
+        """Return a decimal number, as it is written, with other digits before its point."""
+        whole, point, rest = text.partition(".")
+        plain = _NUMBER.fullmatch(text) and text not in {"0.0", "1.0"} and (point or int(whole) >= self.least)
+        return self._digits(whole) + point + rest if self.numbers and plain else text
 
     def _piece(self, match: re.Match[str]) -> str:
         piece = match[0]
@@ -201,10 +173,72 @@ class Replacer(ast.NodeTransformer):
         ]
         if pool:
             return self.random.choice(pool)
-        start = self.random.randrange(2)
-        letters = [
-            self.random.choice(_CONSONANTS if (place + start) % 2 == 0 else _VOWELS) for place in range(len(word))
-        ]
-        if letters[0] == word[0]:
-            letters[0] = "z" if word[0] != "z" else "k"
+        for _ in range(_MAX_DRAWS):
+            start = self.random.randrange(2)
+            letters = [
+                self.random.choice(_CONSONANTS if (place + start) % 2 == 0 else _VOWELS) for place in range(len(word))
+            ]
+            if letters[0] == word[0]:
+                letters[0] = "z" if word[0] != "z" else "k"
+            if "".join(letters) not in taken:  # two keys of a table that become one would be no table
+                break
         return "".join(letters)
+
+
+@dataclass
+class Replacer(Pieces, ast.NodeTransformer):
+    """Puts the other literals into Python's syntax."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        """Return the literal, or another in its place."""
+        if not self.due():
+            return node
+        value = self._other(node.value)
+        if value == node.value:
+            return node
+        self.count += 1
+        return ast.copy_location(ast.Constant(value), node)
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        """Return the name, or the other one that a local has."""
+        node.id = self._renamed(node.id)
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        """Return a parameter by its new name."""
+        node.arg = self._renamed(node.arg)
+        self.generic_visit(node)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """Return a function by its new name."""
+        node.name = self._renamed(node.name)
+        self.generic_visit(node)
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
+        """Return the f-string as it is: the texts in it are no literals of their own."""
+        return node
+
+    def visit_keyword(self, node: ast.keyword) -> ast.keyword:
+        """Return the argument by its new name; options of a file or a codec are no data."""
+        node.arg = self._renamed(node.arg) if node.arg else None
+        return node if node.arg in {"encoding", "mode", "scope", "errors"} else self._inside(node)
+
+    def _inside(self, node: ast.keyword) -> ast.keyword:
+        self.generic_visit(node)
+        return node
+
+    def _renamed(self, name: str) -> str:
+        return _PIECE.sub(self._piece, name) if name in self.local else name
+
+    def _other(self, value: Value) -> Value:
+        if isinstance(value, bool) or value is None or value is ...:
+            return value
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, bytes):
+            return self.text(value.decode("latin-1")).encode("latin-1")
+        if isinstance(value, int):
+            return int(self.number(str(value)))
+        return float(self.number(repr(value))) if isinstance(value, float) else value

@@ -7,7 +7,6 @@ records, so that any runner brings them back.
 
 import ast
 import copy
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -16,12 +15,11 @@ from textwrap import indent
 from typing import Final
 
 from codegate.mining.probes.methods import classes_of, standalone
+from codegate.mining.probes.records import MARK
 from codegate.mining.probes.tables import Function, unrolled
 from codegate.mining.probes.variants import own_names, variants
 
-MARK: Final = "codegate-probe:"
 _NAME: Final = "test_codegate_probe_"
-_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]{4,}")
 _MAX_PROBES: Final = 60
 _MAX_ROWS: Final = 12
 _RAISING: Final = "raising"
@@ -115,18 +113,6 @@ def probe_module(
     module.body[at:at] = ast.parse(_HELPERS).body
     ast.fix_missing_locations(module)
     return ast.unparse(module), probes
-
-
-def records(message: str) -> list[tuple[int, str, str]] | None:
-    """Return what a probe recorded (line, expression, value), or None when ``message`` is not a probe's."""
-    _, mark, rest = message.partition(MARK)
-    if not mark:
-        return None
-    try:
-        found = json.loads(rest.partition("\n")[0])
-        return [(int(line), str(text), _ADDRESS.sub("", str(value))) for line, text, value in found]
-    except (ValueError, TypeError):
-        return None
 
 
 def _after_future(body: list[ast.stmt]) -> int:

@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from codegate.mining.cut import Cut
 from codegate.mining.probes.example import Example, public_text
+from codegate.mining.probes.line_example import failing_literals
 from codegate.mining.probes.literals import asserted_literals, hidden_literals, shows
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment
@@ -144,7 +145,7 @@ def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str
     """Return what a statement of this problem may not show; the interface is disclosed."""
     known = vocabulary(cut).without({*interface.names, *interface.unresolvable})
     tests = [source.node for source in python_tests(cut, outcomes.fail_to_pass)]
-    hidden = hidden_literals(tests, public)
+    hidden = hidden_literals(tests, public) | failing_literals(cut, outcomes.fail_to_pass, public)
     return Gates(known, hidden, hidden & asserted_literals(tests), internal_names(cut) - interface.names)
 
 
@@ -252,7 +253,7 @@ def _shown(example: Example, *, first: bool) -> list[str]:
     value = example.expression
     lines = [part for part in (example.code, value) if part]
     fence = "`" * max(3, 1 + max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0))
-    code = f"{fence}python\n" + "\n".join(lines) + f"\n{fence}"
+    code = f"{fence}{example.fence}\n" + "\n".join(lines) + f"\n{fence}"
     parts = ["For example:" if first else "And:", code]
     if example.fixtures:
         names = ", ".join(f"`{name}`" for name in example.fixtures)

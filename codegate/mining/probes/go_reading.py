@@ -1,0 +1,297 @@
+"""What the statements of a Go test are to a probe: conditions that fail it, rows of its tables, subtests."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from codegate.mining.probes.lines import Branch, Step, fresh, is_fresh
+from codegate.mining.probes.trees import edited, field, parse, statement_text, text_of, walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+_FAILING: Final = re.compile(r"\.(?:Error|Fatal|Fail)\w*$")
+_IDLE: Final = re.compile(r"\.(?:Parallel|Helper|Log|Logf|Skip|Skipf|SkipNow|Cleanup)$")
+_ASSERTING: Final = re.compile(r"(?:assert|require|is|qt|c)\.\w+")
+_ERROR_WANTED: Final = re.compile(
+    r"\berr\w* == nil|!= true|== false|\berr\w*\.Error\(\)|errors\.(?:As|Is)\(|"
+    r"(?:assert|require|is|qt|c)\.(?:Error\w*|EqualError|Panics\w*)\("
+)
+_TYPE: Final = re.compile(r"u?int\d*|float\d+|string|byte|rune|bool")
+_UNTYPED: Final = frozenset({"string", "int", "bool", "any", "error", "float64", ""})
+_SCALARS: Final = re.compile(r"(?:int|float|rune|(?:interpreted|raw)_string)_literal|true|false|unary_expression")
+_ZERO: Final = {"string": '""', "bool": "false", "error": "nil", "any": "nil"}
+_MAX_ROWS: Final = 60
+
+
+@dataclass(frozen=True)
+class GoReader:
+    """Reads the statements of one test function; see ``Reader``.
+
+    Attributes:
+        base: the file before the fix.
+        subtests: those that fail; empty: none, or no subtest at all.
+        types: structs that the file or the function declares, by name.
+        helpers: functions of the file that assert something, by name.
+    """
+
+    base: str
+    subtests: frozenset[str]
+    types: "Mapping[str, Node]"
+    helpers: "Mapping[str, Node]"
+
+    def parse(self, text: str) -> "Node":
+        """See ``Reader.parse``."""
+        return parse(text, "go")
+
+    def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
+        """See ``Reader.read``."""
+        call = statement.named_children[0] if statement.type == "expression_statement" else None
+        function = text_of(field(call, "function"))
+        if statement.type in {"comment", "return_statement"} or _IDLE.search(function):
+            return None
+        if call is not None and function.endswith(".Run"):
+            return self._subtest(call)
+        if statement.type == "for_statement" and self._fails(statement):
+            return list(self._rows(statement, before)) or None
+        if statement.type == "if_statement" and self._fails(statement):
+            return _condition(statement)
+        if call is not None and call.type == "call_expression":
+            arguments = _arguments(call)
+            helper = self.helpers.get(function)
+            if helper is not None:
+                return self._helped(helper, arguments) if is_fresh(statement, self.base) else None
+            if _FAILING.search(function) and function.count(".") == 1 and function.startswith("t"):
+                return None
+            if _ASSERTING.fullmatch(function) or any(text_of(each) in {"t", "tb"} for each in arguments):
+                checked = tuple(text_of(each) for each in arguments if _is_made(each))
+                if checked:
+                    return Step(checked=checked, raises=bool(_ERROR_WANTED.search(text_of(call))))
+        if statement.type == "block":
+            return [Branch((), text_of(statement)[1:-1])]
+        own = re.fullmatch(r"(\w+) := \1", text_of(statement))
+        declares = statement.type in {"short_var_declaration", "var_declaration", "assignment_statement"}
+        return None if own or (self._fails(statement) and not declares) else Step(statement_text(statement))
+
+    def _fails(self, node: "Node") -> bool:
+        """Return whether there is an assertion in a statement, or a call of what asserts something."""
+        return fails(node) or any(text_of(field(inner, "function")) in self.helpers for inner in walk(node))
+
+    def _helped(self, helper: "Node", arguments: list["Node"]) -> list[Branch]:
+        """Return what a function that asserts something runs when it is given ``arguments``."""
+        steps: list[Step] = []
+        listed = field(helper, "parameters")
+        named = [
+            (text_of(name), text_of(field(parameter, "type")))
+            for parameter in (listed.named_children if listed is not None else [])
+            for name in parameter.children_by_field_name("name")
+        ]
+        if len(named) != len(arguments) or field(helper, "type_parameters") is not None:
+            return []
+        for (name, kind), argument in zip(named, arguments, strict=True):
+            text = text_of(argument)
+            declared = f"{name} := {text}" if kind in _UNTYPED - {"any", "error"} else f"var {name} {kind} = {text}"
+            steps += [Step(declared)] if name != text else []
+        return [Branch(tuple(steps), text_of(field(helper, "body"))[1:-1])]
+
+    def _subtest(self, call: "Node") -> list[Branch]:
+        arguments = _arguments(call)
+        if len(arguments) != 2 or arguments[1].type != "func_literal":
+            return []
+        title = "".join(text_of(node) for node in arguments[0].named_children)
+        named = arguments[0].type == "interpreted_string_literal" and title and "\\" not in title
+        ending = "/" + re.sub(r"\s", "_", title)
+        failing = any(test.endswith(ending) for test in self.subtests)
+        if named and self.subtests and not failing:
+            return []
+        return [Branch((), text_of(field(arguments[1], "body"))[1:-1])]
+
+    def _rows(self, loop: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
+        """Yield what a loop over a table that is written out runs for each of its rows."""
+        clause = next((node for node in loop.named_children if node.type == "range_clause"), None)
+        left, table, body = field(clause, "left"), field(clause, "right"), field(loop, "body")
+        if table is not None and table.type == "identifier":
+            table = next((
+                value for step in reversed(before)
+                if (value := _assigned(self.parse(step.text), text_of(table))) is not None
+            ), None)  # fmt: skip
+        if left is None or body is None or table is None or table.type != "composite_literal":
+            return
+        names = [text_of(node) for node in left.named_children]
+        content = field(table, "body")
+        rows = [node for node in content.named_children if node.type != "comment"] if content is not None else []
+        kind = field(table, "type")
+        element = field(kind, "element") or field(kind, "value")
+        for number, entry in enumerate(fresh(rows, self.base)[:_MAX_ROWS]):
+            keyed = entry.type == "keyed_element"
+            key = text_of(field(entry, "key")) if keyed else str(number)
+            row = _inner(field(entry, "value") if keyed else entry)
+            if row is not None:
+                yield from self._row(names, key, row, element, body)
+
+    def _row(self, names: list[str], key: str, row: "Node", element: "Node | None", body: "Node") -> Iterator[Branch]:
+        steps = [Step(f"{names[0]} := {key}")] if names[0] != "_" else []
+        name = names[1] if len(names) > 1 else ""
+        text = text_of(body)
+        literal = row if row.type == "literal_value" else field(row, "body")
+        struct = self._struct(element)
+        if name and literal is not None and struct is not None:
+            values = _fields(literal, struct)
+            edits = {}
+            for node in walk(body):
+                left = (
+                    text_of(field(node, "left")) if node.type.endswith(("assignment_statement", "_declaration")) else ""
+                )
+                if left == name or left.startswith(f"{name}."):
+                    edits[node] = ""  # a copy of the row, or what is expected in another form
+                    continue
+                if any(inner.start_byte <= node.start_byte < inner.end_byte for inner in edits):
+                    continue
+                if node.type == "continue_statement":
+                    edits[node] = "return"
+                elif node.type == "selector_expression" and text_of(field(node, "operand")) == name:
+                    value = values.get(text_of(field(node, "field")))
+                    if value is None:
+                        return  # a method, or a value whose zero is not known here
+                    edits[node] = value
+            text = edited(body, edits)
+            if any(node.type == "identifier" and text_of(node) == name for node in walk(parse(text, "go"))):
+                return
+        elif name and name != "_":
+            typed = f"{text_of(element)}{text_of(row)}" if row.type == "literal_value" else text_of(row)
+            steps.append(Step(f"{name} := {typed}"))
+        yield Branch(tuple(steps), text[1:-1])
+
+    def _struct(self, kind: "Node | None") -> "Node | None":
+        if kind is not None and kind.type == "pointer_type":
+            kind = kind.named_children[0]
+        return kind if kind is None or kind.type == "struct_type" else self.types.get(text_of(kind))
+
+
+def _fields(literal: "Node", struct: "Node") -> dict[str, str]:
+    """Return the value of each field of a row, as an expression; zero where the row has none, if it is known."""
+    kinds: dict[str, str] = {}
+    for declaration in struct.named_children[0].named_children:
+        for name in declaration.children_by_field_name("name"):
+            kinds[text_of(name)] = text_of(field(declaration, "type"))
+    values = {name: zero for name, kind in kinds.items() if (zero := _zero(kind))}
+    entries = [node for node in literal.named_children if node.type != "comment"]
+    for place, entry in zip(kinds, entries, strict=False):
+        keyed = entry.type == "keyed_element"
+        key = text_of(field(entry, "key")) if keyed else place
+        value = _inner(field(entry, "value") if keyed else entry)
+        text, kind = text_of(value), kinds.get(key, "")
+        if value is None:
+            continue
+        if _SCALARS.fullmatch(value.type) and kind not in _UNTYPED:
+            text = f"({kind})({text})" if kind.startswith(("*", "[", "func")) else f"{kind}({text})"
+        elif text == "nil" and kind not in {"error", "any"}:
+            text = f"({kind})(nil)"
+        values[key] = f"({text})" if value.type in {"func_literal", "binary_expression"} else text
+    return values
+
+
+def _zero(kind: str) -> str:
+    if kind.startswith(("[]", "*", "map[", "func(")):
+        return f"({kind})(nil)"
+    number = re.fullmatch(r"u?int\d*|float\d+|byte|rune|uintptr", kind)
+    return _ZERO.get(kind) or ("0" if kind == "int" else f"{kind}(0)" if number else "")
+
+
+def _condition(statement: "Node") -> Step:
+    """Return what a condition compares, and what the texts of its failures show."""
+    checked: list[str] = []
+    initial = statement.child_by_field_name("initializer")
+    inside = {name for node in walk(statement) for name in variables(node) if node.parent is not statement}
+    for node in walk(statement):
+        if node.type == "if_statement":
+            condition = field(node, "condition")
+            if node == statement and condition is not None:
+                checked += _operands(condition)
+        elif node.type == "call_expression" and _FAILING.search(text_of(field(node, "function"))):
+            checked += [
+                text_of(each) for each in _arguments(node)
+                if _is_made(each) and not inside & {text_of(name) for name in walk(each) if name.type == "identifier"}
+            ]  # fmt: skip
+    condition = field(statement, "condition")
+    calls = [node for node in walk(condition) if node.type == "call_expression"] if condition is not None else []
+    filling = next((text for node in calls if "&" in (text := text_of(node))), "")  # such as errors.As
+    return Step(
+        text_of(initial) or filling, tuple(dict.fromkeys(checked)), bool(_ERROR_WANTED.search(text_of(statement)))
+    )
+
+
+def _operands(condition: "Node") -> list[str]:
+    """Return the sides of comparisons, arguments of calls such as ``reflect.DeepEqual``, and other conditions."""
+    if condition.type == "parenthesized_expression":
+        return _operands(condition.named_children[0])
+    if condition.type == "unary_expression" and text_of(condition).startswith("!"):
+        return _operands(condition.named_children[0])
+    if condition.type == "binary_expression":
+        return [text for side in ("left", "right") if (node := field(condition, side)) for text in _operands(node)]
+    if condition.type == "call_expression" and re.fullmatch(
+        r"(?:reflect|cmp|errors|strings|bytes|slices|maps)\.\w+", text_of(field(condition, "function"))
+    ):
+        return [text_of(each) for each in _arguments(condition) if _is_made(each)]
+    return [text_of(condition)] if _is_made(condition) else []
+
+
+def _is_made(node: "Node") -> bool:
+    """Return whether an expression's value comes from the code under test, for all that is seen."""
+    if node.type in {"func_literal", "nil", "true", "false"} or text_of(node) in {"t", "tb"}:
+        return False
+    return any(inner.type == "identifier" and not _TYPE.fullmatch(text_of(inner)) for inner in walk(node))
+
+
+def fails(node: "Node") -> bool:
+    """Return whether there is an assertion in a statement or a function."""
+    return any(
+        inner.type == "call_expression"
+        and (_FAILING.search(name := text_of(field(inner, "function"))) or _ASSERTING.fullmatch(name))
+        and not name.startswith(("fmt", "errors"))
+        for inner in walk(node)
+    )
+
+
+def _arguments(call: "Node") -> list["Node"]:
+    arguments = field(call, "arguments")
+    return [node for node in arguments.named_children if node.type != "comment"] if arguments is not None else []
+
+
+def _inner(node: "Node | None") -> "Node | None":
+    return node.named_children[0] if node is not None and node.type == "literal_element" else node
+
+
+def _assigned(root: "Node", name: str) -> "Node | None":
+    for node in walk(root):
+        if node.type in {"short_var_declaration", "var_spec", "assignment_statement"}:
+            left = field(node, "left") or field(node, "name")
+            right = field(node, "right") or field(node, "value")
+            if text_of(left) == name and right is not None and right.named_children:
+                return right.named_children[0]
+    return None
+
+
+def struct_types(node: "Node") -> "dict[str, Node]":
+    """Return the structs that are declared in a file or a function, by their names."""
+    found = {}
+    for inner in walk(node):
+        kind = field(inner, "type")
+        if inner.type == "type_spec" and kind is not None and kind.type == "struct_type":
+            found[text_of(field(inner, "name"))] = kind
+    return found
+
+
+def variables(root: "Node") -> set[str]:
+    """Return the variables that a statement declares for those after it."""
+    found: set[str] = set()
+    for node in [root, *root.named_children]:
+        if node.type == "short_var_declaration":
+            left = field(node, "left")
+            found |= {text_of(name) for name in left.named_children} if left is not None else set()
+        elif node.type == "var_declaration":
+            specs = [spec for spec in walk(node) if spec.type == "var_spec"]
+            found |= {text_of(name) for spec in specs for name in spec.children_by_field_name("name")}
+    return found - {"_"}

@@ -1,0 +1,231 @@
+"""Tests of Go as lines: table-driven ones, subtests, and conditions that end in a failure."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from codegate.mining.probes.example import Example
+from codegate.mining.probes.go_reading import GoReader, fails, struct_types, variables
+from codegate.mining.probes.lines import Line, Step, Value, lines_through
+from codegate.mining.probes.records import MARK
+from codegate.mining.probes.trees import edited, field, parse, text_of, walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_NAMES: Final = frozenset({"identifier", "package_identifier", "type_identifier", "field_identifier"})
+_LITERALS: Final = frozenset(
+    ("int_literal", "float_literal", "interpreted_string_literal_content", "raw_string_literal_content")
+)
+_FUNCTION: Final = frozenset({"function_declaration"})
+_TEST: Final = re.compile(r"^func\s+((?:Test|Example|Fuzz)(?![a-z])\w*)", re.MULTILINE)
+_PACKAGE: Final = re.compile(r"^package[ \t]+\w+", re.MULTILINE)
+_NAME: Final = "TestCodegateProbe"
+_HELPERS: Final = """
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+)
+
+type codegateProbe struct {
+	t    *testing.T
+	step int
+}
+
+func (p *codegateProbe) say(number int, kind, text string) {
+	if len(text) > 600 {
+		text = text[:600]
+	}
+	record, _ := json.Marshal([]interface{}{number, kind, text})
+	p.t.Run(fmt.Sprintf("record %d", number), func(t *testing.T) { t.Fatal("MARK[" + string(record) + "]") })
+}
+
+func (p *codegateProbe) record(number int, value func() interface{}) {
+	kind, text := "x", ""
+	func() {
+		defer func() {
+			if fault := recover(); fault != nil {
+				text = fmt.Sprint(fault)
+			}
+		}()
+		kind, text = p.shown(value())
+	}()
+	p.say(number, kind, text)
+}
+
+func (p *codegateProbe) shown(value interface{}) (string, string) {
+	switch given := value.(type) {
+	case error:
+		return "e", given.Error()
+	case string:
+		return "s", given
+	}
+	return "v", fmt.Sprintf("%#v", value)
+}
+
+func (p *codegateProbe) end() {
+	if fault := recover(); fault != nil {
+		p.say(-1-p.step, "x", fmt.Sprint(fault))
+	}
+}
+""".replace("MARK", MARK)
+
+
+@dataclass(frozen=True)
+class GoTests:
+    """See ``Dialect``."""
+
+    suffixes: tuple[str, ...] = (".go",)
+
+    def parse(self, text: str) -> "Node":
+        """See ``Dialect.parse``."""
+        return parse(text, "go")
+
+    def lines(self, source: str, tests: Iterable[str], base: str) -> Iterator[Line]:
+        """See ``Dialect.lines``: tests are given by their names, subtests with those of the tests that they are in."""
+        wanted = tuple(tests)
+        names = {test.partition("/")[0] for test in wanted}
+        root = self.parse(source)
+        shared = tuple(Step(text_of(node)) for node in root.named_children if _is_data(node))
+        functions = {text_of(field(node, "name")): node for node in root.named_children if node.type in _FUNCTION}
+        helpers = {name: node for name, node in functions.items() if fails(node)}
+        for name, node in functions.items():
+            if name in names:
+                subtests = tuple(test for test in wanted if test.startswith(f"{name}/"))
+                reader = GoReader(base, frozenset(subtests), {**struct_types(root), **struct_types(node)}, helpers)
+                for steps in lines_through(reader, text_of(field(node, "body"))[1:-1], shared):
+                    yield Line(name, steps)
+
+    def literals(self, node: "Node") -> Iterator["Node"]:
+        """See ``Dialect.literals``; indexes and the lengths of arrays are none."""
+        for inner in walk(node):
+            outer = inner.parent
+            if inner.type in _LITERALS and (outer is None or outer.type not in {"array_type", "index_expression"}):
+                yield inner
+
+    def declared(self, text: str) -> frozenset[str]:
+        """See ``Dialect.declared``; a method belongs to its type."""
+        return frozenset(name for node in self.parse(text).named_children for name in _declared(node))
+
+    def bound(self, text: str) -> frozenset[str]:
+        """See ``Dialect.bound``."""
+        return frozenset(_bound(self.parse(text)))
+
+    def used(self, text: str) -> frozenset[str]:
+        """See ``Dialect.used``: fields are no names of their own."""
+        return frozenset(
+            text_of(node) for node in walk(self.parse(text)) if node.type in _NAMES - {"field_identifier"}
+        )  # fmt: skip
+
+    def files(self, path: str, source: str, probes: Mapping[str, Line]) -> dict[str, str]:
+        """See ``Dialect.files``: the file without the names of its tests, a function for each probe, and helpers."""
+        package = _PACKAGE.search(source)
+        folder = path.rpartition("/")[0]
+        parts = [_TEST.sub(r"func codegate\1", source)]
+        for name, line in probes.items():
+            parts.append(f"func {_NAME}{name}(t *testing.T) {{\n{self._probe(line)}\n}}\n")
+        helpers = (package[0] if package is not None else "") + _HELPERS
+        return {path: "\n".join(parts), f"{folder}/zz_codegate_probe_test.go".lstrip("/"): helpers}
+
+    def _probe(self, line: Line) -> str:
+        written, depth, number = ["probe := &codegateProbe{t: t}", "defer probe.end()"], 0, 0
+        for at, step in enumerate(line.steps):
+            written += ["{"] * (step.depth - depth)
+            depth = max(depth, step.depth)
+            own = bool(step.text and step.checked)
+            written += [f"probe.step = {at}", *(["{"] if own else []), step.text]
+            written += [f"_ = {name}" for name in sorted(variables(self.parse(step.text)))]
+            for expression in step.checked:
+                written.append(f"probe.record({number}, func() interface{{}} {{ return {expression} }})")
+                number += 1
+            written += ["}"] if own else []
+        return "\n".join([*written, *["}"] * depth])
+
+    def context(self, source: str, names: frozenset[str]) -> list[str] | None:
+        """See ``Dialect.context``: imports go without saying, and the package has what the file does not."""
+        nodes = [node for node in self.parse(source).named_children if node.type != "import_declaration"]
+        shown: list[Node] = []
+        wanted, before = set(names), -1
+        while len(shown) != before:
+            before = len(shown)
+            for node in nodes:
+                if node not in shown and _declared(node) & wanted:
+                    shown.append(node)
+                    wanted |= self.used(text_of(node))
+        return [text_of(node) for node in nodes if node in shown]
+
+    def example(self, path: str, code: str, expression: str, before: Value, after: Value) -> Example:  # noqa: ARG002
+        """See ``Dialect.example``: the value is printed in the way that shows it best."""
+        texts, kinds = (before[1], after[1]), {before[0], after[0]}
+        printed, shown = f'fmt.Printf("%#v\\n", {expression})', list(texts)
+        if "e" in kinds:
+            printed = f"fmt.Println({expression})"
+        elif "s" in kinds and any("\n" in text for text in texts):
+            printed = f"fmt.Print({expression})"
+        elif "s" in kinds:
+            printed = f'fmt.Printf("%q\\n", {expression})'
+            shown = [json.dumps(text, ensure_ascii=False) if kind == "s" else text for kind, text in (before, after)]
+        old, new = (
+            f"panics: {text}" if kind == "x" else text for (kind, _), text in zip((before, after), shown, strict=True)
+        )
+        return Example(code, printed, old, new, fence="go")
+
+    def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:
+        """See ``Dialect.tidy``: a variable that nothing uses does not compile."""
+        kept: list[Step] = []
+        used = self.used(expression)
+        for step in reversed(steps):
+            root = self.parse(step.text)
+            declared = [node for node in root.named_children if node.type == "short_var_declaration"]
+            names = [name for node in declared if (left := field(node, "left")) for name in left.named_children]
+            unused = {name: "_" for name in names if text_of(name) not in used}
+            used |= self.used(edited(root, dict.fromkeys(names, "")))
+            kept.insert(0, replace(step, text=edited(root, unused) if len(unused) < len(names) else step.text))
+        return tuple(kept)
+
+    def failed(self, path: str, source: str, message: str) -> frozenset[str]:
+        """See ``Dialect.failed``."""
+        lines = source.splitlines()
+        found = set()
+        for number in {int(place) for place in re.findall(rf"{re.escape(path.rpartition('/')[2])}:(\d+):\d+", message)}:
+            heads = (re.match(rf"func {_NAME}(\w+)\(", line) for line in reversed(lines[:number]))
+            head = next((match for match in heads if match is not None), None)
+            found |= {head[1]} if head is not None else set()
+        return frozenset(found)
+
+
+def _declared(node: "Node") -> set[str]:
+    """Return the names that a declaration of a file is of; a method belongs to its type."""
+    if node.type == "function_declaration":
+        return {text_of(field(node, "name"))}
+    if node.type == "method_declaration":
+        receiver = field(node, "receiver")
+        return {text_of(name) for name in walk(receiver) if name.type == "type_identifier"} if receiver else set()
+    return _bound_at_top(node)
+
+
+def _bound_at_top(node: "Node") -> set[str]:
+    """Return the constants, variables and types that a declaration names."""
+    specs = [spec for spec in walk(node) if spec.type in {"var_spec", "const_spec", "type_spec"}]
+    return {text_of(name) for spec in specs for name in spec.children_by_field_name("name")}
+
+
+def _bound(root: "Node") -> set[str]:
+    found = variables(root)
+    for node in root.named_children:
+        found |= _bound_at_top(node)
+    for node in walk(root):
+        if node.type == "assignment_statement":
+            left = field(node, "left")
+            first = next((name for name in walk(left) if name.type == "identifier"), None) if left is not None else None
+            found |= {text_of(first)} if first is not None else set()
+    return found - {"_", ""}
+
+
+def _is_data(node: "Node") -> bool:
+    """Return whether a declaration of a file is of a value that its tests share."""
+    return node.type == "var_declaration" and not any(inner.type == "func_literal" for inner in walk(node))

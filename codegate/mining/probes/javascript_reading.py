@@ -1,0 +1,317 @@
+"""What the statements of a JavaScript test are to a probe: assertions, rows of its tables, declarations of tests."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from codegate.mining.probes.lines import Branch, Step, fresh, is_fresh
+from codegate.mining.probes.trees import Grammar, edited, field, parse, statement_text, text_of, walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+_TESTS: Final = frozenset({"it", "test", "specify"})
+_GROUPS: Final = frozenset({"describe", "suite", "context"})
+_HOOKS: Final = frozenset({"before", "beforeEach", "beforeAll", "setup"})
+_AFTER: Final = frozenset({"after", "afterEach", "afterAll", "teardown"})
+_ASSERTS: Final = re.compile(
+    r"(?:assert|chai\.assert|chai\.expect|t|tap|should)\.(?:\w+\.)?\w+|assert|ok|"
+    r"(?:not)?[dD]eep(?:Strict)?Equals?|(?:not)?(?:[sS]trict)?[eE]quals?|(?:deepS|s)trictEqual|throws|rejects|match|doesNotThrow|"
+    r"(?:assert|check|expect|should|verify)[A-Z]\w*",
+)
+_RAISES: Final = re.compile(r"throw|reject", re.IGNORECASE)
+NAMES: Final = frozenset({"identifier", "shorthand_property_identifier", "shorthand_property_identifier_pattern"})
+FUNCTIONS: Final = frozenset({"arrow_function", "function_expression", "function"})
+DECLARATIONS: Final = frozenset({"lexical_declaration", "variable_declaration"})
+_MAX_ROWS: Final = 40
+
+
+@dataclass(frozen=True)
+class JavaScriptReader:
+    """Reads the statements of one test; see ``Reader``.
+
+    Attributes:
+        grammar: of the file.
+        base: the file before the fix.
+        helpers: functions of the file that assert something, by their names.
+    """
+
+    grammar: Grammar
+    base: str
+    helpers: "Mapping[str, Node]"
+
+    def parse(self, text: str) -> "Node":
+        """See ``Reader.parse``."""
+        return parse(text, self.grammar)
+
+    def read(self, statement: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
+        """See ``Dialect.read``."""
+        if statement.type == "comment":
+            return None
+        call = called(statement)
+        helper = self.helpers.get(text_of(field(call, "function")))
+        body = field(helper, "body")
+        if call is not None and helper is not None and body is not None:
+            bound = [
+                step for pair in zip(parameters(helper), _arguments(call), strict=False) for step in _bindings(*pair)
+            ]
+            return [_branch(bound, None, call, body)] if is_fresh(statement, self.base) else None
+        found = _assertion(statement)
+        if found is not None:
+            return found
+        if statement.type == "try_statement" and field(statement, "handler") is None:
+            return [Branch((), unwrapped(text_of(field(statement, "body"))))]
+        if not any(_assertion(inner) for inner in walk(statement) if inner.type == "expression_statement"):
+            text = statement_text(statement)
+            return Step(re.sub(r"^return\b\s*", "", text)) if text.strip("; ") else None
+        return list(self.rows(statement, before)) or None
+
+    def each(self, call: "Node", function: "Node") -> Iterator[Branch]:
+        """Yield the rows of ``it.each(table)``; those that are arrays are spread over the parameters."""
+        table = field(call, "function", "arguments")
+        rows = table.named_children[0] if table is not None and table.named_children else None
+        for row in fresh(_elements(rows), self.base)[:_MAX_ROWS]:
+            patterns = parameters(function)
+            spread = row.type == "array"
+            if spread:
+                bound = [step for pair in zip(patterns, row.named_children, strict=False) for step in _bindings(*pair)]
+            else:
+                bound = _bindings(patterns[0], row) if patterns else []
+            body = field(function, "body")
+            if body is not None:
+                yield _branch(bound, patterns[0] if patterns and not spread else None, row, body)
+
+    def rows(self, statement: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
+        """Yield what a loop over a table that is written out runs for each of its rows."""
+        pattern, table, body = _loop(statement)
+        if pattern is None or body is None:
+            return
+        for row in fresh(self._table(table, before), self.base)[:_MAX_ROWS]:
+            yield _branch(_bindings(pattern, row), pattern, row, body)
+
+    def _table(self, table: "Node | None", before: tuple[Step, ...]) -> Iterator["Node"]:
+        """Yield the rows of a table: of an array, or of what lists an object's entries."""
+        listed = re.fullmatch(r"Object\.(entries|keys|values)", text_of(field(table, "function")))
+        if table is not None and listed:
+            arguments = field(table, "arguments")
+            table = arguments.named_children[0] if arguments is not None and arguments.named_children else None
+        found = table
+        if table is not None and table.type == "identifier":
+            named = [self.parse(step.text) for step in reversed(before) if text_of(table) in step.text]
+            found = next((value for root in named if (value := _assigned(root, text_of(table))) is not None), None)
+        if found is None:
+            return
+        if listed and found.type == "object":
+            for pair in found.named_children:
+                if pair.type == "pair":
+                    key, text = text_of(field(pair, "key")), text_of(field(pair, "value"))
+                    key = key if key.startswith(("'", '"', "`")) else json.dumps(key.strip("[]"))
+                    row = {"keys": f"({key})", "values": f"({text})", "entries": f"[{key}, {text}]"}[listed[1]]
+                    yield _expression(self.parse(row))
+        else:
+            yield from _elements(_bare(found))
+
+
+def asserting(root: "Node") -> "dict[str, Node]":
+    """Return the functions of a file that assert something, by their names."""
+    functions = {node: node for node in root.named_children if node.type == "function_declaration"}
+    for statement in root.named_children:
+        if statement.type in DECLARATIONS:
+            values = ((each, field(each, "value")) for each in statement.named_children)
+            functions |= {each: value for each, value in values if value is not None and value.type in FUNCTIONS}
+    return {
+        text_of(field(each, "name")): function
+        for each, function in functions.items()
+        if any(_assertion(inner) for inner in walk(function))
+    }
+
+
+def called(statement: "Node") -> "Node | None":
+    """Return the call that a statement consists of."""
+    if statement.type not in {"expression_statement", "return_statement"} or not statement.named_children:
+        return None
+    value = statement.named_children[0]
+    while value.type in {"await_expression", "parenthesized_expression", "unary_expression"} and value.named_children:
+        value = value.named_children[0]
+    return value if value.type == "call_expression" else None
+
+
+def role_of(call: "Node | None") -> str:
+    """Return whether a call declares a test, a group or a hook; an empty string: none of them."""
+    if call is None:
+        return ""
+    name, _, modifier = text_of(field(call, "function")).partition("(")[0].partition(".")
+    if modifier.partition(".")[0] in {"skip", "todo", "fails", "skipIf", "runIf"}:
+        return "other" if name in _TESTS | _GROUPS else ""
+    for role, names in (("test", _TESTS), ("group", _GROUPS), ("hook", _HOOKS), ("other", _AFTER)):
+        if name in names and (role != "group" or not modifier.startswith("each")):
+            return role
+    return ""
+
+
+def declares_tests(statement: "Node") -> bool:
+    """Return whether there is a declaration of a test, a group or a hook in a statement."""
+    return any(role_of(called(inner)) for inner in walk(statement) if inner.type == "expression_statement")
+
+
+def function_of(call: "Node | None") -> "Node | None":
+    """Return the function that a call is given last."""
+    arguments = field(call, "arguments")
+    found = [inner for inner in arguments.named_children if inner.type in FUNCTIONS] if arguments is not None else []
+    return found[-1] if found else None
+
+
+def parameters(function: "Node") -> list["Node"]:
+    """Return the patterns of a function's parameters."""
+    single = function.child_by_field_name("parameter")
+    listed = function.child_by_field_name("parameters")
+    found = [single] if single is not None else listed.named_children if listed is not None else []
+    return [field(each, "pattern") or each for each in found]
+
+
+def title_pattern(call: "Node | None") -> str:
+    """Return a regular expression of the titles that a declaration's test can have."""
+    arguments = field(call, "arguments")
+    first = arguments.named_children[0] if arguments is not None and arguments.named_children else None
+    if first is None or first.type not in {"string", "template_string"}:
+        return ".*"
+    title = ""
+    for node in first.named_children:
+        inner = node.named_children[0] if node.type == "template_substitution" and node.named_children else node
+        written = inner if inner.type == "string_fragment" else next(iter(inner.named_children), inner)
+        title += re.escape(text_of(written)) if written.type == "string_fragment" else ".*"
+    table = ".each" in text_of(field(call, "function"))
+    return re.sub(r"%[a-zA-Z#$%]|\\\$[\w.\\]+", ".*", title) if table else title
+
+
+def unwrapped(body: str) -> str:
+    """Return the statements of a function's body; an expression is one."""
+    return body[1:-1] if body.startswith("{") else f"{body};"
+
+
+def _assertion(statement: "Node") -> Step | None:
+    """Return what an assertion checks; None when the statement is none."""
+    value = statement.named_children[0] if statement.named_children else None
+    if value is None or statement.type not in {"expression_statement", "return_statement"}:
+        return None
+    while value.type == "await_expression":
+        value = value.named_children[0]
+    chain, links = value, list[str]()
+    while chain.type in {"call_expression", "member_expression"}:
+        inner = field(chain, "function") or field(chain, "object")
+        if inner is None:
+            return None
+        if chain.type == "member_expression":
+            links.append(text_of(field(chain, "property")))
+            if links[-1] == "should":
+                return _checks([inner], raises=any(map(_RAISES.search, links)))
+        elif text_of(inner) in {"expect", "chai.expect", "expect.soft"}:
+            return _checks(_arguments(chain)[:1], raises=any(map(_RAISES.search, links)))
+        chain = inner
+    if value.type == "call_expression" and _ASSERTS.fullmatch(text_of(field(value, "function"))):
+        raises = bool(_RAISES.search(text_of(field(value, "function"))))
+        arguments = _arguments(value)
+        return _checks(arguments[:1] if raises else arguments[:2], raises=raises)
+    return None
+
+
+def _checks(values: "list[Node]", *, raises: bool) -> Step:
+    found: list[str] = []
+    for value in values:
+        inner = value
+        while inner.type in {"parenthesized_expression", "unary_expression"} and inner.named_children:
+            inner = inner.named_children[-1]
+        sides = [field(inner, "left"), field(inner, "right")] if inner.type == "binary_expression" else [inner]
+        for side in sides:
+            if side is None or not any(is_name(node) for node in walk(side)):
+                continue
+            text = text_of(side)
+            called_with = side.type in FUNCTIONS or (raises and side.type == "identifier")
+            found.append((_result(side) or f"({text})()") if called_with else text)
+    return Step(checked=tuple(found), raises=raises)
+
+
+def _result(function: "Node") -> str:
+    """Return the one expression that a function consists of; an empty string where it has more."""
+    body = field(function, "body")
+    if body is None or body.type != "statement_block":
+        return text_of(body)
+    statements = body.named_children
+    single = len(statements) == 1 and statements[0].type in {"expression_statement", "return_statement"}
+    return text_of(statements[0].named_children[0]) if single and statements[0].named_children else ""
+
+
+def _arguments(call: "Node") -> list["Node"]:
+    arguments = field(call, "arguments")
+    return [node for node in arguments.named_children if node.type != "comment"] if arguments is not None else []
+
+
+def _loop(statement: "Node") -> "tuple[Node | None, Node | None, Node | None]":
+    """Return the pattern, the table and the body of a loop; of ``forEach`` too."""
+    if statement.type == "for_in_statement":
+        return field(statement, "left"), field(statement, "right"), field(statement, "body")
+    call = called(statement)
+    function = function_of(call)
+    if call is None or function is None or text_of(field(call, "function", "property")) != "forEach":
+        return None, None, None
+    patterns = parameters(function)
+    return patterns[0] if patterns else None, field(call, "function", "object"), field(function, "body")
+
+
+def _branch(bound: list[Step], pattern: "Node | None", row: "Node", body: "Node") -> Branch:
+    """Return a row's branch; members of a row that one name stands for are written out in the body."""
+    edits = {node: "return" for node in walk(body) if node.type == "continue_statement"}
+    if pattern is not None and pattern.type == "identifier" and row.type == "object":
+        values = {text_of(field(pair, "key")): text_of(field(pair, "value")) for pair in row.named_children}
+        for node in walk(body):
+            if node.type == "member_expression" and text_of(field(node, "object")) == text_of(pattern):
+                value = values.get(text_of(field(node, "property")), "undefined")
+                edits[node] = f"({value})" if "=>" in value else value
+    return Branch(tuple(bound), unwrapped(edited(body, edits)))
+
+
+def _bindings(pattern: "Node", row: "Node") -> list[Step]:
+    """Return declarations of the names in a pattern, one by one where the row is written out."""
+    names = pattern.named_children
+    if pattern.type == "array_pattern" and row.type == "array" and len(names) <= len(row.named_children):
+        return [step for pair in zip(names, row.named_children, strict=False) for step in _bindings(*pair)]
+    if pattern.type == "object_pattern" and row.type == "object":
+        values = {text_of(field(pair, "key")): pair for pair in row.named_children}
+        if all(name.type == "shorthand_property_identifier_pattern" for name in names):
+            return [
+                Step(f"const {text_of(name)} = {text_of(field(values.get(text_of(name)), 'value')) or 'undefined'};")
+                for name in names
+            ]
+    return [Step(f"const {text_of(pattern)} = {text_of(row)};")]
+
+
+def _assigned(root: "Node", name: str) -> "Node | None":
+    for node in walk(root):
+        if node.type == "variable_declarator" and text_of(field(node, "name")) == name:
+            value = field(node, "value")
+            return _bare(value) if value is not None else None
+    return None
+
+
+def _bare(value: "Node") -> "Node":
+    """Return an expression without brackets and what TypeScript says of its type."""
+    while value.type in {"parenthesized_expression", "as_expression", "satisfies_expression"} and value.named_children:
+        value = value.named_children[0]
+    return value
+
+
+def _elements(table: "Node | None") -> Iterator["Node"]:
+    if table is not None and _bare(table).type == "array":
+        yield from (node for node in _bare(table).named_children if node.type not in {"comment", "spread_element"})
+
+
+def _expression(root: "Node") -> "Node":
+    return _bare(root.named_children[0].named_children[0])
+
+
+def is_name(node: "Node") -> bool:
+    """Return whether a node is a name that something can be bound to."""
+    return node.type in NAMES

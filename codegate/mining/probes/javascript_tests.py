@@ -1,0 +1,341 @@
+"""Tests of JavaScript and TypeScript as lines: mocha, jest, vitest and node:test, with assert, expect and should."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from posixpath import normpath
+from typing import TYPE_CHECKING, Final
+
+from codegate.mining.probes.example import Example
+from codegate.mining.probes.javascript_reading import (
+    DECLARATIONS,
+    FUNCTIONS,
+    NAMES,
+    JavaScriptReader,
+    asserting,
+    called,
+    declares_tests,
+    function_of,
+    is_name,
+    parameters,
+    role_of,
+    title_pattern,
+    unwrapped,
+)
+from codegate.mining.probes.lines import Branch, Line, Step, Value, lines_through
+from codegate.mining.probes.records import MARK
+from codegate.mining.probes.trees import Grammar, edited, field, parse, text_of, walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_LOADING: Final = re.compile(r"\b(?:require|import)\s*\(|\bimport\.meta\b|__dirname|__filename")
+_GLOBALS: Final = frozenset(
+    [
+        "undefined",
+        "NaN",
+        "Infinity",
+        "globalThis",
+        "console",
+        "JSON",
+        "Math",
+        "Object",
+        "Array",
+        "String",
+        "Number",
+        "Boolean",
+        "Symbol",
+        "BigInt",
+        "Date",
+        "RegExp",
+        "Map",
+        "Set",
+        "WeakMap",
+        "WeakSet",
+        "Promise",
+        "Error",
+        "TypeError",
+        "RangeError",
+        "SyntaxError",
+        "Proxy",
+        "Reflect",
+        "Intl",
+        "URL",
+        "URLSearchParams",
+        "Buffer",
+        "process",
+        "parseInt",
+        "parseFloat",
+        "isNaN",
+        "encodeURIComponent",
+        "decodeURIComponent",
+        "encodeURI",
+        "decodeURI",
+        "Uint8Array",
+        "ArrayBuffer",
+        "TextEncoder",
+        "TextDecoder",
+        "AbortController",
+        "Headers",
+        "Request",
+        "Response",
+        "structuredClone",
+        "queueMicrotask",
+        "require",
+        "module",
+        "exports",
+        "Function",
+        "escape",
+        "unescape",
+        "arguments",
+        "setTimeout",
+        "setImmediate",
+        "Iterator",
+        "FormData",
+        "Blob",
+        "File",
+    ]
+)
+_HELPERS: Final = """
+const __codegate = () => {
+  const records = [];
+  const util = process.getBuiltinModule ? process.getBuiltinModule('node:util') : require('util');
+  const cut = (text) => String(text).slice(0, 600);
+  const fault = (error) => (error?.message === undefined ? util.inspect(error) : `${error.name}: ${error.message}`);
+  const shown = (value) => {
+    if (value instanceof Error) return ['e', cut(fault(value))];
+    return ['v', cut(util.inspect(value, { depth: 6, breakLength: 100, sorted: true, compact: 3 }))];
+  };
+  return {
+    async record(number, value) {
+      try {
+        records.push([number, ...shown(await value())]);
+      } catch (error) {
+        records.push([number, 'x', cut(fault(error))]);
+      }
+    },
+    raised(step, error) {
+      records.push([-1 - step, 'x', cut(fault(error))]);
+    },
+    end() {
+      const kept = [];
+      for (let left = 3300; records.length && left > 0; ) {
+        kept.push(records.shift());
+        left -= JSON.stringify(kept[kept.length - 1]).length + 1;
+        if (left < 0) kept.pop();
+      }
+      throw new Error('MARK' + JSON.stringify(kept));
+    },
+  };
+};
+""".replace("MARK", MARK)
+
+
+@dataclass(frozen=True)
+class JavaScriptTests:
+    """One of the two languages; see ``Dialect``."""
+
+    grammar: Grammar
+    fence: str
+    suffixes: tuple[str, ...] = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
+
+    def parse(self, text: str) -> "Node":
+        """See ``Dialect.parse``."""
+        return parse(text, self.grammar)
+
+    def lines(self, source: str, tests: Iterable[str], base: str) -> Iterator[Line]:
+        """See ``Dialect.lines``: tests are given by their titles, joined by `` > ``."""
+        wanted = tuple(tests)
+        if ".mock(" not in source:
+            shared = tuple(Step(text) for text in _data(self.parse(source)))
+            reader = JavaScriptReader(self.grammar, base, asserting(self.parse(source)))
+            yield from self._walk(reader, source, (), shared, wanted)
+
+    def _walk(
+        self,
+        reader: JavaScriptReader,
+        body: str,
+        titles: tuple[str, ...],
+        before: tuple[Step, ...],
+        wanted: tuple[str, ...],
+    ) -> Iterator[Line]:
+        """Yield the lines of the tests that a file, or the function of a group, declares."""
+        steps = before
+        for statement in self.parse(body).named_children:
+            call = called(statement)
+            role = role_of(call)
+            function = function_of(call)
+            inside = text_of(function.child_by_field_name("body")) if function is not None else ""
+            if role == "group" and inside:
+                yield from self._walk(reader, unwrapped(inside), (*titles, title_pattern(call)), steps, wanted)
+            elif role == "test" and inside and function is not None and call is not None:
+                if (name := _named(call, titles, wanted)) is not None:
+                    yield from self._test(reader, call, function, Line(name, steps))
+            elif role == "hook":
+                steps += tuple(Step(text_of(inner)) for inner in self.parse(unwrapped(inside)).named_children)
+            elif role or declares_tests(statement):
+                for branch in reader.rows(statement, steps):
+                    yield from self._walk(reader, branch.body, titles, (*steps, *branch.bound), wanted)
+            elif titles and statement.type not in {"comment", "import_statement"}:
+                steps += (Step(text_of(statement)),)
+
+    def _test(self, reader: JavaScriptReader, call: "Node", function: "Node", begin: Line) -> Iterator[Line]:
+        """Yield the lines of one test, which begin as ``begin`` does."""
+        each = text_of(field(call, "function", "function")).endswith(".each")
+        body = unwrapped(text_of(function.child_by_field_name("body")))
+        if not each and {text_of(parameter) for parameter in parameters(function)} & self.used(body):
+            return
+        for branch in list(reader.each(call, function)) if each else [Branch((), body)]:
+            for steps in lines_through(reader, branch.body, (*begin.steps, *branch.bound)):
+                yield replace(begin, steps=steps)
+
+    def literals(self, node: "Node") -> Iterator["Node"]:
+        """See ``Dialect.literals``; the names of modules and regular expressions are none."""
+        for inner in walk(node):
+            if inner.type == "number" or (inner.type == "string_fragment" and not _names_module(inner)):
+                yield inner
+
+    def declared(self, text: str) -> frozenset[str]:
+        """See ``Dialect.declared``."""
+        return self.bound(text)
+
+    def bound(self, text: str) -> frozenset[str]:
+        """See ``Dialect.bound``."""
+        found: set[str] = set()
+        root = self.parse(text)
+        for statement in root.named_children:
+            names = [each.child_by_field_name("name") for each in statement.named_children]
+            if statement.type not in DECLARATIONS:
+                names = [statement.child_by_field_name("name")]
+            found |= {text_of(node) for name in names if name for node in walk(name) if is_name(node)}
+        for node in walk(root):
+            left = field(node, "left") if node.type.endswith("assignment_expression") else None
+            while left is not None and left.type in {"member_expression", "subscript_expression"}:
+                left = field(left, "object")
+            found |= {text_of(inner) for inner in walk(left) if is_name(inner)} if left is not None else set()
+        return frozenset(found)
+
+    def used(self, text: str) -> frozenset[str]:
+        """See ``Dialect.used``; what functions inside have for themselves is not among them."""
+        root = self.parse(f"({text})" if text.startswith("{") else text)
+        names = {text_of(node) for node in walk(root) if node.type in NAMES or node.type == "type_identifier"}
+        return frozenset(names - _inner_names(root))
+
+    def files(self, path: str, source: str, probes: Mapping[str, Line]) -> dict[str, str]:
+        """See ``Dialect.files``: the file's own beginning, and a test for each probe."""
+        root = self.parse(source)
+        kept = [text_of(node) for node in root.named_children if not role_of(called(node)) and not declares_tests(node)]
+        roots = {
+            text_of(field(call, "function")).partition(".")[0] for call in map(called, walk(root)) if role_of(call)
+        }
+        declare = next((name for name in ("it", "test", "specify") if name in roots), "it")
+        parts = ["\n".join(kept), _HELPERS]
+        for name, line in probes.items():
+            parts.append(f"{declare}('codegate probe {name};', async () => {{\n{self._probe(line)}\n}});")
+        return {path: "\n".join(parts) + "\n"}
+
+    def _probe(self, line: Line) -> str:
+        written, depth, number = ["const __probe = __codegate();", "let __at = 0;", "try {"], 0, 0
+        for at, step in enumerate(line.steps):
+            written += ["{"] * (step.depth - depth)
+            depth = max(depth, step.depth)
+            written += [f"__at = {at};", f"{step.text.rstrip().rstrip(';')};" if step.text else ""]
+            for expression in step.checked:
+                written.append(f"await __probe.record({number}, async () => ({expression}));")
+                number += 1
+        written += ["}"] * depth
+        return "\n".join([*written, "} catch (error) { __probe.raised(__at, error); } finally { __probe.end(); }"])
+
+    def context(self, source: str, names: frozenset[str]) -> list[str] | None:
+        """See ``Dialect.context``."""
+        shown: list[str] = []
+        wanted = set(names) - _GLOBALS
+        for node in reversed(self.parse(source).named_children):
+            statement = node.child_by_field_name("declaration") or node
+            if statement.type == "import_statement":
+                own = {text_of(inner) for inner in walk(statement) if inner.type == "identifier"}
+                if own & wanted:
+                    shown.insert(0, _narrowed(statement, wanted))
+                    wanted -= own
+            elif statement.type in DECLARATIONS or statement.type.endswith("_declaration"):
+                own = set(self.bound(text_of(statement)))
+                if own & wanted:
+                    shown.insert(0, _narrowed(statement, wanted))
+                    wanted |= self.used(text_of(statement)) - _GLOBALS
+                    wanted -= own
+        return shown if not wanted else None
+
+    def example(self, path: str, code: str, expression: str, before: Value, after: Value) -> Example:
+        """See ``Dialect.example``: modules are named as from the root."""
+        old, new = (f"throws {text}" if kind == "x" else text for kind, text in (before, after))
+        code, expression = (self._from_root(text, path.rpartition("/")[0]) for text in (code, expression))
+        return Example(code, expression, old, new, fence=self.fence)
+
+    def _from_root(self, code: str, folder: str) -> str:
+        root, edits = self.parse(code), dict["Node", str]()
+        for node in walk(root):
+            if node.type == "string_fragment" and _names_module(node) and text_of(node).startswith("."):
+                found = normpath(f"{folder or '.'}/{text_of(node)}")
+                edits[node] = found if found.startswith(".") else f"./{found}"
+        return edited(root, edits)
+
+    def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:  # noqa: ARG002
+        """See ``Dialect.tidy``."""
+        return steps
+
+    def failed(self, path: str, source: str, message: str) -> frozenset[str]:  # noqa: ARG002
+        """See ``Dialect.failed``: which test does not parse is not told."""
+        return frozenset()
+
+
+def dialect_of(path: str) -> JavaScriptTests:
+    """Return the language that a path's suffix says."""
+    if path.endswith((".ts", ".mts", ".cts")):
+        return JavaScriptTests("typescript", "ts")
+    return JavaScriptTests("tsx", "tsx") if path.endswith(".tsx") else JavaScriptTests("javascript", "js")
+
+
+def _named(call: "Node", titles: tuple[str, ...], wanted: tuple[str, ...]) -> str | None:
+    """Return the first of the ``wanted`` tests that a declaration below some titles can be of."""
+    pattern = re.compile(" > ".join([*titles, title_pattern(call)]), re.DOTALL)
+    return next((test for test in wanted if pattern.fullmatch(test)), None)
+
+
+def _data(root: "Node") -> Iterator[str]:
+    """Yield the declarations of a file that load nothing: values that its tests share."""
+    for statement in root.named_children:
+        text = text_of(statement)
+        functions = any(node.type in FUNCTIONS for node in walk(statement))
+        if statement.type in DECLARATIONS and not _LOADING.search(text) and not functions:
+            yield text
+
+
+def _narrowed(statement: "Node", wanted: set[str]) -> str:
+    """Return an import, or what takes an object apart, with what is wanted alone."""
+    named = next((node for node in walk(statement) if node.type in {"named_imports", "object_pattern"}), None)
+    parts = named.named_children if named is not None else []
+    names = [text_of(field(node, "alias") or field(node, "name") or field(node, "value") or node) for node in parts]
+    kept = [text_of(node) for node, name in zip(parts, names, strict=True) if name in wanted]
+    return edited(statement, {named: f"{{ {', '.join(kept)} }}"}) if named is not None and kept else text_of(statement)
+
+
+def _inner_names(statement: "Node") -> set[str]:
+    """Return the names that a definition has for itself: parameters and variables."""
+    found: set[str] = set()
+    for node in walk(statement):
+        if node.type in {"formal_parameters", "variable_declarator", "catch_clause"}:
+            part = field(node, "name") or field(node, "parameter") or node
+            found |= {text_of(inner) for inner in walk(part) if is_name(inner)}
+        elif node.type == "arrow_function" and (single := field(node, "parameter")) is not None:
+            found.add(text_of(single))
+    return found
+
+
+def _names_module(fragment: "Node") -> bool:
+    """Return whether a text names a module."""
+    string = fragment.parent
+    outer = string.parent if string is not None else None
+    call = outer.parent if outer is not None and outer.type == "arguments" else outer
+    return call is not None and (
+        call.type == "import_statement" or text_of(field(call, "function")) in {"require", "import", "require.resolve"}
+    )

@@ -1,0 +1,232 @@
+"""Examples of Python: its probes run on both trees, and the code that leads to a value that differs."""
+
+import ast
+import builtins
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from codegate.mining.cut import Cut
+from codegate.mining.probes.example import MAX_LINES, Example, Found, Probing
+from codegate.mining.probes.fixtures import context_of, fixture_modules, made_by_fixtures
+from codegate.mining.probes.literals import asserted_literals, hidden_literals
+from codegate.mining.probes.python_probe import PythonProbe, probe_module
+from codegate.mining.probes.records import Record
+from codegate.mining.proving.validation import OpenSandbox, Validated
+from codegate.mining.statements.vocabulary import added_lines
+from codegate.mining.syntax import IDENTIFIER, decode, parse
+
+_MAX_FUNCTIONS: Final = 5
+_MAX_ALSO: Final = 100
+#: Functions of test helpers that start others.
+_STARTERS: Final = frozenset({"invoke", "run", "main", "call"})
+
+
+def python_examples(
+    cut: Cut, validated: Validated, open_sandbox: OpenSandbox, public: str, seed: str
+) -> Iterator[Found]:
+    """Yield examples of the failing test functions; see ``find_examples``."""
+    by_file: dict[str, list[str]] = {}
+    for test in validated.outcomes.fail_to_pass:
+        path, _, name = test.partition("[")[0].partition("::")
+        name = name.replace("::", ".")
+        if path.endswith(".py") and name and name not in by_file.setdefault(path, []):
+            by_file[path].append(name)
+    known = frozenset(
+        word for path in cut.base if path.endswith(".py") and path not in cut.public_tests
+        for word in IDENTIFIER.findall(decode(cut.base[path].data))
+    )  # fmt: skip
+    added = "\n".join(line for lines in added_lines(cut).values() for line in lines)
+    for path, names in by_file.items():
+        file = cut.hidden.get(path)
+        source = parse(file.data) if file is not None else None
+        if source is None:
+            continue
+        old = parse(cut.base[path].data) if path in cut.base else None
+        text, probes = probe_module(source, names[:_MAX_FUNCTIONS], known, seed, old)
+        if probes:
+            runs = Probing(cut, validated, open_sandbox, {path: text}, (path,))
+            functions = _functions(source, names)
+            # What the tests compare with and the fix itself says is told in any case, as a required form.
+            told = {text for text in asserted_literals(functions) if text in added}
+            literals = hidden_literals(functions, public)
+            hidden = frozenset(text for text in literals if not any(text in one for one in told))
+            modules = fixture_modules(cut.base, path, source)
+            for function, rank, example in _examples(modules, probes, runs, hidden):
+                yield Found(f"{path}::{function}", rank, _shape(example), example)
+
+
+def _shape(example: Example) -> str:
+    """Return the example's code without its values."""
+    tree = ast.parse(f"{example.code}\n{example.expression}")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant):
+            node.value = type(node.value).__name__
+    return ast.dump(tree)
+
+
+def _run(runs: Probing, state: str) -> dict[str, list[Record]]:
+    """Return the records of each probe, by its name."""
+    found = runs.run(state)
+    return {test.partition("[")[0].rpartition("::")[2].rpartition(".")[2]: kept for test, kept in found.items()}
+
+
+def _examples(
+    modules: Sequence[ast.Module], probes: Mapping[str, PythonProbe], runs: Probing, hidden: frozenset[str]
+) -> list[tuple[str, tuple[int, ...], Example]]:
+    before = _run(runs, "before")
+    after = _run(runs, "after") if before else {}
+    differing = [name for name in probes if name in before and name in after and before[name] != after[name]]
+    if not differing:
+        return []
+    again = _run(runs, "before"), _run(runs, "after")
+    found = []
+    for name in differing:
+        if again[0].get(name) != before[name] or again[1].get(name) != after[name]:
+            continue
+        allowed = [
+            example
+            for example in _differences(modules, probes[name], before[name], after[name])
+            if example.may_be_shown(hidden)
+        ]
+        if allowed:
+            example = replace(allowed[0], also=_also(allowed))
+            found.append((probes[name].function, example.rank(probes[name].replaced), example))
+    return found
+
+
+def _also(examples: Sequence[Example]) -> tuple[tuple[str, str, str], ...]:
+    """Return what else differs after the code of the first example: expression, observed and expected, if short."""
+    first, *others = examples
+    known = {*first.code.splitlines(), first.expression}
+    found = [
+        (other.expression, other.observed, other.expected)
+        for other in others
+        if set(other.code.splitlines()) <= known and other.expression != first.expression
+    ]
+    short = [each for each in found if all(len(text) <= _MAX_ALSO and "`" not in text for text in each)]
+    return tuple(each for each in short if not any(text.startswith("raises ") for text in each))[:2]
+
+
+def _differences(
+    modules: Sequence[ast.Module],
+    probe: PythonProbe,
+    before: list[Record],
+    after: list[Record],
+) -> Iterator[Example]:
+    """Yield what the records of a probe differ in, where that can be shown."""
+    for (line, text, observed), (end, last, expected) in zip(before, after, strict=False):
+        if (line, text, observed) == (end, last, expected):
+            continue
+        # Where one of the two raised earlier, the other one's record says what the value is of.
+        place = (end, last) if end >= line else (line, text)
+        example = _example(modules, probe, *place, observed, expected)
+        if example is not None:
+            yield example
+        if line != end:
+            return  # from here on the records are not of the same values
+
+
+def _example(
+    modules: Sequence[ast.Module], probe: PythonProbe, line: int, text: str, observed: str, expected: str
+) -> Example | None:
+    """Return one difference as an example; None where it cannot be shown."""
+    if expected.startswith("raises ") and not probe.expects_error:
+        return None  # the other literals are no valid input
+    if observed == expected:
+        return None
+    code = _needed(probe.code(line), text, _imported(modules[0]))
+    if _data(f"{code}\n{text}") <= _data(probe.original):
+        return None  # the test's own call
+    names = {node.id for node in ast.walk(ast.parse(f"{code}\n{text}")) if isinstance(node, ast.Name)}
+    if "self" in names or len(code.splitlines()) > MAX_LINES:
+        return None
+    context = context_of(modules[0], names)
+    if context is None:
+        return None
+    given, fixtures = made_by_fixtures([name for name in probe.arguments if name in names], modules)
+    called = _called(f"{code}\n{text}")
+    return Example("\n".join(filter(None, (context, *given, code))), text, observed, expected, fixtures, called)
+
+
+def _called(code: str) -> str:
+    """Return the name of the function whose result ``code`` ends with; of a local one, of what made it."""
+    statements = ast.parse(code).body
+    local = {name: getattr(node, "value", None) for node in statements for name in _bound(node)}
+    for statement in reversed(statements):
+        for call in [node for node in ast.walk(statement) if isinstance(node, ast.Call)]:
+            function = call.func
+            made = local.get(function.id) if isinstance(function, ast.Name) else None
+            function = made.func if isinstance(made, ast.Call) else function
+            name = ast.unparse(function).rpartition(".")[2]
+            if name in _STARTERS:
+                return ""
+            if name.isidentifier() and not hasattr(builtins, name) and name not in local:
+                return name
+    return ""
+
+
+def _data(code: str) -> set[str]:
+    """Return the values that ``code`` writes out, without those that repeat one of its names, as options do."""
+    tree = ast.parse(code)
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    names |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    values = {str(node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    return {value for value in values if value.strip("-").replace("-", "_") not in names}
+
+
+def _needed(code: str, text: str, imported: frozenset[str]) -> str:
+    """Return the statements of ``code`` that the value of ``text`` can depend on.
+
+    Left out are definitions that nothing uses, assignments to other names that call nothing but what is imported, and
+    calls that ask it about plain values.
+    """
+    wanted = _loaded(ast.parse(text))
+    kept: list[str] = []
+    body = ast.parse(code).body
+    plain_values = {
+        name for node in body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for name in _bound(node)
+    }  # fmt: skip
+    for node in reversed(body):
+        bound = _bound(node)
+        own = _loaded(node) - imported
+        asks = isinstance(node, ast.Expr) and bool(own) and own <= plain_values
+        idle = isinstance(node, ast.If | ast.For) and all(isinstance(each, ast.Pass) for each in node.body)
+        if asks or idle:
+            continue
+        plain = isinstance(node, ast.FunctionDef | ast.ClassDef)
+        acts = any(_loaded(each) & (wanted - imported) for each in getattr(node, "decorator_list", [node]))
+        if bound and not bound & wanted and not acts:
+            continue
+        kept.insert(0, ast.unparse(node))
+        if bound and not plain:
+            wanted = wanted - bound
+        wanted |= _loaded(node)
+    return "\n".join(kept)
+
+
+def _loaded(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+
+
+def _imported(module: ast.Module) -> frozenset[str]:
+    """Return the names that a module imports."""
+    lines = [node for node in ast.walk(module) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return frozenset((name.asname or name.name.partition(".")[0]) for line in lines for name in line.names)
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.Assign):
+        return {inner.id for target in node.targets for inner in ast.walk(target) if isinstance(inner, ast.Name)}
+    return set()
+
+
+def _functions(source: ast.Module, names: list[str]) -> list[ast.AST]:
+    last = {name.rpartition(".")[2] for name in names}
+    return [
+        node for node in ast.walk(source)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in last
+    ]  # fmt: skip

@@ -1,0 +1,353 @@
+"""Probes of JavaScript, TypeScript and Go: what is read of a test, and what real runners give on both trees."""
+
+import json
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from random import Random
+from textwrap import dedent
+
+import pytest
+
+from codegate.durable import sha256
+from codegate.grading import Sandboxes, TestSelection
+from codegate.mining.cut import Cut
+from codegate.mining.probes.example import Example
+from codegate.mining.probes.finding import find_examples
+from codegate.mining.probes.go_tests import GoTests
+from codegate.mining.probes.javascript_tests import JavaScriptTests, dialect_of
+from codegate.mining.probes.line_example import failing_literals
+from codegate.mining.probes.lines import Line, Step, probes_of, slices
+from codegate.mining.probes.literals import Pieces
+from codegate.mining.proving.validation import Validated
+from codegate.mining.statements.interface import NO_INTERFACE
+from codegate.mining.statements.statement import gates_of, write_statement
+from codegate.sandbox import Sandbox
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import EnvironmentManifest, LockedEnvironment, PackageFile, ProblemLimits, RunnerName
+from tests.grading.npm_world import npm_world
+from tests.mining.statement_world import cut_of, failing, unit_of
+from tests.sandbox.go_world import GO_LOCK, MODULE, go_recipe, publish
+
+LIMITS = ProblemLimits(seconds=120, memory_mb=2048, pids=256, disk_mb=512)
+GO = GoTests()
+JAVASCRIPT = dialect_of("sums.test.js")
+
+
+def read(dialect: JavaScriptTests | GoTests, source: str, *tests: str, base: str = "") -> list[Line]:
+    return list(dialect.lines(dedent(source), tests, base))
+
+
+def checked(line: Line) -> tuple[str, ...]:
+    return tuple(text for step in line.steps for text in step.checked)
+
+
+class TestJavaScript:
+    def test_each_way_of_asserting_gives_what_it_checks(self) -> None:
+        source = """
+            describe('sums', () => {
+              it('adds', async () => {
+                assert.deepEqual(add(1, 2), 3);
+                assert(isSum(3));
+                expect(await later(4)).not.toBe(5);
+                total(6).should.equal(7);
+                assert.throws(() => add('x'), /wrong/);
+                return expect(add(8)).to.be.true;
+              });
+              it('adds nothing', () => { expect(add()).toBe(0); });
+            });
+        """
+        [line] = read(JAVASCRIPT, source, "sums > adds")
+        found = ("add(1, 2)", "isSum(3)", "await later(4)", "total(6)", "add('x')", "add(8)")
+        assert checked(line) == found
+        assert [step.raises for step in line.steps] == [False, False, False, False, True, False]
+
+    def test_rows_of_a_table_are_lines_of_their_own_with_their_values_in_place(self) -> None:
+        source = """
+            const tests = [{ given: 'milk', wanted: 'M' }, { given: 'eggs', wanted: 'E' }];
+            describe('first', () => {
+              for (const t of tests) {
+                test(`of ${t.given}`, () => { expect(first(t.given)).toBe(t.wanted); });
+              }
+            });
+            it.each([['a', 1], ['b', 2]])('code of %s', (text, code) => { expect(codeOf(text)).toBe(code); });
+        """
+        assert list(map(checked, read(JAVASCRIPT, source, "first > of milk"))) == [("first('milk')",)]
+        lines = read(JAVASCRIPT, source, "code of a")
+        assert [line.code.splitlines()[-2:] for line in lines] == [
+            ["const text = 'a';", "const code = 1;"], ["const text = 'b';", "const code = 2;"]
+        ]  # fmt: skip
+
+    def test_functions_that_assert_are_written_out(self) -> None:
+        source = """
+            function same(given, wanted) { const found = parse(given); assert.equal(found, wanted); }
+            it('parses', () => { same('x=1', 1); same('y=2', 2); });
+        """
+        lines = read(JAVASCRIPT, source, "parses", base="it('parses', () => { same('x=1', 1); });")
+        assert ["const given = 'y=2';" in line.code for line in lines] == [True]
+        assert checked(lines[0]) == ("found", "wanted")
+
+    def test_what_is_set_up_before_each_test_comes_first(self) -> None:
+        source = """
+            describe('list', () => {
+              let list;
+              beforeEach(() => { list = new List(); });
+              it('grows', () => { list.add(1); assert.equal(list.size, 1); });
+            });
+        """
+        [line] = read(JAVASCRIPT, source, "list > grows")
+        assert line.code.splitlines() == ["let list;", "list = new List();", "list.add(1);"]
+
+    def test_imports_are_narrowed_and_named_from_the_root(self) -> None:
+        source = "import { parse, print } from '../src';\nimport { it } from 'vitest';\nconst limit = 7;\n"
+        assert JAVASCRIPT.context(source, frozenset({"parse"})) == ["import { parse } from '../src';"]
+        assert JAVASCRIPT.context(source, frozenset({"unknown"})) is None
+        code = "import { parse } from '../src';\nconst own = require('./kit');"
+        example = JAVASCRIPT.example("test/a.js", code, "parse(1)", ("v", "1"), ("x", "Error: no"))
+        assert example.code == "import { parse } from './src';\nconst own = require('./test/kit');"
+        assert example.expected == "throws Error: no"
+
+
+class TestGo:
+    TABLE = """
+        package sums
+
+        func TestParse(t *testing.T) {
+            tests := []struct {
+                name    string
+                in      string
+                size    int64
+                wantErr bool
+            }{
+                {"plain", "milk", 4, false},
+                {name: "odd", in: "eggs"},
+            }
+            for _, tt := range tests {
+                t.Run(tt.name, func(t *testing.T) {
+                    got, err := Parse(tt.in, tt.size)
+                    if (err != nil) != tt.wantErr {
+                        t.Fatalf("error: %v", err)
+                    }
+                    if !reflect.DeepEqual(got.Parts, tt.size) {
+                        t.Errorf("got %v", got)
+                    }
+                })
+            }
+        }
+    """
+
+    def test_a_row_of_a_table_has_its_fields_in_place(self) -> None:
+        lines = read(GO, self.TABLE, "TestParse")
+        assert [line.steps[-3].text for line in lines] == [
+            'got, err := Parse("milk", int64(4))', 'got, err := Parse("eggs", int64(0))'
+        ]  # fmt: skip
+        assert set(checked(lines[0])) == {"err", "got.Parts", "got"}
+
+    def test_only_failing_subtests_and_new_rows_are_read(self) -> None:
+        assert len(read(GO, self.TABLE, "TestParse", "TestParse/odd")) == 1
+        lines = read(GO, self.TABLE, "TestParse", base='{ "plain",   "milk", 4, false },\n{"plain", "milk", 4, false}')
+        assert ['"eggs"' in line.code for line in lines] == [True]
+
+    def test_conditions_and_testify_give_what_they_check(self) -> None:
+        source = """
+            package sums
+
+            func TestSum(t *testing.T) {
+                if got := Sum(1, 2); got != 3 {
+                    t.Errorf("wrong")
+                }
+                _, err := Read("x")
+                if err == nil {
+                    t.Fatal("no error")
+                }
+                require.Equal(t, 4, Sum(5))
+                var found *Wrong
+                if !errors.As(err, &found) {
+                    t.Fatal(err)
+                }
+            }
+        """
+        [line] = read(GO, source, "TestSum")
+        assert [(step.text, step.checked, step.raises) for step in line.steps] == [
+            ("got := Sum(1, 2)", ("got",), False),
+            ('_, err := Read("x")', (), False),
+            ("", ("err",), True),
+            ("", ("Sum(5)",), False),
+            ("var found *Wrong", (), False),
+            ("errors.As(err, &found)", ("err", "&found"), True),
+        ]
+
+    def test_variables_that_nothing_uses_are_not_named(self) -> None:
+        steps = (Step("a, err := One()"), Step("b, err := Two(a)"))
+        assert [step.text for step in GO.tidy(steps, "b")] == ["a, _ := One()", "b, _ := Two(a)"]
+
+    def test_probes_that_do_not_compile_are_known_by_their_lines(self) -> None:
+        line = Line("TestSum", (Step("x := Sum(1)", ("x",)),))
+        source = GO.files("a/sums_test.go", "package sums\n", {"0": line, "7": line})["a/sums_test.go"]
+        number = source[: source.index("TestCodegateProbe7")].count("\n") + 3
+        assert GO.failed("a/sums_test.go", source, f"./sums_test.go:{number}:2: undefined: Sum") == {"7"}
+        assert GO.failed("a/sums_test.go", source, f"./other_test.go:{number}:2: undefined: Sum") == set()
+
+    def test_texts_are_printed_so_that_they_can_be_read(self) -> None:
+        quoted = GO.example("a_test.go", "", "got", ("s", "a b"), ("s", ""))
+        assert (quoted.expression, quoted.observed, quoted.expected) == ('fmt.Printf("%q\\n", got)', '"a b"', '""')
+        assert GO.example("a_test.go", "", "got", ("s", "a\nb"), ("s", "")).observed == "a\nb"
+        assert GO.example("a_test.go", "", "err", ("e", "no"), ("v", "<nil>")).expression == "fmt.Println(err)"
+
+
+class TestLines:
+    def test_the_short_slice_has_what_the_value_needs_alone(self) -> None:
+        steps = (
+            Step("const other = open('x');"), Step("const list = new List();"), Step("list.add(1);"),
+            Step("", ("list.pop()",)), Step("", ("list.size",)),
+        )  # fmt: skip
+        short, long = slices(JAVASCRIPT, Line("t", steps), 4, "list.size")
+        assert short.code == "const list = new List();\nlist.add(1);"
+        assert long.code == "const list = new List();\nlist.add(1);\nlist.pop()"
+
+    def test_the_same_literal_becomes_the_same_other_one_in_all_steps(self) -> None:
+        given = Line("t", (Step("const cart = fill('milk', 12);"), Step("", ("cart.has('milk')",))))
+        first = probes_of(JAVASCRIPT, [given], frozenset(), "seed")[0]
+        word = first.steps[1].checked[0].partition("'")[2].partition("'")[0]
+        assert word != "milk"
+        assert first.steps[0].text == f"const cart = fill('{word}', 13);"
+        assert given.steps not in [line.steps for line in probes_of(JAVASCRIPT, [given], frozenset(), "seed")]
+
+    def test_names_of_modules_and_words_of_the_source_stay(self) -> None:
+        given = Line("t", (Step("const kit = require('./kitchen');"), Step("", ("kit.cook('simmer')",))))
+        lines = probes_of(JAVASCRIPT, [given], frozenset({"simmer"}), "seed")
+        assert all("'./kitchen'" in line.steps[0].text for line in lines)
+
+    @pytest.mark.parametrize(
+        ("number", "other"), [("12", "13"), ("9.5", "8.5"), ("1", "1"), ("0x1f", "0x1f"), ("1e3", "1e3")]
+    )
+    def test_decimal_numbers_alone_are_others(self, number: str, other: str) -> None:
+        assert Pieces(Random(1), lambda _: True, numbers=True).number(number) == other
+
+    def test_two_short_words_do_not_become_one(self) -> None:
+        pieces = Pieces(Random(3), lambda _: True, numbers=True)
+        assert len({pieces.text(letter) for letter in "abcdefgh"}) == 8
+
+
+class TestGates:
+    HIDDEN = "it('greets', () => { expect(greet('a stranger')).toBe('welcome, a stranger'); });\n"
+
+    def test_sentences_may_not_show_literals_of_the_failing_file(self) -> None:
+        cut = cut_of({"greet.js": "x"}, {"greet.js": "y"}, {"greet.test.js": self.HIDDEN})
+        tests = ("greet.test.js::greets",)
+        assert failing_literals(cut, tests, "greets") == {"a stranger", "welcome, a stranger"}
+        gates = gates_of(cut, failing(tests), NO_INTERFACE, "")
+        assert gates.reason("It should say welcome, a stranger.")
+
+    def test_an_example_is_marked_with_its_language(self) -> None:
+        cut = cut_of({"greet.js": "x"}, {"greet.js": "y"}, {"greet.test.js": self.HIDDEN})
+        example = Example("", "greet('you')", "''", "'hi'", fence="js")
+        found = write_statement(
+            unit_of("Fix greetings being empty"), cut, failing(("greet.test.js::greets",)), examples=[example]
+        )
+        assert not isinstance(found, str)
+        assert "```js\ngreet('you')\n```" in found.text
+
+
+Opened = AbstractContextManager[Sandbox]
+
+
+def examples(
+    cut: Cut, sandboxes: Sandboxes, manifest: EnvironmentManifest, runner: RunnerName, *tests: str
+) -> list[Example]:
+    def opened(limits: ProblemLimits) -> Opened:
+        return sandboxes.open(manifest, limits)
+
+    selection = TestSelection(tuple({test.partition("::")[0] for test in tests}), runner=runner)
+    validated = Validated(failing(tests), LIMITS, selection, True, 0.0, 0.0, 0)
+    public = "".join(file.data.decode() for file in cut.base.values())
+    return find_examples(cut, validated, opened, public, "seed")
+
+
+@pytest.fixture(scope="module")
+def world(bwrap_backend: BubblewrapBackend) -> Iterator[tuple[Sandboxes, EnvironmentManifest]]:
+    """An environment with Node alone."""
+    sandboxes, manifest = npm_world(bwrap_backend, json.dumps({"name": "lists"}))
+    yield sandboxes, manifest
+    sandboxes.close()
+
+
+@pytest.mark.bwrap
+class TestRealJavaScript:
+    WRONG = (
+        "exports.join = (words, last = 'and') => words.slice(0, -1).join(', ') + words.at(-1);\n"
+        "exports.first = (words) => words[0];\nexports.size = (n) => n;\n"
+    )
+    RIGHT = (
+        "exports.join = (words, last = 'and') => `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;\n"
+        "exports.first = (words) => { if (!words.length) throw new RangeError('no words'); return words[0]; };\n"
+        "exports.size = (n) => { if (n > 12) throw new RangeError('too large'); return n + 1; };\n"
+    )
+    TESTS = (
+        "const { test } = require('node:test');\nconst assert = require('node:assert');\n"
+        "const { first, join, size } = require('../lists');\n\n"
+        "test('joins', () => {\n  const unused = 1;\n  const bread = 'pears';\n"
+        "  assert.equal(join(['apples', bread]), 'apples and pears');\n});\n"
+        "test('nothing', () => { assert.throws(() => first([], 77)); });\n"
+        "test('size', () => { assert.equal(size(12), 13); });\n"
+        "test('moment', () => { assert.match(join([String(process.hrtime()), 'plums']), / and /); });\n"
+    )
+
+    def test_what_is_shown_was_executed_and_has_other_values(
+        self, world: tuple[Sandboxes, EnvironmentManifest]
+    ) -> None:
+        base = {"lists.js": self.WRONG, "package.json": "{}"}
+        cut = cut_of(base, {"lists.js": self.RIGHT}, {"test/a.test.js": self.TESTS})
+        named = (f"test/a.test.js::{title}" for title in ("joins", "nothing", "moment", "size"))
+        # What the fix raises for other values is no example where the test asks for no error, as of ``size``; neither
+        # is what differs from run to run.
+        found = {each.expression.partition("(")[0]: each for each in examples(cut, *world, "node", *named)}
+        assert set(found) == {"join", "first"}
+        joined = found["join"]
+        assert joined.code.splitlines()[0] == "const { join } = require('./lists');"
+        assert "unused" not in joined.code
+        assert " and " not in joined.observed
+        assert " and " in joined.expected
+        assert not any(word in f"{joined.code}{joined.expression}" for word in ("apples", "pears"))
+        assert (found["first"].observed, found["first"].expected) == ("undefined", "throws RangeError: no words")
+
+
+@pytest.mark.bwrap
+class TestRealGo:
+    WRONG = (
+        'package shop\n\nimport "strings"\n\nfunc Join(words []string, last string) string {\n'
+        '\treturn strings.Join(words, ", ")\n}\n'
+    )
+    RIGHT = WRONG.replace('", "', '" "+last+" "')
+    TESTS = (
+        'package shop\n\nimport "testing"\n\nfunc TestJoin(t *testing.T) {\n'
+        "\ttests := map[string]struct {\n\t\twords []string\n\t\twant  string\n\t}{\n"
+        '\t\t"two": {[]string{"apples", "pears"}, "apples and pears"},\n\t}\n'
+        "\tfor name, tt := range tests {\n\t\tt.Run(name, func(t *testing.T) {\n"
+        '\t\t\tif got := Join(tt.words, "and"); got != tt.want {\n\t\t\t\tt.Errorf("got %q", got)\n\t\t\t}\n'
+        "\t\t})\n\t}\n}\n\n"
+        'func TestBytes(t *testing.T) {\n\tlimit := byte(255)\n\tif got := Join([]string{"a", "b"}, string(limit)); '
+        'got != "x" {\n\t\tt.Error(got)\n\t}\n}\n'
+    )
+
+    def test_rows_are_run_and_what_does_not_compile_is_left_out(
+        self, bwrap_backend: BubblewrapBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        texts = dict(go_recipe().packages)
+        packages = tuple(PackageFile(path=f"go/{name}", sha256=sha256(text.encode())) for name, text in texts.items())
+        manifest = EnvironmentManifest(
+            id="go", python=go_recipe().python, lock="go.lock", lock_sha256=sha256(GO_LOCK.encode()), rung="manual",
+            packages=packages,
+        )  # fmt: skip
+        sandboxes = Sandboxes(bwrap_backend, {})
+        sandboxes.add(LockedEnvironment(manifest, GO_LOCK, texts))
+        monkeypatch.setenv("GOPROXY", publish(tmp_path))
+        base = {"shop.go": self.WRONG, "go.mod": MODULE, "go.sum": texts["go.sum"]}
+        cut = cut_of(base, {"shop.go": self.RIGHT}, {"shop_test.go": self.TESTS})
+        found = examples(cut, sandboxes, manifest, "go", "shop_test.go::TestJoin/two", "shop_test.go::TestBytes")
+        sandboxes.close()
+        [joined] = found
+        assert joined.code.startswith('got := Join([]string{"')
+        assert joined.expression == 'fmt.Printf("%q\\n", got)'
+        assert (", " in joined.observed, ", " in joined.expected) == (True, False)
+        assert not any(word in f"{joined.code}{joined.expected}" for word in ("apples", "pears"))
