@@ -26,7 +26,7 @@ from codegate.sandbox import Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import EnvironmentManifest, LockedEnvironment, PackageFile, ProblemLimits, RunnerName
 from tests.grading.npm_world import npm_world
-from tests.mining.statement_world import cut_of, failing, unit_of
+from tests.mining.statement_world import BODY, cut_of, failing, unit_of
 from tests.sandbox.go_world import GO_LOCK, MODULE, go_recipe, publish
 
 LIMITS = ProblemLimits(seconds=120, memory_mb=2048, pids=256, disk_mb=512)
@@ -238,6 +238,26 @@ class TestGates:
         assert failing_literals(cut, tests, "greets") == {"a stranger", "welcome, a stranger"}
         gates = gates_of(cut, failing(tests), NO_INTERFACE, "")
         assert gates.reason("It should say welcome, a stranger.")
+
+    def test_what_names_or_explains_a_failure_is_no_hidden_literal(self) -> None:
+        script = (
+            "describe('all greetings', () => { it('is polite', () => { expect(greet('a stranger')).toBe(1); }); });"
+        )
+        text = (
+            "package a\n\nfunc TestA(t *testing.T) {\n"
+            '\tif Greet("a stranger") == 1 {\n\t\tt.Errorf("is rude")\n\t}\n}\n'
+        )
+        cut = cut_of({}, {}, {"a.test.js": script, "a_test.go": text})
+        assert failing_literals(cut, ("a.test.js::all greetings > is polite",), "") == {"a stranger"}
+        assert failing_literals(cut, ("a_test.go::TestA",), "") == {"a stranger"}
+
+    def test_texts_that_fix_and_failing_tests_share_are_told(self) -> None:
+        fix = "exports.greet = (name) => 'welcome, a stranger';\n"
+        cut = cut_of({"greet.js": "exports.greet = () => '';\n"}, {"greet.js": fix}, {"greet.test.js": self.HIDDEN})
+        unit = unit_of(f"Fix greetings being empty{BODY}")
+        found = write_statement(unit, cut, failing(("greet.test.js::greets",)))
+        assert not isinstance(found, str)
+        assert "These texts are expected exactly:\n\n- `welcome, a stranger`\n" in found.text
 
     def test_an_example_is_marked_with_its_language(self) -> None:
         cut = cut_of({"greet.js": "x"}, {"greet.js": "y"}, {"greet.test.js": self.HIDDEN})

@@ -20,6 +20,8 @@ _LITERALS: Final = frozenset(
     ("int_literal", "float_literal", "interpreted_string_literal_content", "raw_string_literal_content")
 )
 _FUNCTION: Final = frozenset({"function_declaration"})
+#: Calls whose texts are for those who read the results of tests.
+_SAYING: Final = re.compile(r"^tb?\.(?:Error|Fatal|Log|Skip|Run)\w*$")
 _TEST: Final = re.compile(r"^func\s+((?:Test|Example|Fuzz)(?![a-z])\w*)", re.MULTILINE)
 _PACKAGE: Final = re.compile(r"^package[ \t]+\w+", re.MULTILINE)
 _NAME: Final = "TestCodegateProbe"
@@ -101,11 +103,14 @@ class GoTests:
                     yield Line(name, steps)
 
     def literals(self, node: "Node") -> Iterator["Node"]:
-        """See ``Dialect.literals``; indexes and the lengths of arrays are none."""
+        """See ``Dialect.literals``; indexes, lengths of arrays, and what names or explains a failure are none."""
         for inner in walk(node):
             outer = inner.parent
-            if inner.type in _LITERALS and (outer is None or outer.type not in {"array_type", "index_expression"}):
-                yield inner
+            if inner.type in _LITERALS and outer is not None:
+                arguments = outer.parent if inner.type.endswith("content") else None
+                called = text_of(field(arguments.parent, "function")) if arguments is not None else ""
+                if outer.type not in {"array_type", "index_expression"} and not _SAYING.search(called):
+                    yield inner
 
     def declared(self, text: str) -> frozenset[str]:
         """See ``Dialect.declared``; a method belongs to its type."""

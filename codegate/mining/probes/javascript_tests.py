@@ -190,9 +190,10 @@ class JavaScriptTests:
                 yield replace(begin, steps=steps)
 
     def literals(self, node: "Node") -> Iterator["Node"]:
-        """See ``Dialect.literals``; the names of modules and regular expressions are none."""
+        """See ``Dialect.literals``; the names of modules and tests, and regular expressions, are none."""
         for inner in walk(node):
-            if inner.type == "number" or (inner.type == "string_fragment" and not _names_module(inner)):
+            named = inner.type == "string_fragment" and (_names_module(inner) or _names_test(inner))
+            if inner.type in {"number", "string_fragment"} and not named:
                 yield inner
 
     def declared(self, text: str) -> frozenset[str]:
@@ -329,6 +330,14 @@ def _inner_names(statement: "Node") -> set[str]:
         elif node.type == "arrow_function" and (single := field(node, "parameter")) is not None:
             found.add(text_of(single))
     return found
+
+
+def _names_test(fragment: "Node") -> bool:
+    """Return whether a text is in the title of a test or a group."""
+    string = fragment.parent
+    arguments = string.parent if string is not None else None
+    first = arguments is not None and arguments.type == "arguments" and arguments.named_children[:1] == [string]
+    return first and bool(role_of(arguments.parent if arguments is not None else None))
 
 
 def _names_module(fragment: "Node") -> bool:

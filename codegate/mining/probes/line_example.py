@@ -245,3 +245,11 @@ def failing_literals(cut: Cut, tests: Iterable[str], public: str) -> frozenset[s
         if dialect is not None and file is not None:
             found |= hidden_texts(literals_of(dialect, decode(file.data)), public)
     return found
+
+
+def source_literals(cut: Cut) -> frozenset[str]:
+    """Return the literals of the source files after the fix, of languages that are written out as lines."""
+    files = ((test_dialect(path), file) for path, file in cut.fix.items() if file is not None)
+    return frozenset(
+        text for dialect, file in files if dialect is not None for text in literals_of(dialect, decode(file.data))
+    )

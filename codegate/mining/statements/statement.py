@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from codegate.mining.cut import Cut
 from codegate.mining.probes.example import Example, public_text
-from codegate.mining.probes.line_example import failing_literals
+from codegate.mining.probes.line_example import failing_literals, source_literals
 from codegate.mining.probes.literals import asserted_literals, hidden_literals, shows
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment
@@ -145,8 +145,10 @@ def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str
     """Return what a statement of this problem may not show; the interface is disclosed."""
     known = vocabulary(cut).without({*interface.names, *interface.unresolvable})
     tests = [source.node for source in python_tests(cut, outcomes.fail_to_pass)]
-    hidden = hidden_literals(tests, public) | failing_literals(cut, outcomes.fail_to_pass, public)
-    return Gates(known, hidden, hidden & asserted_literals(tests), internal_names(cut) - interface.names)
+    others = failing_literals(cut, outcomes.fail_to_pass, public)
+    hidden = hidden_literals(tests, public)
+    required = (hidden & asserted_literals(tests)) | (others & source_literals(cut))
+    return Gates(known, hidden | others, required, internal_names(cut) - interface.names)
 
 
 def count_words(text: str) -> int:
