@@ -18,6 +18,7 @@ from codegate.mining.probes.literals import Replacer, asserted_literals, hidden_
 from codegate.mining.probes.methods import classes_of, standalone
 from codegate.mining.probes.python_probe import probe_module
 from codegate.mining.probes.records import records
+from codegate.mining.probes.tables import failing_rows
 from codegate.mining.probes.variants import variants
 from codegate.mining.proving.validation import Validated, validate_cut
 from codegate.sandbox import EnvironmentRecipe, Sandbox
@@ -126,7 +127,7 @@ class TestExamples:
 
 class TestModule:
     def test_assertions_become_records_and_other_tests_go(self) -> None:
-        text, probes = probe_module(ast.parse(TESTS), ["test_join", "TestLast.test_last"], frozenset(), "seed")
+        text, probes = probe_module(ast.parse(TESTS), {"test_join": [], "TestLast.test_last": []}, frozenset(), "seed")
         assert {probe.function for probe in probes.values()} == {"test_join", "test_last"}
         assert "assert " not in text
         assert "test_nothing" not in text
@@ -142,7 +143,7 @@ class TestModule:
             "def test_pauses():\n    pauses = []\n    assert first(pauses, 'milk') == 1\n"
             "    with pytest.raises(ValueError):\n        second(pauses, 77)\n    assert pauses == [0.5]\n"
         )
-        _, probes = probe_module(ast.parse(tests), ["test_pauses"], frozenset(), "seed")
+        _, probes = probe_module(ast.parse(tests), {"test_pauses": []}, frozenset(), "seed")
         probe = probes["test_codegate_probe_0"]
         lines = probe.code(line=probe.body[-1].lineno).splitlines()
         assert lines[0] == "pauses = []"
@@ -155,7 +156,7 @@ class TestModule:
             "        for words, text in [(['milk', 'eggs'], 'x'), ([], '')]:\n"
             "            with self.subTest(words=words):\n                self.assertEqual(join(words), text)\n"
         )
-        text, probes = probe_module(ast.parse(tests), ["TestJoin.test_join"], frozenset(), "seed")
+        text, probes = probe_module(ast.parse(tests), {"TestJoin.test_join": []}, frozenset(), "seed")
         assert "subTest" not in text
         assert "for " not in text
         codes = [probe.code(9) for probe in probes.values()]
@@ -165,8 +166,19 @@ class TestModule:
         head = "@pytest.mark.parametrize('n', {rows})\ndef test_tail(n):\n    assert tail(n) == 1\n"
         old = ast.parse(head.format(rows=list(range(100, 150))))
         new = ast.parse(head.format(rows=[*range(100, 150), -3]))
-        _, probes = probe_module(new, ["test_tail"], frozenset(), "seed", old)
+        _, probes = probe_module(new, {"test_tail": []}, frozenset(), "seed", old)
         assert next(iter(probes.values())).code(9).startswith("n = -")
+
+    def test_rows_that_fail_come_first(self) -> None:
+        [test] = ast.parse(
+            "@pytest.mark.parametrize('given, text', [([7], 'a b'), (7.5, None), ('x', True)])\n"
+            "def test_x(given, text):\n    assert f(given) == text\n"
+        ).body
+        assert isinstance(test, ast.FunctionDef)
+        assert failing_rows(test, ["given0-a b", "x-True"]) == {0, 2}
+        assert failing_rows(test, ["7.5-None", ""]) == {1}
+        _, probes = probe_module(ast.Module([test], []), {"test_x": ["7.5-None"]}, frozenset(), "seed")
+        assert next(iter(probes.values())).code(9).startswith("given = 8.5")
 
 
 class TestMethods:

@@ -2,8 +2,9 @@
 
 import ast
 import builtins
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 from codegate.mining.cut import Cut
@@ -26,12 +27,12 @@ def python_examples(
     cut: Cut, validated: Validated, open_sandbox: OpenSandbox, public: str, seed: str
 ) -> Iterator[Found]:
     """Yield examples of the failing test functions; see ``find_examples``."""
-    by_file: dict[str, list[str]] = {}
+    by_file: dict[str, dict[str, list[str]]] = {}
     for test in validated.outcomes.fail_to_pass:
-        path, _, name = test.partition("[")[0].partition("::")
-        name = name.replace("::", ".")
-        if path.endswith(".py") and name and name not in by_file.setdefault(path, []):
-            by_file[path].append(name)
+        whole, _, row = test.partition("[")
+        path, _, name = whole.partition("::")
+        if path.endswith(".py") and name:
+            by_file.setdefault(path, {}).setdefault(name.replace("::", "."), []).append(row.removesuffix("]"))
     known = frozenset(
         word for path in cut.base if path.endswith(".py") and path not in cut.public_tests
         for word in IDENTIFIER.findall(decode(cut.base[path].data))
@@ -43,7 +44,7 @@ def python_examples(
         if source is None:
             continue
         old = parse(cut.base[path].data) if path in cut.base else None
-        text, probes = probe_module(source, names[:_MAX_FUNCTIONS], known, seed, old)
+        text, probes = probe_module(source, dict(islice(names.items(), _MAX_FUNCTIONS)), known, seed, old)
         if probes:
             runs = Probing(cut, validated, open_sandbox, {path: text}, (path,))
             functions = _functions(source, names)
@@ -224,7 +225,7 @@ def _bound(node: ast.stmt) -> set[str]:
     return set()
 
 
-def _functions(source: ast.Module, names: list[str]) -> list[ast.AST]:
+def _functions(source: ast.Module, names: Iterable[str]) -> list[ast.AST]:
     last = {name.rpartition(".")[2] for name in names}
     return [
         node for node in ast.walk(source)

@@ -8,7 +8,7 @@ records, so that any runner brings them back.
 import ast
 import copy
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 from textwrap import indent
@@ -16,7 +16,7 @@ from typing import Final
 
 from codegate.mining.probes.methods import classes_of, standalone
 from codegate.mining.probes.records import MARK
-from codegate.mining.probes.tables import Function, unrolled
+from codegate.mining.probes.tables import Function, failing_rows, unrolled
 from codegate.mining.probes.variants import own_names, variants
 
 _NAME: Final = "test_codegate_probe_"
@@ -88,16 +88,20 @@ def _is_statement(statement: ast.stmt, line: int) -> bool:
 
 
 def probe_module(
-    source: ast.Module, functions: Iterable[str], known: frozenset[str], seed: str, old: ast.Module | None = None
+    source: ast.Module,
+    functions: Mapping[str, Collection[str]],
+    known: frozenset[str],
+    seed: str,
+    old: ast.Module | None = None,
 ) -> tuple[str, dict[str, PythonProbe]]:
     """Return a test module that has probes in place of its tests, and the probes by function name.
 
     Args:
         source: the hidden test module.
-        functions: names of its failing functions, dotted with their class.
+        functions: its failing functions, dotted with their class, and the ids in brackets of each.
         known: words that the base's source uses; they are names and options, and stay as they are if they can.
         seed: what the drawn literals follow from.
-        old: the test module of the base; rows of tables that it lacks come first.
+        old: the test module of the base; of a table, rows that fail come first, then those that it lacks.
     """
     wanted = set(functions)
     module = copy.deepcopy(source)
@@ -105,7 +109,13 @@ def probe_module(
     passed = frozenset(ast.unparse(row) for row in _rows_of(old, wanted)) if old is not None else frozenset[str]()
 
     def probes_of(node: Function, classes: list[ast.ClassDef]) -> Iterator[Function]:
-        rows = sorted(unrolled(standalone(node, classes)), key=lambda row: ast.unparse(row) in passed)
+        ids = next((ids for name, ids in functions.items() if name.rpartition(".")[2] == node.name), ())
+        failing = failing_rows(node, ids)
+        ranked = [
+            (at not in failing, ast.unparse(row) in passed, at, row)
+            for at, row in enumerate(unrolled(standalone(node, classes)))
+        ]
+        rows = [row for *_, row in sorted(ranked, key=lambda each: each[:3])]
         return _probes_of(node, rows[:_MAX_ROWS], known, seed, probes)
 
     module.body = _replaced(module, module.body, "", wanted, probes_of, [])

@@ -2,7 +2,7 @@
 
 import ast
 import copy
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 _MAX_ROWS: Final = 200
@@ -30,6 +30,22 @@ def unrolled(node: Function) -> Iterator[Function]:
             function.args.args = [argument for argument in function.args.args if argument.arg not in names]
         function.body = [*given, *_without_subtests(function.body)]
         yield from map(ast.fix_missing_locations, _loops_unrolled(function))
+
+
+def failing_rows(node: Function, ids: Collection[str]) -> frozenset[int]:
+    """Return which rows of the function's one ``parametrize`` the ids in brackets name, as pytest writes them."""
+    tables = [table for decorator in node.decorator_list if (table := _table(decorator)) is not None]
+    if len(tables) != 1:
+        return frozenset()
+    [(names, rows)] = tables
+    cells = [[_id(name, value, at) for name, value in zip(names, row, strict=False)] for at, row in enumerate(rows)]
+    return frozenset(at for at, texts in enumerate(cells) if "-".join(texts) in ids)
+
+
+def _id(name: str, value: ast.expr, at: int) -> str:
+    if isinstance(value, ast.Constant) and isinstance(value.value, str | int | float | None):
+        return str(value.value)
+    return f"{name}{at}"
 
 
 def _without_subtests(body: list[ast.stmt]) -> list[ast.stmt]:
