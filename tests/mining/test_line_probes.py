@@ -224,6 +224,17 @@ class TestLines:
     def test_decimal_numbers_alone_are_others(self, number: str, other: str) -> None:
         assert Pieces(Random(1), lambda _: True, numbers=True).number(number) == other
 
+    def test_a_probe_that_is_no_program_costs_no_other(self) -> None:
+        lines = {"0": Line("t", (Step("", ("sum(1)",)),)), "1": Line("t", (Step("", ("sum(1",)),))}
+        text = JAVASCRIPT.files("a.test.js", "test('t', () => {});\n", lines)["a.test.js"]
+        assert ("codegate probe 0;" in text, "codegate probe 1;" in text) == (True, False)
+
+    def test_numbers_that_are_not_decimal_stay(self) -> None:
+        given = Line("t", (Step("", ("total(12n, 0xff, 'milk')",)),))
+        lines = probes_of(JAVASCRIPT, [given], frozenset(), "seed")
+        assert lines
+        assert all(line.steps[0].checked[0].startswith("total(12n, 0xff, '") for line in lines)
+
     def test_two_short_words_do_not_become_one(self) -> None:
         pieces = Pieces(Random(3), lambda _: True, numbers=True)
         assert len({pieces.text(letter) for letter in "abcdefgh"}) == 8

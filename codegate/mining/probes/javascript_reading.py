@@ -19,7 +19,8 @@ _HOOKS: Final = frozenset({"before", "beforeEach", "beforeAll", "setup"})
 _AFTER: Final = frozenset({"after", "afterEach", "afterAll", "teardown"})
 _ASSERTS: Final = re.compile(
     r"(?:assert|chai\.assert|chai\.expect|t|tap|should)\.(?:\w+\.)?\w+|assert|ok|"
-    r"(?:not)?[dD]eep(?:Strict)?Equals?|(?:not)?(?:[sS]trict)?[eE]quals?|(?:deepS|s)trictEqual|throws|rejects|match|doesNotThrow|"
+    r"(?:not)?[dD]eep(?:Strict)?Equals?|(?:not)?(?:[sS]trict)?[eE]quals?|(?:deepS|s)trictEqual|throws|"
+    r"rejects|match|doesNotThrow|"
     r"(?:assert|check|expect|should|verify)[A-Z]\w*",
 )
 _RAISES: Final = re.compile(r"throw|reject", re.IGNORECASE)
@@ -269,7 +270,7 @@ def _branch(bound: list[Step], pattern: "Node | None", row: "Node", body: "Node"
         for node in walk(body):
             if node.type == "member_expression" and text_of(field(node, "object")) == text_of(pattern):
                 value = values.get(text_of(field(node, "property")), "undefined")
-                edits[node] = f"({value})" if "=>" in value else value
+                edits[node] = f"({value})" if "=>" in value or value[:1].isdigit() else value
     return Branch(tuple(bound), unwrapped(edited(body, edits)))
 
 

@@ -232,7 +232,8 @@ class JavaScriptTests:
         declare = next((name for name in ("it", "test", "specify") if name in roots), "it")
         parts = ["\n".join(kept), _HELPERS]
         for name, line in probes.items():
-            parts.append(f"{declare}('codegate probe {name};', async () => {{\n{self._probe(line)}\n}});")
+            test = f"{declare}('codegate probe {name};', async () => {{\n{self._probe(line)}\n}});"
+            parts += [] if self.parse(test).has_error else [test]  # one that is none would cost all others
         return {path: "\n".join(parts) + "\n"}
 
     def _probe(self, line: Line) -> str:

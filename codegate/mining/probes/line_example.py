@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
 from codegate.mining.cut import Cut
@@ -26,6 +27,7 @@ _SCRIPT: Final = re.compile(r"\.[cm]?[jt]sx?$")
 _PROBE: Final = re.compile(r"[Cc]odegate ?[Pp]robe ?(\d+)")
 _MAX_FILES: Final = 3
 _MAX_TRIED: Final = 8
+_MAX_OF_ONE: Final = 6
 _MAX_COMPILED: Final = 3
 _APART: Final = 1000
 """How far the numbers of the probes of two files are apart: they may be of one package."""
@@ -93,7 +95,9 @@ def line_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, pub
         found = [
             difference
             for name, line in file.probes.items()
-            for difference in _differences(line, before.get(keys[name], []), after.get(keys[name], []))
+            for difference in islice(
+                _differences(line, before.get(keys[name], []), after.get(keys[name], [])), _MAX_OF_ONE
+            )
         ]
         tries.append(_second_pass(file, found, _APART * number))
     files = [

@@ -250,7 +250,7 @@ def _replaced(dialect: Dialect, text: str, pieces: Pieces) -> str:
     for node in dialect.literals(root):
         if pieces.due():
             old = text_of(node)
-            new = pieces.number(old) if re.fullmatch(r"[\d.]+", old) and not _quoted(node) else pieces.text(old)
+            new = pieces.text(old) if _quoted(node) else pieces.number(old)
             pieces.count += new != old
             edits[node] = new
     return edited(root, edits)
