@@ -98,6 +98,27 @@ class TestJavaScript:
         [line] = read(JAVASCRIPT, source, "list > grows")
         assert line.code.splitlines() == ["let list;", "list = new List();", "list.add(1);"]
 
+    def test_only_the_body_of_a_try_is_read_and_its_layout_is_kept(self) -> None:
+        source = """
+            it('tidies', () => {
+              try {
+                const list = fill({
+                  size: 1,
+                });
+                expect(list.size).toBe(1);
+              } finally {
+                clear();
+              }
+            });
+        """
+        [line] = read(JAVASCRIPT, source, "tidies")
+        assert line.code == "const list = fill({\n  size: 1,\n});"
+
+    def test_tests_with_a_callback_or_mocked_modules_are_not_read(self) -> None:
+        source = "it('ends', (done) => { assert(f()); done(); });\nit('starts', () => { assert(g()); });\n"
+        assert [checked(line) for line in read(JAVASCRIPT, source, "ends", "starts")] == [("g()",)]
+        assert read(JAVASCRIPT, f"vi.mock('./f');\n{source}", "starts") == []
+
     def test_imports_are_narrowed_and_named_from_the_root(self) -> None:
         source = "import { parse, print } from '../src';\nimport { it } from 'vitest';\nconst limit = 7;\n"
         assert JAVASCRIPT.context(source, frozenset({"parse"})) == ["import { parse } from '../src';"]
@@ -176,6 +197,34 @@ class TestGo:
             ("var found *Wrong", (), False),
             ("errors.As(err, &found)", ("err", "&found"), True),
         ]
+
+    def test_functions_that_assert_are_written_out(self) -> None:
+        source = """
+            package sums
+
+            func same(t *testing.T, in string, size int64, want int) {
+                got := Parse(in, size)
+                if got != want {
+                    t.Errorf("got %d", got)
+                }
+            }
+
+            func TestSame(t *testing.T) {
+                for _, in := range []string{"milk", "eggs"} {
+                    if in == "" {
+                        continue
+                    }
+                    same(t, in, 5, 7)
+                }
+            }
+        """
+        milk, eggs = read(GO, source, "TestSame")
+        assert milk.code.splitlines()[-1] == "got := Parse(in, size)"
+        assert {'in := "milk"', "var size int64 = 5", "want := 7"} <= set(milk.code.splitlines())
+        assert "continue" not in milk.code
+        assert 'in := "eggs"' in eggs.code
+        probe = GO.files("a_test.go", "package sums\n", {"0": milk})["a_test.go"]
+        assert not GO.parse(probe).has_error
 
     def test_variables_that_nothing_uses_are_not_named(self) -> None:
         steps = (Step("a, err := One()"), Step("b, err := Two(a)"))
@@ -320,6 +369,10 @@ class TestRealJavaScript:
         "test('joins', () => {\n  const unused = 1;\n  const bread = 'pears';\n"
         "  assert.equal(join(['apples', bread]), 'apples and pears');\n});\n"
         "test('nothing', () => { assert.throws(() => first([], 77)); });\n"
+        "test('file', () => {\n  const text = require('node:fs').readFileSync('package.json', 'utf8');\n"
+        "  assert.match(join([text, 'plums']), / and /);\n});\n"
+        "test('kit', () => {\n  const kit = require('./kit');\n"
+        "  assert.match(join(kit.fruit('plums')), / and /);\n});\n"
         "test('size', () => { assert.equal(size(12), 13); });\n"
         "test('moment', () => { assert.match(join([String(process.hrtime()), 'plums']), / and /); });\n"
     )
@@ -328,11 +381,14 @@ class TestRealJavaScript:
         self, world: tuple[Sandboxes, EnvironmentManifest]
     ) -> None:
         base = {"lists.js": self.WRONG, "package.json": "{}"}
-        cut = cut_of(base, {"lists.js": self.RIGHT}, {"test/a.test.js": self.TESTS})
-        named = (f"test/a.test.js::{title}" for title in ("joins", "nothing", "moment", "size"))
-        # What the fix raises for other values is no example where the test asks for no error, as of ``size``; neither
-        # is what differs from run to run.
-        found = {each.expression.partition("(")[0]: each for each in examples(cut, *world, "node", *named)}
+        kit = "exports.fruit = (first) => [first, 'cherries'];\n"
+        cut = cut_of(base, {"lists.js": self.RIGHT}, {"test/a.test.js": self.TESTS, "test/kit.js": kit})
+        titles = ("joins", "nothing", "moment", "file", "kit", "size")
+        every = examples(cut, *world, "node", *(f"test/a.test.js::{title}" for title in titles))
+        # No example is what differs from run to run, what comes from a file or from a module that no reader has, or
+        # what the fix raises for other values where the test asks for no error, as of ``size``.
+        assert len(every) == 2
+        found = {each.expression.partition("(")[0]: each for each in every}
         assert set(found) == {"join", "first"}
         joined = found["join"]
         assert joined.code.splitlines()[0] == "const { join } = require('./lists');"

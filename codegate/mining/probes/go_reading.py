@@ -134,12 +134,12 @@ class GoReader:
     def _row(self, names: list[str], key: str, row: "Node", element: "Node | None", body: "Node") -> Iterator[Branch]:
         steps = [Step(f"{names[0]} := {key}")] if names[0] != "_" else []
         name = names[1] if len(names) > 1 else ""
-        text = text_of(body)
+        edits = {node: "return" for node in walk(body) if node.type == "continue_statement"}
+        text = edited(body, edits)
         literal = row if row.type == "literal_value" else field(row, "body")
         struct = self._struct(element)
         if name and literal is not None and struct is not None:
             values = _fields(literal, struct)
-            edits = {}
             for node in walk(body):
                 left = (
                     text_of(field(node, "left")) if node.type.endswith(("assignment_statement", "_declaration")) else ""
@@ -149,9 +149,7 @@ class GoReader:
                     continue
                 if any(inner.start_byte <= node.start_byte < inner.end_byte for inner in edits):
                     continue
-                if node.type == "continue_statement":
-                    edits[node] = "return"
-                elif node.type == "selector_expression" and text_of(field(node, "operand")) == name:
+                if node.type == "selector_expression" and text_of(field(node, "operand")) == name:
                     value = values.get(text_of(field(node, "field")))
                     if value is None:
                         return  # a method, or a value whose zero is not known here
