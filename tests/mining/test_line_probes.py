@@ -398,6 +398,21 @@ class TestRealJavaScript:
         assert not any(word in f"{joined.code}{joined.expression}" for word in ("apples", "pears"))
         assert (found["first"].observed, found["first"].expected) == ("undefined", "throws RangeError: no words")
 
+    def test_long_functions_that_a_reader_has_are_named_and_not_repeated(
+        self, world: tuple[Sandboxes, EnvironmentManifest]
+    ) -> None:
+        lines = "".join(f"  words.push('word {number}');\n" for number in range(12))
+        basket = f"function basket(first) {{\n  const words = [first];\n{lines}  return words;\n}}\n"
+        tests = "test('basket', () => { assert.match(join(basket('plums')), / and /); });\n"
+        head = self.TESTS[: self.TESTS.index("test('joins'")] + basket
+        base = {"lists.js": self.WRONG, "package.json": "{}", "test/a.test.js": head}
+        cut = cut_of(base, {"lists.js": self.RIGHT}, {"test/a.test.js": head + tests})
+        [found] = examples(cut, *world, "node", "test/a.test.js::basket")
+        assert found.code.splitlines() == [
+            "const { join } = require('./lists');",
+            "// basket: see test/a.test.js",
+        ]
+
 
 @pytest.mark.bwrap
 class TestRealGo:

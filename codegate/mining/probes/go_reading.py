@@ -141,9 +141,8 @@ class GoReader:
         if name and literal is not None and struct is not None:
             values = _fields(literal, struct)
             for node in walk(body):
-                left = (
-                    text_of(field(node, "left")) if node.type.endswith(("assignment_statement", "_declaration")) else ""
-                )
+                assigns = node.type.endswith(("assignment_statement", "_declaration"))
+                left = text_of(field(node, "left")) if assigns else ""
                 if left == name or left.startswith(f"{name}."):
                     edits[node] = ""  # a copy of the row, or what is expected in another form
                     continue
