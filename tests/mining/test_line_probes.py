@@ -402,7 +402,8 @@ class TestRealJavaScript:
         self, world: tuple[Sandboxes, EnvironmentManifest]
     ) -> None:
         lines = "".join(f"  words.push('word {number}');\n" for number in range(12))
-        basket = f"function basket(first) {{\n  const words = [first];\n{lines}  return words;\n}}\n"
+        head = "const last = 'figs';\nfunction basket(first) {\n  const words = [first, last];\n"
+        basket = f"{head}{lines}  return words;\n}}\n"
         tests = "test('basket', () => { assert.match(join(basket('plums')), / and /); });\n"
         head = self.TESTS[: self.TESTS.index("test('joins'")] + basket
         base = {"lists.js": self.WRONG, "package.json": "{}", "test/a.test.js": head}
@@ -410,7 +411,7 @@ class TestRealJavaScript:
         [found] = examples(cut, *world, "node", "test/a.test.js::basket")
         assert found.code.splitlines() == [
             "const { join } = require('./lists');",
-            "// basket: see test/a.test.js",
+            "// basket, last: see test/a.test.js",
         ]
 
 

@@ -23,6 +23,7 @@ from codegate.mining.syntax import decode
 
 #: Values that come from a file tell a reader nothing.
 _READS: Final = re.compile(r"\.(?:ReadFile|readFile(?:Sync)?|Open|EmbeddedTests)\(")
+_LOADS: Final = re.compile(r"^import\b|\brequire\(")
 _SCRIPT: Final = re.compile(r"\.[cm]?[jt]sx?$")
 _PROBE: Final = re.compile(r"[Cc]odegate ?[Pp]robe ?(\d+)")
 _MAX_FILES: Final = 3
@@ -237,8 +238,9 @@ def _shortened(file: _File, parts: list[str]) -> str:
     text = "\n".join(parts)
     if len(text.splitlines()) <= MAX_LINES // 4 or not all(part in file.base for part in parts if "\n" in part):
         return text
-    named = ", ".join(dict.fromkeys(name for part in parts if "\n" in part for name in file.dialect.declared(part)))
-    return "\n".join([part for part in parts if "\n" not in part] + [f"// {named}: see {file.path}"])
+    kept = [part for part in parts if part not in file.base or _LOADS.search(part)]
+    names = sorted({name for part in parts if part not in kept for name in file.dialect.declared(part)})
+    return "\n".join([*kept, f"// {', '.join(names)}: see {file.path}"])
 
 
 def failing_literals(cut: Cut, tests: Iterable[str], public: str) -> frozenset[str]:
