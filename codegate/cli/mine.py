@@ -102,6 +102,7 @@ command.add_command(mine_exchange.import_command)
 @click.option("--rounds", type=click.IntRange(1, 20), default=3, show_default=True, help="Validation runs.")
 @click.option("--include-new-tests", is_flag=True, help="Keep changes whose tests cannot be imported before the fix.")
 @click.option("--fresh", is_flag=True, help="Look at everything anew, whatever earlier minings found out.")
+@click.option("--profile", is_flag=True, help="Print test runs and seconds of each step, after the mining.")
 @jobs_option
 @sandbox_option
 @json_option
@@ -125,6 +126,7 @@ def history(
     rounds: int,
     include_new_tests: bool,
     fresh: bool,
+    profile: bool,
     jobs: int,
     sandbox: Choice,
     as_json: bool,
@@ -158,6 +160,8 @@ def history(
             options = replace(options, image=_pinned(backend, image))
         report = mine(repository, out, options, backend, progress)
     for line in describe_funnel(report):
+        say(line, as_json=as_json)
+    for line in report.profile.lines() if profile else []:
         say(line, as_json=as_json)
     if report.suite is not None and report.suite.active:
         for line in power_statement(suite_model(report.suite, USUAL_RATE), GatePolicy()).sentences():

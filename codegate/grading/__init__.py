@@ -10,7 +10,7 @@ from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult, 
 from codegate.grading.grader import GRADER_VERSION, grade
 from codegate.grading.sandboxes import Sandboxes, base_images
 from codegate.grading.testreport import CollectionError, TestReport, TestSelection, test_selection
-from codegate.grading.testrun import run_hidden_tests, run_tests
+from codegate.grading.testrun import RunCount, counted_runs, run_hidden_tests, run_tests
 
 __all__ = [
     "GRADER_VERSION",
@@ -19,6 +19,7 @@ __all__ = [
     "FailureClass",
     "Grade",
     "LintResult",
+    "RunCount",
     "Sandboxes",
     "TestReport",
     "TestResult",
@@ -26,6 +27,7 @@ __all__ = [
     "TestStatus",
     "audit_controls",
     "base_images",
+    "counted_runs",
     "grade",
     "run_hidden_tests",
     "run_tests",

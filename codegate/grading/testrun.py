@@ -6,8 +6,10 @@ every package) gets a process and a workspace of its own: what an earlier one le
 
 import json
 import secrets
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Final
 
@@ -25,7 +27,26 @@ from codegate.suite import Problem, Tree
 _OUTPUT_KEPT: Final = 64 << 10
 _CUT: Final = "[output truncated]"
 _TIDY_SECONDS: Final = 30.0
+_counting: ContextVar["RunCount | None"] = ContextVar("_counting", default=None)
 _FORGED: Final = "something other than the test driver wrote to the result channel"
+
+
+@dataclass
+class RunCount:
+    """How many times tests were run, and the seconds that their processes took."""
+
+    runs: int = 0
+    seconds: float = 0.0
+
+
+@contextmanager
+def counted_runs(count: RunCount) -> Iterator[None]:
+    """Add every call of ``run_tests`` that this thread makes inside the block to ``count``; the innermost block's."""
+    token = _counting.set(count)
+    try:
+        yield
+    finally:
+        _counting.reset(token)
 
 
 def run_tests(sandbox: Sandbox, tree: Tree, selection: TestSelection) -> TestReport:
@@ -55,6 +76,10 @@ def run_tests(sandbox: Sandbox, tree: Tree, selection: TestSelection) -> TestRep
         reports.append(_after(sandbox, report, watched, wipe=number < len(batches)))
         if report.complete and not reports[-1].complete:
             break  # what it left cannot be cleared
+    count = _counting.get()
+    if count is not None:
+        count.runs += 1
+        count.seconds += sum(report.seconds for report in reports)
     return _merge(reports, len(batches))
 
 

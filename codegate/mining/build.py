@@ -1,8 +1,6 @@
 """From one unit to one problem: cut, environment, validation, statement, and the last word of the real grader."""
 
 import threading
-import time
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,6 +16,7 @@ from codegate.mining.languages import LanguageSupport, RunnerSettings, language_
 from codegate.mining.options import MineOptions
 from codegate.mining.probes.example import public_text
 from codegate.mining.probes.finding import find_examples
+from codegate.mining.profile import Steps
 from codegate.mining.proving.leak import audit
 from codegate.mining.proving.quality import measure_quality
 from codegate.mining.proving.validation import OpenSandbox, Validated, validate_cut
@@ -52,22 +51,6 @@ class Built:
 
 class Stopped(Exception):
     """Raised inside a worker when its result is no longer wanted."""
-
-
-class Steps:
-    """Seconds spent in each step of one unit."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = defaultdict(float)
-
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        """Count the time inside the block for ``name``."""
-        started = time.monotonic()
-        try:
-            yield
-        finally:
-            self.seconds[name] += time.monotonic() - started
 
 
 class ProblemBuilder:
@@ -168,15 +151,15 @@ class ProblemBuilder:
                 statement = told or self._statement(prospect, parts, environment, validated, interface)
             if isinstance(statement, Rejected):
                 return statement
+            opened = self._opener(environment)
+            with steps.step("leak"), opened(validated.limits) as sandbox:
+                leaks = audit(parts.base, parts.hidden, parts.fix, sandbox)
+            if not leaks.clean:
+                return Rejected("leak", "; ".join(leaks.findings)[:300])
             with steps.step("quality"):
-                opened = self._opener(environment)
-                with opened(validated.limits) as sandbox:
-                    leaks = audit(parts.base, parts.hidden, parts.fix, sandbox)
-                if not leaks.clean:
-                    return Rejected("leak", "; ".join(leaks.findings)[:300])
                 exact = exact_texts(parts, validated.outcomes.fail_to_pass)
                 quality = measure_quality(parts, validated, opened, exact, statement.words)
-            with steps.step("oracle"):
+            with steps.step("controls"):
                 patch = make_patch(parts.base, parts.fix)
                 findings = Findings(
                     unit=unit,
@@ -198,6 +181,7 @@ class ProblemBuilder:
                 self._check_wanted()
                 controls = audit_controls(problem, parts.base, self.sandboxes, self.options.rounds)
                 problem = assemble(self.name, replace(findings, controls=controls), patch)
+            with steps.step("oracle"):
                 self._check_wanted()
                 result = grade(problem, parts.base, patch, self.sandboxes)
         except FilesRefused as error:

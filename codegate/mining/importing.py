@@ -11,11 +11,12 @@ from typing import Final, Literal
 
 from codegate.errors import Interrupted, UsageError
 from codegate.grading import Sandboxes
-from codegate.mining.build import Built, ProblemBuilder, Steps
+from codegate.mining.build import Built, ProblemBuilder
 from codegate.mining.environments.environment import EnvironmentResolver
 from codegate.mining.imported import Agreement, ImportedUnit, build_all, import_rows, runner_environment
 from codegate.mining.languages import known_languages
 from codegate.mining.options import KINDS, MineOptions, running_python
+from codegate.mining.profile import Steps
 from codegate.mining.statements.statement import StatementText
 from codegate.mining.units import Rejected
 from codegate.sandbox import Backend

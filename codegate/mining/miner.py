@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 from codegate.errors import CodegateError, Interrupted
 from codegate.grading import Sandboxes
-from codegate.mining.build import Built, ProblemBuilder, Prospect, Steps
+from codegate.mining.build import Built, ProblemBuilder, Prospect
 from codegate.mining.environments.declarations import read_declarations
 from codegate.mining.environments.environment import EnvironmentResolver, available_pythons, choose_python
 from codegate.mining.environments.eras import Eras
@@ -25,6 +25,7 @@ from codegate.mining.environments.given import read_user_environment
 from codegate.mining.languages import known_languages
 from codegate.mining.ledger import Ledger
 from codegate.mining.options import MineOptions, check_options, running_python
+from codegate.mining.profile import Profile, Steps
 from codegate.mining.refresh import Kept, keep
 from codegate.mining.report import MineReport, UnitResult, unit_result, write_report
 from codegate.mining.scan import scan
@@ -104,7 +105,7 @@ def mine(
     suite = _write(work.built, kept, repository, out, builder.name, scanned_at)
     results.sort(key=lambda result: (result.date, result.commit), reverse=True)
     seconds = {"scan": scanned, **work.seconds, "total": time.monotonic() - started}
-    report = MineReport(suite, out, tuple(results), seconds, kept, builder.rewrites, builder.usage)
+    report = MineReport(suite, out, tuple(results), seconds, kept, builder.rewrites, builder.usage, work.profile)
     write_report(report)
     return report
 
@@ -165,6 +166,7 @@ class _Work:
         self.built: list[Built] = []
         self.recent: datetime | None = None
         self.seconds: Counter[str] = Counter()
+        self.profile = Profile()
 
     def run(self, queue: list[Prospect]) -> None:
         """Try the queue until it is empty or enough problems were found.
@@ -236,6 +238,8 @@ class _Work:
         if isinstance(end, Built):
             self.ids.add(end.problem.id)
             self.built.append(end)
+        if not ending.remembered and seconds:
+            self.profile.add(ending.steps, kept=isinstance(end, Built))
         told = end.problem if isinstance(end, Built) else end
         result = unit_result(prospect.unit, prospect.bug, told, sum(seconds.values()), remembered=ending.remembered)
         self.results.append(result)

@@ -2,13 +2,14 @@
 
 import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from codegate.candidates import Usage
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
+from codegate.mining.profile import Profile
 from codegate.mining.refresh import Kept
 from codegate.mining.sources.history import Unit
 from codegate.mining.units import BUG_LIKE, BugScore, Reason, Rejected
@@ -96,6 +97,7 @@ class MineReport:
         kept: of a suite that was refreshed, what was there before.
         rewrites: calls of the model that rewrote statements.
         usage: their tokens.
+        profile: test runs and seconds of each step, of the units that were tried now.
     """
 
     suite: Suite | None
@@ -105,6 +107,7 @@ class MineReport:
     kept: Kept | None = None
     rewrites: int = 0
     usage: Usage | None = None
+    profile: Profile = field(default_factory=Profile)
 
     @property
     def problems(self) -> tuple[str, ...]:

@@ -28,8 +28,9 @@ def test_a_second_mining_of_the_same_costs_nothing_and_a_refresh_keeps_what_is_t
     )
     environment = {"CODEGATE_CACHE": str(tmp_path / "cache")}
     mine = ("mine", history.folder, "--out", "suite", "--sandbox", "bwrap", "--rounds", "1")
-    first = codegate(*mine, cwd=tmp_path, environment=environment)
+    first = codegate(*mine, "--profile", cwd=tmp_path, environment=environment)
     assert first.code == 0, first.stderr
+    assert "profile: 1 units kept, 0 tried and rejected\nstep " in first.stdout
     assert "1 validated" in first.stdout
     assert (
         "gate: 1 problem, up to 10 samples each: a candidate that is equal on them passes in 0% of gates"

@@ -161,6 +161,18 @@ def test_the_suite_is_complete_and_its_trees_are_byte_exact(mined: Mined) -> Non
     assert environment.exclude_newer == date(2025, 1, 1)
 
 
+def test_the_profile_counts_every_test_run_of_units_kept_and_rejected(mined: Mined) -> None:
+    profile = mined[2].profile
+    assert profile.count == {True: 3, False: 3}
+    assert profile.runs(kept=False) == 4  # the fixed state and the unfixed one; no test of "same" fails before it
+    lines = profile.lines()
+    assert {len(line) for line in lines[1:]} == {len(lines[1])}
+    assert [line.split()[0] for line in lines[2:]] == [
+        "cut", "environment", "validation", "statement", "leak", "quality", "controls", "oracle", "total",
+    ]  # fmt: skip
+    assert lines[-1].split()[6] == "1.3"
+
+
 @pytest.mark.parametrize(
     ("out", "expected"),
     [("repository/suites/x", "../.."), ("x", "../repository"), ("far/away/x", None)],
