@@ -1,10 +1,12 @@
 """The grader: a patch in, a ``Grade`` out, by execution in a fresh sandbox and nothing else."""
 
+import contextlib
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
 from codegate.grading.classify import broken_collection, classify_failure
+from codegate.grading.controls.audit import audit_controls
 from codegate.grading.controls.control import (
     Subject,
     examine,
@@ -14,9 +16,9 @@ from codegate.grading.controls.control import (
     run_controls_first,
     run_instrumented,
 )
-from codegate.grading.controls.instruments import instrument
+from codegate.grading.controls.instruments import Instruments, instrument
 from codegate.grading.controls.scan import reaches_out, suspicious_signs
-from codegate.grading.controls.search import search_once
+from codegate.grading.controls.search import SitesUnknown, search_once
 from codegate.grading.controls.verdict import Contradiction
 from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult
 from codegate.grading.inspection import Inspection, inspect
@@ -24,7 +26,7 @@ from codegate.grading.policy import sort_patch
 from codegate.grading.sandboxes import Sandboxes
 from codegate.grading.testreport import TestReport
 from codegate.sandbox import FilesRefused
-from codegate.suite import PatchError, Problem, Tree, apply_patch
+from codegate.suite import ControlAudit, PatchError, Problem, ProblemManifest, Tree, apply_patch, make_patch
 
 GRADER_VERSION = "8"
 """Raised when the same patch may get another grade than before: baselines are then no longer comparable."""
@@ -47,6 +49,43 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
     Raises:
         SandboxError: ours or the daemon's fault; there is no grade then.
     """
+    return _grade(problem, base, patch, sandboxes, [])
+
+
+def grade_reference(
+    problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3
+) -> tuple[Grade, ControlAudit | None]:
+    """Grade a problem's own fix and audit its controls; return both, None where no test was run.
+
+    One run serves both. Test files that their instruments break are graded once more, without them.
+
+    Args:
+        problem: what is asked; its own audit does not count.
+        base: its base tree.
+        sandboxes: where the code runs.
+        rounds: mutants that are tried of a fail-to-pass function at most; after the first, until the fix fails one.
+
+    Raises:
+        SandboxError: ours or the daemon's fault.
+    """
+    patch = make_patch(base, problem.fix)
+    runs: list[tuple[Instruments, TestReport]] = []
+    result: Grade | None = None
+    with contextlib.suppress(SitesUnknown):
+        result = _grade(problem, base, patch, sandboxes, runs)
+    if result is not None and not runs:
+        return result, None
+    audit = audit_controls(problem, base, sandboxes, rounds, runs[0] if runs else None, until_killed=True)
+    if result is None or audit.unfit:
+        manifest = ProblemManifest.model_validate({**problem.manifest.model_dump(by_alias=True), "controls": audit})
+        result = grade(replace(problem, manifest=manifest), base, patch, sandboxes)
+    return result, audit
+
+
+def _grade(
+    problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes, runs: list[tuple[Instruments, TestReport]]
+) -> Grade:
+    """Grade as ``grade`` does; add the run of the hidden tests, when there is one, to ``runs``."""
     total = len(problem.tests.expected)
     if not patch.strip():
         return _failed(total, "no_patch", "the answer changes nothing")
@@ -78,6 +117,7 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
         before = run_controls_first(subject, most, sandboxes) if wary else ()
         used = instrument(subject.sites)
         report = run_instrumented(problem, tree, used, sandboxes)
+        runs.append((used, report))
     except FilesRefused as error:
         # The reference fix passed these doors, so it is the patch that cannot.
         return _failed(total, "patch_does_not_apply", str(error), applied=False, dropped=dropped)

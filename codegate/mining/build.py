@@ -8,10 +8,10 @@ from datetime import date
 from pathlib import Path
 
 from codegate.candidates import CandidateSpec, Usage
-from codegate.grading import Sandboxes, audit_controls, grade
+from codegate.grading import Sandboxes, grade_reference
 from codegate.mining.assemble import Findings, assemble, problem_id
 from codegate.mining.cut import Cut, cut
-from codegate.mining.kinds.kind import classify_kind
+from codegate.mining.kinds.kind import KindOf, classify_kind
 from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of
 from codegate.mining.options import MineOptions
 from codegate.mining.probes.example import public_text
@@ -19,7 +19,7 @@ from codegate.mining.probes.finding import find_examples
 from codegate.mining.profile import Steps
 from codegate.mining.proving.leak import audit
 from codegate.mining.proving.quality import measure_quality
-from codegate.mining.proving.validation import OpenSandbox, Validated, validate_cut
+from codegate.mining.proving.validation import OpenSandbox, Trial, Validated, try_cut
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
 from codegate.mining.statements.interface import NO_INTERFACE, Interface, interface_of
@@ -139,57 +139,81 @@ class ProblemBuilder:
         if settings is None:
             return Rejected("no_runner", f"no test runner that is known here runs {', '.join(parts.test_files)}"[:300])
         try:
-            found = self._validate(parts, support, settings, unit, steps)
+            found = self._try(parts, support, settings, unit, steps)
             if isinstance(found, Rejected):
                 return found
-            environment, validated = found
-            kind = classify_kind(unit, parts, validated.outcomes, prospect.enrichment)
-            if kind.kind not in self.options.kinds:
-                return Rejected("other_kind", f"{kind.kind}: {'; '.join(kind.evidence)}"[:300])
-            with steps.step("statement"):
-                interface = interface_of(parts) if told is None else NO_INTERFACE
-                statement = told or self._statement(prospect, parts, environment, validated, interface)
-            if isinstance(statement, Rejected):
-                return statement
-            opened = self._opener(environment)
-            with steps.step("leak"), opened(validated.limits) as sandbox:
+            environment, trial = found
+            # What needs no further run of the tests comes first: most of what is rejected is rejected here.
+            described = self._describe(prospect, parts, environment, trial.seen, steps, told)
+            if isinstance(described, Rejected):
+                return described
+            with steps.step("leak"), self._opener(environment)(trial.seen.limits) as sandbox:
                 leaks = audit(parts.base, parts.hidden, parts.fix, sandbox)
             if not leaks.clean:
                 return Rejected("leak", "; ".join(leaks.findings)[:300])
+            with steps.step("variation"):
+                validated = trial.confirm(self.options.rounds)
+            if isinstance(validated, Rejected):
+                return validated
+            if validated.outcomes.fail_to_pass != trial.seen.outcomes.fail_to_pass:
+                described = self._describe(prospect, parts, environment, validated, steps, told)
+                if isinstance(described, Rejected):
+                    return described
+            kind, interface, statement = described
+            if told is None and self.options.rewrite is not None:
+                with steps.step("statement"):
+                    statement = self._rewritten(self.options.rewrite, prospect, parts, validated, interface, statement)
+                if interface.undisclosed(statement.text):
+                    return _undisclosed(interface, statement)
             with steps.step("quality"):
                 exact = exact_texts(parts, validated.outcomes.fail_to_pass)
-                quality = measure_quality(parts, validated, opened, exact, statement.words)
-            with steps.step("controls"):
-                patch = make_patch(parts.base, parts.fix)
-                findings = Findings(
-                    unit=unit,
-                    bug=prospect.bug,
-                    enrichment=prospect.enrichment,
-                    cut=parts,
-                    language=language,
-                    settings=settings,
-                    python_path=support.python_path(parts.fixed),
-                    environment=environment,
-                    validated=validated,
-                    kind=kind,
-                    interface=interface,
-                    statement=statement,
-                    quality=quality,
-                    leaks=leaks,
-                )
-                problem = assemble(self.name, findings, patch)
-                self._check_wanted()
-                controls = audit_controls(problem, parts.base, self.sandboxes, self.options.rounds)
-                problem = assemble(self.name, replace(findings, controls=controls), patch)
+                quality = measure_quality(parts, validated, self._opener(environment), exact, statement.words)
+            findings = Findings(
+                unit=unit,
+                bug=prospect.bug,
+                enrichment=prospect.enrichment,
+                cut=parts,
+                language=language,
+                settings=settings,
+                python_path=support.python_path(parts.fixed),
+                environment=environment,
+                validated=validated,
+                kind=kind,
+                interface=interface,
+                statement=statement,
+                quality=quality,
+                leaks=leaks,
+            )
             with steps.step("oracle"):
                 self._check_wanted()
-                result = grade(problem, parts.base, patch, self.sandboxes)
+                patch = make_patch(parts.base, parts.fix)
+                problem = assemble(self.name, findings, patch)
+                result, controls = grade_reference(problem, parts.base, self.sandboxes, self.options.rounds)
+                problem = assemble(self.name, replace(findings, controls=controls), patch)
         except FilesRefused as error:
             linked = any(file.is_link for file in parts.fixed.values())
             return Rejected("symlink" if linked else "too_large", str(error)[:300])
         if not result.resolved:
             return Rejected("oracle_fails", f"{result.failure}: {result.detail}"[:300])
         return Built(problem, environment)
+
+    def _describe(
+        self,
+        prospect: Prospect,
+        parts: Cut,
+        environment: LockedEnvironment,
+        validated: Validated,
+        steps: Steps,
+        told: StatementText | None,
+    ) -> tuple[KindOf, Interface, StatementText] | Rejected:
+        """Return what kind of change a unit is and what a model is told of it."""
+        kind = classify_kind(prospect.unit, parts, validated.outcomes, prospect.enrichment)
+        if kind.kind not in self.options.kinds:
+            return Rejected("other_kind", f"{kind.kind}: {'; '.join(kind.evidence)}"[:300])
+        with steps.step("statement"):
+            interface = interface_of(parts) if told is None else NO_INTERFACE
+            statement = told or self._statement(prospect, parts, environment, validated, interface)
+        return statement if isinstance(statement, Rejected) else (kind, interface, statement)
 
     def _statement(
         self,
@@ -213,12 +237,7 @@ class ProblemBuilder:
         )
         if isinstance(statement, str):
             return Rejected("no_statement", statement)
-        if self.options.rewrite is not None:
-            statement = self._rewritten(self.options.rewrite, prospect, parts, validated, interface, statement)
-        unsaid = interface.undisclosed(statement.text)
-        if unsaid:
-            return Rejected("unsolvable_new_symbol", f"the tests use {', '.join(unsaid)}, which nothing tells"[:300])
-        return statement
+        return _undisclosed(interface, statement) if interface.undisclosed(statement.text) else statement
 
     def _rewritten(
         self,
@@ -239,10 +258,10 @@ class ProblemBuilder:
             self.rewrites += 1
         return done.statement or statement
 
-    def _validate(
+    def _try(
         self, parts: Cut, support: LanguageSupport, settings: RunnerSettings, unit: Unit, steps: Steps
-    ) -> tuple[LockedEnvironment, Validated] | Rejected:
-        """Go down the environment's ladder until one makes a test pass, and validate there."""
+    ) -> tuple[LockedEnvironment, Trial] | Rejected:
+        """Go down the environment's ladder until one makes a test pass, and run both states there."""
         first: Rejected | None = None  # what the best environment lacks; the last one always lacks everything
         unbuilt: Rejected | None = None  # a better environment was never tried: what poorer ones show is not the end
         ladder = support.environments(parts.base, parts.fixed, unit.date.date())
@@ -264,17 +283,16 @@ class ProblemBuilder:
                 first = first or unbuilt
                 continue
             with steps.step("validation"):
-                outcome = validate_cut(
+                outcome = try_cut(
                     parts,
                     self._opener(environment),
                     roots,
-                    self.options.rounds,
                     self.today,
                     self.options.include_new_tests,
                     settings,
                     support.limits(),
                 )
-            if isinstance(outcome, Validated):
+            if isinstance(outcome, Trial):
                 support.worked(environment, unit.date.date())
                 return environment, outcome
             if outcome.reason not in {"env_no_passing_test", "collect_error_gold"}:
@@ -305,3 +323,8 @@ class ProblemBuilder:
     def _check_wanted(self) -> None:
         if self.stop.is_set():
             raise Stopped
+
+
+def _undisclosed(interface: Interface, statement: StatementText) -> Rejected:
+    names = ", ".join(interface.undisclosed(statement.text))
+    return Rejected("unsolvable_new_symbol", f"the tests use {names}, which nothing tells"[:300])

@@ -65,7 +65,7 @@ class TestHunks:
             for number, line in enumerate(file.data.decode().splitlines() if file else [])
             if number % 20 == 0 and line.startswith("line")
         ]
-        assert missing == [0, 40, 100, 140, 200, 240, 300, 340]
+        assert missing == [0, 120, 260]
 
     def test_no_newline_at_the_end_is_kept(self) -> None:
         base = Tree({"a": TreeFile(f"one\n{GAP}two".encode())})

@@ -1,9 +1,10 @@
 """The controls' own control: the reference fix has to pass the instrumented tests and to fail their mutants."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from codegate.grading.controls.control import run_instrumented
-from codegate.grading.controls.instruments import instrument
+from codegate.grading.controls.instruments import Instruments, instrument
 from codegate.grading.controls.search import SitesUnknown, search_once
 from codegate.grading.controls.sites import Function, Mutant, Sites, function_of, mutants_of
 from codegate.grading.controls.verdict import contradictions, ids_by_function, mutant_of, unreceipted
@@ -12,10 +13,20 @@ from codegate.grading.sandboxes import Sandboxes
 from codegate.grading.testreport import TestReport
 from codegate.suite import ControlAudit, Problem, Tree
 
-_TRIES = 4  # of one round, each without a mutant that ended the one before
+_TRIES: Final = 3  # of one round, each without a mutant that ended the one before
+_SLOWNESS: Final = 3.0  # how much longer than without mutants a run may take: shrinking a counterexample never ends
+_LEAST_SECONDS: Final = 5.0
 
 
-def audit_controls(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3) -> ControlAudit:
+def audit_controls(
+    problem: Problem,
+    base: Tree,
+    sandboxes: Sandboxes,
+    rounds: int = 3,
+    first: tuple[Instruments, TestReport] | None = None,
+    *,
+    until_killed: bool = False,
+) -> ControlAudit:
     """Try the instruments of a problem's hidden tests on its reference fix.
 
     A mutant that is not tried here is tried when it would accuse somebody.
@@ -24,7 +35,9 @@ def audit_controls(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: i
         problem: what is asked; its own audit, if it has one, does not count.
         base: its base tree.
         sandboxes: where they are run, each time in a fresh one.
-        rounds: mutants that are tried of each function.
+        rounds: mutants that are tried of a function at most.
+        first: a run of the instrumented tests on the reference fix; None: it is made.
+        until_killed: try further mutants of those fail-to-pass functions only of which the fix has failed none yet.
 
     Raises:
         SandboxError: ours or the daemon's fault.
@@ -36,11 +49,14 @@ def audit_controls(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: i
         return ControlAudit(mutants=0, killed=0, unfit=files)
     if not sites:
         return ControlAudit(mutants=0, killed=0)
-    used = instrument(sites)
-    report = run_instrumented(problem, fixed, used, sandboxes)
+    if first is None:
+        used = instrument(sites)
+        first = used, run_instrumented(problem, fixed, used, sandboxes)
+    used, report = first
     doubted = {entry.test for entry in unreceipted(report, sites, used)}
     fine = {test for test in problem.tests.expected if _passes(report, test) and test not in doubted}
-    unproven = run_instrumented(problem, base, used, sandboxes)
+    own = tuple(dict.fromkeys(file_of(test) for test in problem.tests.FAIL_TO_PASS))
+    unproven = run_instrumented(problem, base, used, sandboxes, files=own)
     # What asks for the text of a test, which is another one now, may be content without any fix.
     fine -= {test for test in problem.tests.FAIL_TO_PASS if _passes(unproven, test)}
     unfit = {file_of(test) for test in problem.tests.expected if test not in fine} & sites.keys()
@@ -49,12 +65,17 @@ def audit_controls(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: i
     targets = [test for test in problem.tests.expected if file_of(test) not in unfit]
     tried: set[str] = set()
     spared: set[str] = set()
+    open_functions = {function_of(test, sites) for test in targets}
+    wanted = {function_of(test, sites) for test in problem.tests.FAIL_TO_PASS}
+    seconds = max(_LEAST_SECONDS, _SLOWNESS * report.seconds)
     for mutants in _rounds(sites, targets, rounds):
-        left = mutants
+        left = [mutant for mutant in mutants if (mutant.file, mutant.test) in open_functions]
+        if not left:
+            break
         for _ in range(_TRIES):
             tried |= {mutant.name for mutant in left}
             used = instrument(sites, left)
-            changed = run_instrumented(problem, fixed, used, sandboxes)
+            changed = run_instrumented(problem, fixed, used, sandboxes, seconds=seconds)
             # A mutant that never ends, or ends the process, takes the tests after it along: it is of no use, they are.
             ended = _ended_in(changed, report, sites)
             reached = {function_of(test, sites) for test in changed.results} - {ended}
@@ -71,6 +92,9 @@ def audit_controls(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: i
                 break
         else:
             spared |= {mutant.name for mutant in left}
+        killed = {(mutant.file, mutant.test) for mutant in mutants if mutant.name in tried - spared}
+        if until_killed:
+            open_functions = (open_functions & wanted) - killed
     return ControlAudit(
         mutants=len(tried), killed=len(tried - spared), spared=tuple(sorted(spared)), unfit=tuple(sorted(unfit))
     )

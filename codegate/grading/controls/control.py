@@ -219,6 +219,17 @@ def _contradictions(subject: Subject, real: TestReport, control: Control) -> fro
     return contradictions(control.report, real, subject.sites, control.used, subject.problem.tests.expected)
 
 
-def run_instrumented(problem: Problem, sources: Tree, used: Instruments, sandboxes: Sandboxes) -> TestReport:
-    """Run the hidden tests, as ``used`` has them, on ``sources`` in a fresh sandbox."""
-    return run_hidden_tests(problem, sources, sandboxes, replace(test_selection(problem), instruments=used))
+def run_instrumented(
+    problem: Problem,
+    sources: Tree,
+    used: Instruments,
+    sandboxes: Sandboxes,
+    *,
+    files: tuple[str, ...] = (),
+    seconds: float | None = None,
+) -> TestReport:
+    """Run the hidden tests (or ``files`` of them), as ``used`` has them, on ``sources`` in a fresh sandbox."""
+    selection = replace(test_selection(problem), instruments=used)
+    limit = selection.timeout_seconds if seconds is None else min(seconds, selection.timeout_seconds)
+    selection = replace(selection, files=files or selection.files, timeout_seconds=limit)
+    return run_hidden_tests(problem, sources, sandboxes, selection)

@@ -16,7 +16,7 @@ from codegate.mining.proving.validation import OpenSandbox, Validated
 from codegate.mining.syntax import parse
 from codegate.suite import Changes, PatchError, ProblemLimits, Quality, Tree, apply_patch, make_patch
 
-MAX_HUNKS: Final = 8
+MAX_HUNKS: Final = 3
 _FILE: Final = re.compile(r"^(?=diff --git )", re.MULTILINE)
 _HUNK: Final = re.compile(r"^(?=@@ -)", re.MULTILINE)
 
@@ -28,7 +28,7 @@ def measure_quality(
     exact_texts: int | None = None,
     statement_words: int | None = None,
 ) -> Quality:
-    """Return what is known of a problem's worth; runs the tests up to eight times, so it is for survivors.
+    """Return what is known of a problem's worth; runs the tests up to three times, so it is for survivors.
 
     Args:
         cut: the problem's parts.
@@ -56,8 +56,8 @@ def hunk_coverage(
 ) -> tuple[int, int]:
     """Return how many hunks of the fix the fail-to-pass tests notice when they are missing, and how many were tried.
 
-    Of a fix with more than eight hunks, eight are tried, evenly spread. A fix of Python that no longer compiles
-    without a hunk is noticed without a run.
+    Of a fix with more than three hunks, three are tried, evenly spread. The only hunk of a fix, and one without which
+    a fix of Python no longer compiles, are noticed without a run.
 
     Args:
         cut: the problem's parts.
@@ -75,7 +75,7 @@ def hunk_coverage(
     covered = total = 0
     for changes in without_each_hunk(cut.base, cut.fix):
         total += 1
-        if _still_compiles(changes, cut.fix):
+        if changes and _still_compiles(changes, cut.fix):
             with open_sandbox(limits) as sandbox:
                 report = run_tests(sandbox, hidden.overlay(changes), narrowed)
             covered += any(status_of(report, test) != "passed" for test in fail_to_pass)
@@ -85,7 +85,7 @@ def hunk_coverage(
 
 
 def without_each_hunk(base: Tree, fix: Changes) -> Iterator[Changes]:
-    """Yield the fix without one of its hunks, for up to eight of them, as changes of ``base``.
+    """Yield the fix without one of its hunks, for up to three of them, as changes of ``base``.
 
     Hunks are git's, with three lines of context; a file without any (binary, mode) is one.
     """

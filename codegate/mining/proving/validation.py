@@ -28,9 +28,11 @@ __all__ = [
     "OpenSandbox",
     "TestKind",
     "TestOutcomes",
+    "Trial",
     "Validated",
     "classify_tests",
     "time_limit",
+    "try_cut",
     "validate_cut",
 ]
 
@@ -84,11 +86,11 @@ class _Runs:
         self.reports[state].append(self.run(state, selection))
         return self.reports[state][0]
 
-    def vary(self, state: str, varied: Varied) -> None:
+    def vary(self, varied: Varied) -> None:
         """Run a state with something varied."""
-        report = self.run(state, varied.selection)
-        self.reports[state].append(report)
-        self.varied[state].append((varied, report))
+        report = self.run(varied.state, varied.selection)
+        self.reports[varied.state].append(report)
+        self.varied[varied.state].append((varied, report))
 
     def run(self, state: str, selection: TestSelection) -> TestReport:
         """Run a state in a fresh sandbox; the report is the caller's."""
@@ -128,17 +130,66 @@ def graded_selection(
     )
 
 
-def validate_cut(
+class Trial:
+    """A cut whose tests were run once in each state, and that is worth further runs.
+
+    Attributes:
+        seen: what these two runs showed; ``confirm`` may find some of it flaky.
+    """
+
+    def __init__(self, runs: _Runs, graded: TestSelection, today: date, first: TestReport, started: float) -> None:
+        self._runs, self._graded, self._today, self._first = runs, graded, today, first
+        self._spent = time.monotonic() - started
+        self.seen = self._validated(runs.outcomes(today))
+
+    def confirm(self, rounds: int) -> Validated | Rejected:
+        """Run both states with what must not matter varied, ending early where nothing can come of it.
+
+        Args:
+            rounds: runs of the fixed state: 3 usually, 5 to be strict; from 3 on, tests of Python have one more.
+
+        Raises:
+            SandboxError: ours or the daemon's fault.
+        """
+        started = time.monotonic()
+        runs, outcomes = self._runs, self.seen.outcomes
+        for varied in plan(self._graded, outcomes, rounds, self._first.cpu_seconds):
+            runs.vary(varied)
+            outcomes = runs.outcomes(self._today)
+            if not outcomes.fail_to_pass or outcomes.pass_to_fail:
+                break
+        if outcomes.pass_to_fail:
+            return Rejected("p2f_in_gold", ", ".join(outcomes.pass_to_fail)[:300])
+        if not outcomes.fail_to_pass:
+            evidence = "; ".join(f"{entry.id}: {entry.quarantine.evidence}" for entry in outcomes.quarantined)
+            return Rejected("f2p_flaky" if outcomes.flaky_fix_tests else "no_f2p", evidence[:300])
+        outcomes = runs.outcomes(self._today, runs.explain(self._graded, outcomes))
+        self._spent += time.monotonic() - started
+        return self._validated(outcomes)
+
+    def _validated(self, outcomes: TestOutcomes) -> Validated:
+        runs = self._runs
+        return Validated(
+            outcomes=outcomes,
+            limits=runs.limits,
+            selection=self._graded,
+            command_clean=all(is_clean(report) for report in runs.reports["after"]),
+            seconds=self._spent,
+            cpu_seconds=runs.cpu_seconds,
+            runs=runs.count,
+        )
+
+
+def try_cut(
     cut: Cut,
     open_sandbox: OpenSandbox,
     python_path: tuple[str, ...],
-    rounds: int,
     today: date,
     include_new_tests: bool = False,
     settings: RunnerSettings = PYTEST,
     allowed: ProblemLimits = FIRST_LIMITS,
-) -> Validated | Rejected:
-    """Run ``cut`` in both states, ``rounds`` times each, ending early where nothing can come of it.
+) -> Trial | Rejected:
+    """Run ``cut`` once in each state; return what came of it, or why nothing can.
 
     The fixed state is run first: it shows whether the environment works and how long the tests take, so that
     a bug that hangs costs a limit made to measure. That the reference fix is graded by the real grader is left to
@@ -148,7 +199,6 @@ def validate_cut(
         cut: the unit's parts.
         open_sandbox: gives fresh sandboxes of the environment to try.
         python_path: import roots.
-        rounds: runs of each state: 3 usually, 5 to be strict; from 3 on, tests of Python have a few more hash seeds.
         today: the day that quarantines count from.
         include_new_tests: keep a unit whose tests cannot be imported before the fix.
         settings: the test runner.
@@ -171,29 +221,20 @@ def validate_cut(
         return Rejected("no_f2p", f"{len(outcomes.pass_to_pass)} tests pass before the fix too")
     if not include_new_tests and all(kind == "collection" for kind in outcomes.kinds.values()):
         return Rejected("only_new_tests", "no test that the fix mends could be imported before it")
-    for turn in plan(graded, outcomes, rounds, first.cpu_seconds):
-        runs.vary("after", turn.after)
-        if turn.before is not None:
-            runs.vary("before", turn.before)
-        outcomes = runs.outcomes(today)
-        if not outcomes.fail_to_pass or outcomes.pass_to_fail:
-            break
-    if outcomes.pass_to_fail:
-        return Rejected("p2f_in_gold", ", ".join(outcomes.pass_to_fail)[:300])
-    if outcomes.fail_to_pass:
-        outcomes = runs.outcomes(today, runs.explain(graded, outcomes))
-    else:
-        evidence = "; ".join(f"{entry.id}: {entry.quarantine.evidence}" for entry in outcomes.quarantined)
-        return Rejected("f2p_flaky" if outcomes.flaky_fix_tests else "no_f2p", evidence[:300])
-    return Validated(
-        outcomes=outcomes,
-        limits=runs.limits,
-        selection=graded,
-        command_clean=all(is_clean(report) for report in runs.reports["after"]),
-        seconds=time.monotonic() - started,
-        cpu_seconds=runs.cpu_seconds,
-        runs=runs.count,
-    )
+    return Trial(runs, graded, today, first, started)
+
+
+def validate_cut(
+    cut: Cut,
+    open_sandbox: OpenSandbox,
+    python_path: tuple[str, ...],
+    rounds: int,
+    today: date,
+    include_new_tests: bool = False,
+) -> Validated | Rejected:
+    """Run ``cut`` in both states until it is proven, as ``try_cut`` and ``Trial.confirm`` do."""
+    trial = try_cut(cut, open_sandbox, python_path, today, include_new_tests)
+    return trial if isinstance(trial, Rejected) else trial.confirm(rounds)
 
 
 def time_limit(report: TestReport) -> float:
