@@ -84,7 +84,9 @@ command.add_command(mine_exchange.import_command)
     help="Leave out changes before this day; default: older than 3 years only until there are 30 problems.",
 )
 @click.option("--max-problems", type=click.IntRange(min=1), help="Stop when this many are validated.")
-@click.option("--budget-minutes", type=click.FloatRange(min=0.1), help="Start no change after this long.")
+@click.option(
+    "--budget-minutes", type=click.FloatRange(min=0.1), help="End after this long; what is under way is cut off."
+)
 @click.option(
     "--kind",
     "kinds",

@@ -105,6 +105,10 @@ class Sandboxes:
         with self._pool.acquire(prepared, sandbox_limits(limits)) as sandbox:
             yield sandbox
 
+    def stop(self) -> None:
+        """Close every sandbox, also those in use, and refuse new ones with ``SandboxClosed``; the backend stays."""
+        self._pool.stop()
+
     def close(self) -> None:
         """Close every sandbox that was started ahead; the backend stays the caller's."""
         self._pool.close()

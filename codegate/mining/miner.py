@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -42,6 +42,10 @@ RECENT: Final = timedelta(days=3 * 365)
 """How far behind the newest change of the queue a change is tried in any case."""
 
 _GRACE_SECONDS: Final = 5.0
+"""How long what is under way may take to end when mining is stopped: a sandbox does at once, a build may not."""
+
+
+_CUT_OFF: Final = Rejected("budget", "cut off when the time budget was used up; the next mining tries it again")
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,7 @@ def mine(
     today = datetime.now(UTC).date()
     resolver = _resolver(repository, tip, options, old)
     sandboxes = Sandboxes(backend, {})
+    budget = _Budget(options.budget_minutes, started, sandboxes)
     try:
         kept = None if old is None else _keep(old, repository, sandboxes, today, progress)
         builder = ProblemBuilder(
@@ -93,11 +98,12 @@ def mine(
             options=options,
             today=today,
             tip=read_commit(repository, tip),
-            stop=threading.Event(),
+            stop=budget.over,
         )
-        work = _Work(builder, options, resolver.python, started, results, kept, progress)
+        work = _Work(builder, options, resolver.python, budget, results, kept, progress)
         work.run(queue)
     finally:
+        budget.end()
         sandboxes.close()
     # What a refresh did not come to is for the next one: it begins where this one did.
     untried = old is not None and any(result.reason == "budget" for result in results)
@@ -141,6 +147,40 @@ def _keep(
         raise Interrupted("mining was stopped; the suite is as it was.") from error
 
 
+class _Budget:
+    """Stops a mining when its time is used up: sandboxes in use are closed.
+
+    Attributes:
+        over: set when the time is used up, or when nothing more is wanted.
+        used_up: the former of the two.
+    """
+
+    def __init__(self, minutes: float | None, started: float, sandboxes: Sandboxes) -> None:
+        self.over = threading.Event()
+        self.used_up = threading.Event()
+        self._sandboxes = sandboxes
+        self._deadline = None if minutes is None else started + minutes * 60
+        self._timer: threading.Timer | None = None
+        if self._deadline is not None:
+            self._timer = threading.Timer(max(0.0, self._deadline - time.monotonic()), self._stop)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def patience(self) -> float | None:
+        """Return for how many seconds a result is worth waiting; None: as long as it takes."""
+        return None if self._deadline is None else max(0.0, self._deadline + _GRACE_SECONDS - time.monotonic())
+
+    def end(self) -> None:
+        """Let the time pass from now on."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _stop(self) -> None:
+        self.used_up.set()
+        self.over.set()
+        self._sandboxes.stop()
+
+
 class _Work:
     """The queue under way: fills ``results`` and ``built``, in the queue's order."""
 
@@ -149,14 +189,14 @@ class _Work:
         builder: ProblemBuilder,
         options: MineOptions,
         python: str,
-        started: float,
+        budget: _Budget,
         results: list[UnitResult],
         kept: Kept | None,
         progress: Callable[[MineEvent], None],
     ) -> None:
         self.builder = builder
         self.options = options
-        self.deadline = None if options.budget_minutes is None else started + options.budget_minutes * 60
+        self.budget = budget
         self.results = results
         self.known = kept.commits if kept else frozenset()
         self.ids = {problem.id for problem in kept.problems} if kept else set()
@@ -191,7 +231,8 @@ class _Work:
             raise Interrupted(f"mining was stopped; no suite was written.{again}") from error
         finally:
             self.builder.stop.set()
-            workers.end(grace)
+            self.builder.sandboxes.stop()
+            workers.end(self.budget.patience() if grace is None else grace)
         if not self.built and self.builder.prepared == 0 and self.builder.unbuildable is not None:
             raise self.builder.unbuildable
 
@@ -199,11 +240,11 @@ class _Work:
         steps = Steps()
         if prospect.unit.commit in self.known:
             return _Ending(Rejected("duplicate", "the suite has a problem of it already"), steps)
-        if self.deadline is not None and time.monotonic() >= self.deadline:
-            return _Ending(Rejected("budget", "the time budget was used up"), steps)
         known = self.ledger.find(prospect) if self.ledger is not None else None
         if known is not None:
             return _Ending(known, steps, remembered=True)
+        if self.budget.used_up.is_set():
+            return _Ending(Rejected("budget", "the time budget was used up"), steps)
         try:
             try:
                 end = self.builder.build(prospect, steps)
@@ -212,9 +253,13 @@ class _Work:
             except SandboxError:
                 end = self.builder.build(prospect, steps)  # once more: a sandbox may fail by accident
         except (CodegateError, OSError):
-            raise
+            if not self.builder.stop.is_set():
+                raise
+            end = _CUT_OFF
         except Exception as error:  # one odd file somewhere in a history must not cost everything else that was found
             end = Rejected("unreadable", f"{type(error).__name__}: {error}"[:300])
+        if self.builder.stop.is_set() and isinstance(end, Rejected):  # whatever it seems to be, its runs were cut off
+            return _Ending(_CUT_OFF, steps)
         if self.ledger is not None:
             self.ledger.record(prospect, end)
         return _Ending(end, steps)
@@ -230,7 +275,8 @@ class _Work:
                 unit_result(prospect.unit, prospect.bug, Rejected("budget", f"{most} problems were enough"))
             )
             return
-        ending = future.result()
+        done, _ = wait([future], self.budget.patience())
+        ending = future.result() if done else _Ending(_CUT_OFF, Steps())
         end, seconds = ending.end, ending.steps.seconds
         self.seconds.update(seconds)
         if isinstance(end, Built) and end.problem.id in self.ids:

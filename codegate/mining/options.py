@@ -39,7 +39,7 @@ class MineOptions:
         branch: whose history; None: HEAD's.
         since: leave out units before this day.
         max_problems: stop when this many are validated; None: no limit.
-        budget_minutes: start no unit after this long; None: no limit.
+        budget_minutes: end after this long: units under way are cut off, and tried again next time; None: no limit.
         concurrency: units under way at the same time.
         python: minor version of the interpreter, for example ``3.11``; None: this one's where the newest tree supports
             it, else the newest that it does.

@@ -49,7 +49,9 @@ class SandboxPool:
         self._lock = threading.Lock()
         self._asked: deque[_Kind] = deque(maxlen=2 * ahead)
         self._warm: list[_Warm] = []
+        self._used: dict[int, Sandbox] = {}
         self._closed = False
+        self._stopped = False
 
     @contextlib.contextmanager
     def acquire(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Iterator[Sandbox]:
@@ -61,9 +63,24 @@ class SandboxPool:
         """
         sandbox = self._take(environment, limits)
         try:
+            with self._lock:
+                self._used[id(sandbox)] = sandbox
+                if self._stopped:
+                    raise SandboxClosed("the sandbox pool was stopped.")
             yield sandbox
         finally:
             sandbox.close()
+            with self._lock:
+                del self._used[id(sandbox)]
+
+    def stop(self) -> None:
+        """Close every sandbox, also those in use: what is under way in them ends with ``SandboxClosed``. Idempotent."""
+        with self._lock:
+            self._stopped = True
+            used = list(self._used.values())
+        for sandbox in used:
+            sandbox.close()
+        self.close()
 
     def close(self) -> None:
         """Close every sandbox that waits; those in use are their users' to close. Idempotent."""

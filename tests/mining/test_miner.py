@@ -305,6 +305,36 @@ def test_no_time_left_starts_nothing(mined: Mined, bwrap_backend: BubblewrapBack
     assert report.reasons["budget"] == 6
 
 
+def test_a_budget_cuts_off_what_is_under_way_and_keeps_what_is_proven(
+    bwrap_backend: BubblewrapBackend, history: HistoryBuilder, tmp_path: Path
+) -> None:
+    nothing = "\n\ndef test_nothing():\n    assert total([]) == 0\n"
+    slow = "\n\ndef test_slow():\n    import time\n    time.sleep(100)\n"
+    history.commit(
+        "begin",
+        {"pkg/__init__.py": "", "pkg/sums.py": SUMS, "pkg/text.py": TEXT, "tests/test_sums.py": TEST_SUMS},
+    )
+    slow_one = history.commit(
+        f"Fix sums{BODY}", {"pkg/sums.py": SUMS_FIXED, "tests/test_sums.py": TEST_SUMS + nothing + slow}
+    )
+    empty = TEST_TEXT + "\n\ndef test_empty():\n    assert text.title('') == ''\n"
+    fixed = TEXT.replace("text[0]", "text[:1]")
+    history.commit(f"Fix titles{BODY}", {"pkg/text.py": fixed, "tests/test_text.py": empty})
+    options = MineOptions(rounds=1, concurrency=1, max_problems=1, memory=tmp_path / "memory")
+    first = mine(history.folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
+    assert len(first.problems) == 1
+
+    for _ in range(2):
+        started = time.monotonic()
+        options = MineOptions(rounds=1, concurrency=1, budget_minutes=0.1, memory=tmp_path / "memory")
+        report = mine(history.folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
+        assert time.monotonic() - started < 60
+        assert report.problems == first.problems
+        (cut,) = (result for result in report.results if result.commit == slow_one)
+        assert (cut.reason, cut.remembered) == ("budget", False)
+        assert "the next mining tries it again" in cut.detail
+
+
 def test_a_tree_that_no_sandbox_takes_is_no_problem(
     bwrap_backend: BubblewrapBackend, history: HistoryBuilder, tmp_path: Path
 ) -> None:
