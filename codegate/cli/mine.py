@@ -26,6 +26,7 @@ from codegate.mining import (
     fetch_pull_heads,
     find_slug,
     mine,
+    read_summary,
 )
 from codegate.running import new_run_id, opened_backend, suite_model
 from codegate.sandbox import Backend, Choice, cache_folder
@@ -157,6 +158,7 @@ def history(
     )
     if pull_requests:
         say(f"{fetch_pull_heads(repository)} heads of pull requests", as_json=as_json)
+    before = read_summary(out) or {}
     with opened_backend(sandbox, new_run_id()) as backend, mine_progress() as progress:
         if image is not None:
             options = replace(options, image=_pinned(backend, image))
@@ -165,7 +167,9 @@ def history(
         say(line, as_json=as_json)
     for line in report.profile.lines() if profile else []:
         say(line, as_json=as_json)
-    if report.suite is not None and report.suite.active:
+    if report.suite is not None and report.suite.digest == before.get("suite_digest"):
+        say("the suite is the one that was there before", as_json=as_json)
+    elif report.suite is not None and report.suite.active:
         for line in power_statement(suite_model(report.suite, USUAL_RATE), GatePolicy()).sentences():
             say(f"gate: {line}", as_json=as_json)
     if as_json:

@@ -203,6 +203,8 @@ class _Work:
         self.progress = progress
         told = {"name": builder.name, "sandbox": builder.sandboxes.backend.name, "python": python, **options.decisive()}
         self.ledger = Ledger(options.memory, told) if options.memory is not None else None
+        self.recalled: dict[str, Built | Rejected] = {}
+        self.needless: set[str] = set()
         self.built: list[Built] = []
         self.recent: datetime | None = None
         self.seconds: Counter[str] = Counter()
@@ -218,13 +220,12 @@ class _Work:
         total = len(self.results) + len(queue)
         if self.options.since is None and queue:
             self.recent = max(prospect.unit.date for prospect in queue) - RECENT
+        self._recall(queue)
         workers = Workers(self._attempt, queue, self.options.concurrency)
-        grace: float | None = None
         try:
             for prospect, future in zip(queue, workers.futures, strict=True):
                 self._end(prospect, future, total)
         except KeyboardInterrupt as error:
-            grace = _GRACE_SECONDS
             self.builder.stop.set()
             self.builder.sandboxes.backend.close()
             again = " The same command goes on from here." if self.ledger is not None else ""
@@ -232,17 +233,31 @@ class _Work:
         finally:
             self.builder.stop.set()
             self.builder.sandboxes.stop()
-            workers.end(self.budget.patience() if grace is None else grace)
+            workers.end(_GRACE_SECONDS)
         if not self.built and self.builder.prepared == 0 and self.builder.unbuildable is not None:
             raise self.builder.unbuildable
+
+    def _recall(self, queue: list[Prospect]) -> None:
+        """Look up what earlier minings found out, and which units are not needed because of it."""
+        most, problems = self.options.max_problems, 0
+        for prospect in queue:
+            if most is not None and problems >= most:
+                self.needless.add(prospect.unit.commit)
+                continue
+            known = self.ledger.find(prospect) if self.ledger is not None else None
+            if known is not None and prospect.unit.commit not in self.known:
+                self.recalled[prospect.unit.commit] = known
+                problems += isinstance(known, Built)
 
     def _attempt(self, prospect: Prospect) -> "_Ending":
         steps = Steps()
         if prospect.unit.commit in self.known:
             return _Ending(Rejected("duplicate", "the suite has a problem of it already"), steps)
-        known = self.ledger.find(prospect) if self.ledger is not None else None
+        known = self.recalled.get(prospect.unit.commit)
         if known is not None:
             return _Ending(known, steps, remembered=True)
+        if prospect.unit.commit in self.needless:
+            return _Ending(Rejected("budget"), steps)
         if self.budget.used_up.is_set():
             return _Ending(Rejected("budget", "the time budget was used up"), steps)
         try:

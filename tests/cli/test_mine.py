@@ -38,6 +38,7 @@ def test_a_second_mining_of_the_same_costs_nothing_and_a_refresh_keeps_what_is_t
     )
     again = codegate(*mine, "--json", cwd=tmp_path, environment=environment)
     assert json.loads(again.stdout)["remembered"] == 1
+    assert "the suite is the one that was there before" in again.stderr
     kept = codegate(*mine, "--refresh", cwd=tmp_path, environment=environment)
     assert kept.code == 0, kept.stderr
     assert "kept: 1 problems, 0 of them retired now" in kept.stdout

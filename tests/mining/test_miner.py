@@ -414,6 +414,28 @@ def test_an_odd_unit_costs_itself_and_nothing_else(
     assert report.results[0].detail == "KeyError: 'odd'"
 
 
+class _Counting(BubblewrapBackend):
+    """A backend that counts the environments that it is asked for."""
+
+    prepared = 0
+
+    def prepare(self, recipe: EnvironmentRecipe) -> BubblewrapEnvironment:
+        self.prepared += 1
+        return super().prepare(recipe)
+
+
+def test_no_unit_is_tried_when_enough_problems_are_remembered(
+    mined: Mined, bwrap_backend: BubblewrapBackend, tmp_path: Path
+) -> None:
+    options = MineOptions(name="pkg", rounds=1, max_problems=1, memory=tmp_path / "memory")
+    first = mine(mined[0].folder, tmp_path / "out", options, bwrap_backend, lambda _: None)
+    counting = _Counting("counting")
+    again = mine(mined[0].folder, tmp_path / "out", options, counting, lambda _: None)
+    counting.close()
+    assert (again.problems, again.reasons) == (first.problems, first.reasons)
+    assert counting.prepared == 0
+
+
 class _Lacking(BubblewrapBackend):
     """A backend that cannot build the best environment, as when a download fails."""
 
