@@ -328,5 +328,4 @@ def test_planted_flakes_are_set_aside_and_honest_tests_are_kept(world: _World, h
     assert {cause for name, cause in named.items() if name.startswith(("test_order", "test_port"))} <= {
         "order", "isolation",
     }  # fmt: skip
-    assert any(name.startswith("test_race") for name in named)  # what it seems to depend on is chance
     assert found.command_clean
