@@ -16,7 +16,7 @@ from codegate.mining.probes.example import Example
 from codegate.mining.probes.finding import find_examples
 from codegate.mining.probes.go_tests import GoTests
 from codegate.mining.probes.javascript_tests import JavaScriptTests, dialect_of
-from codegate.mining.probes.line_example import failing_literals
+from codegate.mining.probes.line_example import failing_literals, last_called
 from codegate.mining.probes.lines import Line, Step, probes_of, slices
 from codegate.mining.probes.literals import Pieces
 from codegate.mining.proving.validation import Validated
@@ -318,6 +318,17 @@ class TestGates:
         found = write_statement(unit, cut, failing(("greet.test.js::greets",)))
         assert not isinstance(found, str)
         assert "These texts are expected exactly:\n\n- `welcome, a stranger`\n" in found.text
+
+    @pytest.mark.parametrize(
+        ("code", "name"),
+        [
+            ('_, err := NewConstraint("2.0.0")\nfmt.Println(err)', "NewConstraint"),
+            ("const info = scan(pattern, {});\nObject.keys(info)", "scan"),
+            ("fmt.Println(x)", ""),
+        ],
+    )
+    def test_the_function_that_is_called_last_is_named(self, code: str, name: str) -> None:
+        assert last_called(code) == name
 
     def test_an_example_is_marked_with_its_language(self) -> None:
         cut = cut_of({"greet.js": "x"}, {"greet.js": "y"}, {"greet.test.js": self.HIDDEN})

@@ -33,6 +33,8 @@ from codegate.mining.statements.sentences import sentences, shortened, title_of
         ("Preserve the order when dumping.", [("expected", "The order should be preserved when dumping.")]),
         ("Don't raise an error for empty values.", [("expected", "It should not raise an error for empty values.")]),
         ("Previously, the value was dropped without a word.", [("observed", "The value is dropped without a word.")]),
+        ("Would panic if the file has one line.", [("observed", "It would panic if the file has one line.")]),
+        ("Correctly set the order of the keys.", [("expected", "It should set the order of the keys.")]),
         ("Stop printing two signs for one number.", [("expected", "It should not print two signs for one number.")]),
         ("Return ``None``, not an error.", [("expected", "It should return `None`, not an error.")]),
         ("Ends should be days that no longer count.", [("expected", "Ends should be days that no longer count.")]),
@@ -57,6 +59,7 @@ def test_a_sentence_says_what_is_or_what_should_be(text: str, slots: list[tuple[
         "Show that the last day is missing.",
         "Wrong again.",
         "The value should be kept, as in the table fix for.",
+        "Something like this would fail to encode.",
         "Format completion item for the shell.",
     ],
 )
@@ -67,6 +70,8 @@ def test_what_tells_how_or_talks_of_the_change_is_left_out(text: str) -> None:
 @pytest.mark.parametrize(
     ("title", "shown"),
     [
+        ("Fix - ranges of nothing", "Ranges of nothing"),
+        ("Fix for allowing wrong versions", "Allowing wrong versions"),
         ("Fix plural form of words and improve performance", "Plural form of words"),
         ("Fix usage wrapping on narrow terminals", "Usage wrapping on narrow terminals"),
         ("fix(parser): preserve leading newline of strings", "Leading newline of strings should be preserved"),

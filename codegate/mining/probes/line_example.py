@@ -36,6 +36,14 @@ _APART: Final = 1000
 Shown = dict[tuple[str, str], list[Record]]
 """The records of each probe, by its file and its name."""
 
+_CALL: Final = re.compile(r"([A-Za-z_$][\w$]*)\(")
+#: Calls of the languages and their libraries that no bug report is about.
+_EVERYDAY: Final = frozenset(
+    "append byte cap copy delete entries Error Errorf filter for forEach func function if int inspect join keys len"  # noqa: SIM905
+    " log make map new panic Print Printf Println require slice some sort split Sprintf String string stringify switch"
+    " test toString values".split()
+)
+
 
 @dataclass(frozen=True)
 class _File:
@@ -230,7 +238,16 @@ def _example(file: _File, line: Line, difference: _Difference) -> Example | None
     code = apart.join(part for part in (context, line.code) if part)
     example = dialect.example(file.path, code, difference.expression, difference.before, difference.after)
     unseen = _READS.search(code) or any(module in example.code for module in file.unseen)
-    return None if unseen else example
+    return None if unseen else replace(example, called=last_called(text))
+
+
+def last_called(code: str) -> str:
+    """Return the name of the last function of the project, as it seems, that ``code`` calls."""
+    for line in reversed(code.splitlines()):
+        names = [name for name in _CALL.findall(line) if name not in _EVERYDAY]
+        if names:
+            return str(names[0])
+    return ""
 
 
 def _shortened(file: _File, parts: list[str]) -> str:

@@ -29,7 +29,8 @@ ABOUT_CHANGE: Final = _has(
 DEPENDENT: Final = _opens(
     r"""it its that this they these those such both only here the_(?:latter|former|same) also however thus but and or
     which so now is are was were has have had even although while rather matching mirroring then otherwise similarly
-    in_(?:this|that|addition|other) as_such likewise therefore for_(?:this|that|example|instance) e\.g i\.e where"""
+    in_(?:this|that|addition|other) with_(?:this|that) something_like
+    as_such likewise therefore for_(?:this|that|example|instance) e\.g i\.e where"""
 )
 #: Verbs that open the description of an action on the code.
 ACTION: Final = _opens(

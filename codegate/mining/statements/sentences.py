@@ -63,6 +63,7 @@ _NUMBER: Final = re.compile(
     r"^(?:bug ?fix|fix(?:es|ed)?)?[ :]*(?:issue|gh|bug|ticket)[-_ #]*\d+[;:,. -]*", re.IGNORECASE
 )
 _CAUSE: Final = re.compile(r"(?:,|,? --)? (?:because|since|due to|as a result of|mirroring)\b.*", re.IGNORECASE)
+_NO_SUBJECT: Final = re.compile(r"^Would\b")
 #: What a reference leaves behind that was taken out.
 _HOLE: Final = re.compile(
     r"\b(?:for|of|in|to|with|from|by|see|at|and|or|than) ?[.,;:)]|(?<!\w)\( ?[,;)]", re.IGNORECASE
@@ -130,7 +131,7 @@ def sentences(text: str, source: str) -> Iterator[Sentence]:
             or _PRIVATE.search(sentence)
         ):
             continue
-        for slot, said in _read(_CAUSE.sub("", sentence)):
+        for slot, said in _read(_NO_SUBJECT.sub("It would", _CAUSE.sub("", sentence))):
             yield Sentence(_finished(said), slot, source)
 
 
@@ -159,7 +160,7 @@ def title_of(text: str) -> str:
     read = list(_read(title))
     state = next((said for slot, said in read if slot == "observed"), "") or next((said for _, said in read), "")
     title = state or ("" if TITLE_ACTION.match(title) else re.sub(FIX, "", title, flags=re.IGNORECASE))
-    title = re.sub(r"^(?:an?|the|some) ", "", title.removeprefix(PROBLEM).strip(" ."), flags=re.IGNORECASE)
+    title = re.sub(r"^(?:an?|the|some|for) ", "", title.removeprefix(PROBLEM).strip(" .-:;,"), flags=re.IGNORECASE)
     return _capital(title) if len(_WORD.findall(title)) > 1 else ""
 
 
@@ -280,6 +281,7 @@ def _rule(pattern: str, make: Callable[[re.Match[str]], _Said]) -> _Rule:
 _CAUSES: Final = "caused|causing|causes|made|makes|prevented|prevents|preventing"
 _KEEPS: Final = "respects?|preserves?|honou?rs?|keeps?|handles?|accepts?|rejects?|ignores?|allows?"
 _SHOWS: Final = "return|raise|show|display|print|emit|escape|treat|produce|generate|warn|report"
+_DOES: Final = "|".join(DOING)
 _WORKS: Final = "work|return|raise|accept|use|respect|behave|handle|ignore|preserve"
 
 #: The first rule that fits a sentence reads it.
@@ -290,7 +292,9 @@ _RULES: Final[tuple[_Rule, ...]] = (
     _rule(rf"{FIX}{BUG} (?:with|in|of|on|for|regarding|related to) (?P<x>.+)", _noun),
     _rule(rf"{FIX}(?P<x>.{{3,120}}?) (?:not|never) (?P<verb>\w+ing)\b(?P<y>.*)", _lacking),
     _rule(rf"{FIX}(?P<x>.{{3,120}}?) being (?P<y>.+)", _being),
-    _rule(rf"{FIX}(?P<x>\S+(?: \S+){{0,6}}?) (?P<verb>{'|'.join(DOING)}) (?P<y>[^:]+)(?:: (?P<z>.+))?$", _doing),
+    _rule(
+        rf"{FIX}(?!for )(?P<x>\S+(?: \S+){{0,6}}?) (?P<verb>{'|'.join(DOING)}) (?P<y>[^:]+)(?:: (?P<z>.+))?$", _doing
+    ),
     _rule(rf"{FIX}(?P<x>.+)", _noun),
     _rule(r"^(?P<x>.{2,150}?) (?:(?:do|does|will) )?no longer (?P<verb>\w+)(?P<y>.*)", _no_longer),
     _rule(r"^(?P<x>.{2,150}?) (?P<verb>is|are|has|have) no longer(?P<y> .*)", _no_longer),
@@ -300,6 +304,7 @@ _RULES: Final[tuple[_Rule, ...]] = (
     _rule(r"^(?:do(?: not|n't)|never) (?P<x>.+)", _negative),
     _rule(r"^stops? (?P<verb>\w+ing) (?P<x>.+)", _stopped),
     _rule(rf"^(?:properly |correctly )?(?P<verb>{_KEEPS}) (?P<x>.+)", _passive),
+    _rule(r"^(?:properly|correctly) (?P<verb>[a-z]+(?<!ed)(?<!ing)(?<!s)) (?P<x>.+)", _imperative),
     _rule(r"^(?:avoids?|prevents?) (?P<x>.+)", _unwanted),
     _rule(r"^(?:ensures?|makes? sure|guarantees?) (?:that )?(?P<x>.+)", _ensured),
     _rule(rf"^makes? (?P<x>.{{2,80}}?) (?P<verb>{_WORKS})\b(?P<y>.*)", _made),
