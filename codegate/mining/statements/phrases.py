@@ -23,7 +23,7 @@ ABOUT_CHANGE: Final = _has(
     the_(?:fix|patch|solution|change)_(?:is|was|here) pull_request follow[-_]?up merge[ds]? refactor\w* unit_tests?
     test(?:s|ed|ing)?_(?:case|suite|added|for|cover) test\w?_\w* coverage changelog lint\w* mypy pylint CI TODO
     backport\w* TL;?DR the_old inner if-elif code_path \w+_(?:branch|clause) implementation revert\w* LGTM review\w*
-    typo docstring"""
+    typo docstring bug[-_]?fix(?:es)?"""
 )
 #: Sentences that need the one before them, or are half of one.
 DEPENDENT: Final = _opens(
@@ -116,6 +116,6 @@ TENSES: Final[tuple[tuple[str, str], ...]] = (
     (r"\bwere\b", "are"),
     (r"\bdid(?: not|n't)\b", "does not"),
     (r"\bcould(?: not|n't)\b", "cannot"),
-    (r"\bused to\b", "would"),
+    (r"(?<!is )(?<!was )(?<!are )(?<!were )(?<!be )(?<!been )\bused to\b", "would"),
     (r"\bhad\b", "has"),
 )

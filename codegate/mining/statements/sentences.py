@@ -66,7 +66,7 @@ _CAUSE: Final = re.compile(r"(?:,|,? --)? (?:because|since|due to|as a result of
 _NO_SUBJECT: Final = re.compile(r"^Would\b")
 #: What a reference leaves behind that was taken out.
 _HOLE: Final = re.compile(
-    r"\b(?:for|of|in|to|with|from|by|see|at|and|or|than) ?[.,;:)]|(?<!\w)\( ?[,;)]", re.IGNORECASE
+    r"\b(?:for|of|in|to|with|from|by|see|at|and|or|than)(?: ?[.,;:)]|$)|(?<!\w)\( ?[,;)]", re.IGNORECASE
 )
 _FINITE: Final = re.compile(r"\b(?:is|are|can|cannot|may|has|have|does|do|takes?|returns?)\b")
 _DEMANDS_ALREADY: Final = re.compile(r"\b(?:should|must)\b.*\b(?:no longer|now)\b", re.IGNORECASE)
@@ -208,6 +208,10 @@ def _being(match: re.Match[str]) -> _Said:
 
 
 def _doing(match: re.Match[str]) -> _Said:
+    noun = _PREPOSITION.match(match["y"]) and match["verb"].lower() not in _ALONE
+    if noun or _PREPOSITION.match(f"{match['x'].rpartition(' ')[2]} "):
+        yield from _noun(match)
+        return
     subject, verb = match["x"], DOING[match["verb"].lower()]
     shown = {"has": "have"}.get(verb, _base(verb)) if _plural(subject) else verb
     yield "observed", _capital(f"{subject} {shown} {match['y']}")
@@ -220,8 +224,20 @@ def _lacking(match: re.Match[str]) -> _Said:
 
 
 def _noun(match: re.Match[str]) -> _Said:
-    if DEFECT.search(match["x"]):
-        yield "observed", f"{PROBLEM}{match['x']}"
+    said = re.sub(FIX, "", match[0], flags=re.IGNORECASE)
+    said, _, rest = said.partition(": ")
+    if rest and not DEFECT.search(said):
+        yield from _read(rest)
+    elif DEFECT.search(said):
+        yield "observed", PROBLEM + said
+
+
+def _conditional(match: re.Match[str]) -> _Said:
+    yield "observed", PROBLEM + re.sub(FIX, "", match[0], flags=re.IGNORECASE)
+
+
+def _demanded(match: re.Match[str]) -> _Said:
+    yield "expected", f"{_capital(match['x'])} should {match['y']}"
 
 
 def _unwanted(match: re.Match[str]) -> _Said:
@@ -267,7 +283,13 @@ def _passive(match: re.Match[str]) -> _Said:
 
 
 def _ensured(match: re.Match[str]) -> _Said:
-    yield "expected", _capital(match["x"])
+    if EXPECTED.search(match["x"]):
+        yield "expected", _capital(match["x"])
+        return
+    demand, changed = re.subn(r"\b(?:does not|doesn't|do not|don't)\b", "should not", match["x"], count=1)
+    if not changed:
+        demand, changed = re.subn(r"\b(?:is|are)\b(?P<no> not)?", r"should\g<no> be", demand, count=1)
+    yield "expected", _capital(demand) if changed else f"It should be ensured that {match['x']}"
 
 
 def _made(match: re.Match[str]) -> _Said:
@@ -281,12 +303,22 @@ def _rule(pattern: str, make: Callable[[re.Match[str]], _Said]) -> _Rule:
 _CAUSES: Final = "caused|causing|causes|made|makes|prevented|prevents|preventing"
 _KEEPS: Final = "respects?|preserves?|honou?rs?|keeps?|handles?|accepts?|rejects?|ignores?|allows?"
 _SHOWS: Final = "return|raise|show|display|print|emit|escape|treat|produce|generate|warn|report"
+_TO: Final = (
+    "accept|allow|be|escape|handle|ignore|include|keep|match|preserve|raise|reject|respect|return|throw|use|work"
+)
+#: Verbs that need no object, so that what follows may be a preposition.
+_ALONE: Final = frozenset({"crashing", "failing", "hanging", "breaking", "leaking", "blocking"})
+_PREPOSITION: Final = re.compile(
+    r"(?:for|of|in|on|with|when|and|to|by|from|if|without|after|before|while|at) ", re.IGNORECASE
+)
 _DOES: Final = "|".join(DOING)
 _WORKS: Final = "work|return|raise|accept|use|respect|behave|handle|ignore|preserve"
 
 #: The first rule that fits a sentence reads it.
 _RULES: Final[tuple[_Rule, ...]] = (
-    _rule(rf"{FIX}{BUG},? (?:where|in which|whereby|when|that when|if)(?: when)?,? (?P<x>.+)", _clause),
+    _rule(rf"{FIX}{BUG},? (?:where|in which|whereby|that when)(?: when)?,? (?P<x>.+)", _clause),
+    _rule(rf"{FIX}{BUG},? (?:when|if) .+", _conditional),
+    _rule(rf"{FIX}(?P<x>.{{3,80}}?) to (?P<y>(?:never |not )?(?:{_TO}) .+)", _demanded),
     _rule(rf"{FIX}{BUG},? (?:that|which)? ?(?P<verb>{_CAUSES}) (?P<x>.+)", _cause),
     _rule(rf"{FIX}{BUG} (?:with|in|of|on|for) (?P<x>.{{2,80}}?),? (?:where|in which|when|whereby) (?P<y>.+)", _within),
     _rule(rf"{FIX}{BUG} (?:with|in|of|on|for|regarding|related to) (?P<x>.+)", _noun),
