@@ -102,6 +102,15 @@ class TestExamples:
         lines = found.code.splitlines()
         assert [line.partition("(")[0].partition(" = ")[0] for line in lines[1:]] == ["words", "words.append", "text"]
 
+    def test_code_that_gives_another_value_by_itself_is_no_example(
+        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
+    ) -> None:
+        tests = (
+            "from lists import join\n\njoin.__defaults__ = ('or',)\n\ndef test_join():\n"
+            "    assert join(['milk', 'eggs']) == 'milk or eggs'\n"
+        )
+        assert examples(parts(tests), sandboxes, recipe) == []
+
     def test_what_else_differs_is_told_with_it(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
         tests = (
             "from lists import join\n\ndef test_join():\n    text = join(['milk', 'eggs'])\n"

@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -12,6 +13,7 @@ from codegate.mining.probes.example import MAX_LINES, Example, Found, Probing
 from codegate.mining.probes.fixtures import context_of, fixture_modules, made_by_fixtures
 from codegate.mining.probes.literals import asserted_literals, hidden_literals
 from codegate.mining.probes.python_probe import PythonProbe, probe_module
+from codegate.mining.probes.python_shown import confirmed, shown_module
 from codegate.mining.probes.records import Record
 from codegate.mining.proving.validation import OpenSandbox, Validated
 from codegate.mining.statements.vocabulary import added_lines
@@ -19,6 +21,7 @@ from codegate.mining.syntax import IDENTIFIER, decode, parse
 
 _MAX_FUNCTIONS: Final = 5
 _MAX_ALSO: Final = 100
+_MAX_TRIED: Final = 4
 #: Functions of test helpers that start others.
 _STARTERS: Final = frozenset({"invoke", "run", "main", "call"})
 
@@ -53,7 +56,10 @@ def python_examples(
             literals = hidden_literals(functions, public)
             hidden = frozenset(text for text in literals if not any(text in one for one in told))
             modules = fixture_modules(cut.base, path, source)
-            for function, rank, example in _examples(modules, probes, runs, hidden):
+            tried = _examples(modules, probes, runs, hidden)
+            shown = shown_module([example for _, _, example in tried])
+            again = Probing(cut, validated, open_sandbox, {path: shown}, (path,))
+            for function, rank, example in _confirmed(tried, again):
                 yield Found(f"{path}::{function}", rank, _shape(example), example)
 
 
@@ -75,25 +81,37 @@ def _run(runs: Probing, state: str) -> dict[str, list[Record]]:
 def _examples(
     modules: Sequence[ast.Module], probes: Mapping[str, PythonProbe], runs: Probing, hidden: frozenset[str]
 ) -> list[tuple[str, tuple[int, ...], Example]]:
+    """Return what the probes' records differ in, the clearest first, with the function and the rank of each."""
     before = _run(runs, "before")
     after = _run(runs, "after") if before else {}
-    differing = [name for name in probes if name in before and name in after and before[name] != after[name]]
-    if not differing:
-        return []
-    again = _run(runs, "before"), _run(runs, "after")
     found = []
-    for name in differing:
-        if again[0].get(name) != before[name] or again[1].get(name) != after[name]:
-            continue
+    for name, probe in probes.items():
         allowed = [
             example
-            for example in _differences(modules, probes[name], before[name], after[name])
-            if example.may_be_shown(hidden)
+            for example in _differences(modules, probe, before.get(name, []), after.get(name, []))
+            if example.may_be_shown(hidden) and "import *" not in example.code
         ]
         if allowed:
             example = replace(allowed[0], also=_also(allowed))
-            found.append((probes[name].function, example.rank(probes[name].replaced), example))
-    return found
+            found.append((probe.function, example.rank(probe.replaced), example))
+    count: Counter[str] = Counter()
+    tried = []
+    for each in sorted(found, key=lambda each: each[1]):
+        count[each[0]] += 1
+        tried += [each] if count[each[0]] <= _MAX_TRIED else []
+    return tried
+
+
+def _confirmed(
+    tried: Sequence[tuple[str, tuple[int, ...], Example]], runs: Probing
+) -> Iterator[tuple[str, tuple[int, ...], Example]]:
+    """Yield those whose own code, and nothing else of the test, gives the same again."""
+    before = _run(runs, "before") if tried else {}
+    after = _run(runs, "after") if before else {}
+    for number, (function, rank, example) in enumerate(tried):
+        same = confirmed(number, example, before, after)
+        if same is not None:
+            yield function, rank, same
 
 
 def _also(examples: Sequence[Example]) -> tuple[tuple[str, str, str], ...]:

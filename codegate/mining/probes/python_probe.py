@@ -27,7 +27,7 @@ _ASSERT_METHOD: Final = re.compile(r"assert[A-Z]\w*|fail(?:If|Unless)\w*")
 _RAISES: Final = frozenset(
     {"raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "warns", "assertWarns"}
 )
-_HELPERS: Final = f'''
+HELPERS: Final = f'''
 def _codegate_record(records, line, text, value):
     """Keep what an expression gave, or what it raised."""
     try:
@@ -120,7 +120,7 @@ def probe_module(
 
     module.body = _replaced(module, module.body, "", wanted, probes_of, [])
     at = _after_future(module.body)
-    module.body[at:at] = ast.parse(_HELPERS).body
+    module.body[at:at] = ast.parse(HELPERS).body
     ast.fix_missing_locations(module)
     return ast.unparse(module), probes
 

@@ -1,0 +1,61 @@
+"""The code of examples, run as a reader is shown it: what a probe saw counts only if this gives the same."""
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from codegate.mining.probes.example import Example
+from codegate.mining.probes.python_probe import HELPERS
+from codegate.mining.probes.records import Record
+
+_NAME: Final = "test_codegate_shown_"
+_RUN: Final = """
+def {name}({arguments}):
+    records = []
+    try:
+        pass
+    except Exception as error:
+        records.append([0, "", _codegate_error(error)])
+    _codegate_end(records)
+"""
+
+
+def shown_module(examples: Sequence[Example]) -> str:
+    """Return a test module that runs the code of each example, and records the values that it shows.
+
+    Those without fixtures are methods of a test case, which every runner of Python knows.
+    """
+    module = ast.parse(f"import unittest\n{HELPERS}\nclass TestCodegateShown(unittest.TestCase):\n    pass\n")
+    case = module.body[-1]
+    assert isinstance(case, ast.ClassDef)  # noqa: S101 (as written above)
+    for number, example in enumerate(examples):
+        [run] = ast.parse(_RUN.format(name=f"{_NAME}{number}", arguments=", ".join(example.fixtures) or "self")).body
+        assert isinstance(run, ast.FunctionDef)  # noqa: S101 (as written above)
+        guarded = run.body[1]
+        assert isinstance(guarded, ast.Try)  # noqa: S101 (as written above)
+        steps = [example.code]
+        for line, text in enumerate([example.expression, *(text for text, _, _ in example.also)]):
+            if text:
+                steps.append(f"_codegate_record(records, {line}, {text!r}, lambda: {text})")
+        guarded.body = ast.parse("\n".join(filter(None, steps))).body
+        (module.body if example.fixtures else case.body).append(run)
+    return ast.unparse(ast.fix_missing_locations(module))
+
+
+def confirmed(
+    number: int, example: Example, before: dict[str, list[Record]], after: dict[str, list[Record]]
+) -> Example | None:
+    """Return the example with what its own code gave too; None where its value was another one.
+
+    Args:
+        number: the place of the example in its ``shown_module``.
+        example: as the probe saw it.
+        before: records of the module's run before the fix, by name.
+        after: records of its run after the fix.
+    """
+    first, last = before.get(f"{_NAME}{number}"), after.get(f"{_NAME}{number}")
+    if not first or not last or (first[0][2], last[0][2]) != (example.observed, example.expected):
+        return None
+    also = zip(example.also, first[1:], last[1:], strict=False)
+    return replace(example, also=tuple(told for told, old, new in also if told[1:] == (old[2], new[2])))
