@@ -111,6 +111,19 @@ class TestExamples:
         )
         assert examples(parts(tests), sandboxes, recipe) == []
 
+    def test_another_order_of_the_same_values_is_no_difference(
+        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
+    ) -> None:
+        wrong, right = (f"def sizes(a, b):\n    return {{{text}}}\n" for text in ("'a': a, 'b': b", "'b': b, 'a': a"))
+        tests = (
+            "from lists import sizes\n\ndef test_sizes():\n    found = sizes(7, 8)\n    assert found\n"
+            "    assert list(found) == ['b', 'a']\n"
+        )
+        cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
+        [found] = examples(cut, sandboxes, recipe)
+        assert found.expression == "list(found)"
+        assert found.also == ()
+
     def test_what_else_differs_is_told_with_it(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
         tests = (
             "from lists import join\n\ndef test_join():\n    text = join(['milk', 'eggs'])\n"

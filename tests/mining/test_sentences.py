@@ -43,6 +43,14 @@ from codegate.mining.statements.sentences import sentences, shortened, title_of
         ("Fix the parser: ensure names are not split", [("expected", "Names should not be split.")]),
         ("Ensure ``base`` does not change the scheme", [("expected", "`base` should not change the scheme.")]),
         ("The hook was used to fail for such names", [("observed", "The hook is used to fail for such names.")]),
+        ("Handle when the key is empty", [("observed", "The case that the key is empty is not handled.")]),
+        (
+            "Handle errors and warnings from the clock .",
+            [
+                ("observed", "Errors and warnings from the clock are not handled."),
+                ("expected", "Errors and warnings from the clock should be handled."),
+            ],
+        ),
         ("Correctly set the order of the keys.", [("expected", "It should set the order of the keys.")]),
         ("Stop printing two signs for one number.", [("expected", "It should not print two signs for one number.")]),
         ("Return ``None``, not an error.", [("expected", "It should return `None`, not an error.")]),
@@ -81,6 +89,7 @@ def test_what_tells_how_or_talks_of_the_change_is_left_out(text: str) -> None:
 @pytest.mark.parametrize(
     ("title", "shown"),
     [
+        ("Default nested partial fix", "Default nested partial"),
         ("Fix - ranges of nothing", "Ranges of nothing"),
         ("Fix for allowing wrong versions", "Allowing wrong versions"),
         ("Fix plural form of words and improve performance", "Plural form of words"),

@@ -21,7 +21,7 @@ from codegate.mining.syntax import IDENTIFIER, decode, parse
 
 _MAX_FUNCTIONS: Final = 5
 _MAX_ALSO: Final = 100
-_MAX_TRIED: Final = 4
+_MAX_TRIED: Final = 6
 #: Functions of test helpers that start others.
 _STARTERS: Final = frozenset({"invoke", "run", "main", "call"})
 
@@ -84,16 +84,18 @@ def _examples(
     """Return what the probes' records differ in, the clearest first, with the function and the rank of each."""
     before = _run(runs, "before")
     after = _run(runs, "after") if before else {}
-    found = []
+    found: list[tuple[str, tuple[int, ...], Example]] = []
     for name, probe in probes.items():
-        allowed = [
-            example
-            for example in _differences(modules, probe, before.get(name, []), after.get(name, []))
-            if example.may_be_shown(hidden) and "import *" not in example.code
-        ]
-        if allowed:
-            example = replace(allowed[0], also=_also(allowed))
-            found.append((probe.function, example.rank(probe.replaced), example))
+        old, new = before.get(name, []), after.get(name, [])
+        for every_call in (False, True):  # the short code first: it is run by itself, and may give the same
+            allowed = [
+                example
+                for example in _differences(modules, probe, old, new, every_call=every_call)
+                if example.may_be_shown(hidden) and "import *" not in example.code
+            ]
+            example = replace(allowed[0], also=_also(allowed)) if allowed else None
+            if example is not None and example not in [each for *_, each in found[-1:]]:
+                found.append((probe.function, example.rank(probe.replaced), example))
     count: Counter[str] = Counter()
     tried = []
     for each in sorted(found, key=lambda each: each[1]):
@@ -132,6 +134,8 @@ def _differences(
     probe: PythonProbe,
     before: list[Record],
     after: list[Record],
+    *,
+    every_call: bool,
 ) -> Iterator[Example]:
     """Yield what the records of a probe differ in, where that can be shown."""
     for (line, text, observed), (end, last, expected) in zip(before, after, strict=False):
@@ -139,7 +143,7 @@ def _differences(
             continue
         # Where one of the two raised earlier, the other one's record says what the value is of.
         place = (end, last) if end >= line else (line, text)
-        example = _example(modules, probe, *place, observed, expected)
+        example = _example(modules, probe, *place, observed, expected, every_call=every_call)
         if example is not None:
             yield example
         if line != end:
@@ -147,14 +151,21 @@ def _differences(
 
 
 def _example(
-    modules: Sequence[ast.Module], probe: PythonProbe, line: int, text: str, observed: str, expected: str
+    modules: Sequence[ast.Module],
+    probe: PythonProbe,
+    line: int,
+    text: str,
+    observed: str,
+    expected: str,
+    *,
+    every_call: bool,
 ) -> Example | None:
-    """Return one difference as an example; None where it cannot be shown."""
+    """Return one difference as an example, with ``every_call`` before it or without; None: it cannot be shown."""
     if expected.startswith("raises ") and not probe.expects_error:
         return None  # the other literals are no valid input
-    if observed == expected:
+    if observed == expected or _same_in_another_order(observed, expected):
         return None
-    code = _needed(probe.code(line), text, _imported(modules[0]))
+    code = _needed(probe.code(line), text, _imported(modules[0]), every_call=every_call)
     if _data(f"{code}\n{text}") <= _data(probe.original):
         return None  # the test's own call
     names = {node.id for node in ast.walk(ast.parse(f"{code}\n{text}")) if isinstance(node, ast.Name)}
@@ -166,6 +177,16 @@ def _example(
     given, fixtures = made_by_fixtures([name for name in probe.arguments if name in names], modules)
     called = _called(f"{code}\n{text}")
     return Example("\n".join(filter(None, (context, *given, code))), text, observed, expected, fixtures, called)
+
+
+def _same_in_another_order(observed: str, expected: str) -> bool:
+    """Return whether two values differ in the order of a dictionary or a set alone."""
+    if sorted(observed) != sorted(expected):
+        return False
+    try:
+        return bool(ast.literal_eval(observed) == ast.literal_eval(expected))
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        return False
 
 
 def _called(code: str) -> str:
@@ -194,7 +215,7 @@ def _data(code: str) -> set[str]:
     return {value for value in values if value.strip("-").replace("-", "_") not in names}
 
 
-def _needed(code: str, text: str, imported: frozenset[str]) -> str:
+def _needed(code: str, text: str, imported: frozenset[str], *, every_call: bool) -> str:
     """Return the statements of ``code`` that the value of ``text`` can depend on.
 
     Left out are definitions that nothing uses, assignments to other names that call nothing but what is imported, and
@@ -210,7 +231,7 @@ def _needed(code: str, text: str, imported: frozenset[str]) -> str:
     for node in reversed(body):
         bound = _bound(node)
         own = _loaded(node) - imported
-        asks = isinstance(node, ast.Expr) and bool(own) and own <= plain_values
+        asks = isinstance(node, ast.Expr) and own <= plain_values and (bool(own) or not every_call)
         idle = isinstance(node, ast.If | ast.For) and all(isinstance(each, ast.Pass) for each in node.body)
         if asks or idle:
             continue

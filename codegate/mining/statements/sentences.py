@@ -120,7 +120,7 @@ def split(text: str) -> Iterator[str]:
 def sentences(text: str, source: str) -> Iterator[Sentence]:
     """Yield what the paragraph ``text`` says of the program, as states; what tells how it was changed is left out."""
     for raw in split(plain(text)):
-        sentence = _TRAILING.sub("", _PREFIX.sub("", raw, count=1)).strip(" ,;:-")
+        sentence = _TRAILING.sub("", _PREFIX.sub("", raw, count=1)).strip(" ,;:-").removesuffix(".").rstrip()
         words = len(_WORD.findall(sentence))
         if not _MIN_WORDS <= words <= _MAX_WORDS or sentence.count("`") % 2 or ">>>" in sentence:
             continue
@@ -160,6 +160,7 @@ def title_of(text: str) -> str:
     read = list(_read(title))
     state = next((said for slot, said in read if slot == "observed"), "") or next((said for _, said in read), "")
     title = state or ("" if TITLE_ACTION.match(title) else re.sub(FIX, "", title, flags=re.IGNORECASE))
+    title = re.sub(r" (?:bug ?)?fix(?:es)?$", "", title, flags=re.IGNORECASE)
     title = re.sub(r"^(?:an?|the|some|for) ", "", title.removeprefix(PROBLEM).strip(" .-:;,"), flags=re.IGNORECASE)
     return _capital(title) if len(_WORD.findall(title)) > 1 else ""
 
@@ -277,6 +278,9 @@ def _passive(match: re.Match[str]) -> _Said:
     verb = match["verb"].lower().removesuffix("s")
     participle = "kept" if verb == "keep" else verb + ("d" if verb.endswith("e") else "ed")
     subject, when, rest = match["x"].partition(" when ")
+    if match["x"].startswith("when "):
+        yield "observed", f"The case that {match['x'].removeprefix('when ')} is not {participle}"
+        return
     if verb == "handle":
         yield "observed", f"{_capital(subject)} {'are' if _plural(subject) else 'is'} not handled{when}{rest}"
     yield "expected", f"{_capital(subject)} should be {participle}{when}{rest}"
@@ -371,6 +375,8 @@ def _capital(text: str) -> str:
 
 
 def _plural(subject: str) -> bool:
+    if " and " in subject:
+        return True
     head = (
         re.split(r" (?:of|in|on|with|for|from|to|when|that|at|by) ", subject.strip())[0].rpartition(" ")[2].strip("`")
     )
