@@ -178,11 +178,11 @@ def test_an_environment_is_built_once_and_named_by_its_content(
 
 
 def test_a_base_image_that_cannot_be_had_says_which_and_how_to_supply_it(
-    docker_backend: DockerBackend, monkeypatch: pytest.MonkeyPatch
+    own: DockerBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CODEGATE_BASE_IMAGE", "127.0.0.1:1/codegate/no-such-image:1")
     with pytest.raises(SandboxError, match=r"no-such-image:1 .*cannot be pulled.*CODEGATE_BASE_IMAGE"):
-        docker_backend.prepare(EnvironmentRecipe("3.11", ""))
+        own.prepare(EnvironmentRecipe("3.11", ""))
 
 
 def test_a_base_image_with_another_python_is_refused(docker_backend: DockerBackend, plain: DockerEnvironment) -> None:
