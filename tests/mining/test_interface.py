@@ -194,6 +194,11 @@ class TestGo:
         cut = cut_of({"sums.go": old}, {"sums.go": old + new}, {"sums_test.go": f"func TestX(t *T) {{\n\t{test}\n}}\n"})
         assert interface_of(cut).signatures == (signature,)
 
+    def test_a_method_of_a_new_type_that_no_test_names_is_not_given(self) -> None:
+        new = "type netError struct {\n}\n\nfunc (e *netError) Error() string {\n\treturn secret\n}\n"
+        cut = cut_of({"a.go": ""}, {"a.go": new}, {"a_test.go": "func TestX(t *T) {\n\terr.Error()\n}\n"})
+        assert interface_of(cut).signatures == ()
+
     def test_a_changed_signature_is_given(self) -> None:
         cut = cut_of(
             {"a.go": "func Mean(a int) {\n"}, {"a.go": "func Mean(a, b int) {\n"}, {"a_test.go": "\tMean(1, 2)\n"}

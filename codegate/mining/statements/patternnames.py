@@ -80,7 +80,10 @@ def go_names(cut: Cut) -> tuple[list[NewName], set[str]]:
         found += [
             NewName(name, shown)
             for name, shown in _declared(new)
-            if name in used and shown not in was and (name not in before or shown.startswith("func "))
+            if name in used
+            and shown not in was
+            and (name not in before or shown.startswith("func "))
+            and not _of_an_unused_type(shown, used, old, new)
         ]
     text = _GO_NOISE.sub(" ", "\n".join(new for _, new, _ in sources))
     open_names = _open(cut, members, found, text)
@@ -89,6 +92,15 @@ def go_names(cut: Cut) -> tuple[list[NewName], set[str]]:
         if field is not None:
             found.append(NewName(name, f"field {name} {field['type']}"))
     return found, open_names - {name.name for name in found}
+
+
+def _of_an_unused_type(shown: str, used: set[str], old: str, new: str) -> bool:
+    """Return whether this is a method of a type that is new and that no test names: another method is meant."""
+    receiver = re.match(r"func \(\w*\s*\*?(\w+)", shown)
+    if receiver is None or receiver[1] in used:
+        return False
+    declaration = f"type {receiver[1]} "
+    return declaration in new and declaration not in old
 
 
 def _used(
