@@ -64,6 +64,17 @@ def test_merges_of_every_forge(history: HistoryBuilder, message: str, number: in
     assert [change.path for change in unit.changes] == ["a.py"]
 
 
+def test_a_merge_of_several_commits_has_the_title_of_the_fix(history: HistoryBuilder) -> None:
+    history.commit("begin", {"a.py": "1\n"})
+    history.branch("work")
+    for number, subject in enumerate(("Mend the docs", "fix: panic without functions", "Add a test")):
+        history.commit(subject, {"a.py": f"{number}\n"})
+    history.git("checkout", "--quiet", "main")
+    history.commit("elsewhere", {"b.py": "1\n"})
+    history.merge("work", "Merge branch 'ada-work'")
+    assert read_units(history.folder)[0].title == "fix: panic without functions"
+
+
 @pytest.mark.parametrize(
     "message",
     [
