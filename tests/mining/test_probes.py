@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import date
 from random import Random
 
@@ -145,6 +146,18 @@ class TestExamples:
 
     def test_the_same_seed_gives_the_same_examples(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
         assert examples(parts(), sandboxes, recipe) == examples(parts(), sandboxes, recipe)
+
+
+class TestExample:
+    def test_what_the_clock_decides_is_not_shown(self) -> None:
+        example = Example("import datetime as dt\nday = dt.datetime.now()", "weekday(day)", "1", "2")
+        assert not example.may_be_shown([])
+        assert replace(example, code="day = 3").may_be_shown([])
+
+    def test_a_value_that_says_something_comes_first(self) -> None:
+        told = Example("", "f(1)", "'a'", "'b'")
+        assert told.rank(1) < replace(told, expected="None").rank(1)
+        assert told.rank(1) < replace(told, expression="type(x)").rank(1)
 
 
 class TestModule:

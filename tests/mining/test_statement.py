@@ -40,7 +40,7 @@ class TestSlots:
         found = written()
         assert found.text == (
             "# total() of an empty list\n\nThe total of an empty list raises an error.\n\n"
-            "The total should be zero.\n\nWhat is not described here must stay as it is.\n"
+            "The total should be zero.\n\nWhat works today must keep working.\n"
         )
         assert (found.mode, found.sources) == ("sources", ("commit",))
         assert found.words == count_words(found.text)
@@ -51,13 +51,13 @@ class TestSlots:
             "# Total of nothing: `IndexError` is raised\n\n"
             "For example:\n\n```python\nfrom pkg.sums import total\ntotal([])\n```\n\n"
             "Actual:\n\n```\nraises IndexError: list index out of range\n```\n\nExpected:\n\n```\n0\n```\n\n"
-            "What is not described here must stay as it is.\n"
+            "What works today must keep working.\n"
         )
         assert found.sources == ("probe",)
 
     def test_further_values_of_an_example_are_one_line_each(self) -> None:
         example = replace(EXAMPLE, also=(("len(rest)", "1", "2"),))
-        assert "```\n0\n```\n\n`len(rest)` is `1` and should be `2`.\n\nWhat is" in written(examples=[example]).text
+        assert "```\n0\n```\n\n`len(rest)` is `1` and should be `2`.\n\nWhat works" in written(examples=[example]).text
 
     @pytest.mark.parametrize(
         ("message", "title"),

@@ -25,6 +25,10 @@ _MAX_CODE: Final = 1600
 _MAX_PUBLIC: Final = 16 << 20
 #: What differs between two machines or two runs, and what shows no value.
 _UNSTABLE: Final = re.compile(r"0x[0-9a-fA-F]{5,}|/tmp/|/workspace|codegate|pytest-of-")
+#: Calls that give another value on another day.
+_CLOCK: Final = re.compile(r"\b(?:now|today|utcnow|time\.time|monotonic|perf_counter|urandom|uuid\d|random\.\w+)\(")
+#: Values that say only that something is there, or that nothing went wrong.
+_POOR: Final = re.compile(r"True|False|None|true|false|null|undefined|<nil>|<class .*>|(?:type|len)\(.*\)")
 
 
 @dataclass(frozen=True)
@@ -55,13 +59,15 @@ class Example:
         """Return whether it is short, the same in every run, and without ``hidden`` literals."""
         texts = (self.observed, self.expected)
         stable = self.observed != self.expected and not any(map(_UNSTABLE.search, texts))
+        stable = stable and not _CLOCK.search(f"{self.code}\n{self.expression}")
         short = len(self.code) <= _MAX_CODE and len(self.code.splitlines()) <= MAX_LINES + MAX_LINES // 2
         return stable and short and not shows("\n".join((self.code, self.expression, *texts)), hidden)
 
     def rank(self, replaced: int) -> tuple[int, ...]:
         """Return what the clearest example has least of; ``replaced`` literals are others than the test's."""
         length = len(self.code) + len(self.observed) + len(self.expected)
-        return len(self.fixtures), len(self.code.splitlines()) // 6, -replaced, length
+        poor = any(_POOR.fullmatch(text) for text in (self.expected, self.expression))
+        return len(self.fixtures), int(poor), len(self.code.splitlines()) // 6, -replaced, length
 
 
 @dataclass(frozen=True)

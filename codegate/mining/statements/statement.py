@@ -25,7 +25,7 @@ from codegate.mining.statements.testsource import python_tests
 from codegate.mining.statements.vocabulary import FixVocabulary, added_lines, gives_away, vocabulary
 from codegate.mining.syntax import IDENTIFIER
 
-_STAY: Final = "What is not described here must stay as it is."
+_STAY: Final = "What works today must keep working."
 _MOST: Final = {"context": 1, "observed": 3, "expected": 3}
 _MAX_SHOWN: Final = 300
 _QUOTED_LENGTH: Final = 8
@@ -171,7 +171,7 @@ def _title(unit: Unit, enrichment: Enrichment | None, kept: Sequence[Sentence], 
     """Return a bug's title: an issue's, the pull request's, the commit's, or the first thing that is observed."""
     issues = [issue.title for issue in enrichment.issues if issue.created <= unit.date] if enrichment else []
     pull = [enrichment.title] if enrichment is not None and enrichment.title.strip() else []
-    body = re.split(r"\n\s*\n", scrub_text("", unit.message.partition("\n")[2]))[0]
+    body = re.split(r"\n\s*\n|\n\s*[-*+•] ", scrub_text("", unit.message.partition("\n")[2]).strip())[0]
     for text in (*issues, *pull, unit.title, body):
         title = title_of(scrub_text(text, ""))
         if title and not gates.reason(title):
