@@ -86,6 +86,16 @@ class TestSlots:
         assert isinstance(found, str)
         assert found.startswith(reason)
 
+    def test_one_example_does_not_stand_for_many_tests(self) -> None:
+        many = outcomes_of(TEST, None)
+        many = replace(many, fail_to_pass=tuple(f"tests/test_sums.py::test_{number}[x]" for number in range(3)))
+        unit, cut = unit_of("Fix total of nothing"), sums_cut()
+        assert write_statement(unit, cut, many, examples=[EXAMPLE]) == (
+            "the tests check more than the examples show, and no source says it"
+        )
+        alike = write_statement(unit, cut, many, examples=[replace(EXAMPLE, covers=2)])
+        assert isinstance(alike, StatementText)
+
     def test_an_example_without_a_word_is_no_statement(self) -> None:
         assert write("Fix #12", examples=[EXAMPLE]) == "no source says in words what is wrong"
 

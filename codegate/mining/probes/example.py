@@ -5,6 +5,7 @@ has other values, and a solution that knows this one call only does not pass the
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -44,6 +45,7 @@ class Example:
         called: name of the function whose result is shown; empty where none is called.
         also: further values after ``code``: their expression, what is observed and what is expected.
         fence: what its code block is marked with.
+        covers: how many failing tests it stands for, itself and those of the same shape.
     """
 
     code: str
@@ -54,6 +56,7 @@ class Example:
     called: str = ""
     also: tuple[tuple[str, str, str], ...] = ()
     fence: str = "python"
+    covers: int = 1
 
     def may_be_shown(self, hidden: Collection[str]) -> bool:
         """Return whether it is short, the same in every run, and without ``hidden`` literals."""
@@ -92,9 +95,10 @@ def chosen(found: Iterable[Found]) -> list[Example]:
     tests: dict[str, Found] = {}
     for each in sorted(found, key=lambda each: each.rank):
         tests.setdefault(each.test, each)
+    alike = Counter(each.shape for each in tests.values())
     shapes: dict[str, Example] = {}
     for each in sorted(tests.values(), key=lambda each: each.rank):
-        shapes.setdefault(each.shape, each.example)
+        shapes.setdefault(each.shape, replace(each.example, covers=alike[each.shape]))
     return list(shapes.values())[:_MAX_EXAMPLES]
 
 

@@ -127,6 +127,8 @@ def write_statement(
         return "no source says what happens today, and no probe shows it"
     if not examples and not chosen["expected"]:
         return "no source says what should happen instead, and no probe shows it"
+    if not chosen["observed"] and not chosen["expected"] and _mostly_untold(outcomes, examples):
+        return "the tests check more than the examples show, and no source says it"
     first = title or next((each.text for slot in ("observed", "expected") for each in chosen[slot]), "")
     heading = _symptom(first.removeprefix(PROBLEM).rstrip("."), chosen, examples)
     if not heading:
@@ -139,6 +141,15 @@ def write_statement(
     sources = dict.fromkeys(each.source for slot in chosen.values() for each in slot)
     shown = (*sources, *(("probe",) if examples else ()))
     return StatementText("sources", text, count_words(text), shown, tuple(dropped))
+
+
+def _mostly_untold(outcomes: TestOutcomes, examples: Sequence[Example]) -> bool:
+    """Return whether the examples stand for less than half of the failing test functions."""
+    functions = set()
+    for test in outcomes.fail_to_pass:
+        path, _, name = test.partition("[")[0].partition("::")
+        functions.add((path, name.partition("/")[0] if path.endswith(".go") else name))
+    return 2 * sum(example.covers for example in examples) < len(functions)
 
 
 def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str) -> Gates:
