@@ -85,7 +85,8 @@ def read_landing(message: str, merge: bool, subjects: Sequence[str]) -> Landing:
     elif branch_merge is not None and merge:
         branch = branch_merge["branch"]
         forward = branch_merge["what"].startswith(("remote", "tag", "commit")) or is_long_lived(branch)
-        title = first_line(body) or (series_title(subjects) if subjects else title)
+        fix = next((subject for subject in subjects if _FIX.match(subject)), title)
+        title = first_line(body) or (subjects[0] if len(subjects) == 1 else fix)
     elif squash is not None:
         number, kind = int(squash["number"]), kind if merge else "squash"
         title = head[: squash.start()].strip()
