@@ -4,7 +4,7 @@ import ast
 import builtins
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
@@ -16,7 +16,7 @@ from codegate.mining.probes.python_probe import PythonProbe, probe_module
 from codegate.mining.probes.python_shown import confirmed, shown_module
 from codegate.mining.probes.records import Record
 from codegate.mining.proving.validation import OpenSandbox, Validated
-from codegate.mining.statements.vocabulary import added_lines
+from codegate.mining.statements.vocabulary import added_text
 from codegate.mining.syntax import IDENTIFIER, decode, parse
 
 _MAX_FUNCTIONS: Final = 5
@@ -24,6 +24,14 @@ _MAX_ALSO: Final = 100
 _MAX_TRIED: Final = 6
 #: Functions of test helpers that start others.
 _STARTERS: Final = frozenset({"invoke", "run", "main", "call"})
+
+
+@dataclass(frozen=True)
+class _Modules:
+    """The test module and those with its fixtures, the nearest first, and the names that the test module imports."""
+
+    all: Sequence[ast.Module]
+    imported: frozenset[str]
 
 
 def python_examples(
@@ -40,7 +48,7 @@ def python_examples(
         word for path in cut.base if path.endswith(".py") and path not in cut.public_tests
         for word in IDENTIFIER.findall(decode(cut.base[path].data))
     )  # fmt: skip
-    added = "\n".join(line for lines in added_lines(cut).values() for line in lines)
+    added = added_text(cut)
     for path, names in by_file.items():
         file = cut.hidden.get(path)
         source = parse(file.data) if file is not None else None
@@ -55,7 +63,7 @@ def python_examples(
             told = {text for text in asserted_literals(functions) if text in added}
             literals = hidden_literals(functions, public)
             hidden = frozenset(text for text in literals if not any(text in one for one in told))
-            modules = fixture_modules(cut.base, path, source)
+            modules = _Modules(fixture_modules(cut.base, path, source), _imported(source))
             tried = _examples(modules, probes, runs, hidden)
             shown = shown_module([example for _, _, example in tried])
             again = Probing(cut, validated, open_sandbox, {path: shown}, (path,))
@@ -79,7 +87,7 @@ def _run(runs: Probing, state: str) -> dict[str, list[Record]]:
 
 
 def _examples(
-    modules: Sequence[ast.Module], probes: Mapping[str, PythonProbe], runs: Probing, hidden: frozenset[str]
+    modules: _Modules, probes: Mapping[str, PythonProbe], runs: Probing, hidden: frozenset[str]
 ) -> list[tuple[str, tuple[int, ...], Example]]:
     """Return what the probes' records differ in, the clearest first, with the function and the rank of each."""
     before = _run(runs, "before")
@@ -130,7 +138,7 @@ def _also(examples: Sequence[Example]) -> tuple[tuple[str, str, str], ...]:
 
 
 def _differences(
-    modules: Sequence[ast.Module],
+    modules: _Modules,
     probe: PythonProbe,
     before: list[Record],
     after: list[Record],
@@ -151,7 +159,7 @@ def _differences(
 
 
 def _example(
-    modules: Sequence[ast.Module],
+    modules: _Modules,
     probe: PythonProbe,
     line: int,
     text: str,
@@ -165,16 +173,16 @@ def _example(
         return None  # the other literals are no valid input
     if observed == expected or _same_in_another_order(observed, expected):
         return None
-    code = _needed(probe.code(line), text, _imported(modules[0]), every_call=every_call)
+    code = _needed(probe.code(line), text, modules.imported, every_call=every_call)
     if _data(f"{code}\n{text}") <= _data(probe.original):
         return None  # the test's own call
     names = {node.id for node in ast.walk(ast.parse(f"{code}\n{text}")) if isinstance(node, ast.Name)}
     if "self" in names or len(code.splitlines()) > MAX_LINES:
         return None
-    context = context_of(modules[0], names)
+    context = context_of(modules.all[0], names)
     if context is None:
         return None
-    given, fixtures = made_by_fixtures([name for name in probe.arguments if name in names], modules)
+    given, fixtures = made_by_fixtures([name for name in probe.arguments if name in names], modules.all)
     called = _called(f"{code}\n{text}")
     return Example("\n".join(filter(None, (context, *given, code))), text, observed, expected, fixtures, called)
 

@@ -108,9 +108,8 @@ def probe_module(
     probes: dict[str, PythonProbe] = {}
     passed = frozenset(ast.unparse(row) for row in _rows_of(old, wanted)) if old is not None else frozenset[str]()
 
-    def probes_of(node: Function, classes: list[ast.ClassDef]) -> Iterator[Function]:
-        ids = next((ids for name, ids in functions.items() if name.rpartition(".")[2] == node.name), ())
-        failing = failing_rows(node, ids)
+    def probes_of(name: str, node: Function, classes: list[ast.ClassDef]) -> Iterator[Function]:
+        failing = failing_rows(node, functions[name])
         ranked = [
             (at not in failing, ast.unparse(row) in passed, at, row)
             for at, row in enumerate(unrolled(standalone(node, classes)))
@@ -151,7 +150,7 @@ def _replaced(
     body: list[ast.stmt],
     prefix: str,
     wanted: set[str],
-    probes_of: Callable[[Function, list[ast.ClassDef]], Iterator[Function]],
+    probes_of: Callable[[str, Function, list[ast.ClassDef]], Iterator[Function]],
     classes: list[ast.ClassDef],
 ) -> list[ast.stmt]:
     """Return a body of a module or class in which probes stand in place of tests."""
@@ -161,7 +160,7 @@ def _replaced(
             own = classes_of(module, node)
             node.body = _replaced(module, node.body, f"{prefix}{node.name}.", wanted, probes_of, own) or [ast.Pass()]
         if isinstance(node, Function) and prefix + node.name in wanted:
-            kept += islice(probes_of(node, classes), _MAX_PROBES // len(wanted) + 1)
+            kept += islice(probes_of(prefix + node.name, node, classes), _MAX_PROBES // len(wanted) + 1)
         elif not (isinstance(node, Function) and node.name.startswith("test")):
             kept.append(node)
     return kept

@@ -22,7 +22,7 @@ from codegate.mining.statements.phrases import DEFECT, EXPECTED, OBSERVED, ORDER
 from codegate.mining.statements.scrub import scrub_text
 from codegate.mining.statements.sentences import PROBLEM, Sentence, shortened, title_of
 from codegate.mining.statements.testsource import python_tests
-from codegate.mining.statements.vocabulary import FixVocabulary, added_lines, gives_away, vocabulary
+from codegate.mining.statements.vocabulary import FixVocabulary, added_text, gives_away, vocabulary
 from codegate.mining.syntax import IDENTIFIER
 
 _STAY: Final = "What works today must keep working."
@@ -169,7 +169,7 @@ def count_words(text: str) -> int:
 
 def required_form(cut: Cut, required: frozenset[str], interface: Interface, statement: str) -> str:
     """Return the section of what nobody can guess: new names, and texts that fix and failing tests share."""
-    added = "\n".join(line for lines in added_lines(cut).values() for line in lines)
+    added = added_text(cut)
     exact = sorted(text for text in required if len(text) >= _QUOTED_LENGTH and text in added and text not in statement)
     block = interface.block().rstrip("\n")
     parts = [block] if block else []

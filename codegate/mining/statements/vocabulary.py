@@ -70,6 +70,11 @@ def added_lines(cut: Cut) -> dict[str, list[str]]:
     return {path: [line for line in lines if line is not None] for path, lines in _added(cut).items()}
 
 
+def added_text(cut: Cut) -> str:
+    """Return the lines that the fix adds, of all files, as one text."""
+    return "\n".join(line for lines in added_lines(cut).values() for line in lines)
+
+
 def absent(names: Collection[str], base: Mapping[str, TreeFile]) -> set[str]:
     """Return those of ``names`` (identifiers) that no file of ``base`` has as a word."""
     left = {name: re.compile(rb"(?<![A-Za-z0-9_])%s(?![A-Za-z0-9_])" % re.escape(name.encode())) for name in names}
