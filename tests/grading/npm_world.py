@@ -11,8 +11,8 @@ from codegate.suite import EnvironmentManifest, PackageFile
 from tests.conftest import PYTHON
 
 
-def npm_world(backend: BubblewrapBackend, manifest: str) -> tuple[Sandboxes, EnvironmentManifest]:
-    """Return sandboxes with Node 22 and what ``manifest``, a ``package.json``, asks for."""
+def npm_environment(manifest: str) -> tuple[EnvironmentManifest, str, dict[str, str]]:
+    """Return Node 22 with what ``manifest``, a ``package.json``, asks for: entry, lock and package files."""
     toolchain = TOOLCHAINS[22]
     lock = resolve_npm(EnvironmentRecipe(PYTHON, toolchain), manifest, None)
     assert lock is not None
@@ -26,4 +26,10 @@ def npm_world(backend: BubblewrapBackend, manifest: str) -> tuple[Sandboxes, Env
         rung="manual",
         packages=tuple(PackageFile(path=name, sha256=sha256(text.encode())) for name, text in packages.items()),
     )
+    return environment, toolchain, packages
+
+
+def npm_world(backend: BubblewrapBackend, manifest: str) -> tuple[Sandboxes, EnvironmentManifest]:
+    """Return sandboxes of ``npm_environment``, and its entry."""
+    environment, toolchain, packages = npm_environment(manifest)
     return Sandboxes(backend, {"javascript": toolchain}, packages={"javascript": packages}), environment

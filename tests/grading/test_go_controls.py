@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from codegate.durable import sha256
 from codegate.grading import Grade, Sandboxes, TestReport, grade, run_tests
 from codegate.grading.controls.instruments import Instruments, instrument
 from codegate.grading.controls.search import find_sites
@@ -17,8 +16,6 @@ from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import (
     Base,
     EnvironmentManifest,
-    LockedEnvironment,
-    PackageFile,
     Problem,
     ProblemLimits,
     ProblemManifest,
@@ -29,7 +26,7 @@ from codegate.suite import (
 )
 from tests.grading.go_patches import BUG, FIX, FORMS, HONEST, HOSTILE, IMPORTED, PLACES
 from tests.grading.worlds import Files, files, tree
-from tests.sandbox.go_world import GO_LOCK, MODULE, go_recipe, publish
+from tests.sandbox.go_world import MODULE, go_environment, publish
 
 pytestmark = pytest.mark.bwrap
 
@@ -140,14 +137,10 @@ class Workshop:
 @pytest.fixture(scope="module")
 def workshop(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
     """An environment with Go."""
-    texts = dict(go_recipe().packages)
-    packages = tuple(PackageFile(path=f"go/{name}", sha256=sha256(text.encode())) for name, text in texts.items())
-    manifest = EnvironmentManifest(
-        id="go", python=go_recipe().python, lock="go.lock", lock_sha256=sha256(GO_LOCK.encode()), rung="manual",
-        packages=packages,
-    )  # fmt: skip
+    environment = go_environment()
+    manifest = environment.manifest
     sandboxes = Sandboxes(bwrap_backend, {})
-    sandboxes.add(LockedEnvironment(manifest, GO_LOCK, texts))
+    sandboxes.add(environment)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GOPROXY", publish(tmp_path_factory.mktemp("proxy")))
         sandboxes.prepare(manifest)

@@ -5,23 +5,18 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import date
 
 import pytest
 
-from codegate.durable import sha256
 from codegate.grading import Grade, Sandboxes, TestReport, TestSelection, grade, run_tests
 from codegate.grading.controls.instruments import Instruments, instrument
 from codegate.grading.controls.search import find_sites
 from codegate.grading.controls.sites import mutants_of
 from codegate.grading.controls.verdict import unreceipted
-from codegate.mining.languages.javascript import TOOLCHAINS
-from codegate.sandbox import EnvironmentRecipe, resolve_npm
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import (
     Base,
     EnvironmentManifest,
-    PackageFile,
     Problem,
     ProblemManifest,
     Provenance,
@@ -30,8 +25,8 @@ from codegate.suite import (
     TestSets,
     make_patch,
 )
-from tests.conftest import PYTHON
 from tests.grading.javascript_patches import BUG, FIX, HONEST, HOSTILE
+from tests.grading.npm_world import npm_environment
 from tests.grading.test_runner_javascript import LIMITS, MANIFEST
 from tests.grading.worlds import files, tree
 
@@ -101,20 +96,7 @@ Grading = Callable[[RunnerName, str], Grade]
 @pytest.fixture(scope="module")
 def environment() -> tuple[EnvironmentManifest, str, dict[str, str]]:
     """An environment with all frameworks: its manifest, its lock, and its package files."""
-    toolchain = TOOLCHAINS[22]
-    lock = resolve_npm(EnvironmentRecipe(PYTHON, toolchain), MANIFEST, None)
-    assert lock is not None
-    packages = {"package-lock.json": lock, "package.json": MANIFEST}
-    manifest = EnvironmentManifest(
-        id="javascript",
-        python=PYTHON,
-        lock="requirements.lock",
-        lock_sha256=sha256(toolchain.encode()),
-        exclude_newer=date(2026, 1, 1),
-        rung="manual",
-        packages=tuple(PackageFile(path=name, sha256=sha256(text.encode())) for name, text in packages.items()),
-    )
-    return manifest, toolchain, packages
+    return npm_environment(MANIFEST)
 
 
 @pytest.fixture(scope="module")

