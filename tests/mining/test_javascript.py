@@ -226,6 +226,19 @@ def test_a_project_that_the_test_runner_depends_on_is_tested_and_the_runner_keep
     }
 
 
+def test_where_no_date_tells_a_release_of_a_lower_version_is_from_before_the_fix() -> None:
+    """Mocha 10 was not there in 2010, so that no lock as of that day exists; mocha itself asks for ms 2.1.3."""
+    package = {"name": "ms", "version": "2.1.3", "scripts": {"test": "mocha"}, "devDependencies": {"mocha": "10.8.2"}}
+    base = tree(package)
+    environment = next(JavaScript(PYTHON).environments(base, base, date(2010, 3, 3)))
+    lock = json.loads(environment.packages["package-lock.json"])["packages"]
+    releases = {place: entry["version"] for place, entry in lock.items() if place.endswith("node_modules/ms")}
+    assert releases
+    assert set(releases.values()) == {"2.1.2"}
+    assert "node_modules/ms" not in releases
+    assert json.loads(environment.packages["package.json"])["name"] == "project"
+
+
 def test_the_trees_own_lock_is_from_before_the_fix() -> None:
     content = json.loads(lock(dependencies={"own": "^1.0.0"}))
     resolved = "https://registry.npmjs.org/own/-/own-1.0.0.tgz"

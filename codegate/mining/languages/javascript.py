@@ -19,6 +19,7 @@ from codegate.mining.languages.npm_manifest import (
     read_lock,
     read_manifest,
     runner_of,
+    version_of,
 )
 from codegate.sandbox import EnvironmentRecipe, SandboxError, resolve_npm
 from codegate.suite import (
@@ -79,7 +80,7 @@ class JavaScript:
         found = runner_of(tree)
         return RunnerSettings(found) if found is not None else None
 
-    def environments(self, base: Tree, fixed: Tree, committed: date) -> Iterator[LockedEnvironment]:  # noqa: ARG002
+    def environments(self, base: Tree, fixed: Tree, committed: date) -> Iterator[LockedEnvironment]:
         """See ``LanguageSupport.environments``.
 
         First that of the era's newest tree, when it has the same test runner; then what the fixed tree locks; what
@@ -87,7 +88,7 @@ class JavaScript:
         of the project which their tools depend on.
         """
         seen: set[str] = set()
-        for environment in self._ladder(fixed, committed):
+        for environment in self._ladder(base, fixed, committed):
             if environment.manifest.id not in seen:
                 seen.add(environment.manifest.id)
                 yield environment
@@ -111,8 +112,9 @@ class JavaScript:
         """See ``LanguageSupport.same_syntax``: indentation and empty lines, where no text spans several lines."""
         return same_layout(old, new)
 
-    def _ladder(self, fixed: Tree, committed: date) -> Iterator[LockedEnvironment]:
+    def _ladder(self, base: Tree, fixed: Tree, committed: date) -> Iterator[LockedEnvironment]:
         newest = self._era(committed)
+        version = version_of(base)
         lacking: list[LockedEnvironment] = []
         trees: list[tuple[Tree, list[date], Rung]] = []
         if newest is not None and runner_of(newest[0]) == runner_of(fixed):
@@ -124,13 +126,17 @@ class JavaScript:
             for node, manifest, lock, name, bound in self._of_tree(tree, bounds, rung):
                 if not has_release(lock, manifest.name):
                     yield self._environment(node, manifest, lock, name, bound)
-                elif name == "lockfile" or (bound is not None and bound <= earlier):
-                    # The tools keep their copy, which was released before the fix. What is called like the project
-                    # would be taken out again.
-                    nested = nest(lock, manifest.name, _PROJECT)
-                    yield self._environment(node, manifest.renamed(_PROJECT), nested, name, bound)
-                else:
+                    continue
+                own, older = manifest, lock
+                if name != "lockfile" and (bound is None or bound > earlier):
                     lacking.append(self._environment(node, manifest, lock, name, bound))
+                    # No date tells that the release is from before the fix; a lower version than the base's does.
+                    own = manifest.with_release_before(version)
+                    older = (self._resolve(node, own, bound) if version else None) or ""
+                if older:
+                    # The tools keep their copy. What is called like the project would be taken out again.
+                    nested = nest(older, manifest.name, _PROJECT)
+                    yield self._environment(node, own.renamed(_PROJECT), nested, name, bound)
         yield from lacking
 
     def _of_tree(

@@ -11,6 +11,7 @@ from codegate.sandbox import check_npm_manifest, normal_lock
 from codegate.suite import RunnerName, Tree
 
 _LARGEST: Final = 16 << 20
+_RELEASED: Final = re.compile(r"(?!0\.0\.0)\d{1,9}\.\d{1,9}\.\d{1,9}(?:-[\w.-]{1,40})?")
 _ALIASED: Final = re.compile(r"^npm:(.[^@]*)")
 _SECTIONS: Final = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 _MAJORS: Final = (22, 24, 20)
@@ -45,6 +46,11 @@ class Manifest:
     def renamed(self, name: str) -> "Manifest":
         """Return the same for a project of another name."""
         return Manifest(_text({**json.loads(self.text), "name": name}))
+
+    def with_release_before(self, version: str) -> "Manifest":
+        """Return the same where every package that depends on the project gets a release below ``version``."""
+        content = json.loads(self.text)
+        return Manifest(_text({**content, "overrides": {**content.get("overrides", {}), self.name: f"<{version}"}}))
 
     def only(self, runner: RunnerName) -> "Manifest":
         """Return the manifest with run-time packages and the test runner alone."""
@@ -83,6 +89,12 @@ def read_manifest(tree: Tree) -> Manifest | None:
     if not _accepted(found):
         found["name"] = "project"
     return Manifest(_text(found)) if _accepted(found) else None
+
+
+def version_of(tree: Tree) -> str:
+    """Return the project's own version, or an empty string where ``package.json`` has none that counts releases."""
+    version = _json(tree, "package.json").get("version")
+    return version if isinstance(version, str) and _RELEASED.fullmatch(version) else ""
 
 
 def read_lock(tree: Tree, manifest: Manifest) -> str | None:
