@@ -2,7 +2,8 @@
 
 import pytest
 
-from codegate.mining.statements.sentences import sentences, shortened, title_of
+from codegate.mining.statements.sentences import sentences, shortened
+from codegate.mining.statements.titles import title_of
 
 
 @pytest.mark.parametrize(

@@ -63,9 +63,12 @@ class TestSlots:
         ("message", "title"),
         [
             ("Return zero for nothing", "`total()` should return zero for nothing"),
-            ("Page count of lists", "Page count of lists: wrong result"),
+            ("Page count of lists", "Page count of lists is wrong"),
+            ("Totals of nested lists", "Totals of nested lists are wrong"),
+            ("Rounding nested lists", "Rounding nested lists does not work"),
+            ("Properly support nested lists", "`total()` should support nested lists"),
             ("Fix wrong total of nothing", "Wrong total of nothing"),
-            ("Fix #12", "`total()`: wrong result"),
+            ("Fix #12", "`total()` returns a wrong result"),
             ("Keep the last of the items", "Last of the items should be kept"),
         ],
     )

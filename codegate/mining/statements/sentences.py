@@ -23,7 +23,6 @@ from codegate.mining.statements.phrases import (
     ORDER,
     PRESENT,
     TENSES,
-    TITLE_ACTION,
 )
 
 Slot = Literal["observed", "expected", "context"]
@@ -33,7 +32,7 @@ PROBLEM: Final = "Problem: "
 
 _MIN_WORDS: Final = 4
 _MAX_WORDS: Final = 60
-_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _END: Final = re.compile(r"(?<=[.!?])[\"')`]{0,2}\s+(?=[\"'(`]{0,2}(?:[A-Z`:]|\w+_\w|\w+\(\)))|;\s+")
 _NOT_AN_END: Final = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|No|Fig|al)|\b[A-Z])\.$")
 _ROLE: Final = re.compile(r":[\w:+-]{1,30}:`~?([^`<>\n]{1,200}?)(?:\s*<[^>\n]{0,200}>)?`")
@@ -48,10 +47,10 @@ _CREDIT: Final = re.compile(
     r"\b(?:Thanks(?: to)?|Patch by|Contributed by|Reported by|Courtesy of|Co-authored-by)\b[^.]{0,120}\.?",
     re.IGNORECASE,
 )
-_TRAILING: Final = re.compile(
+TRAILING: Final = re.compile(
     r"\s*(?:\((?:by|thanks|via|see|patch|reported|contributed)\b[^()]{0,100}\)|\s[-–—]\s*@\w+)\s*\.?$", re.IGNORECASE
 )
-_PREFIX: Final = re.compile(
+PREFIX: Final = re.compile(
     r"^(?:(?:\*\*)?(?:fix(?:es|ed)?|bug ?fix(?:es)?|bugs?|feat|chore|hotfix|regression|perf|internal|security)"
     r"(?:\([^()]{0,60}\))?!?(?:\*\*)?:\s+|\[[^\]]{1,40}\]:?\s+|\*\*[\w.() -]{1,60}:?\*\*:?\s+"
     r"|[\w.-]{1,40}:\s+(?=[A-Za-z`]))",
@@ -59,9 +58,6 @@ _PREFIX: Final = re.compile(
 )
 _CLAUSE: Final = re.compile(r"[,;:] |,? (?:so that|by|because|using|via|instead of|rather than|which|–|—|-) ")
 _CONDITION: Final = re.compile(r"(?:when|if|for|in|with|after|before|unless|while|although|given)\b", re.IGNORECASE)
-_NUMBER: Final = re.compile(
-    r"^(?:bug ?fix|fix(?:es|ed)?)?[ :]*(?:issue|gh|bug|ticket)[-_ #]*\d+[;:,. -]*", re.IGNORECASE
-)
 _CAUSE: Final = re.compile(r"(?:,|,? --)? (?:because|since|due to|as a result of|mirroring)\b.*", re.IGNORECASE)
 _NO_SUBJECT: Final = re.compile(r"^Would\b")
 #: What a reference leaves behind that was taken out.
@@ -71,12 +67,6 @@ _HOLE: Final = re.compile(
 _FINITE: Final = re.compile(r"\b(?:is|are|can|cannot|may|has|have|does|do|takes?|returns?)\b")
 _DEMANDS_ALREADY: Final = re.compile(r"\b(?:should|must)\b.*\b(?:no longer|now)\b", re.IGNORECASE)
 _PRIVATE: Final = re.compile(r"(?<![\w-])_[a-z]\w+")
-#: What a title says of the change besides.
-_BESIDES: Final = re.compile(
-    r"(?:(?:,| and)? (?:and )?add(?:s|ed|ing)? (?:a |some |more |unit )?tests?"
-    r"|[,;]? and (?:improve|clean|refactor|simplify|update)\w*)\b.*",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -120,8 +110,8 @@ def split(text: str) -> Iterator[str]:
 def sentences(text: str, source: str) -> Iterator[Sentence]:
     """Yield what the paragraph ``text`` says of the program, as states; what tells how it was changed is left out."""
     for raw in split(plain(text)):
-        sentence = _TRAILING.sub("", _PREFIX.sub("", raw, count=1)).strip(" ,;:-").removesuffix(".").rstrip()
-        words = len(_WORD.findall(sentence))
+        sentence = TRAILING.sub("", PREFIX.sub("", raw, count=1)).strip(" ,;:-").removesuffix(".").rstrip()
+        words = len(WORD.findall(sentence))
         if not _MIN_WORDS <= words <= _MAX_WORDS or sentence.count("`") % 2 or ">>>" in sentence:
             continue
         if (
@@ -131,7 +121,7 @@ def sentences(text: str, source: str) -> Iterator[Sentence]:
             or _PRIVATE.search(sentence)
         ):
             continue
-        for slot, said in _read(_NO_SUBJECT.sub("It would", _CAUSE.sub("", sentence))):
+        for slot, said in read(_NO_SUBJECT.sub("It would", _CAUSE.sub("", sentence))):
             yield Sentence(_finished(said), slot, source)
 
 
@@ -143,29 +133,13 @@ def shortened(sentence: Sentence, allowed: Callable[[str], bool]) -> Sentence | 
     says = {"observed": OBSERVED, "expected": EXPECTED}.get(sentence.slot)
     for end in [match.start() for match in _CLAUSE.finditer(sentence.text)][::-1]:
         text = sentence.text[:end]
-        long_enough = len(_WORD.findall(text)) >= _MIN_WORDS
+        long_enough = len(WORD.findall(text)) >= _MIN_WORDS
         if long_enough and says and says.search(text) and not _CONDITION.match(text) and allowed(text):
             return replace(sentence, text=_finished(text)) if not text.count("`") % 2 else None
     return None
 
 
-def title_of(text: str) -> str:
-    """Return a change's title as a bug's: without its verb, or an empty string when nothing is left to say."""
-    title = next(split(plain(text)), "")
-    for _ in range(3):
-        title = _NUMBER.sub("", _PREFIX.sub("", title, count=1)).strip()
-    title = _TRAILING.sub("", _BESIDES.sub("", title)).strip(" .,;:-")
-    if ABOUT_CHANGE.search(title) or DEPENDENT.match(title):
-        return ""
-    read = list(_read(title))
-    state = next((said for slot, said in read if slot == "observed"), "") or next((said for _, said in read), "")
-    title = state or ("" if TITLE_ACTION.match(title) else re.sub(FIX, "", title, flags=re.IGNORECASE))
-    title = re.sub(r" (?:bug ?)?fix(?:es)?$", "", title, flags=re.IGNORECASE)
-    title = re.sub(r"^(?:an?|the|some|for) ", "", title.removeprefix(PROBLEM).strip(" .-:;,"), flags=re.IGNORECASE)
-    return _capital(title) if len(_WORD.findall(title)) > 1 else ""
-
-
-def _read(sentence: str) -> _Said:
+def read(sentence: str) -> _Said:
     """Yield the slots of one sentence and what it says there."""
     if _DEMANDS_ALREADY.search(sentence):
         yield "expected", sentence
@@ -205,7 +179,7 @@ def _cause(match: re.Match[str]) -> _Said:
 
 
 def _being(match: re.Match[str]) -> _Said:
-    yield "observed", f"{match['x']} {'are' if _plural(match['x']) else 'is'} {match['y']}"
+    yield "observed", f"{match['x']} {'are' if plural(match['x']) else 'is'} {match['y']}"
 
 
 def _doing(match: re.Match[str]) -> _Said:
@@ -214,10 +188,10 @@ def _doing(match: re.Match[str]) -> _Said:
         yield from _noun(match)
         return
     subject, verb = match["x"], DOING[match["verb"].lower()]
-    shown = {"has": "have"}.get(verb, _base(verb)) if _plural(subject) else verb
-    yield "observed", _capital(f"{subject} {shown} {match['y']}")
-    if match["z"] and len(_WORD.findall(match["z"])) >= _MIN_WORDS:
-        yield from _read(match["z"])
+    shown = {"has": "have"}.get(verb, _base(verb)) if plural(subject) else verb
+    yield "observed", capital(f"{subject} {shown} {match['y']}")
+    if match["z"] and len(WORD.findall(match["z"])) >= _MIN_WORDS:
+        yield from read(match["z"])
 
 
 def _lacking(match: re.Match[str]) -> _Said:
@@ -228,7 +202,7 @@ def _noun(match: re.Match[str]) -> _Said:
     said = re.sub(FIX, "", match[0], flags=re.IGNORECASE)
     said, _, rest = said.partition(": ")
     if rest and not DEFECT.search(said):
-        yield from _read(rest)
+        yield from read(rest)
     elif DEFECT.search(said):
         yield "observed", PROBLEM + said
 
@@ -238,7 +212,7 @@ def _conditional(match: re.Match[str]) -> _Said:
 
 
 def _demanded(match: re.Match[str]) -> _Said:
-    yield "expected", f"{_capital(match['x'])} should {match['y']}"
+    yield "expected", f"{capital(match['x'])} should {match['y']}"
 
 
 def _unwanted(match: re.Match[str]) -> _Said:
@@ -282,22 +256,22 @@ def _passive(match: re.Match[str]) -> _Said:
         yield "observed", f"The case that {match['x'].removeprefix('when ')} is not {participle}"
         return
     if verb == "handle":
-        yield "observed", f"{_capital(subject)} {'are' if _plural(subject) else 'is'} not handled{when}{rest}"
-    yield "expected", f"{_capital(subject)} should be {participle}{when}{rest}"
+        yield "observed", f"{capital(subject)} {'are' if plural(subject) else 'is'} not handled{when}{rest}"
+    yield "expected", f"{capital(subject)} should be {participle}{when}{rest}"
 
 
 def _ensured(match: re.Match[str]) -> _Said:
     if EXPECTED.search(match["x"]):
-        yield "expected", _capital(match["x"])
+        yield "expected", capital(match["x"])
         return
     demand, changed = re.subn(r"\b(?:does not|doesn't|do not|don't)\b", "should not", match["x"], count=1)
     if not changed:
         demand, changed = re.subn(r"\b(?:is|are)\b(?P<no> not)?", r"should\g<no> be", demand, count=1)
-    yield "expected", _capital(demand) if changed else f"It should be ensured that {match['x']}"
+    yield "expected", capital(demand) if changed else f"It should be ensured that {match['x']}"
 
 
 def _made(match: re.Match[str]) -> _Said:
-    yield "expected", f"{_capital(match['x'])} should {match['verb']}{match['y']}"
+    yield "expected", f"{capital(match['x'])} should {match['verb']}{match['y']}"
 
 
 def _rule(pattern: str, make: Callable[[re.Match[str]], _Said]) -> _Rule:
@@ -306,8 +280,8 @@ def _rule(pattern: str, make: Callable[[re.Match[str]], _Said]) -> _Rule:
 
 _CAUSES: Final = "caused|causing|causes|made|makes|prevented|prevents|preventing"
 _KEEPS: Final = "respects?|preserves?|honou?rs?|keeps?|handles?|accepts?|rejects?|ignores?|allows?"
-_SHOWS: Final = "return|raise|show|display|print|emit|escape|treat|produce|generate|warn|report"
-_TO: Final = (
+SHOWS: Final = "return|raise|show|display|print|emit|escape|treat|produce|generate|warn|report"
+TO: Final = (
     "accept|allow|be|escape|handle|ignore|include|keep|match|preserve|raise|reject|respect|return|throw|use|work"
 )
 #: Verbs that need no object, so that what follows may be a preposition.
@@ -316,13 +290,13 @@ _PREPOSITION: Final = re.compile(
     r"(?:for|of|in|on|with|when|and|to|by|from|if|without|after|before|while|at) ", re.IGNORECASE
 )
 _DOES: Final = "|".join(DOING)
-_WORKS: Final = "work|return|raise|accept|use|respect|behave|handle|ignore|preserve"
+WORKS: Final = "work|return|raise|accept|use|respect|behave|handle|ignore|preserve"
 
 #: The first rule that fits a sentence reads it.
 _RULES: Final[tuple[_Rule, ...]] = (
     _rule(rf"{FIX}{BUG},? (?:where|in which|whereby|that when)(?: when)?,? (?P<x>.+)", _clause),
     _rule(rf"{FIX}{BUG},? (?:when|if) .+", _conditional),
-    _rule(rf"{FIX}(?P<x>.{{3,80}}?) to (?P<y>(?:never |not )?(?:{_TO}) .+)", _demanded),
+    _rule(rf"{FIX}(?P<x>.{{3,80}}?) to (?P<y>(?:never |not )?(?:{TO}) .+)", _demanded),
     _rule(rf"{FIX}{BUG},? (?:that|which)? ?(?P<verb>{_CAUSES}) (?P<x>.+)", _cause),
     _rule(rf"{FIX}{BUG} (?:with|in|of|on|for) (?P<x>.{{2,80}}?),? (?:where|in which|when|whereby) (?P<y>.+)", _within),
     _rule(rf"{FIX}{BUG} (?:with|in|of|on|for|regarding|related to) (?P<x>.+)", _noun),
@@ -343,8 +317,8 @@ _RULES: Final[tuple[_Rule, ...]] = (
     _rule(r"^(?:properly|correctly) (?P<verb>[a-z]+(?<!ed)(?<!ing)(?<!s)) (?P<x>.+)", _imperative),
     _rule(r"^(?:avoids?|prevents?) (?P<x>.+)", _unwanted),
     _rule(r"^(?:ensures?|makes? sure|guarantees?) (?:that )?(?P<x>.+)", _ensured),
-    _rule(rf"^makes? (?P<x>.{{2,80}}?) (?P<verb>{_WORKS})\b(?P<y>.*)", _made),
-    _rule(rf"^(?P<verb>{_SHOWS}) (?!that\b)(?P<x>.+)", _imperative),
+    _rule(rf"^makes? (?P<x>.{{2,80}}?) (?P<verb>{WORKS})\b(?P<y>.*)", _made),
+    _rule(rf"^(?P<verb>{SHOWS}) (?!that\b)(?P<x>.+)", _imperative),
 )
 
 
@@ -363,18 +337,19 @@ def _present(text: str) -> str:
 
 
 def _finished(text: str) -> str:
-    text = _capital(" ".join(text.split()).strip(" ,;:"))
+    text = capital(" ".join(text.split()).strip(" ,;:"))
     return text if text.endswith((".", "!", "?", ".`")) else f"{text}."
 
 
-def _capital(text: str) -> str:
+def capital(text: str) -> str:
     """Return ``text`` with a capital first letter, unless it begins with a name of code."""
     first = text.partition(" ")[0]
     code = first[:1] == "`" or any(letter in first for letter in "_.()=/\\") or any(map(str.isupper, first[1:]))
     return text if code else text[:1].upper() + text[1:]
 
 
-def _plural(subject: str) -> bool:
+def plural(subject: str) -> bool:
+    """Return whether the head of the noun phrase ``subject`` is a plural."""
     if " and " in subject:
         return True
     head = (

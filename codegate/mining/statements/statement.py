@@ -18,10 +18,9 @@ from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
 from codegate.mining.statements.interface import NO_INTERFACE, Interface
 from codegate.mining.statements.material import TODAY, collect, internal_names
-from codegate.mining.statements.phrases import DEFECT, EXPECTED, OBSERVED, ORDER
-from codegate.mining.statements.scrub import scrub_text
-from codegate.mining.statements.sentences import PROBLEM, Sentence, shortened, title_of
+from codegate.mining.statements.sentences import PROBLEM, Sentence, shortened
 from codegate.mining.statements.testsource import python_tests
+from codegate.mining.statements.titles import symptom_of, title_from
 from codegate.mining.statements.vocabulary import FixVocabulary, added_text, gives_away, vocabulary
 from codegate.mining.syntax import IDENTIFIER
 
@@ -120,7 +119,7 @@ def write_statement(
             dropped.append(f"{sentence.source}: {reason}")
         if allowed is not None:
             kept.append(allowed)
-    title = _title(unit, enrichment, kept, gates)
+    title = title_from(unit, enrichment, kept, gates.reason)
     chosen = _chosen(title, kept)
     chosen["observed"] += _crashes(outcomes, gates, chosen["observed"], examples)
     if not examples and not chosen["observed"]:
@@ -130,7 +129,7 @@ def write_statement(
     if not chosen["observed"] and not chosen["expected"] and _mostly_untold(outcomes, examples):
         return "the tests check more than the examples show, and no source says it"
     first = title or next((each.text for slot in ("observed", "expected") for each in chosen[slot]), "")
-    heading = _symptom(first.removeprefix(PROBLEM).rstrip("."), chosen, examples)
+    heading = symptom_of(first.removeprefix(PROBLEM).rstrip("."), examples, observed=bool(chosen["observed"]))
     if not heading:
         return "no source says in words what is wrong"
     text = _rendered(heading, chosen, examples)
@@ -176,33 +175,6 @@ def required_form(cut: Cut, required: frozenset[str], interface: Interface, stat
     if exact:
         parts.append("## Required form\n\nThese texts are expected exactly:\n\n" + "\n".join(map(_quoted, exact)))
     return "\n\n".join(parts) + "\n" if parts else ""
-
-
-def _title(unit: Unit, enrichment: Enrichment | None, kept: Sequence[Sentence], gates: Gates) -> str:
-    """Return a bug's title: an issue's, the pull request's, the commit's, or the first thing that is observed."""
-    issues = [issue.title for issue in enrichment.issues if issue.created <= unit.date] if enrichment else []
-    pull = [enrichment.title] if enrichment is not None and enrichment.title.strip() else []
-    body = re.split(r"\n\s*\n|\n\s*[-*+•] ", scrub_text("", unit.message.partition("\n")[2]).strip())[0]
-    for text in (*issues, *pull, unit.title, body):
-        title = title_of(scrub_text(text, ""))
-        if title and not gates.reason(title):
-            return title
-    first = next((each.text for each in kept if each.slot == "observed"), "")
-    return first.removeprefix(PROBLEM).rstrip(".")
-
-
-def _symptom(title: str, chosen: dict[str, list[Sentence]], examples: Sequence[Example]) -> str:
-    """Return a title that says whose fault it is, and that something is wrong, where an example shows it."""
-    if not examples:
-        return title
-    called, crash = examples[0].called, re.match(r"raises (\w+)", examples[0].observed)
-    title = title or (f"`{called}()`" if called else "")
-    if title.startswith("It should ") and called:
-        return f"`{called}()`{title.removeprefix('It')}"
-    says = any(pattern.search(title) for pattern in (DEFECT, OBSERVED, EXPECTED)) or ORDER.match(title)
-    if not title or says or chosen["observed"]:
-        return title
-    return f"{title}: " + (f"`{crash[1]}` is raised" if crash else "wrong result")
 
 
 def _chosen(title: str, kept: Sequence[Sentence]) -> dict[str, list[Sentence]]:

@@ -1,0 +1,123 @@
+"""The title of a statement: what is wrong, in a line, from the titles that people gave the change."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from codegate.mining.probes.example import Example
+from codegate.mining.sources.enrichment import Enrichment
+from codegate.mining.sources.history import Unit
+from codegate.mining.statements.phrases import (
+    ABOUT_CHANGE,
+    DEFECT,
+    DEPENDENT,
+    EXPECTED,
+    FIX,
+    OBSERVED,
+    ORDER,
+    TITLE_ACTION,
+)
+from codegate.mining.statements.scrub import scrub_text
+from codegate.mining.statements.sentences import (
+    PREFIX,
+    PROBLEM,
+    SHOWS,
+    TO,
+    TRAILING,
+    WORD,
+    WORKS,
+    Sentence,
+    capital,
+    plain,
+    plural,
+    read,
+    split,
+)
+
+_NUMBER: Final = re.compile(
+    r"^(?:bug ?fix|fix(?:es|ed)?)?[ :]*(?:issue|gh|bug|ticket)[-_ #]*\d+[;:,. -]*", re.IGNORECASE
+)
+#: What a title says of the change besides.
+_BESIDES: Final = re.compile(
+    r"(?:(?:,| and)? (?:and )?add(?:s|ed|ing)? (?:a |some |more |unit )?tests?"
+    r"|[,;]? and (?:improve|clean|refactor|simplify|update)\w*)\b.*",
+    re.IGNORECASE,
+)
+_DEMAND: Final = re.compile(
+    rf"(?:(?:properly|correctly|always|only) )?(?:{TO}|{SHOWS}|{WORKS}|support|validate|skip|parse|render|set|get"
+    r"|dereference|strip|split|encode|decode|format|check|convert|copy|close|read|write|trim|quote|stop)\b",
+    re.IGNORECASE,
+)
+
+
+def title_from(
+    unit: Unit, enrichment: Enrichment | None, kept: Sequence[Sentence], refused: Callable[[str], str]
+) -> str:
+    """Return a bug's title: an issue's, the pull request's, the commit's, or the first thing that is observed."""
+    issues = [issue.title for issue in enrichment.issues if issue.created <= unit.date] if enrichment else []
+    pull = [enrichment.title] if enrichment is not None and enrichment.title.strip() else []
+    body = re.split(r"\n\s*\n|\n\s*[-*+•] ", scrub_text("", unit.message.partition("\n")[2]).strip())[0]
+    for text in (*issues, *pull, unit.title, body):
+        title = title_of(scrub_text(text, ""))
+        if title and not refused(title):
+            return title
+    first = next((each.text for each in kept if each.slot == "observed"), "")
+    return first.removeprefix(PROBLEM).rstrip(".")
+
+
+def title_of(text: str) -> str:
+    """Return a change's title as a bug's: without its verb, or an empty string when nothing is left to say."""
+    title = next(split(plain(text)), "")
+    for _ in range(3):
+        title = _NUMBER.sub("", PREFIX.sub("", title, count=1)).strip()
+    title = TRAILING.sub("", _BESIDES.sub("", title)).strip(" .,;:-")
+    if ABOUT_CHANGE.search(title) or DEPENDENT.match(title):
+        return ""
+    found = list(read(title))
+    state = next((said for slot, said in found if slot == "observed"), "") or next((said for _, said in found), "")
+    title = state or ("" if TITLE_ACTION.match(title) else re.sub(FIX, "", title, flags=re.IGNORECASE))
+    title = re.sub(r" (?:bug ?)?fix(?:es)?$", "", title, flags=re.IGNORECASE)
+    title = re.sub(r"^(?:an?|the|some|for) ", "", title.removeprefix(PROBLEM).strip(" .-:;,"), flags=re.IGNORECASE)
+    return capital(title) if len(WORD.findall(title)) > 1 else ""
+
+
+def symptom_of(title: str, examples: Sequence[Example], *, observed: bool) -> str:
+    """Return a title that tells what is wrong and where; one that does not gets it from the first example.
+
+    Args:
+        title: may be "".
+        examples: executed before the fix and after it.
+        observed: whether a sentence of the statement says what happens today.
+    """
+    if not examples:
+        return title
+    called, crash = examples[0].called, re.match(r"raises (\w+)", examples[0].observed)
+    if title.startswith("It should ") and called:
+        return f"`{called}()`{title.removeprefix('It')}"
+    says = any(pattern.search(title) for pattern in (DEFECT, OBSERVED, EXPECTED)) or ORDER.match(title)
+    if says or observed:
+        return title
+    if crash and title:
+        return f"{title}: `{crash[1]}` is raised"
+    if not title and not called:
+        return ""
+    return f"`{called}()` raises `{crash[1]}`" if crash else _wrong(title, called)
+
+
+def _wrong(title: str, called: str) -> str:
+    """Return the title of a bug whose result is wrong: a demand stays one, and what is named is said to be wrong.
+
+    Args:
+        title: a demand ("Escape the name"), an activity ("Parsing empty lists"), or the name of something; may be "".
+        called: the function that an example calls, or "".
+    """
+    demand = _DEMAND.match(title)
+    if not title:
+        return f"`{called}()` returns a wrong result"
+    if demand and called:
+        return f"`{called}()` should {title[0].lower()}{title[1:]}"
+    if demand:
+        return title
+    if re.match(r"\w+ing\b(?! of\b)", title):
+        return f"{title} does not work"
+    return f"{title} {'are' if plural(title) else 'is'} wrong"
