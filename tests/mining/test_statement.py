@@ -63,6 +63,8 @@ class TestSlots:
         ("message", "title"),
         [
             ("Return zero for nothing", "`total()` should return zero for nothing"),
+            ("Disable nested lists", "`total()` should disable nested lists"),
+            ("Order of nested lists", "Order of nested lists is wrong"),
             ("Page count of lists", "Page count of lists is wrong"),
             ("Totals of nested lists", "Totals of nested lists are wrong"),
             ("Rounding nested lists", "Rounding nested lists does not work"),

@@ -28,6 +28,7 @@ _CALLED: Final = re.compile(r"(?:npm|pnpm|yarn|bun)(?:\s+run)?\s+([\w:.-]+)|run-
 #: Tools that download or compile on installation, or that no test of a file alone needs: left out, they cost nothing.
 _UNNEEDED: Final = re.compile(
     r"eslint|prettier|husky|lint-staged|commitlint|semantic-release|release-it|^np$|puppeteer|playwright|^cypress$|electron"
+    r"|^(unbuild|tsup|tsdown|changelogen|automd|standard-version|nyc|c8|coveralls|codecov)$|size-limit"
     r"|^(@types/)?(webdriverio|karma)|^@?(rollup|webpack|lerna|nx|turbo)[-/](plugin|loader|cli)|^@changesets/|^typedoc"
 )
 

@@ -59,6 +59,22 @@ TITLE_ACTION: Final = _opens(
     tweak\w* improv\w+ document\w* typo\w* tests? create\w* defin\w+ initiali[sz]e\w* inline\w* delet\w+ copy prepend\w*
     delay\w* store\w* release\w* version\w* oops"""
 )
+#: Verbs that open a title as a demand on the program, in their base form.
+DEMAND: Final = _opens(
+    r"""(?:(?:properly|correctly|always|only|also|better)_)?(?:abort accept align allow apply assert assume attach avoid
+    bind block bound build bypass cap capture catch check clamp clear clip close coerce collapse collect combine compare
+    compile complete compute consider consume convert copy count decode default defer deny dereference derive detect
+    determine disable disallow discard display distinguish do drain drop emit enable encode enforce ensure escape
+    evaluate exclude expand expose extend fall fill filter flatten flush follow forbid force format forward generate
+    get give guard handle hide honou?r ignore include increment infer inherit insert interpolate interpret invalidate
+    join keep let limit load log look make map mark match merge mutate narrow normali[sz]e not omit open order output
+    override overwrite pad parse pass permit pick prefer preserve prevent print process produce propagate protect
+    provide push put quote raise read recogni[sz]e recover reject relax render report require reset resolve respect
+    restore restrict retain retry return reuse round run sanitize save scan select send separate serialize set show
+    shorten skip sort split stop stringify strip support suppress swallow sync take tell terminate throw tolerate track
+    transform translate traverse treat trigger trim truncate try turn unescape unify unwrap use validate verify wait
+    walk warn work write yield)(?!_(?:of|in|for|on|at|is|are|when|from|to|by)\b)"""
+)
 DEFECT: Final = _has(
     r"""crash\w* wrong\w* incorrect\w* invalid missing fail\w* error\w* leak\w* infinite exceptions? hang\w*
     \w+Error lost loses? drop(?:s|ped) ignor\w+ broken breaks? duplicat\w+ unexpected\w* mishandl\w+ overflow\w* panics?

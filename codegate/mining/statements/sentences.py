@@ -280,8 +280,8 @@ def _rule(pattern: str, make: Callable[[re.Match[str]], _Said]) -> _Rule:
 
 _CAUSES: Final = "caused|causing|causes|made|makes|prevented|prevents|preventing"
 _KEEPS: Final = "respects?|preserves?|honou?rs?|keeps?|handles?|accepts?|rejects?|ignores?|allows?"
-SHOWS: Final = "return|raise|show|display|print|emit|escape|treat|produce|generate|warn|report"
-TO: Final = (
+_SHOWS: Final = "return|raise|show|display|print|emit|escape|treat|produce|generate|warn|report"
+_TO: Final = (
     "accept|allow|be|escape|handle|ignore|include|keep|match|preserve|raise|reject|respect|return|throw|use|work"
 )
 #: Verbs that need no object, so that what follows may be a preposition.
@@ -290,13 +290,13 @@ _PREPOSITION: Final = re.compile(
     r"(?:for|of|in|on|with|when|and|to|by|from|if|without|after|before|while|at) ", re.IGNORECASE
 )
 _DOES: Final = "|".join(DOING)
-WORKS: Final = "work|return|raise|accept|use|respect|behave|handle|ignore|preserve"
+_WORKS: Final = "work|return|raise|accept|use|respect|behave|handle|ignore|preserve"
 
 #: The first rule that fits a sentence reads it.
 _RULES: Final[tuple[_Rule, ...]] = (
     _rule(rf"{FIX}{BUG},? (?:where|in which|whereby|that when)(?: when)?,? (?P<x>.+)", _clause),
     _rule(rf"{FIX}{BUG},? (?:when|if) .+", _conditional),
-    _rule(rf"{FIX}(?P<x>.{{3,80}}?) to (?P<y>(?:never |not )?(?:{TO}) .+)", _demanded),
+    _rule(rf"{FIX}(?P<x>.{{3,80}}?) to (?P<y>(?:never |not )?(?:{_TO}) .+)", _demanded),
     _rule(rf"{FIX}{BUG},? (?:that|which)? ?(?P<verb>{_CAUSES}) (?P<x>.+)", _cause),
     _rule(rf"{FIX}{BUG} (?:with|in|of|on|for) (?P<x>.{{2,80}}?),? (?:where|in which|when|whereby) (?P<y>.+)", _within),
     _rule(rf"{FIX}{BUG} (?:with|in|of|on|for|regarding|related to) (?P<x>.+)", _noun),
@@ -317,8 +317,8 @@ _RULES: Final[tuple[_Rule, ...]] = (
     _rule(r"^(?:properly|correctly) (?P<verb>[a-z]+(?<!ed)(?<!ing)(?<!s)) (?P<x>.+)", _imperative),
     _rule(r"^(?:avoids?|prevents?) (?P<x>.+)", _unwanted),
     _rule(r"^(?:ensures?|makes? sure|guarantees?) (?:that )?(?P<x>.+)", _ensured),
-    _rule(rf"^makes? (?P<x>.{{2,80}}?) (?P<verb>{WORKS})\b(?P<y>.*)", _made),
-    _rule(rf"^(?P<verb>{SHOWS}) (?!that\b)(?P<x>.+)", _imperative),
+    _rule(rf"^makes? (?P<x>.{{2,80}}?) (?P<verb>{_WORKS})\b(?P<y>.*)", _made),
+    _rule(rf"^(?P<verb>{_SHOWS}) (?!that\b)(?P<x>.+)", _imperative),
 )
 
 

@@ -10,6 +10,7 @@ from codegate.mining.sources.history import Unit
 from codegate.mining.statements.phrases import (
     ABOUT_CHANGE,
     DEFECT,
+    DEMAND,
     DEPENDENT,
     EXPECTED,
     FIX,
@@ -21,11 +22,8 @@ from codegate.mining.statements.scrub import scrub_text
 from codegate.mining.statements.sentences import (
     PREFIX,
     PROBLEM,
-    SHOWS,
-    TO,
     TRAILING,
     WORD,
-    WORKS,
     Sentence,
     capital,
     plain,
@@ -41,11 +39,6 @@ _NUMBER: Final = re.compile(
 _BESIDES: Final = re.compile(
     r"(?:(?:,| and)? (?:and )?add(?:s|ed|ing)? (?:a |some |more |unit )?tests?"
     r"|[,;]? and (?:improve|clean|refactor|simplify|update)\w*)\b.*",
-    re.IGNORECASE,
-)
-_DEMAND: Final = re.compile(
-    rf"(?:(?:properly|correctly|always|only) )?(?:{TO}|{SHOWS}|{WORKS}|support|validate|skip|parse|render|set|get"
-    r"|dereference|strip|split|encode|decode|format|check|convert|copy|close|read|write|trim|quote|stop)\b",
     re.IGNORECASE,
 )
 
@@ -111,7 +104,7 @@ def _wrong(title: str, called: str) -> str:
         title: a demand ("Escape the name"), an activity ("Parsing empty lists"), or the name of something; may be "".
         called: the function that an example calls, or "".
     """
-    demand = _DEMAND.match(title)
+    demand = DEMAND.match(title)
     if not title:
         return f"`{called}()` returns a wrong result"
     if demand and called:
