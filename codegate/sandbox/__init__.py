@@ -23,6 +23,7 @@ from codegate.sandbox.contract import (
 )
 from codegate.sandbox.environment import TOOLS_LOCK
 from codegate.sandbox.gomod import GoModule, go_sum_text, read_go_mod, read_go_sum
+from codegate.sandbox.host_program import run_program
 from codegate.sandbox.interpreter import index_environment
 from codegate.sandbox.npm import check_npm_manifest, normal_lock, resolve_npm
 from codegate.sandbox.pool import SandboxPool
@@ -62,5 +63,6 @@ __all__ = [
     "read_go_sum",
     "reap_job",
     "resolve_npm",
+    "run_program",
     "select_backend",
 ]

@@ -20,6 +20,7 @@ from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import EnvironmentRecipe, SandboxError
+from codegate.sandbox.host_program import run_program
 from codegate.sandbox.interpreter import find_interpreter, index_environment
 from codegate.sandbox.packages import install_packages
 from codegate.sandbox.session import PACKAGES, SITE
@@ -179,15 +180,7 @@ def _install(arguments: list[str], target: Path, python: str, machine: str) -> N
         "--python-platform", f"{machine}-manylinux_2_28", "--target", str(target), *arguments,
     ]  # fmt: skip
     try:
-        done = subprocess.run(
-            command,
-            env=index_environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_BUILD_SECONDS,
-            check=False,
-            cwd="/",
-        )
+        done = run_program(command, env=index_environment(), cwd="/", seconds=_BUILD_SECONDS)
     except subprocess.TimeoutExpired as error:
         raise SandboxError(f"installing packages took more than {_BUILD_SECONDS:.0f} s.") from error
     if done.returncode != 0:
@@ -206,18 +199,12 @@ def _compile(target: Path, place: str, python: str) -> None:
     interpreter = find_interpreter(python)
     if interpreter is None:
         return
-    subprocess.run(
-        [
-            str(interpreter.executable), "-I", "-S", "-m", "compileall", "-q", "-f",
-            "--invalidation-mode", "unchecked-hash", "-s", str(target), "-p", place, str(target),
-        ],
-        env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=_BUILD_SECONDS,
-        check=False,  # some packages ship files that are not meant for every version
-        cwd="/",
-    )  # fmt: skip
+    command = [
+        str(interpreter.executable), "-I", "-S", "-m", "compileall", "-q", "-f",
+        "--invalidation-mode", "unchecked-hash", "-s", str(target), "-p", place, str(target),
+    ]  # fmt: skip
+    # It may fail: some packages ship files that are not meant for every version.
+    run_program(command, env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}, cwd="/", seconds=_BUILD_SECONDS)
 
 
 def _put_in_place(built: Path, folder: Path) -> None:

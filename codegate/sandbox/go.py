@@ -21,6 +21,7 @@ from codegate.errors import UsageError
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import EnvironmentRecipe, SandboxError, SandboxUnavailable
 from codegate.sandbox.gomod import go_sum_text, read_go_mod, read_go_sum
+from codegate.sandbox.host_program import run_program
 from codegate.sandbox.interpreter import index_environment
 from codegate.sandbox.toolchain import toolchain_site
 
@@ -207,10 +208,7 @@ def _go(
     command: list[str], folder: Path, variables: Mapping[str, str], seconds: float
 ) -> "subprocess.CompletedProcess[bytes]":
     try:
-        return subprocess.run(
-            command, cwd=folder, env=dict(variables), stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds,
-            check=False,
-        )  # fmt: skip
+        return run_program(command, env=variables, cwd=folder, seconds=seconds)
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(command, -1, b"", f"it took more than {seconds:.0f} s".encode())
     except OSError as error:

@@ -19,6 +19,7 @@ from typing import Any, Final
 from codegate.errors import InfrastructureError, UsageError
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import EnvironmentRecipe, SandboxError
+from codegate.sandbox.host_program import run_program
 from codegate.sandbox.interpreter import index_environment
 from codegate.sandbox.toolchain import toolchain_site
 
@@ -254,15 +255,8 @@ def _npm(site: Path, folder: Path, arguments: list[str], seconds: float) -> "sub
         }
         fixed = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--no-progress"]
         try:
-            return subprocess.run(
-                [str(toolchain / "bin" / "node"), str(npm), *arguments, *fixed],
-                env=environment,
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=seconds,
-                check=False,
-            )
+            node = str(toolchain / "bin" / "node")
+            return run_program([node, str(npm), *arguments, *fixed], env=environment, cwd=folder, seconds=seconds)
         except subprocess.TimeoutExpired as error:
             raise SandboxError(f"npm took more than {seconds:.0f} s.") from error
 

@@ -15,7 +15,7 @@ from packaging.version import InvalidVersion, Version
 from uv import find_uv_bin
 
 from codegate.errors import InfrastructureError
-from codegate.sandbox import index_environment
+from codegate.sandbox import index_environment, run_program
 
 _NETWORK_WORDS: Final = (
     "error sending request", "dns error", "failed to fetch", "connection", "timed out", "certificate", "client error",
@@ -125,15 +125,8 @@ def _compile(question: Question, options: list[str]) -> tuple[int, str, str]:
         *options, "-",
     ]  # fmt: skip
     try:
-        done = subprocess.run(
-            command,
-            input="".join(f"{requirement}\n" for requirement in question.requirements).encode("utf-8"),
-            env=index_environment(),
-            cwd="/",
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-        )
+        wanted = "".join(f"{requirement}\n" for requirement in question.requirements).encode("utf-8")
+        done = run_program(command, env=index_environment(), cwd="/", seconds=_SECONDS, stdin=wanted)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InfrastructureError(f"cannot run uv to resolve an environment: {error}.") from error
     return done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8", "replace")

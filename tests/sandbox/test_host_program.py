@@ -1,0 +1,57 @@
+"""Programs of the host do not outlive the command that ran them."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from codegate.sandbox import run_program
+
+ENVIRONMENT = {"PATH": os.environ["PATH"]}
+#: Starts a program in a daemon thread, waits until its grandchild runs, and exits.
+LEAVES = """
+import os, sys, threading, time
+from codegate.sandbox import run_program
+command = ["sh", "-c", f"sleep 1000 & echo $! > {sys.argv[1]}.new; mv {sys.argv[1]}.new {sys.argv[1]}; wait"]
+run = lambda: run_program(command, env=dict(os.environ), cwd="/", seconds=1000)
+threading.Thread(target=run, daemon=True).start()
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.01)
+"""
+
+
+def gone(process: int) -> bool:
+    """Whether a process is no more, or waits only to be reaped by whoever adopted it."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def eventually_gone(place: Path) -> bool:
+    process = int(place.read_text())
+    deadline = time.monotonic() + 20
+    while not gone(process) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return gone(process)
+
+
+def test_a_program_gets_input_and_returns_its_output() -> None:
+    done = run_program(["sh", "-c", "cat; echo no >&2; exit 3"], env=ENVIRONMENT, cwd="/", seconds=60, stdin=b"yes")
+    assert (done.returncode, done.stdout, done.stderr) == (3, b"yes", b"no\n")
+
+
+def test_a_program_that_takes_too_long_ends_with_its_descendants(tmp_path: Path) -> None:
+    place = tmp_path / "child"
+    with pytest.raises(subprocess.TimeoutExpired):
+        run_program(["sh", "-c", f"sleep 1000 & echo $! > {place}; wait"], env=ENVIRONMENT, cwd="/", seconds=2)
+    assert eventually_gone(place)
+
+
+def test_programs_of_daemon_threads_end_when_the_process_exits(tmp_path: Path) -> None:
+    place = tmp_path / "child"
+    subprocess.run([sys.executable, "-c", LEAVES, str(place)], check=True, timeout=60)
+    assert eventually_gone(place)
