@@ -84,6 +84,7 @@ class TestSlots:
             ("Fix #12", "no source says what happens today, and no probe shows it"),
             ("Sum up nothing\n\nTotals should be zero when there is nothing.", "no source says what happens today"),
             ("Fix crash of the total for empty lists", "no source says what should happen instead"),
+            ("Handle totals of empty lists", "no source says what should happen instead"),
         ],
     )
     def test_without_observed_and_expected_there_is_no_statement(self, message: str, reason: str) -> None:

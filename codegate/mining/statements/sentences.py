@@ -256,7 +256,9 @@ def _passive(match: re.Match[str]) -> _Said:
         yield "observed", f"The case that {match['x'].removeprefix('when ')} is not {participle}"
         return
     if verb == "handle":
+        # How it should be handled is not said.
         yield "observed", f"{capital(subject)} {'are' if plural(subject) else 'is'} not handled{when}{rest}"
+        return
     yield "expected", f"{capital(subject)} should be {participle}{when}{rest}"
 
 
@@ -353,7 +355,9 @@ def plural(subject: str) -> bool:
     if " and " in subject:
         return True
     head = (
-        re.split(r" (?:of|in|on|with|for|from|to|when|that|at|by) ", subject.strip())[0].rpartition(" ")[2].strip("`")
+        re.split(r" (?:of|in|on|with|for|from|to|when|that|at|by|\w+ing) ", subject.strip())[0]
+        .rpartition(" ")[2]
+        .strip("`")
     )
     return head.endswith("s") and not head.endswith(("ss", "us", "is", "()"))
 
