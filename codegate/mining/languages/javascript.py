@@ -114,28 +114,31 @@ class JavaScript:
 
     def _ladder(self, base: Tree, fixed: Tree, committed: date) -> Iterator[LockedEnvironment]:
         newest = self._era(committed)
-        version = version_of(base)
+        before = self._era(committed - timedelta(days=ERA_DAYS))
         lacking: list[LockedEnvironment] = []
-        trees: list[tuple[Tree, list[date], Rung]] = []
+        trees: list[tuple[Tree, str, list[date], Rung]] = []
         if newest is not None and runner_of(newest[0]) == runner_of(fixed):
-            trees.append((newest[0], [newest[1] + timedelta(days=1)], "head"))
+            # All units of the era share what the tools keep of the project, so that it is from before the era.
+            version = version_of(before[0]) if before is not None else ""
+            trees.append((newest[0], version, [newest[1] + timedelta(days=1)], "head"))
         quarter = date(committed.year, 3 * ((committed.month - 1) // 3) + 1, 1)
         earlier = committed - timedelta(days=1)  # wherever on earth the day of the commit began
-        trees.append((fixed, [quarter, earlier, committed + timedelta(days=1)], "declared"))
-        for tree, bounds, rung in trees:
+        trees.append((fixed, version_of(base), [quarter, earlier, committed + timedelta(days=1)], "declared"))
+        for tree, version, bounds, rung in trees:
             for node, manifest, lock, name, bound in self._of_tree(tree, bounds, rung):
                 if not has_release(lock, manifest.name):
                     yield self._environment(node, manifest, lock, name, bound)
                     continue
-                own, older = manifest, lock
+                own: Manifest = manifest
+                usable: str | None = lock
                 if name != "lockfile" and (bound is None or bound > earlier):
                     lacking.append(self._environment(node, manifest, lock, name, bound))
-                    # No date tells that the release is from before the fix; a lower version than the base's does.
+                    # No date tells that the release is from before the fix; a lower version does.
                     own = manifest.with_release_before(version)
-                    older = (self._resolve(node, own, bound) if version else None) or ""
-                if older:
+                    usable = self._resolve(node, own, bound) if version else None
+                if usable is not None:
                     # The tools keep their copy. What is called like the project would be taken out again.
-                    nested = nest(older, manifest.name, _PROJECT)
+                    nested = nest(usable, manifest.name, _PROJECT)
                     yield self._environment(node, own.renamed(_PROJECT), nested, name, bound)
         yield from lacking
 
