@@ -1,11 +1,13 @@
 """Probes: test functions with other literals, run by the real runner before the fix and after it."""
 
 import ast
+import json
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import date
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -17,8 +19,8 @@ from codegate.mining.probes.finding import find_examples
 from codegate.mining.probes.fixtures import fixture_modules, made_by_fixtures
 from codegate.mining.probes.literals import Replacer, asserted_literals, hidden_literals, shows
 from codegate.mining.probes.methods import classes_of, standalone
-from codegate.mining.probes.python_probe import probe_module
-from codegate.mining.probes.records import records
+from codegate.mining.probes.python_probe import HELPERS, probe_module
+from codegate.mining.probes.records import MARK, records
 from codegate.mining.probes.tables import failing_rows
 from codegate.mining.probes.variants import variants
 from codegate.mining.proving.validation import Validated, validate_cut
@@ -167,6 +169,38 @@ class TestModule:
         assert "assert " not in text
         assert "test_nothing" not in text
         compile(text, "probes.py", "exec")
+
+    def test_of_assertions_that_the_base_has_too_only_the_calls_run(self) -> None:
+        text = "def test_join():\n    box = Box('milk')\n    assert box.take() == 'milk'\n    assert box\n"
+        old, new = ast.parse(text), ast.parse(f"{text}    assert box.size == 'eggs'\n")
+        module, _ = probe_module(new, {"test_join": [""]}, frozenset(), "seed", old)
+        assert "'box.take()'" not in module
+        assert "        box.take()\n" in module
+        assert "'box.size'" in module
+
+    def test_a_comparison_of_plain_names_is_recorded_itself(self) -> None:
+        source = ast.parse(
+            "def test_join():\n    a = join('milk')\n    assert a != 'milks'\n    assert a < tail('tea')\n"
+        )
+        module, _ = probe_module(source, {"test_join": [""]}, frozenset({"milk", "milks", "tea"}), "seed")
+        recorded = [line.partition("lambda: ")[2] for line in module.splitlines() if "lambda: " in line]
+        assert {"a)", "a != 'milks')"} <= set(recorded)
+        assert any(text.startswith("a < tail(") for text in recorded)
+
+    def test_functions_of_a_test_are_named_as_they_are_shown(self) -> None:
+        message = f"{MARK}" + json.dumps(
+            [[1, "f()", "raises TypeError: TestCodegateShown.test_codegate_shown_0.<locals>.f() x"]]
+        )
+        assert records(message) == [(1, "f()", "raises TypeError: f() x")]
+
+    def test_many_records_are_cut_at_a_whole_one(self) -> None:
+        scope: dict[str, Any] = {}
+        exec(HELPERS, scope)
+        with pytest.raises(AssertionError) as caught:
+            scope["_codegate_end"]([[number, "x", "v" * 500] for number in range(20)])
+        kept = records(str(caught.value))
+        assert kept is not None
+        assert 5 <= len(kept) < 20
 
     def test_a_message_that_is_no_probes_has_no_records(self) -> None:
         assert records("assert 1 == 2") is None

@@ -22,6 +22,7 @@ from codegate.mining.syntax import IDENTIFIER, decode, parse
 _MAX_FUNCTIONS: Final = 5
 _MAX_ALSO: Final = 100
 _MAX_TRIED: Final = 6
+_BUILTINS: Final = frozenset(dir(builtins))
 #: Functions of test helpers that start others.
 _STARTERS: Final = frozenset({"invoke", "run", "main", "call"})
 
@@ -131,7 +132,7 @@ def _also(examples: Sequence[Example]) -> tuple[tuple[str, str, str], ...]:
     found = [
         (other.expression, other.observed, other.expected)
         for other in others
-        if set(other.code.splitlines()) <= known and other.expression != first.expression
+        if set(other.code.splitlines()) <= known and not other.expression.startswith(first.expression)
     ]
     short = [each for each in found if all(len(text) <= _MAX_ALSO and "`" not in text for text in each)]
     return tuple(each for each in short if not any(text.startswith("raises ") for text in each))[:2]
@@ -227,7 +228,7 @@ def _needed(code: str, text: str, imported: frozenset[str], *, every_call: bool)
     """Return the statements of ``code`` that the value of ``text`` can depend on.
 
     Left out are definitions that nothing uses, assignments to other names that call nothing but what is imported, and
-    calls that ask it about plain values.
+    calls that ask it about plain values; without ``every_call`` also calls of functions whose result nobody keeps.
     """
     wanted = _loaded(ast.parse(text))
     kept: list[str] = []
@@ -236,10 +237,17 @@ def _needed(code: str, text: str, imported: frozenset[str], *, every_call: bool)
         name for node in body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
         for name in _bound(node)
     }  # fmt: skip
+    aliases = {
+        name for node in body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute) and _loaded(node.value) <= imported
+        for name in _bound(node)
+    }  # fmt: skip
     for node in reversed(body):
         bound = _bound(node)
-        own = _loaded(node) - imported
-        asks = isinstance(node, ast.Expr) and own <= plain_values and (bool(own) or not every_call)
+        own = _loaded(node) - imported - aliases - _BUILTINS
+        method = isinstance(node, ast.Expr) and isinstance(getattr(node.value, "func", None), ast.Attribute)
+        known = own <= plain_values and (bool(own) or not every_call)
+        asks = isinstance(node, ast.Expr) and (known or not (every_call or method))
         idle = isinstance(node, ast.If | ast.For) and all(isinstance(each, ast.Pass) for each in node.body)
         if asks or idle:
             continue

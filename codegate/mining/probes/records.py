@@ -5,7 +5,8 @@ import re
 from typing import Final
 
 MARK: Final = "codegate-probe:"
-_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]{4,}")
+#: Addresses, and the names that probes give the functions that a test defines.
+_OWN: Final = re.compile(r" at 0x[0-9a-fA-F]{4,}|\b(?:TestCodegateShown\.)?test_codegate_\w+\.<locals>\.")
 
 Record = tuple[int, str, str]
 
@@ -17,6 +18,6 @@ def records(message: str) -> list[Record] | None:
         return None
     try:
         found = json.loads(rest.partition("\n")[0])
-        return [(int(place), str(what), _ADDRESS.sub("", str(value))) for place, what, value in found]
+        return [(int(place), str(what), _OWN.sub("", str(value))) for place, what, value in found]
     except (ValueError, TypeError):
         return None

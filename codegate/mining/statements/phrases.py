@@ -21,9 +21,9 @@ def _opens(words: str) -> re.Pattern[str]:
 ABOUT_CHANGE: Final = _has(
     r"""I we we're we've I'm I've my our this_(?:commit|pr|patch|change|fix|mr|pull_request|branch|adds|fixes|makes)
     the_(?:fix|patch|solution|change)_(?:is|was|here) pull_request follow[-_]?up merge[ds]? refactor\w* unit_tests?
-    test(?:s|ed|ing)?_(?:case|suite|added|for|cover) test\w?_\w* coverage changelog lint\w* mypy pylint CI TODO
+    test(?:s|ed|ing)?_(?:case|suite|added|for|cover) test\w?\x5f\w* coverage changelog lint\w* mypy pylint CI TODO
     backport\w* TL;?DR the_old inner if-elif code_path \w+_(?:branch|clause) implementation revert\w* LGTM review\w*
-    typo docstring bug[-_]?fix(?:es)?"""
+    typo misspel\w* spelling docstring bug[-_]?fix(?:es)?"""
 )
 #: Sentences that need the one before them, or are half of one.
 DEPENDENT: Final = _opens(
@@ -59,22 +59,29 @@ TITLE_ACTION: Final = _opens(
     tweak\w* improv\w+ document\w* typo\w* tests? create\w* defin\w+ initiali[sz]e\w* inline\w* delet\w+ copy prepend\w*
     delay\w* store\w* release\w* version\w* oops"""
 )
-#: Verbs that open a title as a demand on the program, in their base form.
-DEMAND: Final = _opens(
-    r"""(?:(?:properly|correctly|always|only|also|better)_)?(?:abort accept align allow apply assert assume attach avoid
-    bind block bound build bypass cap capture catch check clamp clear clip close coerce collapse collect combine compare
-    compile complete compute consider consume convert copy count decode default defer deny dereference derive detect
-    determine disable disallow discard display distinguish do drain drop emit enable encode enforce ensure escape
-    evaluate exclude expand expose extend fall fill filter flatten flush follow forbid force format forward generate
-    get give guard handle hide honou?r ignore include increment infer inherit insert interpolate interpret invalidate
-    join keep let limit load log look make map mark match merge mutate narrow normali[sz]e not omit open order output
-    override overwrite pad parse pass permit pick prefer preserve prevent print process produce propagate protect
-    provide push put quote raise read recogni[sz]e recover reject relax render report require reset resolve respect
-    restore restrict retain retry return reuse round run sanitize save scan select send separate serialize set show
-    shorten skip sort split stop stringify strip support suppress swallow sync take tell terminate throw tolerate track
-    transform translate traverse treat trigger trim truncate try turn unescape unify unwrap use validate verify wait
-    walk warn work write yield)(?!_(?:of|in|for|on|at|is|are|when|from|to|by)\b)"""
+#: Verbs of a demand on the program, in their base form.
+_DEMANDED: Final = """
+    abort accept align allow apply assert assume attach avoid bind block bound build bypass cap capture catch check
+    clamp clear clip close coerce collapse collect combine compare compile complete compute consider consume convert
+    copy count decode defer deny dereference derive detect determine disable disallow discard display
+    distinguish do drain drop emit enable encode enforce ensure escape evaluate exclude expand expose extend fall
+    fill filter flatten flush follow forbid force format forward generate get give guard handle hide honou?r ignore
+    include increment infer inherit insert interpolate interpret invalidate join keep let limit load log look make
+    map mark match merge mutate narrow normali[sz]e not omit open order output override overwrite pad parse pass
+    permit pick prefer preserve prevent print process produce propagate protect provide push put quote raise read
+    recogni[sz]e recover reject relax render report require reset resolve respect restore restrict retain retry
+    return reuse round run sanitize save scan select send separate serialize set show shorten skip sort split stop
+    stringify strip support suppress swallow sync take tell terminate throw tolerate track transform translate
+    traverse treat trigger trim truncate try turn unescape unify unwrap use validate verify wait walk warn work
+    write yield
+"""
+#: What opens a title as a demand; some of the verbs are nouns too.
+DEMAND: Final = re.compile(
+    rf"^(?:(?:properly|correctly|always|only|also|better) )?{_any(_DEMANDED)}\b"
+    r"(?! (?:of|in|for|on|at|is|are|when|from|to|by)\b)",
+    re.IGNORECASE,
 )
+TO_DO: Final = _any(_DEMANDED)
 DEFECT: Final = _has(
     r"""crash\w* wrong\w* incorrect\w* invalid missing fail\w* error\w* leak\w* infinite exceptions? hang\w*
     \w+Error lost loses? drop(?:s|ped) ignor\w+ broken breaks? duplicat\w+ unexpected\w* mishandl\w+ overflow\w* panics?
@@ -118,7 +125,7 @@ _DOING: Final = (
     " producing:produces emitting:emits showing:shows printing:prints rendering:renders treating:treats"
     " converting:converts overwriting:overwrites skipping:skips stripping:strips removing:removes adding:adds"
     " accepting:accepts rejecting:rejects allowing:allows getting:gets leaving:leaves missing:misses"
-    " mangling:mangles corrupting:corrupts consuming:consumes matching:matches escaping:escapes"
+    " collapsing:collapses mangling:mangles corrupting:corrupts consuming:consumes matching:matches escaping:escapes"
     " duplicating:duplicates inserting:inserts including:includes mutating:mutates modifying:modifies"
     " blocking:blocks reporting:reports truncating:truncates misparsing:misparses parsing:parses using:uses"
     " setting:sets yielding:yields writing:writes reading:reads keeping:keeps having:has requiring:requires"

@@ -23,6 +23,7 @@ from codegate.mining.statements.phrases import (
     ORDER,
     PRESENT,
     TENSES,
+    TO_DO,
 )
 
 Slot = Literal["observed", "expected", "context"]
@@ -66,7 +67,7 @@ _HOLE: Final = re.compile(
 )
 _FINITE: Final = re.compile(r"\b(?:is|are|can|cannot|may|has|have|does|do|takes?|returns?)\b")
 _DEMANDS_ALREADY: Final = re.compile(r"\b(?:should|must)\b.*\b(?:no longer|now)\b", re.IGNORECASE)
-_PRIVATE: Final = re.compile(r"(?<![\w-])_[a-z]\w+")
+PRIVATE: Final = re.compile(r"(?<![\w-])_[A-Za-z]\w+")
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def sentences(text: str, source: str) -> Iterator[Sentence]:
             _HOLE.search(sentence)
             or ABOUT_CHANGE.search(sentence)
             or DEPENDENT.match(sentence)
-            or _PRIVATE.search(sentence)
+            or PRIVATE.search(sentence)
         ):
             continue
         for slot, said in read(_NO_SUBJECT.sub("It would", _CAUSE.sub("", sentence))):
@@ -283,9 +284,6 @@ def _rule(pattern: str, make: Callable[[re.Match[str]], _Said]) -> _Rule:
 _CAUSES: Final = "caused|causing|causes|made|makes|prevented|prevents|preventing"
 _KEEPS: Final = "respects?|preserves?|honou?rs?|keeps?|handles?|accepts?|rejects?|ignores?|allows?"
 _SHOWS: Final = "return|raise|show|display|print|emit|escape|treat|produce|generate|warn|report"
-_TO: Final = (
-    "accept|allow|be|escape|handle|ignore|include|keep|match|preserve|raise|reject|respect|return|throw|use|work"
-)
 #: Verbs that need no object, so that what follows may be a preposition.
 _ALONE: Final = frozenset({"crashing", "failing", "hanging", "breaking", "leaking", "blocking"})
 _PREPOSITION: Final = re.compile(
@@ -298,7 +296,7 @@ _WORKS: Final = "work|return|raise|accept|use|respect|behave|handle|ignore|prese
 _RULES: Final[tuple[_Rule, ...]] = (
     _rule(rf"{FIX}{BUG},? (?:where|in which|whereby|that when)(?: when)?,? (?P<x>.+)", _clause),
     _rule(rf"{FIX}{BUG},? (?:when|if) .+", _conditional),
-    _rule(rf"{FIX}(?P<x>.{{3,80}}?) to (?P<y>(?:never |not )?(?:{_TO}) .+)", _demanded),
+    _rule(rf"{FIX}(?P<x>.{{3,80}}?) to (?P<y>(?:never |not )?(?:be|{TO_DO}) .+)", _demanded),
     _rule(rf"{FIX}{BUG},? (?:that|which)? ?(?P<verb>{_CAUSES}) (?P<x>.+)", _cause),
     _rule(rf"{FIX}{BUG} (?:with|in|of|on|for) (?P<x>.{{2,80}}?),? (?:where|in which|when|whereby) (?P<y>.+)", _within),
     _rule(rf"{FIX}{BUG} (?:with|in|of|on|for|regarding|related to) (?P<x>.+)", _noun),
@@ -315,6 +313,7 @@ _RULES: Final[tuple[_Rule, ...]] = (
     _rule(r"^(?P<x>.{2,150}?) (?:will )?now (?:(?:properly|correctly|also) )?(?P<verb>[a-z]+)\b(?P<y> .*)", _now),
     _rule(r"^(?:do(?: not|n't)|never) (?P<x>.+)", _negative),
     _rule(r"^stops? (?P<verb>\w+ing) (?P<x>.+)", _stopped),
+    _rule(rf"^stops? (?P<x>\S+(?: \S+){{0,4}}?) (?P<verb>{_DOES}) (?P<y>.+?)(?P<z>$)", _doing),
     _rule(rf"^(?:properly |correctly )?(?P<verb>{_KEEPS}) (?P<x>.+)", _passive),
     _rule(r"^(?:properly|correctly) (?P<verb>[a-z]+(?<!ed)(?<!ing)(?<!s)) (?P<x>.+)", _imperative),
     _rule(r"^(?:avoids?|prevents?) (?P<x>.+)", _unwanted),
@@ -346,7 +345,7 @@ def _finished(text: str) -> str:
 def capital(text: str) -> str:
     """Return ``text`` with a capital first letter, unless it begins with a name of code."""
     first = text.partition(" ")[0]
-    code = first[:1] == "`" or any(letter in first for letter in "_.()=/\\") or any(map(str.isupper, first[1:]))
+    code = first[:1] == "`" or re.search(r"[_.()=/\\\d]", first) or any(map(str.isupper, first[1:]))
     return text if code else text[:1].upper() + text[1:]
 
 

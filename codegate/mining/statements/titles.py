@@ -21,6 +21,7 @@ from codegate.mining.statements.phrases import (
 from codegate.mining.statements.scrub import scrub_text
 from codegate.mining.statements.sentences import (
     PREFIX,
+    PRIVATE,
     PROBLEM,
     TRAILING,
     WORD,
@@ -32,6 +33,9 @@ from codegate.mining.statements.sentences import (
     split,
 )
 
+_MIN_WORDS: Final = 2
+#: What a demand of nobody in particular opens with.
+_DEMANDS: Final = "It should "
 _NUMBER: Final = re.compile(
     r"^(?:bug ?fix|fix(?:es|ed)?)?[ :]*(?:issue|gh|bug|ticket)[-_ #]*\d+[;:,. -]*", re.IGNORECASE
 )
@@ -64,10 +68,16 @@ def title_of(text: str) -> str:
     for _ in range(3):
         title = _NUMBER.sub("", PREFIX.sub("", title, count=1)).strip()
     title = TRAILING.sub("", _BESIDES.sub("", title)).strip(" .,;:-")
-    if ABOUT_CHANGE.search(title) or DEPENDENT.match(title):
+    fixes = re.match(FIX, title, re.IGNORECASE) or title.lower().endswith(" fix")
+    head = title.partition(": ")[0]
+    if fixes and len(WORD.findall(head)) > _MIN_WORDS:
+        title = head  # how it was fixed comes after what
+    if ABOUT_CHANGE.search(title) or DEPENDENT.match(title) or PRIVATE.search(title):
         return ""
     found = list(read(title))
     state = next((said for slot, said in found if slot == "observed"), "") or next((said for _, said in found), "")
+    if not state and not fixes and not TITLE_ACTION.match(title) and DEMAND.match(title):
+        state = f"{_DEMANDS}{title[0].lower()}{title[1:]}"
     title = state or ("" if TITLE_ACTION.match(title) else re.sub(FIX, "", title, flags=re.IGNORECASE))
     title = re.sub(r" (?:bug ?)?fix(?:es)?$", "", title, flags=re.IGNORECASE)
     title = re.sub(r"^(?:an?|the|some|for) ", "", title.removeprefix(PROBLEM).strip(" .-:;,"), flags=re.IGNORECASE)
@@ -82,11 +92,13 @@ def symptom_of(title: str, examples: Sequence[Example], *, observed: bool) -> st
         examples: executed before the fix and after it.
         observed: whether a sentence of the statement says what happens today.
     """
+    called = examples[0].called if examples else ""
+    if title.startswith(_DEMANDS):
+        demanded = title.removeprefix(_DEMANDS)
+        return f"`{called}()` should {demanded}" if called else capital(demanded)
     if not examples:
         return title
-    called, crash = examples[0].called, re.match(r"raises (\w+)", examples[0].observed)
-    if title.startswith("It should ") and called:
-        return f"`{called}()`{title.removeprefix('It')}"
+    crash = re.match(r"raises (\w+)", examples[0].observed)
     says = any(pattern.search(title) for pattern in (DEFECT, OBSERVED, EXPECTED)) or ORDER.match(title)
     if says or observed:
         return title
@@ -98,19 +110,14 @@ def symptom_of(title: str, examples: Sequence[Example], *, observed: bool) -> st
 
 
 def _wrong(title: str, called: str) -> str:
-    """Return the title of a bug whose result is wrong: a demand stays one, and what is named is said to be wrong.
+    """Return the title of a bug whose result is wrong.
 
     Args:
-        title: a demand ("Escape the name"), an activity ("Parsing empty lists"), or the name of something; may be "".
+        title: an activity ("Parsing empty lists"), or the name of something; may be "".
         called: the function that an example calls, or "".
     """
-    demand = DEMAND.match(title)
     if not title:
         return f"`{called}()` returns a wrong result"
-    if demand and called:
-        return f"`{called}()` should {title[0].lower()}{title[1:]}"
-    if demand:
-        return title
     if re.match(r"\w+ing\b(?! of\b)", title):
         return f"{title} does not work"
     return f"{title} {'are' if plural(title) else 'is'} wrong"
