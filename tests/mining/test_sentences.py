@@ -52,6 +52,10 @@ from codegate.mining.statements.titles import title_of
                 ("observed", "Errors and warnings from the clock are not handled."),
             ],
         ),
+        (
+            "Allow unsortable keys in sets (bug introduced in 0.12.1)",
+            [("expected", "Unsortable keys in sets should be allowed.")],
+        ),
         ("Correctly set the order of the keys.", [("expected", "It should set the order of the keys.")]),
         ("Stop printing two signs for one number.", [("expected", "It should not print two signs for one number.")]),
         ("Return ``None``, not an error.", [("expected", "It should return `None`, not an error.")]),

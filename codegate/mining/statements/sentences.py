@@ -45,7 +45,8 @@ _MARKDOWN_LINK: Final = re.compile(r"!?\[([^\[\]\n]{1,200})\]\([^()\n]{0,500}\)"
 _DOUBLE: Final = re.compile(r"``([^`\n]{1,300})``")
 _EMPTY: Final = re.compile(r"(?<!\w)(?:\(\s*[,;]?\s*\)|\[\s*\])")
 _CREDIT: Final = re.compile(
-    r"\b(?:Thanks(?: to)?|Patch by|Contributed by|Reported by|Courtesy of|Co-authored-by)\b[^.]{0,120}\.?",
+    r"\b(?:Thanks(?: to)?|Patch by|Contributed by|Reported by|Courtesy of|Co-authored-by)\b[^.]{0,120}\.?"
+    r"| ?\((?:a |an |the )?(?:bug |error |regression )?introduced (?:in|by|with)\b[^()]{0,60}\)",
     re.IGNORECASE,
 )
 TRAILING: Final = re.compile(
@@ -90,7 +91,7 @@ _Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], _Said]]
 
 
 def plain(text: str) -> str:
-    """Return ``text`` without the marks of reStructuredText and Markdown that point somewhere, credits and links."""
+    """Return ``text`` without marks, links and credits, and without when a bug began."""
     text = _HYPERLINK.sub(r"\1", _ROLE.sub(r"`\1`", _REFERENCE.sub("", text)))
     text = _CREDIT.sub("", _DOUBLE.sub(r"`\1`", text))
     return " ".join(_EMPTY.sub("", _MARKDOWN_LINK.sub(r"\1", text)).split()).strip(" -*•")

@@ -182,14 +182,18 @@ def _chosen(title: str, kept: Sequence[Sentence]) -> dict[str, list[Sentence]]:
     chosen: dict[str, list[Sentence]] = {slot: [] for slot in _MOST}
     for slot in ("observed", "expected", "context"):
         for sentence in kept:
-            words = _words(sentence.text)
             told = [_words(each.text) for other in chosen for each in chosen[other] if slot in {other, "context"}]
-            again = any(len(words & other) >= _ALIKE * len(words) for other in told)
+            again = any(_mostly_in(other, sentence.text) for other in told)
             free = slot != "context" and sentence.source != TODAY
-            related = free or any(len(words & other) >= _RELATED for other in (_words(title), *told))
+            related = free or any(len(_words(sentence.text) & other) >= _RELATED for other in (_words(title), *told))
             if sentence.slot == slot and not again and related and len(chosen[slot]) < _MOST[slot]:
                 chosen[slot].append(sentence)
     return chosen
+
+
+def _mostly_in(told: frozenset[str], text: str) -> bool:
+    words = _words(text)
+    return len(words & told) >= _ALIKE * len(words)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -224,7 +228,7 @@ def _rendered(
     parts = [f"# {title}"]
     told = _words(title)
     for slot in ("context", "observed", "expected"):
-        texts = [each.text for each in chosen[slot] if not _words(each.text) <= told]
+        texts = [each.text for each in chosen[slot] if not _mostly_in(told, each.text)]
         if texts:
             parts.append(" ".join(texts))
     for number, example in enumerate(examples):
