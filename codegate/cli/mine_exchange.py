@@ -1,4 +1,4 @@
-"""``codegate mine export`` and ``codegate mine import``: suites in other tools' formats, and back."""
+"""``codegate mine export`` and ``codegate mine import``: suites for other tools, and suites from theirs."""
 
 from pathlib import Path
 
@@ -26,16 +26,14 @@ _SHOWN = 10
 def export_command(
     suite: Path, kind: ExportFormat, out: Path, slug: str | None, repository: Path | None, as_json: bool
 ) -> ExitCode:
-    """Write SUITE as SWE-bench's rows or Harbor's task folders; what cannot go is named."""
+    """Write SUITE as SWE-bench rows or Harbor task folders; problems that are left out are named."""
     report = export_suite(load_suite(suite), out, kind, repository, slug)
     say(f"{out}: {len(report.ids)} problems", as_json=as_json)
     for problem, reason in report.left_out.items():
         say(f"left out: {problem}: {reason}", as_json=as_json)
-    for problem, remark in report.notes.items():
-        say(f"{problem}: {remark}", as_json=as_json)
     if as_json:
-        emit({"schema": "codegate.export/1", "ids": report.ids, "left_out": report.left_out, "notes": report.notes})
-    return ExitCode.PASS if report.ids else ExitCode.INCONCLUSIVE
+        emit({"schema": "codegate.export/1", "ids": report.ids, "left_out": report.left_out})
+    return ExitCode.PASS
 
 
 @click.command("import")
@@ -45,10 +43,10 @@ def export_command(
     "kind",
     type=click.Choice(["swe-bench", "humaneval", "harbor"]),
     required=True,
-    help="What FILE holds: rows, tasks, or task folders.",
+    help="What FILE holds: SWE-bench rows, HumanEval tasks, or Harbor task folders.",
 )
 @click.option("--out", type=FOLDER, required=True, help="Folder of the new suite.")
-@click.option("--name", help="Name of the suite; default that of the exported one, or the file's.")
+@click.option("--name", help="Name of the suite; default: the file's.")
 @click.option("--python", help="Minor version of the interpreter, for example 3.11; default this one's.")
 @click.option("--rounds", type=click.IntRange(1, 20), default=3, show_default=True, help="Validation runs.")
 @repository_option
@@ -65,7 +63,7 @@ def import_command(
     sandbox: Choice,
     as_json: bool,
 ) -> ExitCode:
-    """Make a suite of FILE. What codegate exported comes back as it was; all else is proven by execution first.
+    """Make a suite of FILE. Rows are proven by execution first; HumanEval tasks by `codegate validate` afterwards.
 
     Exits 0 when a suite was written, 2 when no row could be used.
     """

@@ -1,25 +1,23 @@
-"""Rows of other benchmarks as units: the same validation, with the row's own split, statement and dates.
+"""SWE-bench rows as units: validated like mined ones, with the row's own split, statement and date.
 
-Of a row of SWE-bench's format the two patches are applied to the base commit: what ``patch`` changes is the fix, what
-``test_patch`` changes is hidden. Nothing is classified again. What the row says of its tests is kept, and compared
-with what execution shows; the measured tests are the ones that count.
+``patch`` is the fix and ``test_patch`` the hidden tests, both applied to the base commit; nothing is classified again.
+The problem has the tests that execution shows; where the row's differ, the problem's provenance lists them.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from codegate.errors import CodegateError, InfrastructureError, UsageError
+from codegate.errors import UsageError
 from codegate.mining.build import Built, Prospect
 from codegate.mining.cut import Cut
-from codegate.mining.languages import LanguageSupport, path_language
+from codegate.mining.languages import path_language
 from codegate.mining.sources.history import PathChange, Unit
-from codegate.mining.units import BUG_LIKE, BugScore, Rejected
+from codegate.mining.units import BUG_LIKE, BugScore
 from codegate.suite import (
-    LockedEnvironment,
     PathClassifier,
     ProblemManifest,
     Provenance,
@@ -31,7 +29,7 @@ from codegate.suite import (
     make_problem,
     read_commit,
 )
-from codegate.suite.exchange import Row, Skipped, SweBenchRow, check_row, convert_each
+from codegate.suite.exchange import SweBenchRow
 
 MAX_PUBLIC_TESTS: Final = 100
 _MAX_SHOWN: Final = 5
@@ -40,34 +38,23 @@ _NO_FILE: Final = "000000"
 
 @dataclass(frozen=True)
 class ImportedUnit:
-    """A row cut on its base tree: it goes the way that a mined unit goes.
-
-    Attributes:
-        prospect: the unit, of kind ``direct``; its commit is made up, for there is none that has the fix.
-        parts: the row's own split.
-        row: what the row says.
-    """
+    """A row, split on its base tree, as a unit whose commit is made up: no commit has the fix."""
 
     prospect: Prospect
     parts: Cut = field(repr=False)
     row: SweBenchRow
 
-    @property
-    def id(self) -> str:
-        """Return the id of the problem to be."""
-        return self.row.id
-
 
 @dataclass(frozen=True)
 class Agreement:
-    """What a row says of its tests, next to what was measured.
+    """The tests that a row publishes next to the measured ones.
 
     Attributes:
         published: how many fail-to-pass and pass-to-pass tests the row names.
-        agreed: how many of these were measured to be the same.
-        lost: fail-to-pass tests of the row that were not measured to be fail-to-pass.
-        gained: measured fail-to-pass tests that the row does not name as such.
-        kept_lost: pass-to-pass tests of the row that were not measured to be pass-to-pass.
+        agreed: how many of these were measured as such.
+        lost: published as fail-to-pass only.
+        gained: measured as fail-to-pass only.
+        kept_lost: published as pass-to-pass only.
     """
 
     published: tuple[int, int]
@@ -78,11 +65,11 @@ class Agreement:
 
     @property
     def exact(self) -> bool:
-        """Whether the fail-to-pass tests are the same."""
+        """Return whether the fail-to-pass tests are the same."""
         return not self.lost and not self.gained
 
     def lines(self) -> tuple[str, ...]:
-        """Return it for people, one line for each disagreement after the counts."""
+        """Return the counts, and one line for each kind of disagreement."""
         (fail, keep), (same_fail, same_keep) = self.published, self.agreed
         found = [f"published: {same_fail} of {fail} fail-to-pass, {same_keep} of {keep} pass-to-pass measured alike"]
         named = {
@@ -95,45 +82,6 @@ class Agreement:
                 more = f" and {len(tests) - _MAX_SHOWN} more" if len(tests) > _MAX_SHOWN else ""
                 found.append(f"{what}: {', '.join(tests[:_MAX_SHOWN])}{more}"[:1000])
         return tuple(found)
-
-
-def import_rows(
-    rows: Iterable[Row], repository: Path
-) -> tuple[list[Callable[[], ImportedUnit | Skipped]], list[Skipped]]:
-    """Check rows of SWE-bench's format against a clone of their repository.
-
-    Trees are large, so a unit is cut when it is asked for.
-
-    Args:
-        rows: rows that codegate did not export itself.
-        repository: a local clone that has their base commits.
-
-    Returns:
-        For each usable row, in order, what cuts it (or says why it cannot be); and the rows that are not usable.
-
-    Raises:
-        UsageError: ``repository`` is none.
-    """
-    git(repository, "rev-parse", "--git-dir")
-
-    def convert(row: Row) -> tuple[str, tuple[Row, SweBenchRow]]:
-        name, said = check_row(row)
-        return name, (row, said)
-
-    checked, skipped = convert_each(rows, convert)
-
-    def later(row: Row, said: SweBenchRow) -> Callable[[], ImportedUnit | Skipped]:
-        def cut() -> ImportedUnit | Skipped:
-            try:
-                return cut_row(said, repository)
-            except InfrastructureError:
-                raise
-            except CodegateError as error:
-                return Skipped(row.number, f"{said.id}: {error.cause}"[:500])
-
-        return cut
-
-    return [later(row, said) for row, said in checked], skipped
 
 
 def cut_row(row: SweBenchRow, repository: Path) -> ImportedUnit:
@@ -167,7 +115,8 @@ def cut_row(row: SweBenchRow, repository: Path) -> ImportedUnit:
 
 
 def _unit(row: SweBenchRow, repository: Path, base: Tree, changes: Mapping[str, TreeFile | None]) -> Unit:
-    title = next(line.strip() for line in row.statement.splitlines() if line.strip())
+    title = next(line.strip() for line in row.problem_statement.splitlines() if line.strip())
+    committed = git(repository, "log", "-1", "--format=%cI", "--end-of-options", row.base_commit)
     made_up = sha256(f"{row.instance_id}\0{row.patch}".encode("utf-8", "surrogatepass")).hexdigest()
     return Unit(
         commit=made_up[:40],
@@ -177,17 +126,12 @@ def _unit(row: SweBenchRow, repository: Path, base: Tree, changes: Mapping[str, 
         branch="",
         merges_forward=False,
         title=title[:500],
-        message=row.statement,
+        message=row.problem_statement,
         author="",
         email="",
-        date=row.created or _committed(repository, row.base_commit),
+        date=row.created or datetime.fromisoformat(committed.decode("ascii").strip()),
         changes=tuple(_change(path, base.get(path), file) for path, file in sorted(changes.items())),
     )
-
-
-def _committed(repository: Path, commit: str) -> datetime:
-    text = git(repository, "log", "-1", "--format=%cI", "--end-of-options", commit).decode("ascii")
-    return datetime.fromisoformat(text.strip())
 
 
 def _change(path: str, old: TreeFile | None, new: TreeFile | None) -> PathChange:
@@ -207,16 +151,10 @@ def _blob(file: TreeFile | None) -> str:
 
 def _test_files(row: SweBenchRow, fixed: Tree, hidden: Mapping[str, TreeFile | None]) -> tuple[str, ...]:
     """Return the hidden files to run: those that the row's test ids begin with, and those that runners collect."""
-    named = {test.partition("::")[0] for test in (*row.fail_to_pass, *row.pass_to_pass)}
+    named = {test.partition("::")[0] for test in (*row.FAIL_TO_PASS, *row.PASS_TO_PASS)}
     classifier = PathClassifier.of(fixed)
     there = [path for path, file in hidden.items() if file is not None]
-    return tuple(sorted(path for path in there if path in named or _is_module(classifier, path)))
-
-
-def _is_module(classifier: PathClassifier, path: str) -> bool:
-    if path.endswith(".py"):
-        return classifier.is_test_module(path)
-    return path_language(path) is not None and classifier.classify(path) == "test"
+    return tuple(sorted(path for path in there if path in named or classifier.is_test_module(path)))
 
 
 def _public_tests(base: Tree, tests: tuple[str, ...]) -> tuple[str, ...]:
@@ -241,20 +179,20 @@ def _changed_lines(patch: str) -> int:
 
 
 def compare(row: SweBenchRow, tests: TestSets) -> Agreement:
-    """Return how what ``row`` says of its tests agrees with the measured ``tests``.
+    """Compare the tests that ``row`` publishes with the measured ``tests``.
 
-    A published id that was cut at a blank (hundreds in SWE-bench were) stands for the measured ones it begins.
+    A published id that was cut at a blank (SWE-bench has hundreds) stands for the measured ones it begins.
     """
     fail, keep = set(tests.FAIL_TO_PASS), set(tests.PASS_TO_PASS)
-    lost = tuple(test for test in row.fail_to_pass if not _known(test, fail))
-    kept_lost = tuple(test for test in row.pass_to_pass if not _known(test, keep))
-    cut = tuple(test for test in row.fail_to_pass if _is_cut(test))
-    gained = fail - set(row.fail_to_pass)
+    lost = tuple(test for test in row.FAIL_TO_PASS if not _known(test, fail))
+    kept_lost = tuple(test for test in row.PASS_TO_PASS if not _known(test, keep))
+    cut = tuple(test for test in row.FAIL_TO_PASS if _is_cut(test))
+    gained = fail - set(row.FAIL_TO_PASS)
     return Agreement(
-        published=(len(row.fail_to_pass), len(row.pass_to_pass)),
-        agreed=(len(row.fail_to_pass) - len(lost), len(row.pass_to_pass) - len(kept_lost)),
+        published=(len(row.FAIL_TO_PASS), len(row.PASS_TO_PASS)),
+        agreed=(len(row.FAIL_TO_PASS) - len(lost), len(row.PASS_TO_PASS) - len(kept_lost)),
         lost=lost,
-        gained=tuple(sorted(test for test in gained if not test.startswith(cut))) if cut else tuple(sorted(gained)),
+        gained=tuple(sorted(test for test in gained if not test.startswith(cut))),
         kept_lost=kept_lost,
     )
 
@@ -268,15 +206,7 @@ def _is_cut(test: str) -> bool:
 
 
 def finish(built: Built, imported: ImportedUnit) -> tuple[Built, Agreement]:
-    """Give a validated problem its row's id, statement and provenance.
-
-    Args:
-        built: what validation made of ``imported``.
-        imported: the unit.
-
-    Returns:
-        The problem, and how its measured tests agree with the published ones.
-    """
+    """Return the validated problem with its row's id, statement and provenance, and how the tests agree."""
     problem, row = built.problem, imported.row
     agreement = compare(row, problem.tests)
     old = problem.manifest
@@ -286,9 +216,9 @@ def finish(built: Built, imported: ImportedUnit) -> tuple[Built, Agreement]:
         title=imported.prospect.unit.title,
         date=imported.prospect.unit.date,
         evidence=agreement.lines(),
-        upstream=dict(row.upstream),
+        upstream=row.upstream,
     )
-    text = row.statement
+    text = row.problem_statement
     facts = {
         **old.model_dump(by_alias=True),
         "id": row.id,
@@ -299,39 +229,3 @@ def finish(built: Built, imported: ImportedUnit) -> tuple[Built, Agreement]:
     manifest = ProblemManifest.model_validate(facts)
     named = make_problem(manifest, text, problem.tests, problem.hidden, problem.fix, problem.environment)
     return replace(built, problem=named), agreement
-
-
-def build_all(
-    units: Iterable[Callable[[], ImportedUnit | Skipped]],
-    build: Callable[[ImportedUnit], Built | Rejected],
-) -> Iterator[tuple[ImportedUnit | Skipped, Built | Rejected | None, Agreement | None]]:
-    """Cut, validate and name each unit in turn; nothing of one is kept for the next.
-
-    Args:
-        units: what ``import_rows`` returned.
-        build: validates a unit's ``parts`` in an environment of its date, as for a mined unit.
-    """
-    for later in units:
-        unit = later()
-        if isinstance(unit, Skipped):
-            yield unit, None, None
-            continue
-        result = build(unit)
-        if isinstance(result, Built):
-            named, agreement = finish(result, unit)
-            yield unit, named, agreement
-        else:
-            yield unit, result, None
-
-
-def runner_environment(support: LanguageSupport, today: date | None = None) -> LockedEnvironment:
-    """Return the environment of a project that declares nothing: a language's test runner alone.
-
-    Raises:
-        UsageError: it cannot be resolved.
-        InfrastructureError: the package index cannot be reached.
-    """
-    found = next(support.environments(Tree(), Tree(), today or datetime.now(UTC).date()), None)
-    if found is None:
-        raise UsageError("the test runner cannot be resolved to packages.", "Check the package index.")
-    return found

@@ -32,7 +32,7 @@ from codegate.suite.model import (
 )
 from codegate.suite.proved import read_proved
 from codegate.suite.reader import read_json, read_yaml
-from codegate.suite.tree import Changes, TreeFile, check_path
+from codegate.suite.tree import Changes, Tree, TreeFile, check_path
 
 _OWN: Final = frozenset({"suite.yml", "environments", "problems"})
 _MINING_REPORTS: Final = frozenset({"funnel.jsonl", "mining.json"})
@@ -183,6 +183,7 @@ def write_suite(
     problems: Sequence[Problem],
     scanned: str | None = None,
     canary: str | None = None,
+    bases: Mapping[str, Tree] | None = None,
 ) -> Suite:
     """Write a suite as a whole: it appears complete or not at all. An existing suite there is replaced.
 
@@ -196,6 +197,7 @@ def write_suite(
         problems: in the order that they will run in.
         scanned: the newest commit that mining has looked at.
         canary: that of the suite that this one continues; None makes one.
+        bases: new base trees by folder, relative to the suite; each is stored as plain files.
 
     Raises:
         UsageError: ``folder`` holds something that is not a suite, or a problem cannot be stored as files.
@@ -220,6 +222,9 @@ def write_suite(
             for entry in environment.manifest.packages:
                 text = environment.packages[entry.path.rpartition("/")[2]]
                 write_atomic(fresh / entry.path, text.encode("utf-8"))
+        for place, tree in (bases or {}).items():
+            for path, file in tree.items():
+                write_atomic(fresh / place / path, file.data)
         for problem in problems:
             _write_problem(fresh / "problems" / problem.id, problem, manifest.canary)
             base = problem.manifest.base.folder

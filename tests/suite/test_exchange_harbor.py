@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from codegate.errors import UsageError
-from codegate.mining.importing import import_suite
 from codegate.suite import Base, EnvironmentManifest, LockedEnvironment, Suite, TestSets, TreeFile, write_suite
-from codegate.suite.exchange import export_suite, read_task, read_tasks
+from codegate.suite.exchange import export_suite, read_tasks
 
 from . import builders
 
@@ -148,20 +147,6 @@ def test_a_link_in_the_workspace_leads_the_hidden_tests_nowhere(
     assert sorted(path.name for path in outside.iterdir()) == ["data", "test_old.py"]
 
 
-def test_an_exported_folder_comes_back(exported: tuple[Suite, Path, Path], tmp_path: Path) -> None:
-    suite, repository, task = exported
-    for number, place in enumerate((task, task.parent)):
-        back = import_suite(place, "harbor", tmp_path / str(number), repository=repository)
-        assert back.suite.problems == suite.problems
-    changed = tmp_path / "changed"
-    changed.mkdir()
-    for name in ("task.toml", "instruction.md", "codegate.json"):
-        (changed / name).write_bytes((task / name).read_bytes())
-    (changed / "instruction.md").write_text("Something else.")
-    with pytest.raises(UsageError, match=r"instruction\.md is not what codegate\.json says"):
-        import_suite(changed, "harbor", tmp_path / "none", repository=repository)
-
-
 def test_what_cannot_be_a_task_folder_is_named(tmp_path: Path) -> None:
     commit = builders.make_repository(tmp_path / "shop", BASE)
     go = builders.problem("go-1", base=Base(commit=commit), language="go", runner="go")
@@ -200,40 +185,21 @@ def _folder(place: Path, files: dict[str, str]) -> Path:
     return place
 
 
-def test_of_a_folder_from_elsewhere_there_is_what_maps(tmp_path: Path) -> None:
-    foreign = _folder(tmp_path / "tasks/foreign", {
-        "task.toml": 'version = "1.0"\n', "instruction.md": "Do it.\n", "environment/Dockerfile": "FROM x\n",
-        "tests/test.sh": "#!/bin/bash\n", "solution/solve.sh": "#!/bin/bash\n",
-    })  # fmt: skip
-    task = read_task(foreign)
-    assert (task.instruction, task.row, list(task.tests)) == ("Do it.\n", None, ["test.sh"])
-    assert "scripts" in task.unmapped[0]
-    first = _folder(tmp_path / "tasks/first", {"task.yaml": "instruction: |-\n  Do that.\nparser_name: pytest\n"})
-    assert read_task(first).instruction == "Do that."
-    row = {"instance_id": "a__b-1", "base_commit": "a" * 40, "patch": "x", "test_patch": "y"}
-    _folder(tmp_path / "tasks/adapter", {
-        "task.toml": "", "instruction.md": "Said.", "tests/config.json": json.dumps(row)
-    })  # fmt: skip
-    _folder(tmp_path / "tasks/broken", {"task.toml": "= 1", "instruction.md": "x"})
+def test_a_task_folder_from_elsewhere_is_read_as_its_adapters_row(tmp_path: Path) -> None:
+    row = {"instance_id": "a__b-1", "problem_statement": "It breaks."}
+    _folder(tmp_path / "tasks/adapter", {"task.toml": "", "tests/config.json": json.dumps(row)})
+    _folder(tmp_path / "tasks/broken", {"task.toml": "", "tests/config.json": "[]"})
+    _folder(tmp_path / "tasks/first", {"task.yaml": "", "tests/config.json": "{"})
+    _folder(tmp_path / "tasks/foreign", {"task.toml": "", "tests/test.sh": "#!/bin/bash\n"})
+    linked = _folder(tmp_path / "tasks/linked", {"task.toml": "", "tests/x": ""})
+    (linked / "tests/config.json").symlink_to(tmp_path / "tasks/adapter/tests/config.json")
     rows, skipped = read_tasks(tmp_path / "tasks")
-    assert [row.data["problem_statement"] for row in rows] == ["Said."]
-    assert [entry.reason.partition(":")[0] for entry in skipped] == ["broken", "first", "foreign"]
+    assert [(found.number, found.data) for found in rows] == [(1, row)]
+    assert read_tasks(tmp_path / "tasks/adapter")[0] == rows
+    assert [entry.reason.partition(":")[0] for entry in skipped] == ["broken", "first", "foreign", "linked"]
+    for words, entry in zip(("no JSON object", "not usable JSON", "scripts", "symbolic link"), skipped, strict=True):
+        assert words in entry.reason
     with pytest.raises(UsageError, match="no task folders"):
         read_tasks(tmp_path)
     with pytest.raises(UsageError, match="cannot read"):
         read_tasks(tmp_path / "nowhere")
-
-
-def test_links_in_a_task_folder_are_not_followed(tmp_path: Path) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text("s")
-    task = _folder(tmp_path / "task", {"task.toml": ""})
-    (task / "instruction.md").symlink_to(secret)
-    with pytest.raises(UsageError, match="symbolic link"):
-        read_task(task)
-    (task / "instruction.md").unlink()
-    _folder(task, {"instruction.md": "x"})
-    (task / "tests").mkdir()
-    (task / "tests/x").symlink_to(secret)
-    with pytest.raises(UsageError, match="symbolic link"):
-        read_task(task)

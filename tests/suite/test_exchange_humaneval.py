@@ -7,7 +7,7 @@ from codegate.durable import sha256
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes, grade
 from codegate.mining import validate_suite
-from codegate.mining.importing import import_suite
+from codegate.mining.importing import import_tasks
 from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import EnvironmentManifest, LockedEnvironment, load_base
@@ -34,10 +34,9 @@ OTHER = {
 
 
 def test_a_task_is_a_module_with_a_hidden_test() -> None:
-    name, made = task_problem(Row(1, TASK), ENVIRONMENT)
-    problem = made.problem
+    name, (problem, base) = task_problem(Row(1, TASK), ENVIRONMENT)
     assert name == problem.id == "Own-0"
-    stub, fixed = made.base["solution.py"].data.decode(), problem.fix["solution.py"]
+    stub, fixed = base["solution.py"].data.decode(), problem.fix["solution.py"]
     assert fixed is not None
     assert stub == TASK["prompt"] + "\n    pass\n"
     assert fixed.data.decode() == TASK["prompt"] + "\n" + TASK["canonical_solution"]
@@ -61,14 +60,15 @@ def test_what_is_no_task_is_named(field: str, value: object) -> None:
     assert (found, [entry.number for entry in skipped]) == ([], [3])
 
 
-def test_an_environment_is_needed(tmp_path: Path) -> None:
-    (tmp_path / "tasks.jsonl").write_text(json.dumps(TASK))
-    with pytest.raises(UsageError, match="environment"):
-        import_suite(tmp_path / "tasks.jsonl", "humaneval", tmp_path / "suite")
+def test_imported_tasks_have_their_base_trees_in_the_suite(tmp_path: Path) -> None:
+    (tmp_path / "tasks.jsonl").write_text(f"{json.dumps(TASK)}\n{{}}\n")
     environment = LockedEnvironment(ENVIRONMENT, LOCK)
-    report = import_suite(tmp_path / "tasks.jsonl", "humaneval", tmp_path / "suite", environment=environment)
+    report = import_tasks(tmp_path / "tasks.jsonl", tmp_path / "suite", "tasks", environment)
     assert (report.suite.name, report.suite.manifest.repository) == ("tasks", None)
+    assert [entry.number for entry in report.skipped] == [2]
     assert load_base(report.suite, report.suite.problems[0]).keys() == {"solution.py"}
+    with pytest.raises(UsageError, match="exists already"):
+        import_tasks(tmp_path / "tasks.jsonl", tmp_path / "suite", "tasks", environment)
 
 
 @pytest.mark.bwrap
@@ -79,7 +79,7 @@ def test_imported_tasks_are_proven(tmp_path: Path, bwrap_backend: BubblewrapBack
         lock_sha256=sha256(recipe.lock.encode()), rung="minimal",
     )  # fmt: skip
     environment = LockedEnvironment(manifest, recipe.lock)
-    imported = import_suite(tmp_path / "own.jsonl", "humaneval", tmp_path / "suite", environment=environment)
+    imported = import_tasks(tmp_path / "own.jsonl", tmp_path / "suite", "own", environment)
     report = validate_suite(imported.suite, None, bwrap_backend, 1, lambda proof: None, 1)
     assert report.proven
     assert len(report.proofs) == 2

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from codegate.errors import UsageError
 from codegate.suite import Base, Problem, Provenance, Suite
-from codegate.suite.exchange import Prediction, export_suite, predictions_for, read_predictions
+from codegate.suite.exchange import Prediction, export_suite, predictions_for
+from codegate.suite.exchange.predictions import read_predictions
 
 from . import builders
 

@@ -1,5 +1,4 @@
 import gzip
-import json
 from pathlib import Path
 
 import pytest
@@ -7,22 +6,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from codegate.errors import UsageError
-from codegate.suite import Changes, Tree, TreeFile, apply_patch
-from codegate.suite.exchange import (
-    Prediction,
-    Row,
-    check_any,
-    check_row,
-    convert_each,
-    portable_patch,
-    read_predictions,
-    read_rows,
-    write_predictions,
-    write_rows,
-)
-
-from .builders import run_git
-from .trees import changes_of, trees
+from codegate.suite.exchange import Prediction, Row, check_any, check_row, convert_each, read_rows, write_predictions
+from codegate.suite.exchange.predictions import read_predictions
+from codegate.suite.exchange.rows import write_rows
 
 ROW = {
     "repo": "acme/shop",
@@ -113,7 +99,7 @@ def test_the_second_row_of_an_id_is_skipped() -> None:
         ("base_commit", "HEAD"), ("base_commit", "--upload-pack=x"), ("base_commit", "A" * 40), ("patch", ""),
         ("patch", ["x"]), ("test_patch", None), ("problem_statement", "  \n"), ("problem_statement", "\ud800"),
         ("FAIL_TO_PASS", "{}"), ("FAIL_TO_PASS", "[1]"), ("FAIL_TO_PASS", "[" * 5000), ("FAIL_TO_PASS", ["\udcff"]),
-        ("PASS_TO_PASS", 5), ("hints_text", "x" * 400_001), ("further", "\udcff"), ("\udcff", "further"),
+        ("PASS_TO_PASS", 5), ("hints_text", "x" * 400_001), ("version", "x" * 1001), ("patch", "\udcff"),
     ],
 )  # fmt: skip
 def test_a_row_that_is_none_is_skipped_with_a_reason(field: str, value: object) -> None:
@@ -123,22 +109,14 @@ def test_a_row_that_is_none_is_skipped_with_a_reason(field: str, value: object) 
     assert skipped[0].reason.isprintable()
 
 
-def test_further_fields_are_kept_unless_they_are_large() -> None:
-    [small, large], _ = convert_each(
-        [
-            Row(1, {**ROW, "difficulty": {"hours": [1, 2.5, None]}}),
-            Row(2, {**ROW, "instance_id": "b", "log": "x" * 70_000}),
-        ],
-        check_row,
-    )
-    assert json.loads(small.upstream["difficulty:json"]) == {"hours": [1, 2.5, None]}
-    assert (small.left, large.left) == ((), ("log",))
-    assert "log" not in large.upstream
+def test_fields_about_neither_code_nor_tests_are_kept() -> None:
+    [row], _ = convert_each([Row(1, {**ROW, "hints_text": None, "version": 1.5, "log": "x" * 70_000})], check_row)
+    assert row.upstream == {"repo": "acme/shop", "instance_id": "acme__shop-7", "version": "1.5"}
 
 
 def test_lists_come_as_lists_and_as_texts() -> None:
     [row], _ = convert_each([Row(1, {**ROW, "FAIL_TO_PASS": ["a", "b"], "PASS_TO_PASS": ""})], check_row)
-    assert (row.fail_to_pass, row.pass_to_pass, row.pull_request) == (("a", "b"), (), 7)
+    assert (row.FAIL_TO_PASS, row.PASS_TO_PASS, row.pull_request) == (("a", "b"), (), 7)
 
 
 _VALUES = st.recursive(
@@ -158,59 +136,6 @@ def test_no_row_is_an_accident(changes: dict[str, object]) -> None:
     assert len(results) + len(skipped) == 1
     for row in results:
         assert all(isinstance(value, str) for value in row.upstream.values())
-
-
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.data())
-def test_a_portable_patch_is_unicode_and_brings_the_changes_back(data: st.DataObject) -> None:
-    base = data.draw(trees())
-    changes = data.draw(changes_of(base))
-    real = base.changes_to(base.overlay(changes))
-    patch = portable_patch(base, changes)
-    assert apply_patch(base, patch) == real
-    if all(path.isprintable() for path in real):
-        patch.encode("utf-8")
-
-
-def test_a_folder_takes_the_place_of_a_binary_file_and_the_other_way_round() -> None:
-    base = Tree({"a": TreeFile(b"\0"), "b/x": TreeFile(b"\0"), "c": TreeFile(b"text\n"), "d/x": TreeFile(b"text\n")})
-    changes: Changes = {
-        "a": None, "a/x": TreeFile(b"text\n"), "b/x": None, "b": TreeFile(b"text\n"),
-        "c": None, "c/x": TreeFile(b"\0"), "d/x": None, "d": TreeFile(b"\0"),
-    }  # fmt: skip
-    assert apply_patch(base, portable_patch(base, changes)) == base.changes_to(base.overlay(changes))
-
-
-def test_git_itself_applies_a_portable_patch(tmp_path: Path) -> None:
-    base = Tree(
-        {
-            "latin.py": TreeFile("# Größe\n".encode("latin-1") * 20),
-            'a "b"/ö.bin': TreeFile(bytes(range(256)) * 9),
-            "gone.bin": TreeFile(b"\0\xff"),
-            "mode.bin": TreeFile(b"\xff", "100644"),
-            "plain.py": TreeFile(b"x = 1\n"),
-        }
-    )
-    changes = {
-        "latin.py": TreeFile("# Maß\n".encode("latin-1") * 30),
-        'a "b"/ö.bin': TreeFile(b"\0" * 5000, "100755"),
-        "gone.bin": None,
-        "mode.bin": TreeFile(b"\xff", "100755"),
-        "new.bin": TreeFile(b"\0\xfe"),
-        "plain.py": TreeFile(b"x = 2\n"),
-    }
-    for path, file in base.items():
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_bytes(file.data)
-    run_git(tmp_path, "init", "--quiet")
-    patch = portable_patch(base, changes).encode("utf-8")
-    run_git(tmp_path, "apply", "--check", "-", stdin=patch)
-    run_git(tmp_path, "apply", "-", stdin=patch)
-    found = {path: tmp_path / path for path in changes}
-    assert {path for path, place in found.items() if place.exists()} == changes.keys() - {"gone.bin"}
-    assert all(found[path].read_bytes() == file.data for path, file in changes.items() if file is not None)
-    run_git(tmp_path, "apply", "-R", "-", stdin=patch)
-    assert {path: (tmp_path / path).read_bytes() for path in base} == {path: file.data for path, file in base.items()}
 
 
 @settings(max_examples=20, deadline=None)

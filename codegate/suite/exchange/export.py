@@ -1,42 +1,35 @@
-"""A suite out, in other tools' formats; what cannot go is named."""
+"""Write a suite in other tools' formats; what cannot be exported is named."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
-from codegate.errors import InfrastructureError, UsageError
+from codegate.errors import UsageError
 from codegate.suite.exchange.harbor import write_task
 from codegate.suite.exchange.rows import write_rows
 from codegate.suite.exchange.swebench import export_row, instance_ids
 from codegate.suite.git import GitError, git
 from codegate.suite.model import Problem, Suite
 from codegate.suite.repository import find_repository, load_base
-from codegate.suite.tree import Tree
 
 ExportFormat = Literal["swe-bench", "harbor"]
 
 _SLUG: Final = re.compile(r"[\w.-]+/[\w.-]+")
 _REMOTE: Final = re.compile(r"[:/](?P<owner>[\w.-]+)/(?P<name>[\w.-]+?)(?:\.git)?/?$")
-_MAX_BASE: Final = 8 << 20
 
 
-@dataclass(frozen=True)
+@dataclass
 class ExportReport:
     """What became of a suite's problems.
 
     Attributes:
-        out: the file or folder that was written.
-        ids: by problem, the id that it has there, which is what predictions for it have to name.
+        ids: by problem, its id in the export, which predictions for it have to name.
         left_out: by problem, why it is not there.
-        notes: by problem, what other tools than codegate cannot do with it.
     """
 
-    out: Path
-    ids: dict[str, str]
-    left_out: dict[str, str]
-    notes: dict[str, str]
+    ids: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
 
 
 def export_suite(
@@ -52,65 +45,38 @@ def export_suite(
         slug: the repository as ``owner/name``; default from its remote ``origin``, else ``local/<suite>``.
 
     Raises:
-        UsageError: a base commit cannot be read, ``slug`` is none, or no problem can be exported.
+        UsageError: a base commit cannot be read, ``slug`` is none, ``out`` is in use, or no problem can be exported.
         InfrastructureError: the disk refused.
     """
     slug = slug or repository_slug(suite, repository)
     if not _SLUG.fullmatch(slug):
         raise UsageError(f"{slug!r} does not name a repository.", "Give it as owner/name.")
-    ids = instance_ids(suite, slug)
-    write = _write_swe_bench if kind == "swe-bench" else _write_harbor
-    report = ExportReport(out, {}, {}, {})
-    write(suite, repository, slug, ids, report)
-    if not report.ids:
-        first = next(iter(report.left_out.items()), None)
-        raise UsageError(
-            f"no problem of suite {suite.name} can be exported to {kind}"
-            + (f"; {first[0]}: {first[1]}" if first else ": it has none.")
-        )
-    return report
-
-
-def _write_swe_bench(
-    suite: Suite, repository: Path | None, slug: str, ids: dict[str, str], report: ExportReport
-) -> None:
-    rows = []
-    for problem, base in _with_bases(suite, repository, report):
-        row = export_row(suite, problem, base, slug, _setup_commit(suite, problem))
-        rows.append({**row, "instance_id": ids[problem.id]})
-        report.ids[problem.id] = ids[problem.id]
-        if problem.manifest.base.commit is None:
-            report.notes[problem.id] = "its base tree is in the row, and no commit: only codegate can use it."
-    if rows:
-        write_rows(report.out, rows)
-
-
-def _write_harbor(suite: Suite, repository: Path | None, slug: str, ids: dict[str, str], report: ExportReport) -> None:
-    if report.out.exists() and (not report.out.is_dir() or any(report.out.iterdir())):
-        raise UsageError(f"{report.out} exists already.", "Choose another folder.")
-    names: set[str] = set()
-    for problem, base in _with_bases(suite, repository, report):
-        name = ids[problem.id] if ids[problem.id].lower() not in names else problem.id
-        names.add(name.lower())
-        row = {**export_row(suite, problem, base, slug, _setup_commit(suite, problem)), "instance_id": ids[problem.id]}
-        try:
-            write_task(report.out / name, suite, problem, base, row)
-        except UsageError as error:
-            report.left_out[problem.id] = error.cause
-        except OSError as error:
-            raise InfrastructureError(f"cannot write {report.out}: {error.strerror or error}.") from error
-        else:
-            report.ids[problem.id] = ids[problem.id]
-
-
-def _with_bases(suite: Suite, repository: Path | None, report: ExportReport) -> Iterator[tuple[Problem, Tree]]:
+    if kind == "harbor" and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"{out} exists already.", "Choose another folder.")
+    report = ExportReport()
+    rows: list[dict[str, str]] = []
+    folders: set[str] = set()
+    instances = instance_ids(suite, slug)
     for problem in suite.problems:
         base = load_base(suite, problem, repository)
-        size = sum(len(file.data) for file in base.values())
-        if problem.manifest.base.folder is not None and size > _MAX_BASE:
-            report.left_out[problem.id] = f"its base folder has {size} bytes; {_MAX_BASE} can be in a row."
+        instance = instances[problem.id]
+        try:
+            if kind == "swe-bench":
+                rows.append(export_row(problem, base, slug, instance, _setup_commit(suite, problem)))
+            else:
+                folder = instance if instance.lower() not in folders else problem.id
+                folders.add(folder.lower())
+                write_task(out / folder, suite, problem, base, f"{slug.partition('/')[0]}/{instance}")
+        except UsageError as error:
+            report.left_out[problem.id] = error.cause
         else:
-            yield problem, base
+            report.ids[problem.id] = instance
+    if not report.ids:
+        why = next((f"; {name}: {reason}" for name, reason in report.left_out.items()), ": it has none.")
+        raise UsageError(f"no problem of suite {suite.name} can be exported to {kind}{why}")
+    if rows:
+        write_rows(out, rows)
+    return report
 
 
 def _setup_commit(suite: Suite, problem: Problem) -> str:

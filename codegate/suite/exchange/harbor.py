@@ -1,14 +1,15 @@
-"""Harbor's task folders (schema 1.4), which Terminal-Bench 2 and later are made of.
+"""Harbor's task folders (schema 1.4), which Terminal-Bench 2 and later are made of, written and read.
 
 Layout, by Harbor's documentation: ``task.toml``, ``instruction.md``, ``environment/`` (the agent's image),
 ``tests/test.sh`` (run in the container as /tests after the agent, writes /logs/verifier/reward.txt) and
 ``solution/solve.sh`` (run as /solution by the oracle). The environment's lock becomes a Dockerfile; the reward is
-1 when every expected test passes by its id. ``codegate.json``, which Harbor does not look at, is the problem as a
-row, so that the folder can be imported again without loss.
+1 when every expected test passes by its id. A folder that an adapter made of SWE-bench has the instance as a row in
+``tests/config.json``: of any other, only scripts say what is the fix and which tests there are, and none is run.
 """
 
 import io
 import json
+import os
 import re
 import tarfile
 from importlib import resources
@@ -16,13 +17,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from codegate.durable import write_atomic
-from codegate.errors import UsageError
-from codegate.suite.exchange.portable import portable_patch
+from codegate.errors import InfrastructureError, UsageError
+from codegate.strict import parse_json, read_text
+from codegate.suite.exchange.rows import MAX_ROWS, Row, Skipped
+from codegate.suite.folder import inside
 from codegate.suite.model import LockedEnvironment, Problem, Suite
-from codegate.suite.tree import Changes, Tree, TreeFile
+from codegate.suite.patch import make_patch
+from codegate.suite.reader import MAX_JSON_BYTES
+from codegate.suite.tree import Changes, Tree
 
-ROW: Final = "codegate.json"
 WORKSPACE: Final = "/workspace"
+_ADAPTER_ROW: Final = "tests/config.json"
 _AGENT_SECONDS: Final = 1800.0
 _AROUND_TESTS: Final = 60.0
 _LEAST_MEMORY_MB: Final = 2048
@@ -53,15 +58,15 @@ tar -xf /solution/fix.tar
 """
 
 
-def write_task(folder: Path, suite: Suite, problem: Problem, base: Tree, row: dict[str, Any]) -> None:
-    """Write ``problem`` as the task folder ``folder``.
+def write_task(folder: Path, suite: Suite, problem: Problem, base: Tree, task: str) -> None:
+    """Write ``problem`` as the task folder ``folder``, which must not exist.
 
     Args:
-        folder: where; it must not exist.
+        folder: where.
         suite: the suite that the problem is of.
         problem: the problem.
         base: its base tree.
-        row: the problem as a row.
+        task: the task's name, as ``owner/instance``.
 
     Raises:
         UsageError: its tests are not run by pytest alone, which is all that the written ``test.sh`` knows.
@@ -70,41 +75,40 @@ def write_task(folder: Path, suite: Suite, problem: Problem, base: Tree, row: di
     environment = suite.locked(problem.environment.id)
     if problem.manifest.runner != "pytest" or environment.packages:
         raise UsageError(f"its tests are run by {problem.manifest.runner}; task folders are written for pytest only.")
-    deleted = [path for path, file in problem.hidden.items() if file is None]
     expected = {
         "workspace": WORKSPACE,
         "python_path": problem.manifest.python_path,
         "files": problem.manifest.test_files,
-        "deleted": deleted,
+        "deleted": [path for path, file in problem.hidden.items() if file is None],
         "expected": problem.tests.expected,
     }
-    solve = _SOLVE.format(workspace=WORKSPACE)
-    gone = b"".join(path.encode("utf-8") + b"\0" for path, file in problem.fix.items() if file is None)
+    deleted = b"".join(path.encode("utf-8") + b"\0" for path, file in problem.fix.items() if file is None)
     driver = resources.files("codegate.suite.exchange.drivers").joinpath("verify_driver.py").read_bytes()
     files = {
-        "task.toml": _config(suite, problem, row).encode("utf-8"),
+        "task.toml": _config(suite, problem, task).encode("utf-8"),
         "instruction.md": problem.statement.encode("utf-8"),
-        ROW: json.dumps(row, indent=1).encode("ascii") + b"\n",
-        "environment/Dockerfile": dockerfile(problem, environment).encode("ascii"),
+        "environment/Dockerfile": _dockerfile(problem, environment).encode("ascii"),
         "environment/requirements.lock": environment.lock.encode("utf-8"),
-        "environment/base.tar": archive(base),
+        "environment/base.tar": _archive(base),
         "tests/test.sh": _TEST.encode("ascii"),
         "tests/codegate_verify.py": driver,
         "tests/expected.json": json.dumps(expected, indent=1).encode("ascii") + b"\n",
-        "tests/hidden.tar": archive(problem.hidden),
-        "solution/solve.sh": solve.encode("ascii"),
-        "solution/deleted": gone,
-        "solution/fix.tar": archive(problem.fix),
-        "solution/fix.patch": portable_patch(base, problem.fix).encode("utf-8", "surrogateescape"),
+        "tests/hidden.tar": _archive(problem.hidden),
+        "solution/solve.sh": _SOLVE.format(workspace=WORKSPACE).encode("ascii"),
+        "solution/deleted": deleted,
+        "solution/fix.tar": _archive(problem.fix),
+        "solution/fix.patch": make_patch(base, problem.fix).encode("utf-8", "surrogateescape"),
     }
-    for name, data in files.items():
-        write_atomic(folder / name, data)
-        if name.endswith(".sh"):
-            (folder / name).chmod(0o755)
+    try:
+        for name, data in files.items():
+            write_atomic(folder / name, data)
+            if name.endswith(".sh"):
+                (folder / name).chmod(0o755)
+    except OSError as error:
+        raise InfrastructureError(f"cannot write {folder}: {error.strerror or error}.") from error
 
 
-def dockerfile(problem: Problem, environment: LockedEnvironment) -> str:
-    """Return the Dockerfile of the container that an agent works in: interpreter, locked wheels, base tree."""
+def _dockerfile(problem: Problem, environment: LockedEnvironment) -> str:
     roots = [f"{WORKSPACE}/{root}".rstrip("/") for root in problem.manifest.python_path]
     if any(not re.fullmatch(r"[\w./-]+", root, re.ASCII) for root in roots):
         raise UsageError(f"its python_path {roots} cannot be written into a Dockerfile.")
@@ -112,39 +116,37 @@ def dockerfile(problem: Problem, environment: LockedEnvironment) -> str:
     return _DOCKERFILE.format(image=image, path=":".join(roots), workspace=WORKSPACE)
 
 
-def archive(files: Changes) -> bytes:
+def _archive(files: Changes) -> bytes:
     """Return the files among ``files`` as a tar archive: sorted, without times, so equal files give equal bytes."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as out:
         for path, file in sorted(files.items()):
-            if file is not None:
-                _add(out, path, file)
+            if file is None:
+                continue
+            entry = tarfile.TarInfo(path)
+            if file.is_link:
+                entry.type = tarfile.SYMTYPE
+                entry.linkname = file.data.decode("utf-8", "surrogateescape")
+                out.addfile(entry)
+            else:
+                entry.size = len(file.data)
+                entry.mode = 0o755 if file.mode == "100755" else 0o644
+                out.addfile(entry, io.BytesIO(file.data))
     return stream.getvalue()
 
 
-def _add(out: tarfile.TarFile, path: str, file: TreeFile) -> None:
-    entry = tarfile.TarInfo(path)
-    if file.is_link:
-        entry.type = tarfile.SYMTYPE
-        entry.linkname = file.data.decode("utf-8", "surrogateescape")
-        out.addfile(entry)
-        return
-    entry.size = len(file.data)
-    entry.mode = 0o755 if file.mode == "100755" else 0o644
-    out.addfile(entry, io.BytesIO(file.data))
-
-
-def _config(suite: Suite, problem: Problem, row: dict[str, Any]) -> str:
-    limits = problem.manifest.limits
-    owner, instance = str(row["repo"]).partition("/")[0], str(row["instance_id"])
-    tags = [problem.manifest.kind or "bugfix", problem.manifest.language, *_tag(problem, "tier", "component")]
+def _config(suite: Suite, problem: Problem, task: str) -> str:
+    limits, tags = problem.manifest.limits, problem.manifest.tags
+    labels = [tags[name] for name in ("tier", "component") if name in tags]
+    keywords = [problem.manifest.kind or "bugfix", problem.manifest.language, *labels]
+    name = "/".join(_NOT_IN_NAMES.sub("-", part).strip("-_") or "task" for part in task.split("/", 1))
     return f"""\
 schema_version = "1.4"
 
 [task]
-name = {_toml(f"{_name(owner)}/{_name(instance)}")}
+name = {_toml(name)}
 description = {_toml(problem.manifest.provenance.title)}
-keywords = [{", ".join(map(_toml, tags))}]
+keywords = [{", ".join(map(_toml, keywords))}]
 
 [metadata]
 category = "bugfix"
@@ -166,14 +168,45 @@ workdir = {_toml(WORKSPACE)}
 """
 
 
-def _tag(problem: Problem, *names: str) -> list[str]:
-    return [problem.manifest.tags[name] for name in names if name in problem.manifest.tags]
-
-
-def _name(text: str) -> str:
-    return _NOT_IN_NAMES.sub("-", text).strip("-_") or "task"
-
-
 def _toml(text: str) -> str:
     """Return ``text`` as a TOML basic string: JSON's escapes, but for characters that TOML wants raw."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def read_tasks(folder: Path) -> tuple[tuple[Row, ...], tuple[Skipped, ...]]:
+    """Return the SWE-bench rows of a task folder, or of each task folder in ``folder``, in the order of their names.
+
+    Returns:
+        The rows, numbered by folder, and the folders that have none.
+
+    Raises:
+        UsageError: there is no task folder.
+    """
+    try:
+        inner = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
+    except OSError as error:
+        raise UsageError(f"cannot read {folder}: {error.strerror or error}.") from error
+    tasks = [folder] if _is_task(folder) else sorted(filter(_is_task, inner))
+    if not tasks or len(tasks) > MAX_ROWS:
+        raise UsageError(f"{folder} has no task folders, or more than {MAX_ROWS}.", "Give one, or a folder of them.")
+    rows, skipped = [], []
+    for number, task in enumerate(tasks, start=1):
+        try:
+            rows.append(Row(number, _row(task)))
+        except UsageError as error:
+            skipped.append(Skipped(number, f"{task.name}: {error.cause}"))
+    return tuple(rows), tuple(skipped)
+
+
+def _is_task(folder: Path) -> bool:
+    return any(os.path.lexists(folder / name) for name in ("task.toml", "task.yaml"))
+
+
+def _row(task: Path) -> dict[str, Any]:
+    place = inside(task, _ADAPTER_ROW)
+    if not place.exists():
+        raise UsageError(f"it has no {_ADAPTER_ROW}; its scripts alone say what the fix and the tests are.")
+    row = parse_json(read_text(place, MAX_JSON_BYTES), str(place))
+    if not isinstance(row, dict):
+        raise UsageError(f"{_ADAPTER_ROW} is no JSON object.")
+    return row

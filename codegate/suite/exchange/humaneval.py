@@ -1,4 +1,4 @@
-"""HumanEval's tasks as problems: a module with the prompt, a hidden test module, the canonical solution as the fix.
+"""HumanEval tasks as problems: a module with the prompt, a hidden test module, the canonical solution as the fix.
 
 Fields (openai/human-eval, ``HumanEval.jsonl``): ``task_id``, ``prompt`` (source up to the body to write),
 ``canonical_solution`` (that body), ``test`` (source that defines ``check(candidate)``), ``entry_point``.
@@ -6,7 +6,6 @@ Fields (openai/human-eval, ``HumanEval.jsonl``): ``task_id``, ``prompt`` (source
 
 import keyword
 import re
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
@@ -48,22 +47,14 @@ class _Fields(BaseModel):
     entry_point: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
 
 
-@dataclass(frozen=True)
-class TaskProblem:
-    """A task as a problem, and its base tree, which the suite keeps in ``problem.manifest.base.folder``."""
+def task_problem(row: Row, environment: EnvironmentManifest) -> tuple[str, tuple[Problem, Tree]]:
+    """Return the id of the problem that ``row`` is, the problem, and its base tree for ``manifest.base.folder``.
 
-    problem: Problem
-    base: Tree
-
-
-def task_problem(row: Row, environment: EnvironmentManifest) -> tuple[str, TaskProblem]:
-    """Return the id of the problem that ``row`` is, and the problem.
-
-    The hidden tests do not take over the task's helper functions and imports from the module that is graded: they
-    have the prompt again, and only the entry point from the module.
+    The hidden tests do not take the task's helper functions and imports from the module that is graded: they repeat
+    the prompt, and import only the entry point.
 
     Raises:
-        UsageError: it is no task of HumanEval's; names the fields that are wrong.
+        UsageError: it is no HumanEval task; names the fields that are wrong.
     """
     task = check_model(row.data, _Fields, row.place)
     if keyword.iskeyword(task.entry_point):
@@ -106,7 +97,7 @@ def task_problem(row: Row, environment: EnvironmentManifest) -> tuple[str, TaskP
         environment,
         base.digest(),
     )
-    return name, TaskProblem(problem, base)
+    return name, (problem, base)
 
 
 def _bytes(text: str, field: str) -> bytes:
