@@ -1,4 +1,4 @@
-"""SWE-bench's predictions: patches for the problems of a suite, made by any tool, read and written.
+"""SWE-bench predictions: patches for the problems of a suite, made by any tool, read and written.
 
 The file is JSON Lines, a JSON array, one JSON object, or a JSON object keyed by instance. Each prediction has
 ``instance_id``, ``model_name_or_path`` and ``model_patch`` (null for no patch); further keys are ignored, as SWE-bench
@@ -12,13 +12,11 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from codegate.errors import UsageError
-from codegate.strict import parse_json, read_text
-from codegate.suite.exchange.rows import write_rows
+from codegate.suite.exchange.rows import read_rows, write_rows
 from codegate.suite.exchange.swebench import instance_ids
 from codegate.suite.model import Suite
 from codegate.suite.reader import check_model
 
-MAX_PREDICTIONS_BYTES: Final = 256 << 20
 _SHOWN: Final = 5
 
 
@@ -38,11 +36,23 @@ def read_predictions(path: Path) -> tuple[Prediction, ...]:
     Raises:
         UsageError: unreadable, not that format, or empty.
     """
-    text = read_text(path, MAX_PREDICTIONS_BYTES).removeprefix("\ufeff")
-    predictions = tuple(check_model(row, Prediction, place) for row, place in _rows(text, path))
-    if not predictions:
+    rows, skipped = read_rows(path)
+    if skipped:
+        raise UsageError(f"{path}: {skipped[0]}")
+    values: list[tuple[str, object]] = [(row.place, row.data) for row in rows]
+    if len(rows) == 1 and not isinstance(rows[0].data.get("instance_id"), str):
+        values = [(key[:200], _keyed(key, value, path)) for key, value in rows[0].data.items()]
+    if not values:
         raise UsageError(f"{path} holds no predictions.")
-    return predictions
+    return tuple(check_model(value, Prediction, f"{path}: {place}") for place, value in values)
+
+
+def _keyed(key: str, value: object, path: Path) -> object:
+    if not isinstance(value, dict):
+        return value
+    if value.get("instance_id", key) != key:
+        raise UsageError(f"{path}: the prediction for {key[:200]} is of another instance.")
+    return {"instance_id": key, **value}
 
 
 def predictions_for(suite: Suite, path: Path) -> tuple[Prediction, ...]:
@@ -74,13 +84,14 @@ def write_predictions(path: Path, predictions: Sequence[Prediction]) -> None:
 
 
 def _problems_by_instance(suite: Suite, instances: Collection[str], path: Path) -> Mapping[str, str]:
-    """Return the problem id of each instance id."""
     found = {name: problem for problem, name in instance_ids(suite, None).items()}
     found |= {problem.id: problem.id for problem in suite.problems}
     of_slug: dict[str, dict[str, str]] = {}
     unknown = []
     for instance in sorted(set(instances) - found.keys()):
-        slug = _slug(instance)
+        # GitHub's owners have no underscore: `owner__name-number`.
+        owner, _, name = instance.rpartition("-")[0].partition("__")
+        slug = f"{owner}/{name}"
         if slug not in of_slug:
             of_slug[slug] = {name: problem for problem, name in instance_ids(suite, slug).items()}
         if instance in of_slug[slug]:
@@ -100,48 +111,8 @@ def _problems_by_instance(suite: Suite, instances: Collection[str], path: Path) 
     return found
 
 
-def _slug(instance: str) -> str:
-    """Return the repository in ``owner__name-number``; GitHub's owners have no underscore."""
-    owner, _, name = instance.rpartition("-")[0].partition("__")
-    return f"{owner}/{name}"
-
-
 def few(names: Iterable[str]) -> str:
     """Return the first ``names`` for a message, and how many more there are."""
     listed = list(names)
     more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
     return ", ".join(listed[:_SHOWN]) + more
-
-
-def _rows(text: str, path: Path) -> list[tuple[object, str]]:
-    """Return each prediction with its place: a document that is JSON as a whole, else one document in each line."""
-    # Only a line feed ends a line of JSON Lines; strings may hold the other characters that end a line elsewhere.
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
-    if not lines:
-        return []
-    try:
-        whole = parse_json(text, str(path))
-    except UsageError:
-        if len(lines) == 1 or not _is_json(lines[0][1]):
-            raise
-        return [(parse_json(line, f"{path} line {number}"), f"{path} line {number}") for number, line in lines]
-    if isinstance(whole, dict) and not isinstance(whole.get("instance_id"), str):
-        return [(_keyed(key, value, path), f"{path}: {key[:200]}") for key, value in whole.items()]
-    values = whole if isinstance(whole, list) else [whole]
-    return [(value, f"{path}: prediction {number}") for number, value in enumerate(values, start=1)]
-
-
-def _keyed(key: str, value: object, path: Path) -> object:
-    if not isinstance(value, dict):
-        return value
-    if value.get("instance_id", key) != key:
-        raise UsageError(f"{path}: the prediction for {key[:200]} is of another instance.")
-    return {"instance_id": key, **value}
-
-
-def _is_json(line: str) -> bool:
-    try:
-        parse_json(line, "")
-    except UsageError:
-        return False
-    return True

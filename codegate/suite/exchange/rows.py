@@ -1,4 +1,4 @@
-"""JSON Lines written by strangers: each row is read on its own, and one that is broken is named, not fatal."""
+"""Untrusted rows in JSON Lines or JSON: each is checked on its own, and a broken one is named, not fatal."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -12,7 +12,7 @@ from codegate.strict import parse_json, read_bytes
 
 MAX_FILE_BYTES: Final = 256 << 20
 MAX_ROW_BYTES: Final = 16 << 20
-MAX_ROWS: Final = 20_000
+MAX_ROWS: Final = 100_000
 _SHOWN: Final = 3
 
 Result = TypeVar("Result")
@@ -27,13 +27,13 @@ class Row:
 
     @property
     def place(self) -> str:
-        """Return where the row is, for people."""
+        """Return where the row is, for messages."""
         return f"row {self.number}"
 
 
 @dataclass(frozen=True)
 class Skipped:
-    """A row that could not be used, and why; 0 stands for a row that its reason names."""
+    """A row that cannot be used, and why; its number is 0 where the reason names the row."""
 
     number: int
     reason: str
@@ -43,76 +43,75 @@ class Skipped:
 
 
 def read_rows(path: Path) -> tuple[tuple[Row, ...], tuple[Skipped, ...]]:
-    """Read a file of JSON Lines, or one JSON array of objects.
+    """Read a file of JSON Lines, one JSON array of objects, or one JSON object.
 
     Returns:
-        The rows that are JSON objects, and the lines that are not.
+        The rows that are JSON objects, and the entries that are not.
 
     Raises:
-        UsageError: the file cannot be read, is over a cap (256 MiB, 20,000 rows), or is of another format.
+        UsageError: the file cannot be read, is over a cap (256 MiB, 100,000 rows), or is of another format.
     """
     data = read_bytes(path, MAX_FILE_BYTES).removeprefix(b"\xef\xbb\xbf")
     if data.startswith((b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd")):
         raise UsageError(f"{path} is compressed.", "Unpack it first (for example `gunzip`).")
     if data.startswith(b"PAR1"):
         raise UsageError(f"{path} is a Parquet file.", "Convert it to JSON Lines first.")
-    if data.lstrip()[:1] == b"[":
-        return _array(data, path)
     rows: list[Row] = []
     skipped: list[Skipped] = []
-    # Only a line feed ends a line of JSON Lines; strings may hold the other characters that end a line elsewhere.
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if not line.strip():
-            continue
-        _check_count(len(rows) + len(skipped), path)
-        try:
-            rows.append(Row(number, _object(line)))
-        except UsageError as error:
-            skipped.append(Skipped(number, error.cause))
+    for number, value in _values(data, path):
+        if isinstance(value, dict):
+            rows.append(Row(number, value))
+        else:
+            skipped.append(Skipped(number, value.cause if isinstance(value, UsageError) else "it is no JSON object."))
     return tuple(rows), tuple(skipped)
 
 
-def _array(data: bytes, path: Path) -> tuple[tuple[Row, ...], tuple[Skipped, ...]]:
+def _values(data: bytes, path: Path) -> list[tuple[int, object]]:
+    """Return each value of a file with its number, and in the place of a broken line its error."""
+    # Only a line feed ends a line of JSON Lines; strings may hold the other characters that end a line elsewhere.
+    lines = [(number, line) for number, line in enumerate(data.split(b"\n"), start=1) if line.strip()]
+    is_array = data.lstrip().startswith(b"[")
+    if is_array or (len(lines) > 1 and isinstance(_parsed(lines[0][1], "the row"), UsageError)):
+        whole = _parsed(data, str(path))
+        if isinstance(whole, list | dict):
+            values = whole if isinstance(whole, list) else [whole]
+            _check_count(values, path)
+            return list(enumerate(values, start=1))
+        if is_array and isinstance(whole, UsageError):
+            raise whole
+    _check_count(lines, path)
+    limit = MAX_ROW_BYTES if len(lines) > 1 else MAX_FILE_BYTES
+    return [(number, _parsed(line, "the row", limit)) for number, line in lines]
+
+
+def _check_count(values: Sequence[object], path: Path) -> None:
+    if len(values) > MAX_ROWS:
+        raise UsageError(f"{path} has more than {MAX_ROWS} rows.", "Split it.")
+
+
+def _parsed(data: bytes, place: str, limit: int = MAX_FILE_BYTES) -> object:
+    """Return the JSON value in ``data``, or the error."""
+    if len(data) > limit:
+        return UsageError(f"it has {len(data)} bytes; {limit} are allowed.")
     try:
-        values = parse_json(data.decode("utf-8"), str(path))
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not UTF-8 text.") from error
-    _check_count(len(values) - 1, path)
-    found = list(enumerate(values, start=1))
-    rows = tuple(Row(number, value) for number, value in found if isinstance(value, dict))
-    return rows, tuple(
-        Skipped(number, "it is no JSON object.") for number, value in found if not isinstance(value, dict)
-    )
-
-
-def _check_count(before: int, path: Path) -> None:
-    if before >= MAX_ROWS:
-        raise UsageError(f"{path} has more than {MAX_ROWS} rows.", "Import a part of it.")
-
-
-def _object(line: bytes) -> dict[str, Any]:
-    if len(line) > MAX_ROW_BYTES:
-        raise UsageError(f"it has {len(line)} bytes; {MAX_ROW_BYTES} are allowed.")
-    try:
-        value = parse_json(line.decode("utf-8"), "the row")
-    except UnicodeDecodeError as error:
-        raise UsageError("it is not UTF-8 text.") from error
-    if not isinstance(value, dict):
-        raise UsageError("it is no JSON object.")
-    return value
+        return parse_json(data.decode("utf-8"), place)
+    except UnicodeDecodeError:
+        return UsageError(f"{place} is not UTF-8 text.")
+    except UsageError as error:
+        return error
 
 
 def convert_each(
     rows: Iterable[Row], convert: Callable[[Row], tuple[str, Result]]
 ) -> tuple[list[Result], list[Skipped]]:
-    """Convert each row; one that cannot be is skipped with its reason, and so is a second one of the same id.
+    """Convert each row; a row that cannot be converted, or has the id of an earlier one, is skipped with its reason.
 
     Args:
         rows: the rows.
-        convert: returns the row's id and what became of it, or raises CodegateError.
+        convert: returns a row's id and its result, or raises CodegateError.
 
     Raises:
-        InfrastructureError: ours: no row's fault.
+        InfrastructureError: from ``convert``; no row causes one.
     """
     taken: dict[str, int] = {}
     results: list[Result] = []
@@ -152,7 +151,7 @@ def check_any(results: Sequence[object], skipped: Sequence[Skipped], path: Path)
 
 
 def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    """Write ``rows`` as JSON Lines, ASCII only: no character of theirs can end a line or be lost on the way.
+    """Write ``rows`` as JSON Lines in ASCII, so that no character in them can end a line or be lost.
 
     Raises:
         InfrastructureError: the disk refused.
