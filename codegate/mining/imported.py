@@ -4,7 +4,7 @@
 The problem has the tests that execution shows; where the row's differ, the problem's provenance lists them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
@@ -13,7 +13,7 @@ from typing import Final
 
 from codegate.errors import UsageError
 from codegate.mining.build import Built, Prospect
-from codegate.mining.cut import Cut
+from codegate.mining.cut import MAX_PUBLIC_TESTS, Cut
 from codegate.mining.languages import path_language
 from codegate.mining.sources.history import PathChange, Unit
 from codegate.mining.units import BUG_LIKE, BugScore
@@ -31,9 +31,7 @@ from codegate.suite import (
 )
 from codegate.suite.exchange import SweBenchRow
 
-MAX_PUBLIC_TESTS: Final = 100
-_MAX_SHOWN: Final = 5
-_NO_FILE: Final = "000000"
+_SHOWN: Final = 5
 
 
 @dataclass(frozen=True)
@@ -79,8 +77,8 @@ class Agreement:
         }
         for what, tests in named.items():
             if tests:
-                more = f" and {len(tests) - _MAX_SHOWN} more" if len(tests) > _MAX_SHOWN else ""
-                found.append(f"{what}: {', '.join(tests[:_MAX_SHOWN])}{more}"[:1000])
+                more = f" and {len(tests) - _SHOWN} more" if len(tests) > _SHOWN else ""
+                found.append(f"{what}: {', '.join(tests[:_SHOWN])}{more}"[:1000])
         return tuple(found)
 
 
@@ -111,13 +109,15 @@ def cut_row(row: SweBenchRow, repository: Path) -> ImportedUnit:
         public_tests=_public_tests(base, tests),
         source_lines=_changed_lines(row.patch),
     )
-    return ImportedUnit(Prospect(_unit(row, repository, base, {**fix, **hidden}), BugScore(BUG_LIKE, ())), parts, row)
+    return ImportedUnit(
+        Prospect(_unit(row, repository, base, fixed, [*fix, *hidden]), BugScore(BUG_LIKE, ())), parts, row
+    )
 
 
-def _unit(row: SweBenchRow, repository: Path, base: Tree, changes: Mapping[str, TreeFile | None]) -> Unit:
+def _unit(row: SweBenchRow, repository: Path, base: Tree, fixed: Tree, paths: Iterable[str]) -> Unit:
     title = next(line.strip() for line in row.problem_statement.splitlines() if line.strip())
     committed = git(repository, "log", "-1", "--format=%cI", "--end-of-options", row.base_commit)
-    made_up = sha256(f"{row.instance_id}\0{row.patch}".encode("utf-8", "surrogatepass")).hexdigest()
+    made_up = sha256(f"{row.instance_id}\0{row.patch}".encode()).hexdigest()
     return Unit(
         commit=made_up[:40],
         base=row.base_commit,
@@ -130,23 +130,12 @@ def _unit(row: SweBenchRow, repository: Path, base: Tree, changes: Mapping[str, 
         author="",
         email="",
         date=row.created or datetime.fromisoformat(committed.decode("ascii").strip()),
-        changes=tuple(_change(path, base.get(path), file) for path, file in sorted(changes.items())),
+        # Modes and blobs matter to the cut only, which the row has made.
+        changes=tuple(
+            PathChange(path, "A" if path not in base else "M" if path in fixed else "D", "", "", "", "")
+            for path in sorted(paths)
+        ),
     )
-
-
-def _change(path: str, old: TreeFile | None, new: TreeFile | None) -> PathChange:
-    return PathChange(
-        path=path,
-        status="A" if old is None else "D" if new is None else "M",
-        old_mode=old.mode if old else _NO_FILE,
-        new_mode=new.mode if new else _NO_FILE,
-        old_blob=_blob(old),
-        new_blob=_blob(new),
-    )
-
-
-def _blob(file: TreeFile | None) -> str:
-    return "0" * 40 if file is None else sha256(file.data).hexdigest()[:40]
 
 
 def _test_files(row: SweBenchRow, fixed: Tree, hidden: Mapping[str, TreeFile | None]) -> tuple[str, ...]:

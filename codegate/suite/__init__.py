@@ -1,11 +1,10 @@
-"""What is asked: suites and problems as files, types and digests. No network, no docker, no execution.
+"""Suites and problems as files, types and digests, and the trees and patches that every room works with.
 
-Trees come in (from git or from a suite's folder), problems go out; ``patch`` and ``classify`` are the two rules
-that every room shares: how a change of a tree is written down, and which of its paths are source.
+Nothing here uses the network or runs a problem's code.
 """
 
 from codegate.strict import parse_json, read_bytes, read_text
-from codegate.suite.classify import DEFAULT_PYTHON_FILES, PathClass, PathClassifier
+from codegate.suite.classify import PathClass, PathClassifier
 from codegate.suite.git import GitError, git, read_commit
 from codegate.suite.model import (
     Base,
@@ -46,17 +45,15 @@ from codegate.suite.reader import check_model, parse_yaml, read_json, read_yaml
 from codegate.suite.repository import find_repository, load_base, repository_path
 from codegate.suite.review import is_dropped, review_suite
 from codegate.suite.store import load_suite, make_problem, update_problem, write_suite
-from codegate.suite.tree import Changes, FileMode, Tree, TreeFile, check_path, is_plain_path
+from codegate.suite.tree import Changes, Tree, TreeFile, check_path, is_plain_path
 
 __all__ = [
-    "DEFAULT_PYTHON_FILES",
     "PROVED",
     "SANDBOX",
     "Base",
     "Changes",
     "ControlAudit",
     "EnvironmentManifest",
-    "FileMode",
     "GitError",
     "Kind",
     "Language",

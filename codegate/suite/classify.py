@@ -1,7 +1,7 @@
-"""Which files of a repository are source, and which are not: one rule for mining, solving and grading.
+"""Classify a repository's files (source, test, docs, …): one rule for mining, solving and grading.
 
-Decided by path segments, by the test runner's own configuration and by who imports what; never by substring
-(``src/_pytest/`` and ``django/test/`` are source).
+It goes by path segments, the test runner's own configuration and imports; never by substring (``src/_pytest/`` and
+``django/test/`` are source).
 """
 
 import re
@@ -103,7 +103,8 @@ class PathClassifier:
             return "ci"
         if name in _DEPENDENCY_FILES or _REQUIREMENTS.search(path):
             return "dependencies"
-        if name in _CONFIGURATION_FILES and not self._is_module_of_package(folder, name):
+        in_package = name.endswith(".py") and folder and (name == "tasks.py" or f"{folder}/__init__.py" in self.tree)
+        if name in _CONFIGURATION_FILES and not in_package:
             return "configuration"
         if self._is_documentation(top, name):
             return "docs"
@@ -120,7 +121,7 @@ class PathClassifier:
 
     @cached_property
     def _telling_patterns(self) -> tuple[str, ...]:
-        # A pattern that takes every module ("*.py") says nothing about which files are tests.
+        # A pattern that takes every module ("*.py") does not tell which files are tests.
         return tuple(pattern for pattern in self.python_files if pattern.strip("*.") != "py") or DEFAULT_PYTHON_FILES
 
     def _is_test_area(self, path: str) -> bool:
@@ -135,14 +136,9 @@ class PathClassifier:
         return any(self._is_for_tests(folder) and path.startswith(f"{folder}/") for folder in self.test_paths)
 
     def _is_for_tests(self, folder: str) -> bool:
-        """Whether the configured ``folder`` holds nothing but tests: many repositories configure the package itself."""
+        """Return whether the configured ``folder`` holds only tests: many repositories configure the package itself."""
         named = _TEST_WORDS & set(re.split("[-_.]", folder.rpartition("/")[2].lower()))
         return bool(named) and not self._is_imported_package(folder)
-
-    def _is_module_of_package(self, folder: str, name: str) -> bool:
-        if not folder or not name.endswith(".py"):
-            return False
-        return name == "tasks.py" or f"{folder}/__init__.py" in self.tree
 
     def _is_documentation(self, top: str, name: str) -> bool:
         if top.lower() in _DOC_FOLDERS:
@@ -158,14 +154,14 @@ class PathClassifier:
         return f"{folder}/__init__.py" in self.tree and self._is_imported(folder)
 
     def _is_imported(self, path: str) -> bool:
-        """Whether source below the same top folder imports the module or package at ``path`` (without suffix)."""
+        """Return whether source below the same top folder imports the module or package ``path`` (without suffix)."""
         top, *_ = parts = path.split("/")
         names = {".".join(parts[start:]) for start in range(len(parts) - 1)}
         return not names.isdisjoint(self._imports.get(top, frozenset()))
 
     @cached_property
     def _imports(self) -> dict[str, frozenset[str]]:
-        """By top folder: the dotted names that its modules import, but for the modules that are or look like tests."""
+        """Return, by top folder, the dotted names that its modules import, except modules that look like tests."""
         imports: dict[str, set[str]] = {}
         for path, file in self.tree.items():
             *folders, name = path.split("/")
@@ -177,7 +173,7 @@ class PathClassifier:
 
 
 def _matches(path: str, patterns: tuple[str, ...]) -> bool:
-    """Pytest's rule: a pattern with a slash is for the end of the path, any other for the name."""
+    """Match as pytest does: a pattern with a slash against the end of the path, any other against the name."""
     if not path.endswith(".py"):
         return False
     name = path.rpartition("/")[2]

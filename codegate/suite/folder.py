@@ -1,4 +1,4 @@
-"""A folder written by a stranger, as a tree: links are refused, names are checked, sizes capped."""
+"""Read untrusted folders: links are refused, names are checked, sizes are capped."""
 
 import os
 import stat
@@ -15,16 +15,11 @@ from codegate.suite.tree import Tree, TreeFile, is_plain_path
 MAX_FILE_BYTES: Final = 16 << 20
 MAX_FOLDER_BYTES: Final = 512 << 20
 MAX_FOLDER_FILES: Final = 50_000
-_MAX_ENTRIES: Final = 4 * MAX_FOLDER_FILES
-"""Folders count here too: a tree of empty ones has no files, and no end."""
+_MAX_ENTRIES: Final = 4 * MAX_FOLDER_FILES  # folders count too: empty ones can be without end
 
 
 def inside(folder: Path, relative: str) -> Path:
-    """Return ``folder/relative``, a plain path, refusing links on the way.
-
-    Raises:
-        UsageError: there is one.
-    """
+    """Return ``folder/relative``, a plain path; a link on the way raises UsageError."""
     path = folder
     for part in relative.split("/"):
         path = path / part
@@ -55,16 +50,12 @@ def read_folder(root: Path) -> dict[str, bytes]:
 
 
 def base_folder(suite: Path, manifest: ProblemManifest) -> Tree:
-    """Return the base tree that a problem keeps in the suite's folder. All of its files are plain files.
-
-    Raises:
-        UsageError: it has none, or ``read_folder`` refuses.
-    """
+    """Return the base tree that a problem keeps in the suite's folder, as plain files; raises as ``read_folder``."""
     if manifest.base.folder is None:
         raise UsageError(f"{suite}: problem {manifest.id} has no base folder.")
     root = inside(suite, manifest.base.folder)
     if not os.path.isdir(root):  # noqa: PTH112  it does not raise
-        raise UsageError(f"{root} does not exist; problem {manifest.id} says that it is its base tree.")
+        raise UsageError(f"{root} does not exist; problem {manifest.id} names it as its base tree.")
     return Tree({path: TreeFile(data) for path, data in read_folder(root).items()})
 
 

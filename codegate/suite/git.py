@@ -1,4 +1,4 @@
-"""Git, sealed: reads objects by id and derives or applies patches, and nothing in a repository can make it do more.
+"""Run git so that nothing in an untrusted repository can make it do more than read objects or apply a patch.
 
 No system or user configuration, no hooks, no pager, no prompts, no transport, no replaced or grafted objects.
 Trees are read object by object (``ls-tree`` and ``cat-file``), so attributes such as ``export-ignore``,
@@ -40,7 +40,7 @@ _COMMANDS_WITH_DIFFS: Final = frozenset({"diff", "diff-index", "diff-tree", "log
 
 
 class GitError(UsageError):
-    """Git refused; the message holds its own words."""
+    """Git failed; the message quotes it."""
 
 
 class MissingCommitError(GitError):
@@ -64,11 +64,11 @@ def git(
         arguments: the subcommand and its arguments.
         stdin: its standard input.
         timeout: seconds.
-        memory: most bytes of address space, for input that may be a bomb; None: as much as there is.
-        limit: most bytes of output: a few objects can stand for a tree that has no end.
+        memory: most bytes of address space, for hostile input; None: no limit.
+        limit: most bytes of output: a few objects can stand for a tree without end.
 
     Raises:
-        GitError: git is not installed, failed, took longer than ``timeout`` seconds, or said more than ``limit`` bytes.
+        GitError: git is not installed, failed, ran longer than ``timeout`` seconds, or wrote more than ``limit`` bytes.
     """
     program = shutil.which("git")
     if program is None:
@@ -88,7 +88,7 @@ def git(
     except OSError as error:
         raise GitError(f"cannot run git in {repository}: {error.strerror or error}.") from error
     if memory is not None:
-        with suppress(ProcessLookupError):  # it reads its input before it needs memory, or it is over
+        with suppress(ProcessLookupError):  # it reads its input before it needs memory, or has ended
             resource.prlimit(process.pid, resource.RLIMIT_AS, (memory, memory))
     output, errors = _Reader(process, process.stdout, limit), _Reader(process, process.stderr, _MAX_ERRORS)
     late = threading.Event()
@@ -116,7 +116,7 @@ def git(
     if late.is_set():
         raise GitError(f"git {command} in {repository} took longer than {timeout:.0f} s.")
     if output.over:
-        raise GitError(f"git {command} in {repository} has more to say than {limit >> 20} MiB.")
+        raise GitError(f"git {command} in {repository} wrote more than {limit >> 20} MiB.")
     if process.returncode != 0:
         words = " ".join(bytes(errors.data).decode("utf-8", "replace").split())[:500]
         raise GitError(f"git {command} failed in {repository}: {words or f'exit {process.returncode}'}.")
@@ -124,7 +124,7 @@ def git(
 
 
 class _Reader(threading.Thread):
-    """Reads what a process says, up to a limit; a process that says more is killed."""
+    """Reads the output of a process up to a limit; a process that writes more is killed."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", stream: IO[bytes] | None, limit: int) -> None:
         super().__init__()
@@ -169,7 +169,7 @@ def read_commit(repository: Path, commit: str, under: Sequence[str] = ()) -> Tre
     Args:
         repository: where it is.
         commit: its name.
-        under: files and folders, relative to the top; only these and what is in them. None given: everything.
+        under: only these files and folders, relative to the top; none given: everything.
 
     Raises:
         MissingCommitError: the commit is not in the repository (a shallow clone, perhaps).
@@ -192,8 +192,9 @@ def read_commit(repository: Path, commit: str, under: Sequence[str] = ()) -> Tre
 
 def _read_tree(repository: Path, tree: str, under: Sequence[str]) -> Tree:
     wanted: list[tuple[str, FileMode, str]] = []
-    asked = ("ls-tree", "-r", "-z", "--full-tree", tree, *(("--", *under) if under else ()))
-    for entry in git(repository, *asked, limit=MAX_LISTING_BYTES).split(b"\0")[:-1]:
+    paths = ("--", *under) if under else ()
+    listing = git(repository, "ls-tree", "-r", "-z", "--full-tree", tree, *paths, limit=MAX_LISTING_BYTES)
+    for entry in listing.split(b"\0")[:-1]:
         facts, _, raw_path = entry.partition(b"\t")
         mode, kind, name = facts.decode("ascii").split(" ")
         path = raw_path.decode("utf-8", "surrogateescape")
@@ -205,11 +206,7 @@ def _read_tree(repository: Path, tree: str, under: Sequence[str]) -> Tree:
 
 
 def read_blobs(repository: Path, ids: Iterable[str], limit: int) -> dict[str, bytes]:
-    """Return the bytes of the blobs ``ids``, which may have ``limit`` bytes together.
-
-    Raises:
-        GitError: some are missing or damaged, or they are larger.
-    """
+    """Return the blobs ``ids``; raises GitError if one is missing or damaged, or all have over ``limit`` bytes."""
     names = sorted(ids)
     request = "".join(f"{name}\n" for name in names).encode("ascii")
     sizes = git(repository, "cat-file", "--batch-check=%(objectsize)", stdin=request).split(b"\n")[:-1]

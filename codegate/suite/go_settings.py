@@ -1,4 +1,4 @@
-"""Which files of a Go repository are tests: Go's tool decides by name, so little is left to judge."""
+"""Classify the files of a Go repository, by the names that Go's tool goes by."""
 
 import re
 from typing import Final, Literal
@@ -15,7 +15,7 @@ _CONFIGURATION: Final = re.compile(r"\.(golangci|goreleaser|mockery|testcoverage
 def classify_go(
     tree: Tree, path: str
 ) -> Literal["source", "test", "test_support", "configuration", "docs", "generated"] | None:
-    """Return the class of a Go file, or None where Go has nothing to say about ``path``.
+    """Return the class of a Go file, or None where Go's rules do not apply to ``path``.
 
     ``_test.go`` is a test, or support when it declares none (``export_test.go``); ``testdata/`` is support, and so
     are the folders ``test``, ``tests`` and ``e2e`` at the top. Helper packages elsewhere, ``internal/…test`` among

@@ -1,4 +1,4 @@
-"""What a file of a JavaScript or TypeScript project is, by its place, its name and, for tests, its text."""
+"""Classify the files of a JavaScript or TypeScript project, by folder, name and, for tests, text."""
 
 import re
 from pathlib import PurePosixPath
@@ -40,7 +40,7 @@ _MEASUREMENT: Final = re.compile(r".+[._-](bench|benchmark|stories)\.[cm]?[jt]sx
 def classify_javascript(
     tree: Tree, path: str
 ) -> Literal["test", "test_support", "configuration", "dependencies", "generated", "docs"] | None:
-    """Return what ``path`` is when it belongs to such a project in a way of its own; None: the usual rules hold."""
+    """Return the class of ``path``, or None where the rules for every language apply."""
     *folders, name = path.split("/")
     if name in _DEPENDENCIES:
         return "dependencies"

@@ -1,8 +1,8 @@
 """The suite's files as types. Unknown keys are refused; unknown values are null, never 0.
 
-``suite.yml`` is a ``SuiteManifest``, ``problems/<id>/problem.yml`` a ``ProblemManifest`` and
-``problems/<id>/tests.json`` a ``TestSets``. Test ids live in JSON because YAML would turn some of them into
-other types. ``Problem`` and ``Suite`` are what the rest of codegate works with: manifests, trees and digests.
+``suite.yml`` is a ``SuiteManifest``, ``problems/<id>/problem.yml`` a ``StoredProblemManifest`` and
+``problems/<id>/tests.json`` a ``TestSets``: YAML would turn some test ids into other types. ``Problem`` and ``Suite``
+are the loaded objects: manifests, trees and digests.
 """
 
 from collections.abc import Mapping
@@ -18,9 +18,6 @@ from codegate.suite.tree import Changes, is_plain_path
 if TYPE_CHECKING:
     from codegate.suite.proved import ProvedPlace
 
-SUITE_SCHEMA: Literal["codegate.suite/1"] = "codegate.suite/1"
-PROBLEM_SCHEMA: Literal["codegate.problem/1"] = "codegate.problem/1"
-
 Slug = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
@@ -33,12 +30,8 @@ def _plain(path: str) -> str:
     return path
 
 
-def _root(path: str) -> str:
-    return _plain(path) if path else path
-
-
 PlainPath = Annotated[str, AfterValidator(_plain)]
-ImportRoot = Annotated[str, AfterValidator(_root)]
+ImportRoot = Annotated[str, AfterValidator(lambda path: _plain(path) if path else path)]
 
 
 class Strict(BaseModel):
@@ -62,10 +55,10 @@ Language = Literal["python", "javascript", "go", "other"]
 """What a problem's source is written in; TypeScript counts as JavaScript."""
 
 RunnerName = Literal["pytest", "unittest", "django", "node", "jest", "vitest", "mocha", "go", "junit"]
-"""What runs a problem's tests: each name is a class of ``codegate.grading.runners``."""
+"""What runs a problem's tests; each is a class of ``codegate.grading.runners``."""
 
 Kind = Literal["bugfix", "feature", "refactor", "perf", "security"]
-"""What a change is: only ``bugfix`` and ``security`` are asked by default."""
+"""What a change is; by default only ``bugfix`` and ``security`` are kept."""
 
 
 class PackageFile(Strict):
@@ -186,7 +179,7 @@ class Quarantine(Strict):
     """Why something is kept out of comparisons, on what evidence, and until when."""
 
     reason: Literal["flaky", "oracle_fails", "nop_resolves", "environment", "manual"]
-    evidence: str = Field(max_length=2000, description="What was seen, for people.")
+    evidence: str = Field(max_length=2000, description="What was observed.")
     expires: date = Field(
         description="From this day on it is due: `codegate validate` releases or renews a problem, and names a test."
     )
@@ -200,7 +193,7 @@ class QuarantinedTest(Strict):
 
 
 class Statement(Strict):
-    """What the model is told, in ``statement.md``."""
+    """Where the statement in ``statement.md`` is from."""
 
     mode: Literal["sources", "rewrite", "imported", "handwritten"] = Field(
         description="From the repository's texts and executed examples, rewritten by a model, from an imported row, or "
@@ -242,7 +235,7 @@ class TestSets(Strict):
 class ProblemManifest(Strict):
     """``problem.yml``."""
 
-    problem_schema: Literal["codegate.problem/1"] = Field(default=PROBLEM_SCHEMA, alias="schema")
+    problem_schema: Literal["codegate.problem/1"] = Field(default="codegate.problem/1", alias="schema")
     id: Slug = Field(description="Unique in the suite, and the name of the problem's folder.")
     base: Base
     environment: Slug = Field(description="Id of one of the suite's environments.")
@@ -265,7 +258,7 @@ class ProblemManifest(Strict):
     fix_deleted: tuple[PlainPath, ...] = Field(default=(), description="Source files that the fix deletes.")
     statement: Statement
     limits: ProblemLimits = ProblemLimits()
-    kind: Kind | None = Field(default=None, description="What the change is; null where nobody said.")
+    kind: Kind | None = Field(default=None, description="What the change is; null if unknown.")
     kind_evidence: tuple[str, ...] = Field(default=(), description="What the kind was concluded from.")
     interface: tuple[str, ...] = Field(
         default=(), description="Signatures of new names that the hidden tests use; the statement shows them."
@@ -274,7 +267,7 @@ class ProblemManifest(Strict):
     provenance: Provenance
     quality: Quality | None = None
     leak_audit: LeakAudit | None = None
-    controls: ControlAudit | None = Field(default=None, description="Null: nobody has tried them yet.")
+    controls: ControlAudit | None = Field(default=None, description="Null: not run yet.")
     status: Literal["active", "quarantined", "retired"] = Field(
         default="active",
         description="`retired`: it no longer builds, or a review dropped it; its id is never given to another problem.",
@@ -309,7 +302,7 @@ class StoredProblemManifest(ProblemManifest):
 class SuiteManifest(Strict):
     """``suite.yml``."""
 
-    suite_schema: Literal["codegate.suite/1"] = Field(default=SUITE_SCHEMA, alias="schema")
+    suite_schema: Literal["codegate.suite/1"] = Field(default="codegate.suite/1", alias="schema")
     name: Slug
     repository: str | None = Field(
         default=None,
@@ -338,10 +331,10 @@ class LockedEnvironment:
 
 @dataclass(frozen=True)
 class Problem:
-    """One stripped bug fix, loaded: everything but its base tree, which ``suite.load_base`` reads when needed.
+    """One stripped bug fix, loaded, but for its base tree (see ``load_base``).
 
-    ``hidden`` are the test files as they are after the fix and ``fix`` the source files after it, each as a
-    change of the base tree (deletions are None). ``digest`` covers all of it.
+    ``hidden`` has the test files as they are after the fix and ``fix`` the source files, each as a change of the base
+    tree. ``digest`` covers all that can change a grade (see ``make_problem``).
     """
 
     manifest: ProblemManifest
@@ -363,9 +356,9 @@ class Problem:
         return self.manifest.status == "active"
 
     def expired(self, today: date) -> bool:
-        """Return whether the problem is in a quarantine that is over."""
-        aside = self.manifest.quarantine
-        return self.manifest.status == "quarantined" and aside is not None and aside.expires <= today
+        """Return whether the problem's quarantine is over."""
+        quarantine = self.manifest.quarantine
+        return self.manifest.status == "quarantined" and quarantine is not None and quarantine.expires <= today
 
 
 @dataclass(frozen=True)
@@ -373,7 +366,7 @@ class Suite:
     """A loaded suite: its manifest, its problems in manifest order and a digest over everything graded.
 
     ``locks`` has the text of each environment's lock and ``packages`` those of its package files by name, both by
-    environment id. ``proved`` lists where the suite was proved, and is no part of the digest.
+    environment id. ``proved`` is no part of the digest.
     """
 
     folder: Path
@@ -390,7 +383,7 @@ class Suite:
         return self.manifest.name
 
     def locked(self, environment: str) -> LockedEnvironment:
-        """Return the environment of that id with its texts; raises KeyError where there is none."""
+        """Return the environment of that id with its texts."""
         manifest = {entry.id: entry for entry in self.manifest.environments}[environment]
         return LockedEnvironment(manifest, self.locks[environment], self.packages.get(environment, {}))
 
@@ -400,5 +393,5 @@ class Suite:
         return tuple(problem for problem in self.problems if problem.active)
 
     def expired(self, today: date) -> tuple[str, ...]:
-        """Return the ids of the problems whose quarantine is over, retired ones aside."""
+        """Return the ids of the quarantined problems whose quarantine is over."""
         return tuple(problem.id for problem in self.problems if problem.expired(today))

@@ -1,8 +1,7 @@
-"""Patches: derived from a change of a tree for people and for export, and applied strictly.
+"""Make patches from changes of a tree, and apply patches strictly: no fuzz, no three-way merge.
 
-Git does both, in the object store and index of a throw-away repository: no file of the tree is ever checked
-out, so its names, links and attributes have nothing to act on. No fuzz, no three-way guesses: a patch applies
-or it does not.
+Git does both, in the object store and index of a throw-away repository: no file of the tree is ever checked out, so
+its names, links and attributes have nothing to act on.
 """
 
 import contextlib
@@ -41,9 +40,9 @@ class PatchError(CodegateError):
 
 
 def make_patch(base: Tree, changes: Changes) -> str:
-    """Return the unified diff (git's format, binary hunks included) that makes ``changes`` to ``base``.
+    """Return the diff in git's format (binary hunks included) that makes ``changes`` to ``base``.
 
-    Bytes that are not UTF-8 come out as surrogate escapes, which ``apply_patch`` turns back.
+    Bytes that are not UTF-8 become surrogate escapes, which ``apply_patch`` turns back.
     """
     real = base.changes_to(base.overlay(changes))
     if not real:
@@ -67,13 +66,14 @@ def apply_patch(base: Tree, patch: str) -> dict[str, TreeFile | None]:
         raise PatchError(f"the patch has {len(raw)} bytes; {MAX_PATCH_BYTES} are allowed.")
     if not raw.strip():
         return {}
-    headers = _headers(patch)
+    lines = "\n".join(_HEADERS.findall(patch))
+    headers = "\n".join([lines, *(_unquoted(match) for match in _QUOTED_NAME.findall(lines))])
     if len(headers) > MAX_HEADER_BYTES:
         raise PatchError("the patch names too many files.")
     entries = {path: (file.mode, object_id(file.data)) for path, file in base.items()}
     with _store() as store:
-        # The index knows every path of the base, so that a patch meets all that is in its way; only the bytes
-        # of files that the patch can name are worth storing.
+        # The index has every path of the base, so that a patch conflicts as in a checkout; only the bytes of files
+        # that the patch can name are stored.
         _import(store, [Tree({path: file for path, file in base.items() if path in headers})])
         listing = "".join(f"{mode} {name}\t{path}\0" for path, (mode, name) in entries.items())
         git(store, "update-index", "-z", "--index-info", stdin=listing.encode("utf-8", "surrogateescape"))
@@ -110,13 +110,6 @@ def _changes(store: Path, base: Tree, before: dict[str, tuple[FileMode, str]]) -
     return dict(sorted({**{path: None for path in before if path not in after}, **files}.items()))
 
 
-def _headers(patch: str) -> str:
-    """Return the lines of ``patch`` that git reads names from, and the names again that are quoted there."""
-    lines = "\n".join(_HEADERS.findall(patch))
-    quoted = [_unquoted(match) for match in _QUOTED_NAME.findall(lines)]
-    return "\n".join([lines, *quoted])
-
-
 def _unquoted(name: str) -> str:
     """Return the path that git writes as ``"name"``."""
 
@@ -147,7 +140,7 @@ def _store() -> Iterator[Path]:
 
 @contextmanager
 def _held(folder: Path) -> Iterator[Path]:
-    """Hold the folder's lock, which the kernel lets go of when this process ends, however it ends."""
+    """Hold the folder's lock, which the kernel releases when this process ends, however it ends."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH)
@@ -158,7 +151,7 @@ def _held(folder: Path) -> Iterator[Path]:
 
 @cache
 def _sweep(place: Path) -> None:
-    """Remove, once, the stores of processes that were killed: those that nobody holds any more."""
+    """Remove, once, the stores of killed processes, whose locks are free."""
     for folder in place.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -184,7 +177,7 @@ def _import(store: Path, trees: list[Tree]) -> None:
     try:
         git(store, "fast-import", "--quiet", stdin=bytes(stream))
     except GitError as error:
-        # Its input is ours and well-formed: what is left to go wrong is the disk.
+        # Its input is well-formed, so the disk has failed.
         raise InfrastructureError(error.cause, "Free some space or set TMPDIR.") from error
 
 
@@ -204,5 +197,5 @@ def _escapes_only(text: str) -> bool:
 
 def _reason(error: GitError) -> str:
     faults = [fault.strip(" .") for fault in re.split("(?:error|fatal): ", error.cause)[1:]]
-    said = "; ".join(fault for fault in faults if fault)[:500] or f"no result within {_APPLY_SECONDS:.0f} s"
-    return f"the patch does not apply: {said}."
+    words = "; ".join(fault for fault in faults if fault)[:500] or f"no result within {_APPLY_SECONDS:.0f} s"
+    return f"the patch does not apply: {words}."

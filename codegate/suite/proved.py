@@ -1,6 +1,6 @@
-"""``proved.json``: on which sandboxes ``codegate validate`` has proved a suite, and what they were made of.
+"""``proved.json``: on which sandboxes ``codegate validate`` has proved a suite, and what these consisted of.
 
-It is no part of the suite's digest: where a suite was proved changes nothing about what is asked.
+It is no part of the suite's digest.
 """
 
 import os
@@ -19,7 +19,7 @@ PROVED: Final = "proved.json"
 SANDBOX: Final = "sandbox"
 """The field of a place that names the kind of sandbox."""
 BASE_IMAGE: Final = "environment base image"
-"""How the other fields of a place begin: one for each version of Python whose sandboxes have an image."""
+"""Prefix of a place's other fields: one for each version of Python whose sandboxes have an image."""
 _IMAGE_FIELD: Final = re.compile(rf"{BASE_IMAGE} \(Python ([0-9.]+)\)")
 _MOST_PLACES: Final = 8
 
@@ -38,12 +38,12 @@ def images_of(conditions: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_place(field: str) -> bool:
-    """Tell whether a field names where code runs."""
+    """Return whether a field names where code runs."""
     return field == SANDBOX or field.startswith(BASE_IMAGE)
 
 
 def place_words(place: Mapping[str, str]) -> str:
-    """Return a place for people: ``docker (python@sha256:…)``."""
+    """Return a place for messages: ``docker (python@sha256:…)``."""
     images = ", ".join(sorted({name for field, name in place.items() if field.startswith(BASE_IMAGE)}))
     return f"{place[SANDBOX]} ({images})" if images else place[SANDBOX]
 
@@ -97,11 +97,10 @@ def record_proved(folder: Path, proved: ProvedPlace) -> None:
 
 
 def proved_places(suite: Suite, here: Mapping[str, str]) -> tuple[dict[str, str], ...]:
-    """Return the places in which ``suite`` was proved, by field, with their interpreters.
+    """Return the places in which every active problem of ``suite`` was proved, by field, with their interpreters.
 
-    Where it is proved ``here``, too, only those that are alike: every active problem showed what it claims, with the
-    same packages. The interpreters are of one version, as the environments ask for; their patch releases may differ,
-    and are returned to be shown.
+    Where it is proved ``here``, too, only places with the same packages and minor versions of Python; the patch
+    releases may differ, and are returned to be shown.
     """
     problems = {problem.id: problem.digest for problem in suite.active}
     environments = {problem.environment.id for problem in suite.active}

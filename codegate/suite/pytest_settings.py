@@ -1,4 +1,4 @@
-"""The test runner's configuration as a tree has it. Broken files configure nothing: pytest would say so, not we."""
+"""Read pytest's configuration from a tree; broken files configure nothing."""
 
 import configparser
 import tomllib

@@ -1,7 +1,7 @@
-"""Reads files that somebody else wrote: YAML and JSON with caps on size, depth and cleverness, then strict types.
+"""Read untrusted YAML and JSON: caps on size and depth, then strict types.
 
-Aliases, anchors, tags and duplicate keys are refused, not counted: no suite needs them, and each is a way to
-make a small file mean something that its reader does not see.
+Aliases, anchors, tags and duplicate keys are refused: no suite needs them, and each lets a small file mean something
+that its reader does not see.
 """
 
 import math
@@ -27,7 +27,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class _Loader(yaml.CSafeLoader):
-    """The C safe loader, refusing duplicate keys, merge keys and numbers that are bombs or not numbers."""
+    """The C safe loader, refusing duplicate keys, merge keys and numbers that are too long or not finite."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         for key, _ in node.value:
@@ -50,7 +50,7 @@ class _Loader(yaml.CSafeLoader):
         whole = node.tag.endswith(":int")
         number: int | float = self.construct_yaml_int(node) if whole else self.construct_yaml_float(node)
         if not math.isfinite(number) or abs(number) > LARGEST:
-            raise _refusal("a number is not finite, or as good as", node)
+            raise _refusal("a number is not finite, or too large", node)
         return number
 
 
@@ -77,9 +77,7 @@ def parse_yaml(text: str, place: str) -> Any:
     try:
         _check_events(text)
         return yaml.load(text, Loader=_Loader)  # noqa: S506  a subclass of the safe loader
-    except yaml.YAMLError as error:
-        raise UsageError(f"{place} is not usable YAML: {one_line(error)}.") from error
-    except (ValueError, OverflowError, RecursionError) as error:  # of dates that there are not, for example
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:  # ValueError: of an impossible date
         raise UsageError(f"{place} is not usable YAML: {one_line(error)}.") from error
 
 
@@ -137,7 +135,7 @@ def check_model(data: Any, model: type[Model], place: str) -> Model:
 
 
 def _words(fault: ErrorDetails, model: type[BaseModel]) -> str:
-    """Return what is wrong with one key, and what would be right where that can be said."""
+    """Return what is wrong with one key, and what is right where that is known."""
     place = ".".join(shown(part) for part in fault["loc"])
     if not place and fault["type"] in {"model_type", "dict_type", "model_attributes_type"}:
         wanted = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
@@ -145,7 +143,9 @@ def _words(fault: ErrorDetails, model: type[BaseModel]) -> str:
     if fault["type"] == "extra_forbidden":
         near = get_close_matches(str(fault["loc"][-1]), _keys_at(fault["loc"][:-1], model), 1)
         return f"{place}: there is no such key" + (f" (did you mean `{near[0]}`?)" if near else "")
-    quotes = " (put it in quotes)" if fault["type"] == "string_type" and _is_plain_scalar(fault["input"]) else ""
+    # YAML makes other types of `no`, `1.10` and `2024-01-01`.
+    is_scalar = fault["input"] is not None and not isinstance(fault["input"], dict | list)
+    quotes = " (put it in quotes)" if fault["type"] == "string_type" and is_scalar else ""
     return f"{place or 'document'}: {shown(fault['msg'])}{quotes}"
 
 
@@ -169,8 +169,3 @@ def _tables(part: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any]
     if "$ref" in part:
         return _tables(schema["$defs"][part["$ref"].rpartition("/")[2]], schema)
     return [found for one in part.get("anyOf") or part.get("oneOf") or () for found in _tables(one, schema)] or [part]
-
-
-def _is_plain_scalar(value: object) -> bool:
-    """Whether YAML made something else of what was meant as a word: ``no``, ``1.10``, ``2024-01-01``."""
-    return value is not None and not isinstance(value, dict | list)

@@ -1,8 +1,7 @@
-"""Which git repository a suite's base commits are read from.
+"""Find the git repository that a suite's base commits are read from.
 
-A suite is untrusted, and what it names is read and put into prompts. So it may lead only to the repository
-that it lies in, or to one that lies next to it, and to nothing that these borrow objects from. Any other
-repository has to be named by the person who runs the suite.
+A suite is untrusted, and the files that it names go into prompts. So it may name only the repository around it or one
+beside it, and neither may borrow objects. Any other repository has to be given by the person who runs the suite.
 """
 
 import os
@@ -40,11 +39,11 @@ def load_base(suite: Suite, problem: Problem, repository: Path | None = None) ->
 def find_repository(suite: Suite, repository: Path | None = None) -> Path:
     """Return the git repository that the suite's base commits are in.
 
-    ``repository`` is taken as it is: a person named it. Without it, the suite's own word leads to the repository
-    that its folder is in, or to one below its parent folder, and only to one that keeps its objects to itself.
+    ``repository`` is taken as it is: a person named it. Without it, the suite may name the repository around its
+    folder, or one below its parent folder, whose objects are its own.
 
     Raises:
-        UsageError: there is none, or it is none that a suite may lead to.
+        UsageError: there is none, or the suite may not name it.
     """
     if repository is not None:
         try:
@@ -76,10 +75,7 @@ def find_repository(suite: Suite, repository: Path | None = None) -> Path:
 
 
 def repository_path(home: Path, folder: Path) -> str | None:
-    """Return the path by which a suite in ``folder`` may name the repository ``home``; None where it may not.
-
-    A suite may name the repository around it, or one below its parent folder.
-    """
+    """Return the path by which a suite in ``folder`` may name the repository ``home``; None where it may not."""
     home, folder = home.resolve(), folder.resolve()
     near = folder.is_relative_to(home) or home.is_relative_to(folder.parent)
     return os.path.relpath(home, folder) if near else None
@@ -96,10 +92,14 @@ def _none(suite: Suite, home: Path, error: GitError) -> UsageError:
 
 def _check_own(home: Path) -> None:
     """Check that ``home`` is the top of a repository whose objects are its own, or of a work tree linked to one."""
-    said = git(home, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
-    folder, common = (Path(os.path.realpath(line)) for line in os.fsdecode(said).removesuffix("\n").split("\n"))
+    found = git(home, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
+    folder, common = (Path(os.path.realpath(line)) for line in os.fsdecode(found).removesuffix("\n").split("\n"))
     own = folder == common and folder in {home, home / ".git"}
-    if not own and not _is_linked(home, folder, common):
+    # A linked work tree: git's record of it and its own file `.git` name each other.
+    linked = folder.parent == common / "worktrees" and (
+        os.path.realpath(read_text(folder / "gitdir", 1 << 16).strip()) == str(home / ".git")
+    )
+    if not own and not linked:
         raise GitError(f"{home} is not the top of a git repository: git looks in {folder}.", "Give --repository.")
     try:
         borrows = _borrows(common / "objects")
@@ -112,16 +112,9 @@ def _check_own(home: Path) -> None:
 def _borrows(objects: Path) -> bool:
     if any((objects / "info" / name).exists() for name in ("alternates", "http-alternates")):
         return True
-    # Git follows a link at each of these: the folder, a fan-out folder, a single loose object, a pack. Not by glob,
-    # which passes over a folder that it may not list, while git opens the objects in it by name.
+    # Git follows a link at each of these: the folder, a fan-out folder, a loose object, a pack. A glob would pass over
+    # a folder that it may not list, while git opens the objects in it by name.
     inside = list(objects.iterdir())
     if any(path.is_symlink() for path in (objects, *inside)):
         return True
     return any(path.is_symlink() for folder in inside if folder.is_dir() for path in folder.iterdir())
-
-
-def _is_linked(home: Path, folder: Path, common: Path) -> bool:
-    """Whether ``folder`` is git's record of the work tree ``home`` in the repository ``common``: both sides say so."""
-    if folder.parent != common / "worktrees":
-        return False
-    return os.path.realpath(read_text(folder / "gitdir", 1 << 16).strip()) == str(home / ".git")

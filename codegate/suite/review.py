@@ -1,7 +1,7 @@
-"""The decisions of a review: a maintainer drops a problem from a suite, or takes the drop back.
+"""Review decisions: a maintainer drops a problem from a suite, or takes the drop back.
 
-A dropped problem is ``retired``: it stays in the suite, no run asks it, ``validate`` leaves it alone, and mining gives
-its commit and its id to no other problem. What its quarantine was before is kept, so that the drop can be taken back.
+A dropped problem is ``retired``: it stays in the suite, runs and ``validate`` leave it out, and mining gives its
+commit and its id to no other problem. Its earlier quarantine is kept, so that the drop can be taken back.
 """
 
 from collections.abc import Collection
@@ -19,8 +19,10 @@ _BEFORE: Final = f"{DROPPED}; quarantined before: "
 
 def is_dropped(problem: Problem) -> bool:
     """Return whether a review dropped the problem."""
-    aside = problem.manifest.quarantine
-    return problem.manifest.status == "retired" and aside is not None and _is_mark(aside.evidence)
+    quarantine = problem.manifest.quarantine
+    if problem.manifest.status != "retired" or quarantine is None:
+        return False
+    return quarantine.evidence == DROPPED or quarantine.evidence.startswith(_BEFORE)
 
 
 def review_suite(suite: Suite, drop: Collection[str] = (), keep: Collection[str] = ()) -> Suite:
@@ -28,7 +30,7 @@ def review_suite(suite: Suite, drop: Collection[str] = (), keep: Collection[str]
 
     Args:
         suite: the suite.
-        drop: ids of problems that no run asks from now on.
+        drop: ids of problems that runs leave out from now on.
         keep: ids of problems whose drop is taken back.
 
     Raises:
@@ -43,19 +45,16 @@ def review_suite(suite: Suite, drop: Collection[str] = (), keep: Collection[str]
         raise UsageError(f"{', '.join(both)}: both dropped and kept.", "Give each problem one decision.")
     decided = [problems[name] for name in dict.fromkeys((*drop, *keep))]
     for problem in decided:
-        aside = problem.manifest.quarantine
-        if problem.manifest.status == "retired" and aside is not None and not is_dropped(problem):
+        quarantine = problem.manifest.quarantine
+        if problem.manifest.status == "retired" and quarantine is not None and not is_dropped(problem):
             raise UsageError(
-                f"problem {problem.id} was retired by mining: {aside.evidence}", "A review decides about the others."
+                f"problem {problem.id} was retired by mining: {quarantine.evidence}",
+                "A review decides about the others.",
             )
     for problem in decided:
         if (problem.id in drop) != is_dropped(problem):
             suite = update_problem(suite, _kept(problem) if is_dropped(problem) else _dropped(problem))
     return suite
-
-
-def _is_mark(evidence: str) -> bool:
-    return evidence == DROPPED or evidence.startswith(_BEFORE)
 
 
 def _dropped(problem: Problem) -> Problem:
@@ -67,11 +66,11 @@ def _dropped(problem: Problem) -> Problem:
 
 
 def _kept(problem: Problem) -> Problem:
-    aside = problem.manifest.quarantine
-    if aside is None or aside.evidence == DROPPED:
+    dropped = problem.manifest.quarantine
+    if dropped is None or dropped.evidence == DROPPED:
         return _with(problem, "active", None)
-    evidence = aside.evidence.removeprefix(_BEFORE)
-    return _with(problem, "quarantined", aside.model_copy(update={"evidence": evidence}))
+    evidence = dropped.evidence.removeprefix(_BEFORE)
+    return _with(problem, "quarantined", dropped.model_copy(update={"evidence": evidence}))
 
 
 def _with(problem: Problem, status: str, quarantine: Quarantine | None) -> Problem:

@@ -23,19 +23,18 @@ _MODELS: Final[dict[str, tuple[type[BaseModel], str]]] = {
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """Return the JSON Schema (draft 2020-12) of each kind of file: ``suite``, ``problem`` and ``tests``."""
-    return {name: _schema(model, title) for name, (model, title) in _MODELS.items()}
-
-
-def _schema(model: type[BaseModel], title: str) -> dict[str, Any]:
-    schema = model.model_json_schema(by_alias=True)
-    del schema["title"], schema["description"]
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
-    return {**head, **{key: _without_titles(value) for key, value in schema.items()}}
+    """Return the JSON Schema (draft 2020-12) of each kind of file, by its name."""
+    found = {}
+    for name, (model, title) in _MODELS.items():
+        schema = model.model_json_schema(by_alias=True)
+        del schema["title"], schema["description"]
+        head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
+        found[name] = {**head, **{key: _without_titles(value) for key, value in schema.items()}}
+    return found
 
 
 def _without_titles(value: Any) -> Any:
-    """Drop the titles that pydantic makes up from the names of keys: they tell a reader nothing new."""
+    """Drop the titles that pydantic makes up from the names of keys."""
     if isinstance(value, list):
         return [_without_titles(entry) for entry in value]
     if not isinstance(value, dict):
@@ -45,11 +44,7 @@ def _without_titles(value: Any) -> Any:
     }
 
 
-def write_schemas(folder: Path) -> None:
-    """Write each schema to ``folder/<name>.schema.json``."""
+if __name__ == "__main__":
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/schema")
     for name, schema in schemas().items():
         write_atomic(folder / f"{name}.schema.json", json.dumps(schema, indent=2, ensure_ascii=False).encode() + b"\n")
-
-
-if __name__ == "__main__":
-    write_schemas(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/schema"))

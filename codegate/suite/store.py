@@ -1,6 +1,6 @@
 """Suites on disk: ``suite.yml``, ``environments/<id>/requirements.lock`` and ``problems/<id>/``.
 
-A suite's files are read as written by a stranger: links are never followed, names are checked, sizes capped.
+A suite's files are untrusted: links are never followed, names are checked, sizes are capped.
 """
 
 import os
@@ -20,7 +20,6 @@ from codegate.errors import InfrastructureError, UsageError
 from codegate.strict import read_text
 from codegate.suite.folder import MAX_FILE_BYTES, base_folder, inside, read_folder
 from codegate.suite.model import (
-    ControlAudit,
     EnvironmentManifest,
     LockedEnvironment,
     Problem,
@@ -47,11 +46,13 @@ def make_problem(
     environment: EnvironmentManifest,
     base_digest: str | None = None,
 ) -> Problem:
-    """Put a problem together and compute its digest.
+    """Return the problem with its digest, which covers everything that can change a grade.
 
-    The digest covers everything that can change a grade: the base, the trees, the tests, the environment's lock,
-    the statement and the limits; not tags, provenance or status. ``base_digest`` is the digest of a base folder.
+    That is the base, the trees, the tests, the environment's lock, the statement and the limits; not tags, provenance
+    or status. ``base_digest`` is the digest of a base folder.
     """
+    audit = manifest.controls
+    unused = {"spared": audit.spared, "unfit": audit.unfit} if audit else {}
     graded = {
         "base": manifest.base.commit or base_digest,
         "environment": {
@@ -73,15 +74,9 @@ def make_problem(
         "statement": sha256(statement.encode("utf-8")),
         "hidden": _changes_digest(hidden),
         "fix": _changes_digest(fix),
-        **_controls(manifest.controls),
+        **({"controls": unused} if any(unused.values()) else {}),
     }
     return Problem(manifest, statement, tests, hidden, fix, environment, digest(graded))
-
-
-def _controls(audit: ControlAudit | None) -> dict[str, object]:
-    """Return what of the controls' audit can change a grade."""
-    left_out = {"spared": audit.spared, "unfit": audit.unfit} if audit else {}
-    return {"controls": left_out} if any(left_out.values()) else {}
 
 
 def _changes_digest(changes: Changes) -> list[list[str | None]]:
@@ -153,10 +148,10 @@ def _load_problem(folder: Path, name: str, environments: Mapping[str, Environmen
     return make_problem(manifest, statement, tests, hidden, fix, environments[manifest.environment], base_digest)
 
 
-def _check_sha256(path: Path, text: str, expected: str, said_in: str) -> None:
+def _check_sha256(path: Path, text: str, expected: str, manifest: str) -> None:
     if sha256(text.encode("utf-8")) != expected:
         raise UsageError(
-            f"{path} is not what {said_in} says (sha256 differs).",
+            f"{path} is not what {manifest} says (sha256 differs).",
             "Restore it, or set the new sha256 if the change is meant (checkouts must not convert line ends).",
         )
 
@@ -253,23 +248,23 @@ def _check_place(folder: Path) -> None:
 
 
 def _replace(folder: Path, fresh: Path) -> None:
-    """Put ``fresh`` in the place of ``folder``, with what else was there, or leave all as it was."""
+    """Put ``fresh`` in the place of ``folder``, keeping foreign files, or leave all as it was."""
     if not folder.exists():
         fresh.rename(folder)
         return
-    aside = Path(tempfile.mkdtemp(prefix=".codegate-old-", dir=folder.parent))
-    old = aside / "suite"
+    parked = Path(tempfile.mkdtemp(prefix=".codegate-old-", dir=folder.parent))
+    old = parked / "suite"
     folder.rename(old)
     try:
         fresh.rename(folder)
     except OSError:
         old.rename(folder)
-        aside.rmdir()
+        parked.rmdir()
         raise
     for path in old.iterdir():
         if path.name not in _OWN and not os.path.lexists(folder / path.name):
             path.rename(folder / path.name)
-    shutil.rmtree(aside)
+    shutil.rmtree(parked)
 
 
 def update_problem(suite: Suite, problem: Problem) -> Suite:
@@ -314,24 +309,22 @@ def _tests_json(tests: TestSets) -> bytes:
 
 
 class _Dumper(yaml.SafeDumper):
-    """The safe dumper, quoting what its own choice of style would change: U+0085 and U+2028 come back as blanks."""
+    """The safe dumper, with quotes where its plain style would lose a character: U+0085 and U+2028 become blanks."""
+
+    def represent_text(self, text: str) -> yaml.ScalarNode:
+        return self.represent_scalar("tag:yaml.org,2002:str", text, None if text.isprintable() else '"')
 
 
-def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    style = None if text.isprintable() else '"'
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
-
-
-_Dumper.add_representer(str, _represent_text)
+_Dumper.add_representer(str, _Dumper.represent_text)
 
 
 def _yaml(model: BaseModel, canary: str) -> bytes:
-    # What nobody said (null, none) is left out: a file for people shows what there is.
-    unsaid = {
+    # Empty and unknown values are left out: people read these files.
+    unset = {
         name
         for name, about in type(model).model_fields.items()
         if not about.is_required() and not about.default and getattr(model, name) == about.default
     }
-    data: Any = model.model_dump(mode="json", by_alias=True, exclude=unsaid)
+    data: Any = model.model_dump(mode="json", by_alias=True, exclude=unset)
     text = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
     return f"# {canary}\n{text}".encode()

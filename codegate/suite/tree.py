@@ -1,7 +1,6 @@
-"""A tree: the files of one commit or folder, in memory, byte-exact.
+"""The files of one commit or folder, in memory, byte-exact, and changes of them.
 
-Everything that crosses between rooms is a tree or a change to one. A tree never touches the host's file
-system by the names inside it, so a hostile path or link in it has nothing to reach.
+The names in a tree are never used on the host's file system, so a hostile path or link in it has nothing to reach.
 """
 
 import re
@@ -30,7 +29,7 @@ class TreeFile:
 
     @property
     def is_link(self) -> bool:
-        """Whether the file is a symbolic link."""
+        """Return whether the file is a symbolic link."""
         return self.mode == "120000"
 
 
@@ -117,10 +116,7 @@ def is_plain_path(path: str) -> bool:
 
 
 def _is_git_folder(segment: bytes) -> bool:
-    """Whether some file system takes ``segment`` for ``.git``: in any case, by its short name, ignoring characters.
-
-    The rules of git's own ``core.protectHFS`` and ``core.protectNTFS``, or stricter.
-    """
+    """Return whether some file system takes ``segment`` for ``.git``, by git's protectHFS and protectNTFS rules."""
     if b"git" not in segment.lower() and segment.isascii():
         return False
     name = segment.decode("utf-8", "surrogateescape")

@@ -10,7 +10,7 @@ from codegate.suite.exchange.harbor import write_task
 from codegate.suite.exchange.rows import write_rows
 from codegate.suite.exchange.swebench import export_row, instance_ids
 from codegate.suite.git import GitError, git
-from codegate.suite.model import Problem, Suite
+from codegate.suite.model import Suite
 from codegate.suite.repository import find_repository, load_base
 
 ExportFormat = Literal["swe-bench", "harbor"]
@@ -57,12 +57,14 @@ def export_suite(
     rows: list[dict[str, str]] = []
     folders: set[str] = set()
     instances = instance_ids(suite, slug)
+    # By environment, the base commit of its first problem.
+    setups = {one.manifest.environment: one.manifest.base.commit or "" for one in reversed(suite.problems)}
     for problem in suite.problems:
         base = load_base(suite, problem, repository)
         instance = instances[problem.id]
         try:
             if kind == "swe-bench":
-                rows.append(export_row(problem, base, slug, instance, _setup_commit(suite, problem)))
+                rows.append(export_row(problem, base, slug, instance, setups[problem.manifest.environment]))
             else:
                 folder = instance if instance.lower() not in folders else problem.id
                 folders.add(folder.lower())
@@ -77,12 +79,6 @@ def export_suite(
     if rows:
         write_rows(out, rows)
     return report
-
-
-def _setup_commit(suite: Suite, problem: Problem) -> str:
-    """Return the base commit of the first problem that has the same environment."""
-    same = (other for other in suite.problems if other.manifest.environment == problem.manifest.environment)
-    return next((other.manifest.base.commit or "" for other in same), "")
 
 
 def repository_slug(suite: Suite, repository: Path | None) -> str:

@@ -34,6 +34,7 @@ MAX_SOURCE: Final = 1 << 20
 _LIMITS: Final = ProblemLimits(seconds=60)
 _INDENT: Final = re.compile(r"^([ \t]+)\S", re.MULTILINE)
 
+# With a constraint, pydantic refuses lone surrogates.
 Source = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SOURCE)]
 
 
@@ -62,11 +63,11 @@ def task_problem(row: Row, environment: EnvironmentManifest) -> tuple[str, tuple
     name = problem_id(task.task_id)
     prompt = task.prompt if task.prompt.endswith("\n") else f"{task.prompt}\n"
     indent = _INDENT.search(task.canonical_solution)
-    stub = _bytes(f"{prompt}{indent[1] if indent else '    '}pass\n", "prompt")
-    base = Tree({MODULE: TreeFile(stub)})
+    stub = f"{prompt}{indent[1] if indent else '    '}pass\n"
+    base = Tree({MODULE: TreeFile(stub.encode("utf-8"))})
     solution = task.canonical_solution if task.canonical_solution.endswith("\n") else f"{task.canonical_solution}\n"
     test = (
-        f"{stub.decode('utf-8')}\n\nfrom solution import {task.entry_point}\n\n{task.test.strip()}\n\n\n"
+        f"{stub}\n\nfrom solution import {task.entry_point}\n\n{task.test.strip()}\n\n\n"
         f"def test_{task.entry_point}():\n    check({task.entry_point})\n"
     )
     statement = (
@@ -79,12 +80,12 @@ def task_problem(row: Row, environment: EnvironmentManifest) -> tuple[str, tuple
         environment=environment.id,
         python_path=("",),
         test_files=(TEST,),
-        statement=Statement(mode="imported", sha256=sha256(_bytes(statement, "prompt"))),
+        statement=Statement(mode="imported", sha256=sha256(statement.encode("utf-8"))),
         limits=_LIMITS,
         tags={"benchmark": "humaneval"},
         provenance=Provenance(
             kind="imported",
-            title=_bytes(task.task_id, "task_id").decode("utf-8"),
+            title=task.task_id,
             upstream={"task_id": task.task_id, "entry_point": task.entry_point},
         ),
     )
@@ -92,16 +93,9 @@ def task_problem(row: Row, environment: EnvironmentManifest) -> tuple[str, tuple
         manifest,
         statement,
         TestSets(FAIL_TO_PASS=(f"{TEST}::test_{task.entry_point}",)),
-        {TEST: TreeFile(_bytes(test, "test"))},
-        {MODULE: TreeFile(_bytes(prompt + solution, "canonical_solution"))},
+        {TEST: TreeFile(test.encode("utf-8"))},
+        {MODULE: TreeFile((prompt + solution).encode("utf-8"))},
         environment,
         base.digest(),
     )
     return name, (problem, base)
-
-
-def _bytes(text: str, field: str) -> bytes:
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise UsageError(f"{field}: it has lone surrogates, which are no Unicode text.") from error

@@ -41,8 +41,8 @@ def _text(value: object) -> str:
 # Each text has a constraint: only then does pydantic refuse lone surrogates.
 Text = Annotated[str, StringConstraints(min_length=1)]
 Ids = Annotated[tuple[Text, ...], BeforeValidator(_list)]
-Word = Annotated[str, BeforeValidator(_text), StringConstraints(max_length=1000)]
-Words = Annotated[str, BeforeValidator(_text), StringConstraints(max_length=400_000)]
+Short = Annotated[str, BeforeValidator(_text), StringConstraints(max_length=1000)]
+Long = Annotated[str, BeforeValidator(_text), StringConstraints(max_length=400_000)]
 
 
 class SweBenchRow(BaseModel):
@@ -56,10 +56,10 @@ class SweBenchRow(BaseModel):
     patch: Text = Field(repr=False)
     test_patch: Text = Field(repr=False)
     problem_statement: Annotated[str, StringConstraints(pattern=r"\S")] = Field(repr=False)
-    hints_text: Words = Field(default="", repr=False)
-    created_at: Word = ""
-    version: Word = ""
-    environment_setup_commit: Word = ""
+    hints_text: Long = Field(default="", repr=False)
+    created_at: Short = ""
+    version: Short = ""
+    environment_setup_commit: Short = ""
     FAIL_TO_PASS: Ids = ()
     PASS_TO_PASS: Ids = ()
 

@@ -293,7 +293,7 @@ def _endless(place: Place) -> Order:
     honest = git(repository, "rev-parse", "HEAD").decode().strip()
     for name in ("double", "half", "square"):
         place.replace(problem.parent.with_name(f"calc-{name}") / "problem.yml", honest, commit)
-    return Order(("mine", "export", "suite", "--format", "swe-bench", "--out", "o"), "has more to say than 128 MiB")
+    return Order(("mine", "export", "suite", "--format", "swe-bench", "--out", "o"), "wrote more than 128 MiB")
 
 
 _FILES |= {

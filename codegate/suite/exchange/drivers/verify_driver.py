@@ -14,55 +14,58 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from pathlib import Path
 from typing import Any
 
-HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
-LOGS = os.environ.get("CODEGATE_LOGS", "/logs/verifier")
+HERE = Path(__file__).resolve().parent
+LOGS = Path(os.environ.get("CODEGATE_LOGS", "/logs/verifier"))
 # Taken away before any file of the repository is imported.
 REPORT = os.environ.pop("CODEGATE_REPORT", "")
 
 
 def pytest_runtest_logreport(report: Any) -> None:
-    """Append what became of one phase of one test."""
+    """Append the outcome of one phase of one test."""
     outcome = "xfail" if hasattr(report, "wasxfail") else report.outcome
-    with open(REPORT, "a", encoding="utf-8") as file:  # noqa: PTH123
+    with Path(REPORT).open("a", encoding="utf-8") as file:
         file.write(json.dumps([report.nodeid, report.when, outcome]) + "\n")
 
 
-def put(workspace: str, name: str) -> str:
+def clear(workspace: Path, name: str) -> Path:
     """Return the place of ``name``, with nothing there and real folders above it: no link leads elsewhere."""
     place = workspace
-    parts = name.split("/")
-    for number, part in enumerate(parts):
-        place = os.path.join(place, part)  # noqa: PTH118
-        last = number == len(parts) - 1
-        if os.path.islink(place) or os.path.isfile(place):  # noqa: PTH113, PTH114
-            os.unlink(place)  # noqa: PTH108
-        elif last and os.path.isdir(place):  # noqa: PTH112
-            shutil.rmtree(place)
-        if not last and not os.path.isdir(place):  # noqa: PTH112
-            os.mkdir(place)  # noqa: PTH102
+    *folders, last = name.split("/")
+    for folder in folders:
+        place /= folder
+        if place.is_symlink() or place.is_file():
+            place.unlink()
+        place.mkdir(exist_ok=True)
+    place /= last
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
+    elif place.is_symlink() or place.exists():
+        place.unlink()
     return place
 
 
 def prepare(settings: dict[str, Any]) -> None:
-    """Make the hidden tests the workspace's."""
+    """Put the hidden tests into the workspace."""
+    workspace = Path(settings["workspace"])
     for name in settings["deleted"]:
-        put(settings["workspace"], name)
-    with tarfile.open(os.path.join(HERE, "hidden.tar")) as archive:  # noqa: PTH118
+        clear(workspace, name)
+    with tarfile.open(HERE / "hidden.tar") as archive:
         for entry in archive:
-            place = put(settings["workspace"], entry.name)
+            place = clear(workspace, entry.name)
             source = archive.extractfile(entry)
             if source is not None:
-                with open(place, "wb") as file:  # noqa: PTH123
+                with place.open("wb") as file:
                     shutil.copyfileobj(source, file)
-                os.chmod(place, entry.mode)  # noqa: PTH101
+                place.chmod(entry.mode)
 
 
-def run(settings: dict[str, Any], file: str, report: str) -> None:
+def run(settings: dict[str, Any], file: str, report: Path) -> None:
     """Run the tests of one file; what they print goes to the verifier's own output."""
-    roots = [os.path.normpath(os.path.join(settings["workspace"], root)) for root in settings["python_path"]]  # noqa: PTH118
-    environment = dict(os.environ, CODEGATE_REPORT=report, PYTHONPATH=os.pathsep.join([*roots, HERE]))
+    roots = [os.path.normpath(f"{settings['workspace']}/{root}") for root in settings["python_path"]]
+    environment = dict(os.environ, CODEGATE_REPORT=str(report), PYTHONPATH=os.pathsep.join([*roots, str(HERE)]))
     arguments = [
         "./" + file, "--rootdir=.", "--confcutdir=.", "--import-mode=prepend", "-q", "--tb=short", "--color=no",
         "--continue-on-collection-errors", "-p", "no:cacheprovider", "-o", "addopts=", "-o", "required_plugins=",
@@ -72,13 +75,12 @@ def run(settings: dict[str, Any], file: str, report: str) -> None:
     subprocess.run(command, cwd=settings["workspace"], env=environment, stdin=subprocess.DEVNULL, check=False)
 
 
-def statuses(report: str) -> dict[str, bool]:
-    """Return whether each reported test passed: set up, called and taken down, each without a fault."""
+def statuses(report: Path) -> dict[str, bool]:
+    """Return whether each reported test passed: set up, called and torn down without a fault."""
     phases: dict[str, list[list[str]]] = {}
-    with open(report, encoding="utf-8") as file:  # noqa: PTH123
-        for line in file:
-            test, when, outcome = json.loads(line)
-            phases.setdefault(test, []).append([when, outcome])
+    for line in report.read_text(encoding="utf-8").splitlines():
+        test, when, outcome = json.loads(line)
+        phases.setdefault(test, []).append([when, outcome])
     return {
         test: all(outcome == "passed" for _, outcome in found)
         and found[0][0] == "setup"
@@ -88,31 +90,22 @@ def statuses(report: str) -> dict[str, bool]:
     }
 
 
-def write(name: str, text: str) -> None:
-    """Write one of the verifier's files."""
-    with open(os.path.join(LOGS, name), "w", encoding="utf-8") as file:  # noqa: PTH118, PTH123
-        file.write(text)
-
-
 def main() -> None:
-    """Run all hidden tests and write the reward, and what became of each expected test."""
-    os.makedirs(LOGS, exist_ok=True)  # noqa: PTH103
-    write("reward.txt", "0\n")
-    with open(os.path.join(HERE, "expected.json"), encoding="utf-8") as file:  # noqa: PTH118, PTH123
-        settings = json.load(file)
+    """Run all hidden tests and write the reward, and whether each expected test passed."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    (LOGS / "reward.txt").write_text("0\n", encoding="utf-8")
+    settings = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))
     prepare(settings)
     passed: dict[str, bool] = {}
     with tempfile.TemporaryDirectory() as folder:
         for number, file in enumerate(settings["files"]):
-            report = os.path.join(folder, str(number))  # noqa: PTH118
-            with open(report, "w", encoding="utf-8"):  # noqa: PTH123
-                pass
+            report = Path(folder) / str(number)
+            report.touch()
             run(settings, file, report)
-            found = statuses(report)
-            passed.update({test: found[test] for test in found if test.startswith(file + "::")})
+            passed.update({test: ok for test, ok in statuses(report).items() if test.startswith(file + "::")})
     results = {test: passed.get(test, False) for test in settings["expected"]}
-    write("tests.json", json.dumps(results, indent=1) + "\n")
-    write("reward.txt", "1\n" if all(results.values()) else "0\n")
+    (LOGS / "tests.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    (LOGS / "reward.txt").write_text("1\n" if all(results.values()) else "0\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
