@@ -115,7 +115,7 @@ def cut_row(row: SweBenchRow, repository: Path) -> ImportedUnit:
 
 
 def _unit(row: SweBenchRow, repository: Path, base: Tree, fixed: Tree, paths: Iterable[str]) -> Unit:
-    title = next(line.strip() for line in row.problem_statement.splitlines() if line.strip())
+    title = next(iter(row.problem_statement.strip().splitlines()), "").strip()
     committed = git(repository, "log", "-1", "--format=%cI", "--end-of-options", row.base_commit)
     made_up = sha256(f"{row.instance_id}\0{row.patch}".encode()).hexdigest()
     return Unit(

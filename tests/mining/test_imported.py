@@ -180,6 +180,11 @@ def test_a_row_without_a_date_has_its_base_commits(repository: Path, commit: str
     assert unit.prospect.unit.date == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
 
 
+def test_a_statement_of_control_characters_has_no_title(repository: Path, commit: str) -> None:
+    unit = cut_one(row_of(commit, repository, problem_statement="\x1c"), repository)
+    assert unit.prospect.unit.title == ""
+
+
 NEW = "diff --git a/{0} b/{0}\nnew file mode {1}\n--- /dev/null\n+++ b/{0}\n@@ -0,0 +1 @@\n+x\n"
 
 
