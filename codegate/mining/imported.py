@@ -7,10 +7,9 @@ The problem has the tests that execution shows; where the row's differ, the prob
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from hashlib import sha256
 from pathlib import Path
-from typing import Final
 
+from codegate.durable import sha256
 from codegate.errors import UsageError
 from codegate.mining.build import Built, Prospect
 from codegate.mining.cut import MAX_PUBLIC_TESTS, Cut
@@ -29,9 +28,7 @@ from codegate.suite import (
     make_problem,
     read_commit,
 )
-from codegate.suite.exchange import SweBenchRow
-
-_SHOWN: Final = 5
+from codegate.suite.exchange import SweBenchRow, few
 
 
 @dataclass(frozen=True)
@@ -69,17 +66,13 @@ class Agreement:
     def lines(self) -> tuple[str, ...]:
         """Return the counts, and one line for each kind of disagreement."""
         (fail, keep), (same_fail, same_keep) = self.published, self.agreed
-        found = [f"published: {same_fail} of {fail} fail-to-pass, {same_keep} of {keep} pass-to-pass measured alike"]
+        counts = f"published: {same_fail} of {fail} fail-to-pass, {same_keep} of {keep} pass-to-pass measured alike"
         named = {
             "published as fail-to-pass only": self.lost,
             "measured as fail-to-pass only": self.gained,
             "published as pass-to-pass only": self.kept_lost,
         }
-        for what, tests in named.items():
-            if tests:
-                more = f" and {len(tests) - _SHOWN} more" if len(tests) > _SHOWN else ""
-                found.append(f"{what}: {', '.join(tests[:_SHOWN])}{more}"[:1000])
-        return tuple(found)
+        return (counts, *(f"{what}: {few(tests)}"[:1000] for what, tests in named.items() if tests))
 
 
 def cut_row(row: SweBenchRow, repository: Path) -> ImportedUnit:
@@ -117,7 +110,7 @@ def cut_row(row: SweBenchRow, repository: Path) -> ImportedUnit:
 def _unit(row: SweBenchRow, repository: Path, base: Tree, fixed: Tree, paths: Iterable[str]) -> Unit:
     title = next(iter(row.problem_statement.strip().splitlines()), "").strip()
     committed = git(repository, "log", "-1", "--format=%cI", "--end-of-options", row.base_commit)
-    made_up = sha256(f"{row.instance_id}\0{row.patch}".encode()).hexdigest()
+    made_up = sha256(f"{row.instance_id}\0{row.patch}".encode())
     return Unit(
         commit=made_up[:40],
         base=row.base_commit,
@@ -211,7 +204,7 @@ def finish(built: Built, imported: ImportedUnit) -> tuple[Built, Agreement]:
     facts = {
         **old.model_dump(by_alias=True),
         "id": row.id,
-        "statement": {"mode": "imported", "sha256": sha256(text.encode("utf-8")).hexdigest()},
+        "statement": {"mode": "imported", "sha256": sha256(text.encode("utf-8"))},
         "tags": {**old.tags, "published": "agrees" if agreement.exact else "differs"},
         "provenance": provenance,
     }
