@@ -323,6 +323,7 @@ class TestGates:
         [
             ('_, err := NewConstraint("2.0.0")\nfmt.Println(err)', "NewConstraint"),
             ("const info = scan(pattern, {});\nObject.keys(info)", "scan"),
+            ("doc.get(1).resolve(doc, {})", "resolve"),
             ("fmt.Println(x)", ""),
         ],
     )

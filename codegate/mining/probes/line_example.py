@@ -37,6 +37,8 @@ Shown = dict[tuple[str, str], list[Record]]
 """The records of each probe, by its file and its name."""
 
 _CALL: Final = re.compile(r"([A-Za-z_$][\w$]*)\(")
+#: What is called of another call's result, at the end.
+_CHAINED: Final = re.compile(r"\)\.([A-Za-z_$][\w$]*)\([^()]*\);?$")
 #: Calls of the languages and their libraries that no bug report is about.
 _EVERYDAY: Final = frozenset(
     "append byte cap copy delete entries Error Errorf filter for forEach func function if int inspect join keys len"  # noqa: SIM905
@@ -244,9 +246,10 @@ def _example(file: _File, line: Line, difference: _Difference) -> Example | None
 def last_called(code: str) -> str:
     """Return the name of the last function of the project, as it seems, that ``code`` calls."""
     for line in reversed(code.splitlines()):
+        chained = _CHAINED.search(line)
         names = [name for name in _CALL.findall(line) if name not in _EVERYDAY]
         if names:
-            return str(names[0])
+            return chained[1] if chained and chained[1] in names else str(names[0])
     return ""
 
 
