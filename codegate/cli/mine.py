@@ -15,10 +15,10 @@ from codegate.cli.output import emit, say
 from codegate.cli.plan import USUAL_RATE
 from codegate.cli.progress import mine_progress
 from codegate.errors import ExitCode, UsageError
+from codegate.forge import DEFAULT_API
 from codegate.gating import GatePolicy, power_statement
 from codegate.mining import (
     DEFAULT_KINDS,
-    GITHUB_API,
     KINDS,
     GitHubEnrichment,
     MineOptions,
@@ -186,7 +186,7 @@ def _pinned(backend: Backend, image: str) -> str:
 
 
 def _forge(repository: Path, named: str) -> GitHubEnrichment:
-    api_url = os.environ.get("GITHUB_API_URL") or GITHUB_API
+    api_url = os.environ.get("GITHUB_API_URL") or DEFAULT_API
     slug = find_slug(repository, api_url) if named == "auto" else named
     if slug is None:
         raise UsageError(f"the origin of {repository} is not on {api_url}.", "Give --github OWNER/NAME.")

@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from codegate.durable import sha256
 from codegate.errors import UsageError
-from codegate.github.answer import GitHubError, Gone
-from codegate.github.client import GitHub
+from codegate.forge import GitHub, GitHubError, Gone
 from codegate.strict import shown
 
 MAX_LISTED: Final = 1000

@@ -6,7 +6,7 @@ Protocol: docs.github.com/rest/checks/runs.
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from codegate.github.client import GitHub
+from codegate.forge import GitHub
 from codegate.github.inputs import OnInconclusive
 from codegate.github.said import Said, attempted, create, cut, said
 from codegate.reporting import one_line

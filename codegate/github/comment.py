@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from codegate.github.client import GitHub, GitHubError, NotFound
+from codegate.forge import GitHub, GitHubError, NotFound
 from codegate.github.event import Event, WorkflowRun
 from codegate.github.said import Said, attempted, author, create, is_own, marked, number_of, own_login, said
 

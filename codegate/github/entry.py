@@ -11,9 +11,9 @@ from typing import Final
 
 from codegate.candidates import CandidateSpec, check_base_url
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
+from codegate.forge import GitHub
 from codegate.github.archive import pack
 from codegate.github.baselines import keep_step, pin_step
-from codegate.github.client import GitHub
 from codegate.github.commands import Command
 from codegate.github.container import leave_to_child
 from codegate.github.event import Event, read_event, refusal
@@ -87,7 +87,7 @@ def reap_action(environment: Mapping[str, str]) -> ExitCode:
 def _run(
     inputs: Inputs, event: Event | None, environment: Mapping[str, str], step: StepLog, command: Command
 ) -> Result:
-    github = GitHub.from_environment(environment, inputs.token) if event is not None and inputs.token else None
+    github = GitHub(event.api_url, event.repository, inputs.token) if event is not None and inputs.token else None
     if inputs.mode == "report":
         return report_step(inputs, event, github, environment, step)
     if event is not None and (reason := refusal(event)) is not None:
@@ -137,7 +137,7 @@ def _afterwards(result: Result, inputs: Inputs, event: Event, environment: Mappi
     """Tell people and upload the reports; whatever becomes of either, the other is done and the verdict stands."""
 
     def say() -> None:
-        github = GitHub.from_environment(environment, inputs.token)
+        github = GitHub(event.api_url, event.repository, inputs.token)
         url = tell(result, inputs, event, github, environment, step)
         if url is not None:
             write_outputs(environment, {COMMENT_URL: url})

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from codegate.errors import UsageError
-from codegate.github.client import DEFAULT_API
+from codegate.forge import DEFAULT_API
 from codegate.strict import parse_json, read_text
 
 MAX_PAYLOAD_BYTES: Final = 32 << 20

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from codegate.github.client import GitHub
+from codegate.forge import GitHub
 from codegate.github.said import Said, attempted, create, is_own, marked, number_of, own_login, said
 
 

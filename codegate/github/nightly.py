@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from codegate.errors import ExitCode
+from codegate.forge import GitHub, Gone
 from codegate.gating import load_pinned
 from codegate.github.archive import read_members
 from codegate.github.artifacts import Artifact, artifacts_named, download_artifact
-from codegate.github.client import GitHub, Gone
 from codegate.github.commands import Command
 from codegate.github.event import Event
 from codegate.github.gated import progress_to, run_request, write_run_reports

@@ -12,10 +12,9 @@ from typing import Final
 
 from codegate.durable import sha256, write_atomic
 from codegate.errors import CodegateError, ExitCode, UsageError
+from codegate.forge import Forbidden, GitHub, GitHubError
 from codegate.gating import MAX_LOCK_BYTES, Baseline, Lock, load_lock, load_pinned
-from codegate.github.answer import Forbidden, GitHubError
 from codegate.github.artifacts import Artifact
-from codegate.github.client import GitHub
 from codegate.github.event import Event
 from codegate.github.sources import Offer, file_here, file_of_commit, offers
 from codegate.suite import check_path

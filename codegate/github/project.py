@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from codegate.candidates import CandidateSpec, Prices
 from codegate.errors import UsageError
-from codegate.github.client import GitHub
+from codegate.forge import GitHub
 from codegate.github.event import Event
 from codegate.github.inputs import Inputs, inside, relative
 from codegate.github.pinned import fetch_pinned, read_pinned_lock

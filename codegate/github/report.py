@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from codegate.errors import ExitCode, UsageError
+from codegate.forge import GitHub
 from codegate.github.archive import read_members
 from codegate.github.artifacts import artifacts_of_run, download_artifact
-from codegate.github.client import GitHub
 from codegate.github.comment import pull_number, upsert_comment
 from codegate.github.event import Event
 from codegate.github.inputs import Inputs

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
+from codegate.forge import GitHub
 from codegate.github.archive import unpack
 from codegate.github.artifacts import Artifact, artifacts_of_run, download_artifact
-from codegate.github.client import GitHub
 from codegate.github.event import Event
 from codegate.github.inputs import AUTO, Inputs
 from codegate.github.step import Result

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from codegate.errors import UsageError
-from codegate.github.client import Forbidden, GitHub, GitHubError, NotFound
+from codegate.forge import Forbidden, GitHub, GitHubError, NotFound
 
 MAX_BODY_BYTES: Final = 65_536
 """GitHub counts characters, of which there are never more than bytes."""

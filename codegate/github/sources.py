@@ -15,11 +15,10 @@ from typing import Any, Final, NoReturn
 from urllib.parse import quote
 
 from codegate.errors import CodegateError, UsageError
+from codegate.forge import GitHub, GitHubError, NotFound
 from codegate.gating import MAX_BASELINE_BYTES, Lock
-from codegate.github.answer import GitHubError, NotFound
 from codegate.github.archive import read_members
 from codegate.github.artifacts import Artifact, artifact_by_id, artifacts_named, download_artifact
-from codegate.github.client import GitHub
 from codegate.github.event import Event
 from codegate.github.trust import Untrusted, check_origin, check_run, default_branch
 from codegate.strict import read_bytes, shown

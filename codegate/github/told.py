@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from codegate.forge import GitHub
 from codegate.github.check import write_check
-from codegate.github.client import GitHub
 from codegate.github.comment import upsert_comment
 from codegate.github.event import Event
 from codegate.github.inputs import Inputs

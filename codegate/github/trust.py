@@ -13,9 +13,8 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from codegate.errors import UsageError
-from codegate.github.answer import GitHubError, NotFound
+from codegate.forge import GitHub, GitHubError, NotFound
 from codegate.github.artifacts import Artifact
-from codegate.github.client import GitHub
 from codegate.github.event import Event
 from codegate.strict import shown
 

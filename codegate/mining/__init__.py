@@ -12,14 +12,13 @@ from codegate.mining.options import DEFAULT_KINDS, KINDS, MineOptions
 from codegate.mining.proving.proof import Proof, ValidationReport, prove, validate_suite
 from codegate.mining.report import MineReport, Stage, UnitResult, read_summary
 from codegate.mining.selection import choose, write_selection
-from codegate.mining.sources.enrichment import GITHUB_API, GitHubEnrichment, find_slug
+from codegate.mining.sources.enrichment import GitHubEnrichment, find_slug
 from codegate.mining.sources.pulls import fetch_pull_heads
 from codegate.mining.strengths import Distribution, Strengths, assess
 from codegate.mining.units import Reason
 
 __all__ = [
     "DEFAULT_KINDS",
-    "GITHUB_API",
     "KINDS",
     "Distribution",
     "GitHubEnrichment",

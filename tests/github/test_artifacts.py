@@ -10,7 +10,7 @@ import pytest
 
 from codegate.durable import sha256
 from codegate.errors import ExitCode, UsageError
-from codegate.github.answer import GitHubError, Gone, NotFound
+from codegate.forge import GitHub, GitHubError, Gone, NotFound
 from codegate.github.artifacts import (
     DamagedArtifact,
     artifact_by_id,
@@ -19,7 +19,6 @@ from codegate.github.artifacts import (
     check_artifact_name,
     download_artifact,
 )
-from codegate.github.client import GitHub
 from codegate.github.upload import BLOCK_BYTES, ArtifactExists, Uploaded, UploadFailed, upload_artifact
 from tests.github.fake import FakeGitHub, Fault, Reply, Token, fake_github
 from tests.github.fake.artifacts import Artifacts, Run, zipped

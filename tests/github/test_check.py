@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from codegate.forge import GitHub
 from codegate.github.check import MAX_TEXT_BYTES, conclusion_of, write_check
-from codegate.github.client import GitHub
 from tests.github.fake import FakeGitHub, Fault, Reply, Token, fake_github
 from tests.github.fake.rest import Rest
 

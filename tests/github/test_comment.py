@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.errors import UsageError
-from codegate.github.client import GitHub, GitHubError
+from codegate.forge import GitHub, GitHubError
 from codegate.github.comment import pull_number, upsert_comment
 from codegate.github.event import Event
 from codegate.github.said import BOT, MAX_BODY_BYTES, cut, marker

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from codegate.errors import UsageError
-from codegate.github.client import GitHub
+from codegate.forge import GitHub
 from codegate.github.issue import tell_nightly
 from codegate.github.said import BOT, marker
 from tests.github.fake import FakeGitHub, Fault, Reply, Token, fake_github

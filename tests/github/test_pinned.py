@@ -16,11 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codegate.errors import ExitCode, UsageError
+from codegate.forge import GitHub, GitHubError
 from codegate.gating import Baseline, Origin, Transport, load_pinned, pin, write_baseline, write_lock
 from codegate.gating.baseline import encoded
-from codegate.github.answer import GitHubError
 from codegate.github.artifacts import artifact_by_id
-from codegate.github.client import GitHub
 from codegate.github.event import Event, read_event
 from codegate.github.pinned import (
     NoBaseline,

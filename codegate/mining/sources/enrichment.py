@@ -4,6 +4,7 @@ Only what is asked for is fetched, fifty changes in one question, and every answ
 be built again offline. Answers are text from strangers: bounded, decoded leniently, never more than text.
 """
 
+import contextlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,22 +13,20 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import requests
-
 from codegate.errors import UsageError
-from codegate.mining.sources.forge import Forge, NoSuchApiError, TooMuchError
+from codegate.forge import DEFAULT_API, GitHub, GitHubError, Gone, NotFound, TooMuch
 from codegate.mining.sources.history import Unit
 from codegate.mining.sources.scancache import read_cache, write_cache
 from codegate.suite import GitError, git
 
 BATCH: Final = 50
-GITHUB_API: Final = "https://api.github.com"
 
 _SCHEMA: Final = "codegate.enrichment/1"
 _BODY_CHARACTERS: Final = 1 << 16
 _TITLE_CHARACTERS: Final = 500
 _LABELS: Final = 50
 _ISSUES: Final = 10
+_LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _SLUG: Final = re.compile(r"(?P<owner>[A-Za-z0-9][\w.-]{0,99})/(?P<name>[A-Za-z0-9_.-]{1,100})")
 _ADDRESS: Final = re.compile(
     r"(?:[a-z+]+://(?:[^@/]*@)?(?P<host>[^/:]+)(?::\d+)?/|(?:[^@/:]+@)?(?P<scp>[^/:]+):/?)"
@@ -92,7 +91,6 @@ class GitHubEnrichment:
         token: may be empty; goes to ``api_url`` only.
         cache_folder: where answers are kept; no token is.
         api_url: of REST: ``https://api.github.com``, or ``https://HOST/api/v3``.
-        session: to ask with, for example through a proxy; None: a new one.
         max_wait_seconds: most that waiting for rate limits may take.
         pause_seconds: the first pause before a question that failed is repeated.
 
@@ -105,25 +103,24 @@ class GitHubEnrichment:
         slug: str,
         token: str,
         cache_folder: Path,
-        api_url: str = GITHUB_API,
-        session: requests.Session | None = None,
+        api_url: str = DEFAULT_API,
         max_wait_seconds: float = 300.0,
         pause_seconds: float = 1.0,
     ) -> None:
-        match = _SLUG.fullmatch(slug)
-        if match is None or slug.endswith(("/.", "/..")):
-            raise UsageError(f"{slug[:100]!r} is not a repository.", "Give it as owner/name.")
-        self._owner, self._name = match["owner"], match["name"]
-        self._forge = Forge(api_url, token, session, max_wait_seconds, pause_seconds)
-        host = re.sub(r"[^A-Za-z0-9.-]", "_", urlsplit(api_url).netloc)
+        parts = urlsplit(api_url)
+        if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+            raise UsageError(f"http://{parts.hostname} would get the token unencrypted.", "Give an https address.")
+        self._github = GitHub(api_url, slug, token, max_wait_seconds=max_wait_seconds, pause_seconds=pause_seconds)
+        self._owner, _, self._name = slug.partition("/")
+        host = re.sub(r"[^A-Za-z0-9.-]", "_", parts.netloc)
         self._folder = cache_folder / "enrichment" / host / f"{self._owner}__{self._name}".lower()
-        self._graphql = self._forge.may_query
+        self._graphql = bool(token)  # without one GitHub has no GraphQL
 
     def fetch(self, units: Iterable[Unit]) -> dict[str, Enrichment]:
         """Return, by commit, what is known of ``units``; one that names no pull request and no issue is left out.
 
         Raises:
-            ForgeError: the forge gave no answer that could be used; what it gave is kept.
+            GitHubError: GitHub gave no answer that could be used; what it gave is kept.
             UsageError: it refused the token.
             InfrastructureError: the disk refused.
         """
@@ -149,16 +146,21 @@ class GitHubEnrichment:
         """Return what the forge says of ``numbers``, and keep it."""
         try:
             nodes = self._ask_graphql(numbers) if self._graphql else self._ask_rest(numbers)
-        except NoSuchApiError:
-            if not self._graphql:
-                raise
+        except (NotFound, Gone):
             self._graphql = False
             return self._ask(numbers)
-        except TooMuchError:
+        except TooMuch:
             if len(numbers) == 1:
                 return {}  # of the one that no answer holds nothing is known; not kept, it may hold another time
             half = len(numbers) // 2
             return self._ask(numbers[:half]) | self._ask(numbers[half:])
+        except GitHubError as error:
+            if error.status not in {401, 403}:
+                raise
+            raise UsageError(
+                f"{error.cause} It refused the token.",
+                "Give one that may read this repository's issues and pull requests.",
+            ) from error
         for number, node in nodes.items():
             write_cache(self._file(number), _SCHEMA, {"number": number, "node": node})
         return nodes
@@ -167,7 +169,7 @@ class GitHubEnrichment:
         fields = "\n".join(
             f"n{number}: issueOrPullRequest(number: {number}) {{ ...issue ...pull }}" for number in numbers
         )
-        data = self._forge.query(_DOCUMENT % fields, {"owner": self._owner, "name": self._name})
+        data = self._github.query(_DOCUMENT % fields, {"owner": self._owner, "name": self._name})
         repository = data.get("repository")
         if not isinstance(repository, dict):
             raise UsageError(
@@ -179,13 +181,15 @@ class GitHubEnrichment:
     def _ask_rest(self, numbers: Sequence[int]) -> dict[int, Mapping[str, Any] | None]:
         nodes: dict[int, Mapping[str, Any] | None] = {}
         for number in numbers:
-            row = self._forge.get(f"/repos/{self._owner}/{self._name}/issues/{number}")
+            row = None
+            with contextlib.suppress(NotFound, Gone):
+                row = self._github.get(self._github.repo(f"issues/{number}"))
             nodes[number] = _slim(_as_node(row))
             write_cache(self._file(number), _SCHEMA, {"number": number, "node": nodes[number]})
         return nodes
 
 
-def find_slug(repository: Path, api_url: str = GITHUB_API) -> str | None:
+def find_slug(repository: Path, api_url: str = DEFAULT_API) -> str | None:
     """Return ``owner/name`` of the clone's origin when it is on the forge that ``api_url`` belongs to, or None."""
     try:
         address = git(repository, "config", "--get", "remote.origin.url").decode("utf-8", "replace").strip()

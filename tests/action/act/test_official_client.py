@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from codegate.durable import sha256
+from codegate.forge import GitHub
 from codegate.github.archive import pack, read_members
 from codegate.github.artifacts import artifact_by_id, artifacts_of_run, download_artifact
-from codegate.github.client import GitHub
 from codegate.github.upload import ArtifactExists, upload_artifact
 from tests.conftest import unavailable
 from tests.github.fake import FakeGitHub, Token, fake_github

@@ -1,0 +1,402 @@
+"""A client of GitHub's REST API, for mining and for the action, which runs on pages that anybody may write to.
+
+The token goes to the API's own address and nowhere else: redirects are followed here, without it, no ``.netrc``
+replaces it, and no error text has it. A request is repeated where the answer may differ the next time; a POST that
+changes something is repeated only where the first one cannot have counted.
+Protocol: docs.github.com/rest, "Best practices", "Rate limits", "Using pagination" and "Troubleshooting".
+"""
+
+import contextlib
+import logging
+import re
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+from urllib.parse import parse_qsl, urljoin, urlsplit
+
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3.exceptions import NewConnectionError
+
+from codegate.errors import InfrastructureError, UsageError
+from codegate.strict import parse_json, shown
+
+MAX_ANSWER_BYTES: Final = 16 << 20
+MAX_PAGES: Final = 100  # of a hundred items each
+DEFAULT_API: Final = "https://api.github.com"
+
+_JSON: Final = "application/vnd.github+json"
+_GRAPHQL: Final = "graphql"
+_TRIES: Final = 4
+_HOPS: Final = 5
+_TIMEOUTS: Final = (10.0, 30.0)  # to connect, and between two bytes
+_ANSWER_SECONDS: Final = 90.0
+_DOWNLOAD_SECONDS: Final = 600.0
+_SECONDARY_LIMIT_SECONDS: Final = 60.0
+_NUMBER: Final = re.compile(r"\d{1,12}")
+_PERMISSION: Final = re.compile(r"([a-z_]{1,40})=(read|write|admin)")
+_REPOSITORY: Final = re.compile(r"(?!\.{1,2}/)[A-Za-z0-9._-]{1,100}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}")
+_PATH: Final = re.compile(r"(?:(?!\.{1,2}(?:/|$))[A-Za-z0-9._~!$&'()*+,;=:@%-]+(?:/|$))+")
+_PERMISSIONS: Final = (  # which one a path needs where GitHub does not say it; every other path needs `contents`
+    (re.compile(r"/issues/comments/|/issues/\d+/comments|/pulls(?:/|$)|/commits/[^/]+/pulls$"), "pull-requests"),
+    (re.compile(r"/issues(?:/|$)|/labels(?:/|$)"), "issues"),
+    (re.compile(r"/check-(?:runs|suites)(?:/|$)"), "checks"),
+    (re.compile(r"/actions/"), "actions"),
+)
+
+Method = Literal["POST", "PATCH", "PUT", "DELETE"]
+
+
+class GitHubError(InfrastructureError):
+    """GitHub failed, with the HTTP ``status`` of its last answer; where ``uncertain``, a change may have been made."""
+
+    def __init__(self, cause: str, remedy: str = "", *, status: int | None = None, uncertain: bool = False) -> None:
+        super().__init__(cause, remedy)
+        self.status = status
+        self.uncertain = uncertain
+
+
+class Forbidden(GitHubError):
+    """The token lacks a ``permission``, named as in a workflow's ``permissions``, such as ``issues: write``."""
+
+    def __init__(self, cause: str, permission: str) -> None:
+        remedy = (
+            f"Give the job `permissions: {permission}`; the token of a run that a fork's pull request started can "
+            "only read, whatever the workflow says."
+        )
+        super().__init__(cause, remedy, status=403)
+        self.permission = permission
+
+
+class NotFound(GitHubError):
+    """It does not exist, or the token may not know of it: GitHub answers both alike."""
+
+
+class Gone(GitHubError):
+    """It existed, and does no more."""
+
+
+class TooMuch(GitHubError):
+    """The answer is too large, or takes GitHub too long: ask for less."""
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What is asked for, and how much of it is taken.
+
+    ``changes``: a second one could do it twice. ``away``: the answer may be at another address than the API's.
+    """
+
+    method: str
+    path: str
+    query: Mapping[str, str | int]
+    body: Mapping[str, Any] | None = None
+    changes: bool = False
+    away: bool = False
+    most: int = MAX_ANSWER_BYTES
+    seconds: float = _ANSWER_SECONDS
+    accept: str = _JSON
+
+    def __str__(self) -> str:
+        return f"GitHub: {self.method} {self.path}"
+
+
+@dataclass(frozen=True)
+class _Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    next_page: Mapping[str, str] | None
+
+
+class GitHub:
+    """Client of one repository on one GitHub. Not for several threads at once.
+
+    Args:
+        api_url: such as ``https://api.github.com`` or ``https://HOST/api/v3``.
+        repository: ``owner/name``.
+        token: sent to that address; None or empty: none is.
+        max_wait_seconds: most that all waiting for rate limits may take together.
+        pause_seconds: the first pause before a request is repeated; each one after it is twice as long.
+
+    Raises:
+        UsageError: one of them cannot be such a thing.
+    """
+
+    def __init__(
+        self, api_url: str, repository: str, token: str | None, *, max_wait_seconds: float = 120.0,
+        pause_seconds: float = 1.0,
+    ) -> None:  # fmt: skip
+        self.api_url = _checked_url(api_url)
+        self._root = re.sub(r"(?<=/api)/v3$", "", self.api_url)  # of an Enterprise server, where GraphQL is beside it
+        if not _REPOSITORY.fullmatch(repository):
+            raise UsageError(f"{shown(repository)!r} is not a repository.", "Give it as owner/name.")
+        self.repository = repository
+        if token and not re.fullmatch(r"[!-~]{1,4000}", token):
+            raise UsageError("the GitHub token has characters that a token cannot have.", "Check how it is set.")
+        self._token = token or None
+        self._session = requests.Session()
+        self._session.adapters.clear()  # an address of any other scheme is an error, also in a redirect
+        for scheme in {"https", urlsplit(self.api_url).scheme}:
+            self._session.mount(f"{scheme}://", HTTPAdapter())
+        self._session.headers.update(
+            {"User-Agent": "codegate", "Accept-Encoding": "identity", "X-GitHub-Api-Version": "2022-11-28"}
+        )
+        self._waits = max_wait_seconds
+        self._pause = pause_seconds
+        logging.getLogger("urllib3").setLevel(logging.INFO)  # it would print addresses that are signed
+
+    def repo(self, path: str) -> str:
+        """Return the path of something in the repository, for the methods below."""
+        return f"repos/{self.repository}/{path}".rstrip("/")
+
+    def get(self, path: str, **query: str | int) -> Any:
+        """Return the JSON at ``path``, which is relative to the API's address.
+
+        Raises:
+            GitHubError: no answer that can be used.
+        """
+        request = _Request("GET", path, query)
+        return _document(request, self._ask(request))
+
+    def pages(self, path: str, items: str | None = None, **query: str | int) -> Iterator[dict[str, Any]]:
+        """Yield the items of all pages of a list, which is under the key ``items`` where the answer is an object.
+
+        Raises:
+            GitHubError: as ``get``; or there are more than ``MAX_PAGES`` pages.
+        """
+        request = _Request("GET", path, {"per_page": "100"} | query)
+        for _ in range(MAX_PAGES):
+            answer = self._ask(request)
+            document = _document(request, answer)
+            found = document.get(items) if items is not None and isinstance(document, dict) else document
+            if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+                raise GitHubError(f"{request} answered with something else than a list.", status=200)
+            yield from found
+            if answer.next_page is None:
+                return
+            request = _Request("GET", path, answer.next_page)
+        raise GitHubError(f"{request} has more than {MAX_PAGES} pages.")
+
+    def send(self, method: Method, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """Change something on GitHub and return its JSON, None where the answer is empty.
+
+        A POST is repeated only where the first one was not carried out for certain.
+
+        Raises:
+            GitHubError: it did not, or (``uncertain``) may not have done it.
+        """
+        request = _Request(method, path, {}, body, changes=method == "POST")
+        return _document(request, self._ask(request))
+
+    def query(self, document: str, variables: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the ``data`` of a GraphQL answer; what could not be resolved in it is null.
+
+        Raises:
+            NotFound: this GitHub has no GraphQL.
+            GitHubError: as ``get``.
+        """
+        request = _Request("POST", _GRAPHQL, {}, {"query": document, "variables": variables})
+        answer = _document(request, self._ask(request))
+        data = answer.get("data") if isinstance(answer, dict) else None
+        if not isinstance(data, dict):
+            raise TooMuch(f"{request} answered without data.", "Run again later.", status=200)
+        return data
+
+    def download(self, path: str, most: int, accept: str = _JSON) -> bytes:
+        """Return a file of at most ``most`` bytes, from wherever the API says that it is.
+
+        Raises:
+            GitHubError: as ``get``; or it is larger.
+        """
+        return self._ask(_Request("GET", path, {}, away=True, most=most, seconds=_DOWNLOAD_SECONDS, accept=accept)).body
+
+    def _ask(self, request: _Request) -> _Answer:
+        """Return a success, after as many tries as it takes; urllib3's own retries see no body that breaks off."""
+        pause, problem, status = self._pause, "", None
+        for attempt in range(_TRIES):
+            if attempt:
+                time.sleep(pause)
+                pause *= 2
+            uncertain = request.changes
+            try:
+                answer = self._within_limits(request)
+            except requests.RequestException as error:
+                problem, status = type(error).__name__, None
+                uncertain = uncertain and not _never_sent(error)
+            else:
+                if answer.status < 500:
+                    self._refuse(request, answer)
+                    return answer
+                problem, status = f"HTTP {answer.status}", answer.status
+            if uncertain:
+                break
+        kind = TooMuch if status is not None and request.path == _GRAPHQL else GitHubError
+        raise kind(
+            f"{request} did not succeed ({problem}, {attempt + 1} tries).",
+            "See www.githubstatus.com and run again later.",
+            status=status,
+            uncertain=uncertain,
+        )
+
+    def _within_limits(self, request: _Request) -> _Answer:
+        while True:
+            answer = self._follow(request)
+            seconds = _seconds_to_wait(answer)
+            if seconds is None:
+                return answer
+            if seconds > self._waits:
+                raise GitHubError(
+                    f"{request} is not allowed for another {seconds:.0f} s (rate limit).",
+                    "Run again then." if self._token else "Run again then; with a token the limit is higher.",
+                    status=429,  # also where GitHub says 403, which is not about the token then
+                )
+            self._waits -= max(seconds, 0.1)
+            time.sleep(seconds)
+
+    def _follow(self, request: _Request) -> _Answer:
+        """Return the answer at the end of all redirects; once away from the API, no request has the token."""
+        url, headers = self._url(request.path), {"Accept": request.accept}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        for _ in range(_HOPS):
+            with self._session.request(
+                request.method, url, params=dict(request.query), json=request.body, headers=headers, auth=_unchanged,
+                allow_redirects=False, stream=True, timeout=_TIMEOUTS,
+            ) as response:  # fmt: skip
+                if not response.is_redirect or request.method != "GET":
+                    return _read(request, response)
+                url = urljoin(url, response.headers["location"])
+                stored = request.away and response.status_code in {302, 303}
+            # A repository that was renamed is still the API's; where a file is stored is not.
+            if stored or not self._is_api(url):
+                headers.pop("Authorization", None)
+            if not self._is_api(url) and not request.away:
+                raise GitHubError(f"{request} redirects to another place.")
+        raise GitHubError(f"{request} redirects without end.")
+
+    def _refuse(self, request: _Request, answer: _Answer) -> None:
+        """Raise what an answer means, unless it is a success; no text of it has the token."""
+        if answer.status in {200, 201, 202, 204}:
+            return
+        cause = f"{request} answered HTTP {answer.status}{self._reason(answer)}."
+        lacking = _missing(request, answer.headers)
+        match answer.status:
+            case 401:
+                raise GitHubError(cause, "Check the input `github-token`.", status=401)
+            case 403 if "locked" in cause:
+                raise GitHubError(cause, "Unlock the conversation.", status=403)
+            case 403:
+                raise Forbidden(cause, lacking)
+            case 404:
+                raise NotFound(cause, f"It does not exist, or the token lacks `{lacking}`.", status=404)
+            case 410:
+                raise Gone(cause, status=410)
+            case status:
+                raise GitHubError(cause, status=status)
+
+    def _reason(self, answer: _Answer) -> str:
+        try:
+            document = parse_json(answer.body[:20_000].decode("utf-8", "replace"), "it")
+        except UsageError:
+            return ""
+        if not isinstance(document, dict):
+            return ""
+        errors = document.get("errors")
+        parts = [document.get("message"), *(errors[:3] if isinstance(errors, list) else [])]
+        texts = [part.get("message") or part.get("code") if isinstance(part, dict) else part for part in parts]
+        reason = "; ".join(text for text in texts if isinstance(text, str) and text)
+        if self._token:
+            reason = reason.replace(self._token, "***")
+        return f": {shown(' '.join(reason.split())).rstrip('.')}" if reason else ""
+
+    def _is_api(self, url: str) -> bool:
+        return url.startswith(f"{self._root}/")
+
+    def _url(self, path: str) -> str:
+        if not _PATH.fullmatch(path):
+            raise UsageError(f"{shown(path)!r} is not a path of GitHub's API.")
+        return f"{self._root if path == _GRAPHQL else self.api_url}/{path}"
+
+
+def _unchanged(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    return request  # given as `auth`, or else requests puts in what a .netrc has
+
+
+def _checked_url(api_url: str) -> str:
+    with contextlib.suppress(ValueError):
+        parts = urlsplit(api_url)
+        odd = "@" in parts.netloc or parts.query or parts.fragment or parts.port == 0
+        if parts.scheme in {"https", "http"} and parts.hostname and not odd:
+            return api_url.rstrip("/")
+    raise UsageError(
+        "the address of GitHub's API is not one.",
+        "Give one such as https://api.github.com or https://HOST/api/v3 (in a workflow: GITHUB_API_URL).",
+    )
+
+
+def _read(request: _Request, response: requests.Response) -> _Answer:
+    started, body = time.monotonic(), bytearray()
+    most = request.most if response.status_code < 300 else MAX_ANSWER_BYTES
+    for chunk in response.iter_content(1 << 16):
+        body += chunk
+        if len(body) > most:
+            raise TooMuch(f"{request} answered with more than {most} bytes.", status=200)
+        if time.monotonic() - started > request.seconds:
+            raise TooMuch(f"{request} took longer than {request.seconds:.0f} s to answer.")
+    following = response.links.get("next", {}).get("url")
+    # Its parameters alone: whatever address it names, the token stays at home.
+    page = dict(parse_qsl(urlsplit(following).query)) if following else None
+    return _Answer(response.status_code, response.headers, bytes(body), page)
+
+
+def _seconds_to_wait(answer: _Answer) -> float | None:
+    """Return how many seconds GitHub wants to be left alone, or None when it answered."""
+    spent = answer.headers.get("x-ratelimit-remaining") == "0"
+    after = answer.headers.get("retry-after", "")
+    start = answer.body[:4096]
+    limited = {
+        200: spent and b'"RATE_LIMITED"' in start,  # GraphQL
+        403: spent or bool(after) or b"rate limit" in start,
+        429: True,
+    }
+    if not limited.get(answer.status):
+        return None
+    if _NUMBER.fullmatch(after):
+        return float(after)
+    reset = answer.headers.get("x-ratelimit-reset", "")
+    if spent and _NUMBER.fullmatch(reset):
+        return max(0.0, float(reset) - time.time()) + 1
+    return _SECONDARY_LIMIT_SECONDS
+
+
+def _missing(request: _Request, headers: Mapping[str, str]) -> str:
+    """Return the permission that a request needs: as GitHub says, else as its documentation does."""
+    # Sets of permissions, of which any one will do, each of one permission or several.
+    sets = headers.get("x-accepted-github-permissions", "")[:1000].split(";")
+    named = [[f"{name.replace('_', '-')}: {level}" for name, level in _PERMISSION.findall(one)] for one in sets]
+    if any(named):
+        return " or ".join(" and ".join(one) for one in named if one)
+    level = "read" if request.method == "GET" else "write"
+    name = next((name for pattern, name in _PERMISSIONS if pattern.search(request.path)), "contents")
+    return f"{name}: {level}"
+
+
+def _document(request: _Request, answer: _Answer) -> Any:
+    if not answer.body:
+        return None
+    try:
+        return parse_json(answer.body.decode("utf-8"), "it")
+    except (UnicodeDecodeError, UsageError) as error:
+        raise GitHubError(
+            f"{request} answered with something that is no JSON.",
+            "Check the API's address.",
+            status=answer.status,
+            uncertain=request.changes,
+        ) from error
+
+
+def _never_sent(error: requests.RequestException) -> bool:
+    reason = getattr(error.args[0], "reason", None) if error.args else None
+    return isinstance(error, requests.ConnectTimeout) or isinstance(reason, NewConnectionError)
