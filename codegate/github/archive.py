@@ -1,4 +1,4 @@
-"""Zip archives: reads a few known files out of one that a stranger made, and writes one of a report folder.
+"""Reads a few known files out of a zip that a stranger made.
 
 An artifact is a zip whose every byte may be an attacker's. Nothing is ever extracted to a path that the archive
 names: the caller names the members that it knows and how large each may be, and gets their bytes. An archive that is
@@ -7,7 +7,6 @@ Format: PKWARE APPNOTE.TXT 6.3.10, sections 4.3.16 (end record) and 4.4.
 """
 
 import io
-import os
 import re
 import stat
 import struct
@@ -15,17 +14,14 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from codegate.errors import InfrastructureError, UsageError
-from codegate.strict import open_regular, shown
+from codegate.strict import shown
 from codegate.suite import is_plain_path
 
 MAX_MEMBERS: Final = 10_000
-MAX_PACKED_BYTES: Final = 512 << 20
-"""Bytes that the files of one report folder may have together."""
 
 _END: Final = struct.Struct("<4s4H2LH")
 _END_MARK: Final = b"PK\x05\x06"
@@ -38,26 +34,10 @@ _METHODS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _ENCRYPTED_OR_PATCHED: Final = 0x1 | 0x20 | 0x40 | 0x2000
 _KINDS: Final = frozenset({0, stat.S_IFREG, stat.S_IFDIR})
 _PIECE: Final = 1 << 20
-_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 
 
 class BadArchive(UsageError):
     """An archive that is none, is broken, or is made to harm."""
-
-
-@dataclass(frozen=True)
-class Packed:
-    """What ``pack`` wrote.
-
-    Attributes:
-        files: names of the files in the archive.
-        bytes: how many they have together, before they were deflated.
-        left_out: what was found and is not in the archive, each with the reason.
-    """
-
-    files: tuple[str, ...]
-    bytes: int
-    left_out: tuple[str, ...]
 
 
 def read_members(data: bytes, wanted: Mapping[str, int], place: str) -> dict[str, bytes]:
@@ -120,43 +100,6 @@ def _write(path: Path, data: bytes) -> None:
         path.write_bytes(data)
     except OSError as error:
         raise InfrastructureError(f"cannot write {path}: {error.strerror or error}.", "Free some space.") from error
-
-
-def pack(folder: Path, archive: Path, *, most_bytes: int = MAX_PACKED_BYTES, most_files: int = MAX_MEMBERS) -> Packed:
-    """Write the regular files of ``folder`` to the zip ``archive``; the same files give the same bytes.
-
-    Args:
-        folder: what is packed; no link in it is followed.
-        archive: the file that is made, outside of ``folder``.
-        most_bytes: that the files may have together.
-        most_files: that there may be.
-
-    Raises:
-        UsageError: there is no such folder, nothing in it, or more than the limits allow.
-        InfrastructureError: the disk refused.
-    """
-    packed: list[str] = []
-    left_out: list[str] = []
-    total = 0
-    try:
-        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as target:
-            for path in _files(folder):
-                name = path.relative_to(folder).as_posix()
-                reason = _unfit(path, name)
-                if reason:
-                    left_out.append(f"{shown(name)}: {reason}")
-                    continue
-                if len(packed) == most_files:
-                    raise UsageError(f"{folder} has more than {most_files} files, too many for an artifact.")
-                total += _add(target, path, name, most_bytes - total, folder)
-                packed.append(name)
-    except OSError as error:
-        raise InfrastructureError(
-            f"cannot pack {folder} as {archive}: {error.strerror or error}.", "Free some space."
-        ) from error
-    if not packed:
-        raise UsageError(f"{folder} holds no file that could be in an artifact.")
-    return Packed(tuple(packed), total, tuple(left_out))
 
 
 def _opened(data: bytes) -> zipfile.ZipFile:
@@ -233,38 +176,3 @@ def _inflated(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> b
 
 def _words(error: Exception) -> str:
     return shown(error).removesuffix(".") or type(error).__name__
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    """Yield everything below ``folder`` that is no folder, in the order of the names."""
-    if folder.is_symlink() or not folder.is_dir():
-        raise UsageError(f"{folder} is no folder.")
-    with os.scandir(folder) as entries:
-        found = sorted(entries, key=lambda entry: entry.name)
-    for entry in found:
-        path = folder / entry.name
-        if entry.is_dir(follow_symlinks=False):
-            yield from _files(path)
-        else:
-            yield path
-
-
-def _unfit(path: Path, name: str) -> str:
-    if not is_plain_path(name) or not name.isprintable() or any(sign in name for sign in '":<>|*?'):
-        return "its name is not allowed in an artifact"
-    return "" if stat.S_ISREG(path.lstat().st_mode) else "not a regular file"
-
-
-def _add(target: zipfile.ZipFile, path: Path, name: str, room: int, folder: Path) -> int:
-    entry = zipfile.ZipInfo(name, _EPOCH)
-    entry.external_attr = (stat.S_IFREG | 0o644) << 16
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    entry.create_system = 3  # Unix, wherever this runs
-    written = 0
-    with open_regular(path, max(room, 0)) as source, target.open(entry, "w") as file:
-        while piece := source.read(_PIECE):
-            written += len(piece)
-            if written > room:
-                raise UsageError(f"{folder} has more than the bytes that an artifact may have.")
-            file.write(piece)
-    return written

@@ -4,7 +4,7 @@ import contextlib
 import os
 import tempfile
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -12,7 +12,6 @@ from typing import Final
 from codegate.candidates import CandidateSpec, check_base_url
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
 from codegate.forge import GitHub
-from codegate.github.archive import pack
 from codegate.github.baselines import keep_step, pin_step
 from codegate.github.commands import Command
 from codegate.github.container import leave_to_child
@@ -26,7 +25,6 @@ from codegate.github.resume import fetch_run, with_resumption, without_command
 from codegate.github.step import COMMENT_URL, OUTPUTS, Result, Skipped, bug, conclude, fault
 from codegate.github.suites import mine_step, validate_step
 from codegate.github.told import tell
-from codegate.github.upload import upload_artifact
 from codegate.github.workflow import StepLog, open_log, write_outputs
 from codegate.sandbox import reap_job
 
@@ -67,7 +65,8 @@ def run_action(environment: Mapping[str, str], command: Command) -> ExitCode:
             result = with_resumption(result, inputs, event, _run_folder(inputs))
         code = conclude(step, environment, result)
         # A step that was cancelled has a few seconds, and what cancelled it has more to say.
-        if inputs is not None and event is not None and result.code != ExitCode.INTERRUPTED:
+        posts = inputs is not None and inputs.token and inputs.mode != "report" and result.code != ExitCode.INTERRUPTED
+        if inputs is not None and event is not None and posts:
             _afterwards(result, inputs, event, environment, step)
         return code
 
@@ -134,37 +133,16 @@ def _carry_out(
 
 
 def _afterwards(result: Result, inputs: Inputs, event: Event, environment: Mapping[str, str], step: StepLog) -> None:
-    """Tell people and upload the reports; whatever becomes of either, the other is done and the verdict stands."""
-
-    def say() -> None:
+    """Post the result on GitHub; whatever becomes of that, the verdict stands."""
+    try:
         github = GitHub(event.api_url, event.repository, inputs.token)
         url = tell(result, inputs, event, github, environment, step)
         if url is not None:
             write_outputs(environment, {COMMENT_URL: url})
-
-    if inputs.token and inputs.mode != "report":
-        _attempt(say, step)
-    if inputs.upload and inputs.reports.is_dir():
-        _attempt(lambda: _upload(inputs, environment, step), step)
-
-
-def _attempt(act: Callable[[], None], step: StepLog) -> None:
-    try:
-        act()
     except CodegateError as error:
         step.annotate("warning", "codegate", str(error))
     except Exception:
         step.annotate("warning", "codegate", f"this is a bug in codegate; {traceback.format_exc(limit=-3)}")
-
-
-def _upload(inputs: Inputs, environment: Mapping[str, str], step: StepLog) -> None:
-    with tempfile.TemporaryDirectory(dir=environment.get("RUNNER_TEMP") or None) as folder:
-        archive = Path(folder) / "reports.zip"
-        packed = pack(inputs.reports, archive)
-        uploaded = upload_artifact(environment, inputs.artifact_name, archive, mask=step.mask)
-    step.log(f"artifact {uploaded.name} ({uploaded.id}): {len(packed.files)} files, {uploaded.size} bytes")
-    for reason in packed.left_out:
-        step.log(f"not in the artifact: {reason}")
 
 
 def _keyless(event: Event, environment: Mapping[str, str]) -> bool:

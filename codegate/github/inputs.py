@@ -24,7 +24,6 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "shards-path": "codegate-shards",
     "comment": "always",
     "check": "false",
-    "upload": "false",
     "issue": "true",
 }
 """Of the inputs that have one; action.yml says the same."""
@@ -65,8 +64,7 @@ class Inputs:
         comment: when a pull request is told.
         check: add a check run.
         issue: open and close an issue about the nightly runs.
-        upload: upload the reports from this container.
-        artifact_name: of that artifact; in mode ``report`` of the one to read.
+        artifact_name: of the artifact that the workflow keeps the reports in.
     """
 
     workspace: Path
@@ -93,7 +91,6 @@ class Inputs:
     comment: CommentWhen
     check: bool
     issue: bool
-    upload: bool
     artifact_name: str
 
 
@@ -176,7 +173,6 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
         comment=cast("CommentWhen", choice("comment", get_args(CommentWhen))),
         check=flag("check"),
         issue=flag("issue"),
-        upload=flag("upload"),
         artifact_name=text("artifact-name"),
     )
 

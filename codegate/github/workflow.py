@@ -56,10 +56,6 @@ class StepLog:
         name = _escape(self._shown(title)[:200]).replace(":", "%3A").replace(",", "%2C")
         self._write(f"::{level} title={name}::{data}")
 
-    def mask(self, text: str) -> None:
-        """Have the runner show stars instead of ``text`` from here on."""
-        self._write(f"::add-mask::{_escape(text)}")
-
     def _shown(self, text: str) -> str:
         return untrusted(self._redactor.redact_whole(plain(text)))
 

@@ -42,7 +42,6 @@ def test_nothing_given(tmp_path: Path) -> None:
         comment="always",
         check=False,
         issue=True,
-        upload=False,
         artifact_name="codegate-report",
     )
     # The runner sets every declared input, to an empty string when nothing was given.
@@ -75,7 +74,6 @@ def test_everything_given(tmp_path: Path) -> None:
         comment="regression",
         check="true",
         issue="false",
-        upload="true",
         artifact_name="gate of the big suite",
     )
     assert inputs.suite == "suites/own"
@@ -89,7 +87,7 @@ def test_everything_given(tmp_path: Path) -> None:
     assert (inputs.mode, inputs.token) == ("merge", "ghs_1")
     assert inputs.shard == ShardChoice(2, 3, inputs.run_id or "")
     assert (inputs.shards, inputs.shards_path) == (3, tmp_path / "parts")
-    assert (inputs.comment, inputs.check, inputs.issue, inputs.upload) == ("regression", True, False, True)
+    assert (inputs.comment, inputs.check, inputs.issue) == ("regression", True, False)
     assert inputs.artifact_name == "gate of the big suite"
     assert (inputs.budget_usd, inputs.resume) == (Decimal("7.50"), "4711")
     assert inputs.run_artifact == "codegate-shard-2-of-3"
