@@ -204,13 +204,15 @@ class GitHub:
             raise TooMuch(f"{request} answered without data.", "Run again later.", status=200)
         return data
 
-    def download(self, path: str, most: int, accept: str = _JSON) -> bytes:
+    def download(self, path: str, most: int, accept: str = _JSON, **query: str) -> bytes:
         """Return a file of at most ``most`` bytes, from wherever the API says that it is.
 
         Raises:
             GitHubError: as ``get``; or it is larger.
         """
-        return self._ask(_Request("GET", path, {}, away=True, most=most, seconds=_DOWNLOAD_SECONDS, accept=accept)).body
+        return self._ask(
+            _Request("GET", path, query, away=True, most=most, seconds=_DOWNLOAD_SECONDS, accept=accept)
+        ).body
 
     def _ask(self, request: _Request) -> _Answer:
         """Return a success, after as many tries as it takes; urllib3's own retries see no body that breaks off."""

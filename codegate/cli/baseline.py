@@ -154,8 +154,6 @@ def _write(
     baseline: Baseline, out: Path, lock: Path, done: str, change: Change | None = None, *, as_json: bool
 ) -> None:
     transport = load_lock(lock).transport if os.path.lexists(lock) else None
-    if transport is not None:
-        transport = transport.model_copy(update={"artifact_id": None})  # that one holds the bytes of before
     write_baseline(out, baseline)
     written = write_lock(lock, out, transport)
     counts = [len(entries) for entries in baseline.samples.samples.values()]

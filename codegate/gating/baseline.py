@@ -183,14 +183,12 @@ class Transport(_File):
 
     Attributes:
         artifact: name of the GitHub artifact that holds it.
-        artifact_id: id of the one that was uploaded when it was pinned.
-        workflow: file of the workflow whose runs may upload the same bytes again under that name.
+        workflow: file of the workflow whose runs upload it.
         release: tag of the release that has it.
         asset: name of the release's file; None: as the baseline file is named.
     """
 
     artifact: Annotated[str, StringConstraints(min_length=1, max_length=256)] | None = None
-    artifact_id: int | None = Field(default=None, ge=1, le=2**62)
     workflow: str = Field(
         default=".github/workflows/codegate-baseline.yml", pattern=r"^\.github/workflows/[^/\s]{1,200}\.ya?ml$"
     )
@@ -307,11 +305,22 @@ def load_lock(lock_path: Path) -> Lock:
     Raises:
         UsageError: the file is missing or broken, or names a path outside its own folder.
     """
-    lock = _parse(lock_path, _read(lock_path, MAX_LOCK_BYTES, "lock"), Lock, "lock")
+    return parse_lock(_read(lock_path, MAX_LOCK_BYTES, "lock"), lock_path)
+
+
+def parse_lock(data: bytes, place: Path | str) -> Lock:
+    """Return the lock in ``data``.
+
+    Args:
+        data: the bytes of the file.
+        place: where they are, for error messages.
+
+    Raises:
+        UsageError: it is broken, or names a path outside its own folder.
+    """
+    lock = _parse(place, data, Lock, "lock")
     if not is_plain_path(lock.baseline):
-        raise UsageError(
-            f"lock {lock_path} names the baseline {lock.baseline!r}, which is not below its folder.", _REPIN
-        )
+        raise UsageError(f"lock {place} names the baseline {lock.baseline!r}, which is not below its folder.", _REPIN)
     return lock
 
 
@@ -323,21 +332,35 @@ def load_pinned(lock_path: Path) -> Baseline:
     """
     lock = load_lock(lock_path)
     path = lock_path.parent / lock.baseline
-    data = _read(path, MAX_BASELINE_BYTES, "baseline")
+    return verify_pinned(lock, _read(path, MAX_BASELINE_BYTES, "baseline"), lock_path, path)
+
+
+def verify_pinned(lock: Lock, data: bytes, lock_place: Path | str, place: Path | str) -> Baseline:
+    """Return the baseline in ``data``, which has to be the one that ``lock`` pins, byte for byte.
+
+    Args:
+        lock: what is pinned.
+        data: the bytes of the baseline file.
+        lock_place: where the lock is, for error messages.
+        place: where the bytes are.
+
+    Raises:
+        UsageError: they are not the pinned ones, are broken, or contradict the lock.
+    """
     if sha256(data) != lock.sha256:
         raise UsageError(
-            f"baseline {path} is not the one that {lock_path} pins: its sha256 is {sha256(data)[:16]}..., "
+            f"baseline {place} is not the one that {lock_place} pins: its sha256 is {sha256(data)[:16]}..., "
             f"pinned is {lock.sha256[:16]}....",
             _REPIN,
         )
-    baseline = _verified(path, data)
+    baseline = _verified(place, data)
     pinned = (lock.digest, lock.suite_digest, lock.model)
     if pinned != (baseline.digest, baseline.suite_digest, baseline.samples.model):
-        raise UsageError(f"lock {lock_path} and baseline {path} disagree about digest, suite or model.", _REPIN)
+        raise UsageError(f"lock {lock_place} and baseline {place} disagree about digest, suite or model.", _REPIN)
     return baseline
 
 
-def _verified(path: Path, data: bytes) -> Baseline:
+def _verified(path: Path | str, data: bytes) -> Baseline:
     baseline = _parse(path, data, Baseline, "baseline")
     if baseline.computed_digest() != baseline.digest:
         raise UsageError(f"baseline {path} was changed after it was pinned: its digest does not match.", _REPIN)
@@ -365,7 +388,7 @@ def _read(path: Path, limit: int, what: str) -> bytes:
         raise UsageError(f"{what}: {error.cause}", _REPIN if path.exists() else _MISSING) from error
 
 
-def _parse(path: Path, data: bytes, model: type[_FileT], what: str) -> _FileT:
+def _parse(path: Path | str, data: bytes, model: type[_FileT], what: str) -> _FileT:
     try:
         parse_json(data.decode("utf-8"), f"{what} {path}")  # keys given twice, NaN: more than the model refuses
         return model.model_validate_json(data, strict=True)

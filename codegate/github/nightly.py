@@ -8,7 +8,7 @@ from codegate.errors import ExitCode
 from codegate.forge import GitHub, Gone
 from codegate.gating import load_pinned
 from codegate.github.archive import read_members
-from codegate.github.artifacts import Artifact, artifacts_named, download_artifact
+from codegate.github.artifacts import Artifact, download_artifact, list_artifacts
 from codegate.github.commands import Command
 from codegate.github.event import Event
 from codegate.github.gated import progress_to, run_request, write_run_reports
@@ -90,9 +90,8 @@ def _fetch_history(inputs: Inputs, event: Event, github: GitHub, history: Path, 
             data = download_artifact(github, artifact, _MAX_ARCHIVE_BYTES)
         except Gone:
             continue
-        found = read_members(data, {HISTORY: _MAX_HISTORY_BYTES}, artifact.words())
-        if HISTORY in found:
-            history.write_bytes(found[HISTORY])
+        for _, found in read_members(data, {HISTORY}.__contains__, _MAX_HISTORY_BYTES, str(artifact)):
+            history.write_bytes(found)
             return
     step.log("no earlier night was found: the watch begins with this one")
 
@@ -100,7 +99,7 @@ def _fetch_history(inputs: Inputs, event: Event, github: GitHub, history: Path, 
 def _trusted(github: GitHub, name: str, branch: str, workflow: str) -> Iterator[Artifact]:
     """Yield the newest artifacts of trusted runs. Those of others do not count: anybody can upload many."""
     tried = 0
-    for artifact in artifacts_named(github, name):
+    for artifact in list_artifacts(github, name):
         try:
             check_origin(artifact, branch)
             tried += 1

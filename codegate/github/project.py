@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from codegate.candidates import CandidateSpec, Prices
+from codegate.durable import write_atomic
 from codegate.errors import UsageError
 from codegate.forge import GitHub
 from codegate.github.event import Event
 from codegate.github.inputs import Inputs, inside, relative
-from codegate.github.pinned import fetch_pinned, read_pinned_lock
+from codegate.github.pinned import fetch_pinned
 from codegate.github.step import Skipped
 from codegate.running import CONFIG_NAME, Config, load_config, named_candidates, priced
 from codegate.strict import shown
@@ -189,6 +190,8 @@ def with_baseline(project: Project, inputs: Inputs, event: Event, github: GitHub
         return project
     root = inputs.workspace if event.base_sha is None else scratch.resolve()
     name = project.lock.relative_to(root).as_posix()
-    lock = read_pinned_lock(github, event, name, inputs.workspace, scratch / ".pinned")
-    found = fetch_pinned(github, event, lock, inputs.workspace, scratch / ".pinned")
-    return replace(project, lock=found.path, notes=found.notes())
+    found = fetch_pinned(github, event, name, inputs.workspace)
+    lock = scratch / ".pinned" / "codegate.lock"
+    write_atomic(lock, found.lock_data)
+    write_atomic(lock.parent / found.lock.baseline, found.data)
+    return replace(project, lock=lock, notes=found.notes)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from codegate.errors import ExitCode, UsageError
 from codegate.forge import GitHub
 from codegate.github.archive import read_members
-from codegate.github.artifacts import artifacts_of_run, download_artifact
+from codegate.github.artifacts import download_artifact, list_artifacts
 from codegate.github.comment import pull_number, upsert_comment
 from codegate.github.event import Event
 from codegate.github.inputs import Inputs
@@ -35,16 +35,16 @@ def report_step(
     if github is None:
         raise UsageError("mode report needs the input `github-token`.")
     run = event.workflow_run
-    artifacts = artifacts_of_run(github, run.id, inputs.artifact_name)
+    artifacts = list_artifacts(github, inputs.artifact_name, run.id)
     if not artifacts:
         raise Skipped(f"run {run.id} has no artifact {inputs.artifact_name}: it reported nothing.")
     number = pull_number(github, event)
     if number is None:
         raise Skipped(f"run {run.id} belongs to no open pull request whose head it still is.")
     data = download_artifact(github, artifacts[0], _MAX_ARCHIVE_BYTES)
-    members = read_members(data, {_RESULT: MAX_RESULT_BYTES}, artifacts[0].words())
+    members = dict(read_members(data, {_RESULT}.__contains__, MAX_RESULT_BYTES, str(artifacts[0])))
     if _RESULT not in members:
-        raise Skipped(f"{artifacts[0].words()} has no {_RESULT}: the run reported nothing.")
+        raise Skipped(f"{artifacts[0]} has no {_RESULT}: the run reported nothing.")
     view = read_result(members[_RESULT])
     url = f"{event.server_url}/{event.repository}/actions/runs/{run.id}"
     body = render_comment(view, run_url=url, commit=run.head_sha, claimed=True)

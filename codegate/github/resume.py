@@ -10,10 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from codegate.durable import write_atomic
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
 from codegate.forge import GitHub
-from codegate.github.archive import unpack
-from codegate.github.artifacts import Artifact, artifacts_of_run, download_artifact
+from codegate.github.archive import read_members
+from codegate.github.artifacts import Artifact, download_artifact, list_artifacts
 from codegate.github.event import Event
 from codegate.github.inputs import AUTO, Inputs
 from codegate.github.step import Result
@@ -58,10 +59,11 @@ def fetch_run(inputs: Inputs, event: Event | None, github: GitHub | None, folder
     if number != event.run_id:
         check_run(github, artifact, default_branch(github, event), event.workflow_path, _ENDED)
     data = download_artifact(github, artifact, _MAX_ARCHIVE_BYTES)
-    names = unpack(data, folder, RUN_FILES, _MAX_BYTES, artifact.words())
-    if MANIFEST not in names:
-        raise UsageError(f"{artifact.words()} holds no run: it has no {MANIFEST}.", "Leave out the input `resume`.")
-    step.log(f"resuming the run in {artifact.words()} of workflow run {number}")
+    for name, content in read_members(data, RUN_FILES.fullmatch, _MAX_BYTES, str(artifact)):
+        write_atomic(folder / name, content)
+    if not (folder / MANIFEST).is_file():
+        raise UsageError(f"{artifact} holds no run: it has no {MANIFEST}.", "Leave out the input `resume`.")
+    step.log(f"resuming the run in {artifact} of workflow run {number}")
 
 
 def resumed(request: RunRequest, inputs: Inputs, folder: Path, step: StepLog) -> RunRequest:
@@ -109,4 +111,4 @@ def with_resumption(result: Result, inputs: Inputs, event: Event | None, folder:
 
 
 def _newest(github: GitHub, run: int, name: str) -> Artifact | None:
-    return next((artifact for artifact in artifacts_of_run(github, run, name) if not artifact.expired), None)
+    return next((artifact for artifact in list_artifacts(github, name, run) if not artifact.expired), None)

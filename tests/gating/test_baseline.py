@@ -50,7 +50,7 @@ def test_what_is_pinned_is_read_back(locked: Path) -> None:
 
 def test_a_lock_may_say_where_else_the_bytes_are(tmp_path: Path, locked: Path) -> None:
     assert load_lock(locked).transport is None
-    said = Transport(artifact="codegate-baseline", artifact_id=7, release="v1", asset="b.json")
+    said = Transport(artifact="codegate-baseline", release="v1", asset="b.json")
     written = write_lock(locked, tmp_path / "gate" / "baseline.json", said)
     assert load_lock(locked) == written
     assert load_lock(locked).transport == said
@@ -60,8 +60,6 @@ def test_a_lock_may_say_where_else_the_bytes_are(tmp_path: Path, locked: Path) -
 @pytest.mark.parametrize(
     "transport",
     [
-        {"artifact_id": 0},
-        {"artifact_id": "7"},
         {"artifact": ""},
         {"workflow": "codegate.yml"},
         {"workflow": ".github/workflows/../../x.yml"},

@@ -1,18 +1,14 @@
-"""Commits of the fake as far as the pinned baseline needs them: files, blobs, ancestry, and releases."""
+"""Commits of the fake as far as the pinned baseline needs them: files, ancestry, and releases."""
 
-import base64
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import unquote
 
-from codegate.suite.git import object_id
 from tests.github.fake.artifacts import Artifacts
 from tests.github.fake.rest import HOME
 from tests.github.fake.server import FakeGitHub, Reply, Request, route
 
 _REPO = r"/repos/acme/demo"
 _RAW = "application/vnd.github.raw+json"
-_INLINE = 1 << 20  # a larger file has no content in its description
 _NOT_FOUND = Reply({"message": "Not Found"}, 404)
 
 
@@ -32,9 +28,6 @@ class Content:
     lost: set[str] = field(default_factory=set)
     releases: dict[str, dict[str, bytes]] = field(default_factory=dict)
 
-    def blobs(self) -> dict[str, bytes]:
-        return {object_id(data): data for files in self.commits.values() for data in files.values()}
-
     def assets(self) -> list[tuple[str, str, bytes]]:
         return [(tag, name, data) for tag, files in self.releases.items() for name, data in files.items()]
 
@@ -52,21 +45,9 @@ def _content(github: FakeGitHub, request: Request) -> object:
         return [{"type": "file", "path": name} for name in files if name.startswith(f"{path}/")]
     if path not in files:
         return _NOT_FOUND
-    data = files[path]
-    described: dict[str, Any] = {"type": "file", "path": path, "size": len(data), "sha": object_id(data)}
-    if len(data) > _INLINE:
-        return {**described, "encoding": "none", "content": ""}
-    return {**described, "encoding": "base64", "content": base64.encodebytes(data).decode()}
-
-
-@route("GET", rf"{_REPO}/git/blobs/([0-9a-f]+)", needs="contents: read")
-def _blob(github: FakeGitHub, request: Request) -> object:
-    data = github.store(Content).blobs().get(request.groups[0])
-    if data is None:
-        return _NOT_FOUND
     if request.headers.get("accept") != _RAW:
-        return {"encoding": "base64", "content": base64.encodebytes(data).decode()}
-    return Reply(data, headers={"Content-Type": _RAW})
+        return Reply({"message": "only the raw media type is here"}, 406)
+    return Reply(files[path], headers={"Content-Type": _RAW})
 
 
 @route("GET", rf"{_REPO}/compare/([0-9a-f]+)\.\.\.(.+)", needs="contents: read")
