@@ -1,6 +1,5 @@
 """``codegate baseline``: the life of the pinned baseline, from the pinning to the reset."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -8,10 +7,9 @@ from typing import Any, Final
 import click
 
 from codegate.cli.baseline_words import difference_document, difference_words, summary, summary_words
-from codegate.cli.given_runs import check_new, origin, read_runs
 from codegate.cli.options import FILE, FOLDER, Decorated, json_option
 from codegate.cli.output import emit, say
-from codegate.errors import ExitCode, UsageError
+from codegate.errors import ExitCode
 from codegate.gating import (
     MIN_SAMPLES,
     Baseline,
@@ -24,14 +22,10 @@ from codegate.gating import (
     load_lock,
     load_pinned,
     mismatches,
-    pin,
-    refresh,
-    reset,
     setting_changes,
     without_quarantined,
-    write_baseline,
-    write_lock,
 )
+from codegate.operations import pin, read_runs, refresh, reset
 from codegate.running import candidate_settings, plan_run
 from codegate.suite import load_suite
 
@@ -88,15 +82,8 @@ def pin_command(
     runs: tuple[Path, ...], name: str | None, out: Path, lock: Path, replace: bool, min_samples: int, as_json: bool
 ) -> None:
     """Pin all samples of all runs: writes the baseline file and the lock that holds its digest."""
-    pinned = None
-    if os.path.lexists(lock):
-        if not replace:
-            raise UsageError(f"{lock} pins a baseline already.", "Give --replace to accept a new one.")
-        pinned = load_lock(lock)
-    if not replace:
-        check_new(out, "--out")  # another lock may pin what is there
-    baseline = pin(read_runs(runs, name), origin=origin(), min_samples=min_samples, replaced=pinned)
-    _write(baseline, out, lock, "pinned", as_json=as_json)
+    made, written = pin(read_runs(runs, name), out, lock, replace=replace, min_samples=min_samples)
+    _conclude(made, written, out, lock, "pinned", as_json=as_json)
 
 
 @command.command("refresh")
@@ -118,13 +105,11 @@ def refresh_command(
 
     Refused, with exit code 3, when they differ from the stored ones by more than chance (exact test, p < 0.01).
     """
-    baseline = load_pinned(lock)
-    made, change = refresh(
-        baseline, read_runs(runs, name), replace=replace, accept_drift=accept_drift, reason=reason, origin=origin(),
-        min_samples=min_samples,
-    )  # fmt: skip
+    made, written, change = refresh(
+        lock, read_runs(runs, name), replace=replace, accept_drift=accept_drift, reason=reason, min_samples=min_samples
+    )
     say(f"stored against new samples: {change.words()}", as_json=as_json)
-    _write(made, lock.parent / load_lock(lock).baseline, lock, "refreshed", change, as_json=as_json)
+    _conclude(made, written, lock.parent / written.baseline, lock, "refreshed", change, as_json=as_json)
 
 
 @command.command("reset")
@@ -144,18 +129,21 @@ def reset_command(
 ) -> None:
     """Pin another model instead of the pinned one: the only way that a new snapshot is accepted."""
     pinned = load_lock(lock)
-    if out is not None:
-        check_new(out, "--out")
-    made = reset(pinned, old, read_runs(runs, name), reason=reason, origin=origin(), min_samples=min_samples)
-    _write(made, out or lock.parent / pinned.baseline, lock, f"{pinned.model} is replaced by", as_json=as_json)
+    made, written = reset(lock, old, read_runs(runs, name), reason=reason, out=out, min_samples=min_samples)
+    place = lock.parent / written.baseline
+    _conclude(made, written, place, lock, f"{pinned.model} is replaced by", as_json=as_json)
 
 
-def _write(
-    baseline: Baseline, out: Path, lock: Path, done: str, change: Change | None = None, *, as_json: bool
+def _conclude(
+    baseline: Baseline,
+    written: Lock,
+    out: Path,
+    lock: Path,
+    done: str,
+    change: Change | None = None,
+    *,
+    as_json: bool,
 ) -> None:
-    transport = load_lock(lock).transport if os.path.lexists(lock) else None
-    write_baseline(out, baseline)
-    written = write_lock(lock, out, transport)
     counts = [len(entries) for entries in baseline.samples.samples.values()]
     what = f"{baseline.samples.label} ({baseline.samples.model})"
     say(f"{done} {what}: {len(counts)} problems, {sum(counts)} samples", as_json=as_json)

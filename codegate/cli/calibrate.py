@@ -5,12 +5,12 @@ from pathlib import Path
 
 import click
 
-from codegate.cli.given_runs import read_runs
 from codegate.cli.options import FILE, FOLDER, config_option, json_option
 from codegate.cli.output import emit, say
 from codegate.cli.policy import gate_settings
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import Calibration, calibrate, load_pinned, pool
+from codegate.operations import read_runs
 
 
 @click.command()

@@ -14,25 +14,15 @@ import click
 
 import codegate
 from codegate.candidates import CandidateSpec
-from codegate.cli.given_runs import origin, run_samples
-from codegate.cli.mine import describe_funnel
 from codegate.cli.options import FOLDER, jobs_option, json_option, sandbox_option
 from codegate.cli.output import say
 from codegate.cli.progress import mine_progress, run_progress
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import GatePolicy, pin, write_baseline, write_lock
-from codegate.mining import MineOptions, mine
-from codegate.reporting import build_view, gather, render_console, render_json, write_reports
-from codegate.running import (
-    Journal,
-    Run,
-    RunOptions,
-    RunRequest,
-    gate_run,
-    new_run_id,
-    opened_backend,
-    run_suite,
-)
+from codegate.gating import GatePolicy
+from codegate.mining import MineOptions
+from codegate.operations import gate, mine, mining_words, pin, samples_of
+from codegate.reporting import render_console, render_json
+from codegate.running import Gate, Journal, Run, RunOptions, RunRequest, new_run_id, run_suite
 from codegate.sandbox import Choice, SandboxUnavailable, select_backend
 from codegate.suite import git
 
@@ -61,11 +51,11 @@ def command(out: Path, jobs: int, sandbox: Choice, as_json: bool) -> ExitCode:
         f"2. Mining its bug fixes; every problem is proven by execution ({chosen} sandboxes, no network inside)",
         as_json=as_json,
     )
-    with opened_backend(chosen, new_run_id()) as backend, mine_progress() as progress:
+    with mine_progress() as progress:
         # One round of each state, and the grader's word on the fix: the bundled history is known to hold no flake.
         options = MineOptions(name="quickstart", max_problems=_PROBLEMS, concurrency=jobs, rounds=1)
-        report = mine(out / "repository", out / "suite", options, backend, progress)
-    for line in describe_funnel(report):
+        mined = mine(out / "repository", out / "suite", options, progress, sandbox=chosen)
+    for line in mining_words(mined):
         say(f"   {line}", as_json=as_json)
     say(
         "3. The pinned candidate makes the baseline (its answers were written by hand, as are the next two)",
@@ -73,23 +63,23 @@ def command(out: Path, jobs: int, sandbox: Choice, as_json: bool) -> ExitCode:
     )
     pinned, _ = _run(out, "pinned", ("pinned",), chosen, as_json=as_json)
     # One sample of each: an answer that was written by hand is the same every time, and five copies prove no more.
-    baseline = pin([run_samples(pinned, None)], origin=origin(), min_samples=1)
-    write_baseline(out / "baseline.json", baseline)
-    write_lock(out / "codegate.lock", out / "baseline.json")
+    baseline, _ = pin([samples_of(pinned)], out / "baseline.json", out / "codegate.lock", min_samples=1)
     say("4. A good and a worse candidate, compared with it", as_json=as_json)
-    run, journal = _run(out, "upgrade", ("good", "worse"), chosen, as_json=as_json)
-    verdicts = gate_run(run, out / "codegate.lock", GatePolicy())
-    view = build_view([run], verdicts, gather([journal], baseline.samples))
-    written = write_reports(view, out / "reports")
-    say(render_console(view), as_json=as_json)
-    for verdict in verdicts:
+    _, journal = _run(out, "upgrade", ("good", "worse"), chosen, as_json=as_json)
+    report = gate(journal, Gate(baseline, GatePolicy()), reports=out / "reports")
+    say(render_console(report.view), as_json=as_json)
+    for verdict in report.verdicts:
         say(f"{verdict.label}: {verdict.kind.upper()}. {verdict.reason}", as_json=as_json)
     for name in ("html", "junit", "json"):
-        say(f"{name:6} {written[name]}", as_json=as_json)
+        say(f"{name:6} {report.files[name]}", as_json=as_json)
     say(f"Done in {time.monotonic() - started:.0f} s.", as_json=as_json)
     if as_json:
-        click.echo(render_json(view))
-    return ExitCode.PASS if [verdict.kind for verdict in verdicts] == ["pass", "regressed"] else ExitCode.INCONCLUSIVE
+        click.echo(render_json(report.view))
+    return (
+        ExitCode.PASS
+        if [verdict.kind for verdict in report.verdicts] == ["pass", "regressed"]
+        else ExitCode.INCONCLUSIVE
+    )
 
 
 def _quick_sandbox() -> Choice:

@@ -8,7 +8,9 @@ from codegate.cli.conclude import conclude
 from codegate.cli.options import FILE, FOLDER, config_option, json_option
 from codegate.cli.policy import gate_settings, report_terms
 from codegate.errors import ExitCode
-from codegate.running import Journal
+from codegate.gating import load_pinned
+from codegate.operations import gate
+from codegate.running import Gate, Journal
 
 
 @click.command()
@@ -21,6 +23,6 @@ def command(run: Path, baseline: Path | None, config: Path | None, reports: Path
     """Compare every candidate of RUN (a run's folder) with the pinned baseline."""
     policy, lock = gate_settings(config)
     journal = Journal.open(run)
-    return conclude(
-        journal.load(), journal, baseline or lock, policy, reports, as_json=as_json, terms=report_terms(config)
-    )
+    chosen = Gate(load_pinned(baseline or lock), policy)
+    report = gate(journal, chosen, reports=reports, terms=report_terms(config))
+    return conclude(report, as_json=as_json)

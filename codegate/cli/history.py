@@ -1,14 +1,12 @@
 """``codegate history``: a line for each finished run, the trend, and the nightly watch."""
 
 from dataclasses import asdict
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from codegate.candidates import CandidateSpec, cost
-from codegate.cli.given_runs import run_samples
+from codegate import gating
 from codegate.cli.options import FILE, FOLDER, Decorated, json_option
 from codegate.cli.output import emit, say
 from codegate.errors import ExitCode
@@ -19,18 +17,16 @@ from codegate.gating import (
     MatrixCell,
     Series,
     Watch,
-    append_history,
     days_since,
     history_alarms,
-    history_entry,
     load_pinned,
     matrix_of,
     pass_rate,
     read_history,
     series_of,
-    watch,
 )
-from codegate.running import Run, load_run
+from codegate.operations import append, watch
+from codegate.running import load_run
 
 _SHOWN: Final = 10  # runs of a series that people are shown
 _PREFIX: Final = 8  # digits of a digest
@@ -57,31 +53,12 @@ def append_command(runs: tuple[Path, ...], name: str | None, path: Path, as_json
 
     A run that is there already is not added again.
     """
-    loaded = [load_run(folder) for folder in runs]
-    entries = [entry for run in loaded for entry in _entries(run, name)]
-    added = append_history(path, entries)
+    added, entries = append(path, [load_run(folder) for folder in runs], name)
     for entry in added:
         say(f"{entry.run}  {entry.label} ({entry.model}): {pass_rate(entry.counts).words()} problems", as_json=as_json)
     say(f"{len(added)} of {len(entries)} appended to {path}, the others were there", as_json=as_json)
     if as_json:
         emit({"schema": "codegate.history-append/1", "appended": [_point(entry) for entry in added]})
-
-
-def _entries(run: Run, name: str | None) -> list[HistoryEntry]:
-    names = [name] if name is not None else [candidate.key() for candidate in run.manifest.candidates]
-    parts = [run_samples(run, each) for each in names]
-    return [history_entry(part, _dollars(run, part.spec)) for part in parts]
-
-
-def _dollars(run: Run, spec: CandidateSpec) -> float | None:
-    """Return what the model calls of a candidate cost; None where that of any of them is not known."""
-    total = Decimal(0)
-    for outcome in run.of(spec.key()):
-        paid = cost(outcome.attempt.usage, spec.prices) if outcome.attempt else None
-        if paid is None:
-            return None
-        total += paid
-    return float(total)
 
 
 @command.command("show")
@@ -95,7 +72,7 @@ def show_command(path: Path, baseline: Path | None, stale_days: int, as_json: bo
     With --json: the data of a dashboard's charts.
     """
     entries = read_history(path)
-    found = watch(load_pinned(baseline), entries) if baseline is not None else None
+    found = gating.watch(load_pinned(baseline), entries) if baseline is not None else None
     alarms = (found.alarms if found else ()) + history_alarms(entries, stale_days=stale_days)
     series, age = series_of(entries), days_since(entries)
     lines = [line for one in series for line in _series_words(one)]
@@ -128,9 +105,8 @@ def watch_command(path: Path, baseline: Path, stale_days: int, as_json: bool) ->
     Exits 1 when somebody is to be paged: the last seven nights together are worse (exact test, one-sided p < 0.002),
     or another snapshot answered. Two bad nights in a row (p < 0.05 each) only warn.
     """
-    pinned, entries = load_pinned(baseline), read_history(path)
-    found = watch(pinned, entries)
-    stale = [alarm for alarm in history_alarms(entries, stale_days=stale_days) if alarm.kind == "stale"]
+    pinned = load_pinned(baseline)
+    found = watch(path, pinned, stale_days=stale_days)
     for night in found.nights:
         say(f"{night.date}  {night.alone.words()}", as_json=as_json)
     if found.nights:
@@ -140,7 +116,7 @@ def watch_command(path: Path, baseline: Path, stale_days: int, as_json: bool) ->
         say("no night to compare: nothing was run since the pinning under its conditions", as_json=as_json)
     for run, reason in found.left_out:
         say(f"left out: {run}: {reason}", as_json=as_json)
-    for line in _alarm_words((*found.alarms, *stale)):
+    for line in _alarm_words(found.alarms):
         say(line, as_json=as_json)
     if as_json:
         emit(
@@ -150,7 +126,7 @@ def watch_command(path: Path, baseline: Path, stale_days: int, as_json: bool) ->
                 "model": pinned.samples.model,
                 "page": found.pages,
                 **_watch(found),
-                "alarms": [asdict(alarm) for alarm in (*found.alarms, *stale)],
+                "alarms": [asdict(alarm) for alarm in found.alarms],
             }
         )
     return ExitCode.REGRESSED if found.pages else ExitCode.PASS

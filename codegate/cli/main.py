@@ -35,6 +35,7 @@ _COMMANDS: Final = {
     "report": "Write a run's reports again.",
     "action": "Entry point of the GitHub Action.",
 }
+_ELSEWHERE: Final = {"action": "codegate.github.command"}
 # What a disk or its owner does, as opposed to a path that we got wrong.
 _MACHINE: Final = frozenset({
     errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EMFILE,
@@ -51,7 +52,7 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
             return None
-        command = import_module(f"codegate.cli.{cmd_name}").command
+        command = import_module(_ELSEWHERE.get(cmd_name, f"codegate.cli.{cmd_name}")).command
         if not isinstance(command, click.Command):
             raise TypeError(f"codegate.cli.{cmd_name} has no command")
         return command

@@ -10,7 +10,8 @@ from codegate.cli.output import note
 from codegate.cli.policy import gate_settings, report_terms
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import load_pinned
-from codegate.running import Gate, Journal, merge_shards, shard_folders
+from codegate.operations import merge
+from codegate.running import Gate, Journal, shard_folders
 
 
 @click.command()
@@ -44,14 +45,14 @@ def command(
         raise UsageError("the run was planned without a baseline.", "Leave it out; `codegate gate` compares it.")
     lock = (baseline or default) if gated else None
     gate = Gate(load_pinned(lock), policy) if lock is not None else None
-    journal = merge_shards(folders, out, run_id=run_id, gate=gate)
-    note(f"run {journal.manifest.id} in {journal.folder}")
+    report = merge(folders, out, gate, run_id=run_id, reports=reports, terms=report_terms(config))
+    note(f"run {report.run.manifest.id} in {report.folder}")
     if gate is None:
         note("not gated: the run was planned without a baseline")
-    code = conclude(journal.load(), journal, lock, policy, reports, as_json=as_json, terms=report_terms(config))
+    code = conclude(report, as_json=as_json)
     if code == ExitCode.REGRESSED and policy.confirm_samples:
         note(
-            f"`codegate run SUITE --resume {journal.folder}` asks the pinned model again, where its key is set, and "
+            f"`codegate run SUITE --resume {report.folder}` asks the pinned model again, where its key is set, and "
             "judges with what it says"
         )
     return code

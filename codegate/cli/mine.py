@@ -1,7 +1,6 @@
 """``codegate mine``: a suite from a repository's own history, and what belongs to keeping one."""
 
 import os
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -22,14 +21,13 @@ from codegate.mining import (
     KINDS,
     GitHubEnrichment,
     MineOptions,
-    MineReport,
     fetch_pull_heads,
     find_slug,
-    mine,
     read_summary,
 )
-from codegate.running import new_run_id, opened_backend, suite_model
-from codegate.sandbox import Backend, Choice, cache_folder
+from codegate.operations import mine, mining_words
+from codegate.running import suite_model
+from codegate.sandbox import Choice, cache_folder
 from codegate.suite import Kind
 
 _STRICT_ROUNDS: Final = 5
@@ -159,11 +157,9 @@ def history(
     if pull_requests:
         say(f"{fetch_pull_heads(repository)} heads of pull requests", as_json=as_json)
     before = read_summary(out) or {}
-    with opened_backend(sandbox, new_run_id()) as backend, mine_progress() as progress:
-        if image is not None:
-            options = replace(options, image=_pinned(backend, image))
-        report = mine(repository, out, options, backend, progress)
-    for line in describe_funnel(report):
+    with mine_progress() as progress:
+        report = mine(repository, out, options, progress, sandbox=sandbox, image=image)
+    for line in mining_words(report):
         say(line, as_json=as_json)
     for line in report.profile.lines() if profile else []:
         say(line, as_json=as_json)
@@ -177,36 +173,9 @@ def history(
     return ExitCode.PASS if report.problems else ExitCode.INCONCLUSIVE
 
 
-def _pinned(backend: Backend, image: str) -> str:
-    from codegate.sandbox.docker import DockerBackend  # noqa: PLC0415  only for this
-
-    if not isinstance(backend, DockerBackend):
-        raise UsageError("--image needs Docker; bubblewrap has no images.", "Give --sandbox docker.")
-    return backend.pin_image(image)
-
-
 def _forge(repository: Path, named: str) -> GitHubEnrichment:
     api_url = os.environ.get("GITHUB_API_URL") or DEFAULT_API
     slug = find_slug(repository, api_url) if named == "auto" else named
     if slug is None:
         raise UsageError(f"the origin of {repository} is not on {api_url}.", "Give --github OWNER/NAME.")
     return GitHubEnrichment(slug, os.environ.get("GITHUB_TOKEN", ""), cache_folder(), api_url)
-
-
-def describe_funnel(report: MineReport) -> list[str]:
-    """Return the funnel, the reasons and the cost for people."""
-    funnel = " → ".join(f"{stage.count} {stage.name}" for stage in report.funnel)
-    reasons = ", ".join(f"{count} {reason}" for reason, count in report.reasons.items())
-    each = report.seconds_per_problem
-    cost = f"{report.seconds['total']:.1f} s" + (f", {each:.1f} s per validated problem" if each else "")
-    lines = [f"funnel: {funnel}", f"left out: {reasons or 'nothing'}"]
-    remembered = sum(result.remembered for result in report.results)
-    if remembered:
-        lines.append(f"remembered from earlier: {remembered} (--fresh looks again)")
-    if report.kept is not None:
-        lines.append(f"kept: {len(report.kept.problems)} problems, {len(report.kept.retired)} of them retired now")
-        lines += [f"could not be tried: {name}: {fault}" for name, fault in report.kept.faults.items()]
-    if report.rewrites and report.usage is not None:
-        tokens = f"{report.usage.input_tokens} tokens in, {report.usage.output_tokens} out"
-        lines.append(f"statements: {report.rewrites} calls of the rewriting model, {tokens}")
-    return [*lines, f"suite: {report.out} ({cost})"]

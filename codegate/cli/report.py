@@ -10,7 +10,7 @@ from codegate.cli.policy import gate_settings, report_terms
 from codegate.errors import UsageError
 from codegate.gating import load_pinned
 from codegate.reporting import REPORTS, build_view, gather, write_reports
-from codegate.running import Journal, gate_run, run_predictions
+from codegate.running import Gate, Journal, gate_run, run_predictions
 from codegate.suite import load_suite
 from codegate.suite.exchange import repository_slug, write_predictions
 
@@ -56,8 +56,9 @@ def command(
     policy, _ = gate_settings(config)
     journals = [Journal.open(folder) for folder in runs]
     loaded = [journal.load() for journal in journals]
-    verdicts = [verdict for run in loaded for verdict in (gate_run(run, baseline, policy) if baseline else ())]
-    evidence = gather(journals, load_pinned(baseline).samples if baseline else None, report_terms(config))
+    pinned = load_pinned(baseline) if baseline is not None else None
+    verdicts = [verdict for run in loaded if pinned is not None for verdict in gate_run(run, Gate(pinned, policy))]
+    evidence = gather(journals, pinned.samples if pinned is not None else None, report_terms(config))
     view = build_view(loaded, verdicts, evidence)
     written = write_reports(view, out, [name for name in wanted if name in REPORTS])
     if PREDICTIONS in wanted:

@@ -13,7 +13,8 @@ from codegate.cli.output import note
 from codegate.cli.predictions import STAND_IN, check_predictions, given_answers, predictions_options
 from codegate.cli.progress import run_progress
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import load_pinned
+from codegate.gating import Baseline, load_pinned
+from codegate.operations import run
 from codegate.reporting import terms_of
 from codegate.running import (
     CONFIG_NAME,
@@ -25,11 +26,10 @@ from codegate.running import (
     configuration,
     load_config,
     named_candidates,
-    pinned_images,
-    run_suite,
     shard_choice,
 )
 from codegate.sandbox import Choice
+from codegate.suite import images_of
 
 
 @click.command()
@@ -142,15 +142,25 @@ def command(
         gate,
         choice,
         answers,
-        pinned_images(home / settings.baseline if lock is None else lock),
+        _images(gate.baseline if gate is not None else home / settings.baseline),
     )
     with run_progress() as progress:
-        run, journal = run_suite(request, progress, note)
-    part = run.manifest.shard
-    if part is not None:
-        note(f"shard {part.words} is done: `codegate merge` puts the shards together")
-        lock = None  # a part is compared with nothing
-    return conclude(run, journal, lock, settings.gate, reports, as_json=as_json, terms=terms_of(settings))
+        report = run(request, progress, note, reports=reports, terms=terms_of(settings))
+    if report.run.manifest.shard is not None:
+        note(f"shard {report.run.manifest.shard.words} is done: `codegate merge` puts the shards together")
+    return conclude(report, as_json=as_json)
+
+
+def _images(baseline: Baseline | Path) -> dict[str, str]:
+    """Return the base images of the baseline, or of the one that a lock pins: nothing where it cannot be read.
+
+    An ungated run, too, may be made to be pooled or watched with it. A broken baseline is refused where it gates.
+    """
+    try:
+        pinned = load_pinned(baseline) if isinstance(baseline, Path) else baseline
+    except UsageError:
+        return {}
+    return images_of(pinned.samples.conditions)
 
 
 def _lock(baseline: Path | None, settings: Config, home: Path) -> Path | None:

@@ -1,6 +1,5 @@
 """Where it is said on GitHub: the action's inputs, the step's outputs and summary, and the entry point."""
 
-from codegate.github.commands import Command, Done
 from codegate.github.entry import reap_action, run_action
 
-__all__ = ["Command", "Done", "reap_action", "run_action"]
+__all__ = ["reap_action", "run_action"]

@@ -1,11 +1,11 @@
 """Mode ``baseline``: samples of a model become a baseline; or the pinned one is kept from expiring."""
 
-import shutil
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
+from codegate import operations
+from codegate.durable import write_atomic
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import MIN_SAMPLES, Transport, load_lock, load_pinned, write_lock
-from codegate.github.commands import Command
+from codegate.gating import MIN_SAMPLES, Transport
 from codegate.github.event import Event
 from codegate.github.gated import progress_to, run_request
 from codegate.github.inputs import Inputs
@@ -20,23 +20,18 @@ def keep_step(inputs: Inputs, project: Project, step: StepLog) -> Result:
 
     Raises:
         Skipped: nothing is pinned.
-        UsageError: what is pinned is broken.
     """
-    if project.lock is None:
+    pinned = project.pinned
+    if pinned is None:
         raise Skipped("no baseline is pinned.", "Set the input `candidates`: the model to make one of.")
-    baseline = load_pinned(project.lock)
-    inputs.reports.mkdir(parents=True, exist_ok=True)
-    kept = project.lock.parent / load_lock(project.lock).baseline
-    shutil.copyfile(kept, inputs.reports / kept.name)
-    shutil.copyfile(project.lock, inputs.reports / "codegate.lock")
-    text = f"the pinned baseline of {baseline.samples.label} is kept as it is, {baseline.digest[:12]}"
+    write_atomic(inputs.reports / PurePosixPath(pinned.lock.baseline).name, pinned.data)
+    write_atomic(inputs.reports / "codegate.lock", pinned.lock_data)
+    text = f"the pinned baseline of {pinned.baseline.samples.label} is kept as it is, {pinned.baseline.digest[:12]}"
     step.log(text)
     return Result(ExitCode.PASS, {"verdict": "pass"}, f"## codegate: baseline kept\n{notes_summary((text,))}")
 
 
-def pin_step(
-    inputs: Inputs, project: Project, event: Event | None, folder: Path, step: StepLog, command: Command
-) -> Result:
+def pin_step(inputs: Inputs, project: Project, event: Event | None, folder: Path, step: StepLog) -> Result:
     """Make samples of the one candidate in ``folder``, and a baseline of them with the lock that would pin it.
 
     Nothing is pinned: that is what the commit of the lock does, which people review.
@@ -56,8 +51,7 @@ def pin_step(
     if code != ExitCode.PASS:
         return Result(code, {"verdict": "infrastructure"}, "## codegate: no baseline\n\nSome attempts have no grade.\n")
     baseline, lock = inputs.reports / "baseline.json", inputs.reports / "codegate.lock"
-    command(["baseline", "pin", str(folder), "--out", str(baseline), "--lock", str(lock)])
-    write_lock(lock, baseline, _transport(inputs, event))
+    operations.pin([operations.samples_of(run)], baseline, lock, transport=_transport(inputs, event))
     lines = ("Commit this as codegate.lock to pin it:", "", *lock.read_text(encoding="utf-8").splitlines())
     return Result(ExitCode.PASS, {"verdict": "pass"}, f"## codegate: baseline made\n{notes_summary(lines)}")
 

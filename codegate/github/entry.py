@@ -13,13 +13,13 @@ from codegate.candidates import CandidateSpec, check_base_url
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
 from codegate.forge import GitHub
 from codegate.github.baselines import keep_step, pin_step
-from codegate.github.commands import Command
 from codegate.github.container import leave_to_child
 from codegate.github.event import Event, read_event, refusal
 from codegate.github.gated import gate_step, merge_step, plan_step
 from codegate.github.inputs import Inputs, read_inputs
 from codegate.github.nightly import nightly_step
-from codegate.github.project import project_of, with_baseline
+from codegate.github.pinned import fetch_pinned
+from codegate.github.project import project_of
 from codegate.github.report import report_step
 from codegate.github.resume import fetch_run, with_resumption, without_command
 from codegate.github.step import COMMENT_URL, OUTPUTS, Result, Skipped, bug, conclude, fault
@@ -34,7 +34,7 @@ _ASKING: Final = frozenset({"gate", "plan", "merge"})
 _BOTS_WITHOUT_SECRETS: Final = frozenset({"dependabot[bot]"})
 
 
-def run_action(environment: Mapping[str, str], command: Command) -> ExitCode:
+def run_action(environment: Mapping[str, str]) -> ExitCode:
     """Run the action in ``environment`` (the process's own) and return the exit code of the step.
 
     Outputs, summary and annotations are written however it ends, and nothing that is printed meanwhile can give the
@@ -42,7 +42,6 @@ def run_action(environment: Mapping[str, str], command: Command) -> ExitCode:
 
     Args:
         environment: where inputs, event and credentials are.
-        command: carries out codegate's own commands.
     """
     if os.getpid() == 1:
         leave_to_child()
@@ -52,7 +51,7 @@ def run_action(environment: Mapping[str, str], command: Command) -> ExitCode:
         try:
             inputs = _fresh(read_inputs(environment))
             event = read_event(environment) if environment.get("GITHUB_EVENT_NAME") else None
-            result = _run(inputs, event, environment, step, command)
+            result = _run(inputs, event, environment, step)
         except CodegateError as error:
             result = fault(without_command(error))
         except KeyboardInterrupt:
@@ -83,16 +82,14 @@ def reap_action(environment: Mapping[str, str]) -> ExitCode:
     return ExitCode.PASS
 
 
-def _run(
-    inputs: Inputs, event: Event | None, environment: Mapping[str, str], step: StepLog, command: Command
-) -> Result:
+def _run(inputs: Inputs, event: Event | None, environment: Mapping[str, str], step: StepLog) -> Result:
     github = GitHub(event.api_url, event.repository, inputs.token) if event is not None and inputs.token else None
     if inputs.mode == "report":
         return report_step(inputs, event, github, environment, step)
     if event is not None and (reason := refusal(event)) is not None:
         raise UsageError(reason)
     with tempfile.TemporaryDirectory(dir=environment.get("RUNNER_TEMP") or None) as scratch:
-        return _carry_out(inputs, event, github, environment, Path(scratch), step, command)
+        return _carry_out(inputs, event, github, environment, Path(scratch), step)
 
 
 def _carry_out(
@@ -102,19 +99,21 @@ def _carry_out(
     environment: Mapping[str, str],
     scratch: Path,
     step: StepLog,
-    command: Command,
 ) -> Result:
     folder, base = _run_folder(inputs), event.base_sha if event is not None else None
     if inputs.mode == "mine":
-        return mine_step(inputs, command)
+        return mine_step(inputs, step)
     if inputs.mode == "validate":
-        return validate_step(inputs, base, scratch, command)
+        return validate_step(inputs, base, scratch, step)
     making = inputs.mode == "baseline" and bool(inputs.candidates)
     project = project_of(inputs, base, scratch, asks=making or inputs.mode in _ASKING)
     if event is not None and _keyless(event, environment):
         _check_keyless(project.settings.candidates, project.trusted)
-    if event is not None and not making:
-        project = with_baseline(project, inputs, event, github, scratch)
+    if project.lock is not None:
+        # What is made anew needs none; the images of one that can be read here are used all the same.
+        with contextlib.suppress(CodegateError) if making else contextlib.nullcontext():
+            pinned = fetch_pinned(None if making else github, event, project.lock, inputs.workspace)
+            project = replace(project, pinned=pinned)
     if making or inputs.mode in {"gate", "nightly"}:
         fetch_run(inputs, event, github, folder, step)
     match inputs.mode:
@@ -123,9 +122,9 @@ def _carry_out(
         case "merge":
             return merge_step(inputs, project, folder, step)
         case "nightly":
-            return nightly_step(inputs, project, event, github, folder, step, command)
+            return nightly_step(inputs, project, event, github, folder, step)
         case "baseline" if making:
-            return pin_step(inputs, project, event, folder, step, command)
+            return pin_step(inputs, project, event, folder, step)
         case "baseline":
             return keep_step(inputs, project, step)
         case _:

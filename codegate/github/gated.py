@@ -4,54 +4,35 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from codegate import operations
 from codegate.candidates import CandidateSpec
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import GatePolicy, Verdict, load_pinned
-from codegate.github.inputs import Inputs, OnInconclusive
+from codegate.github.inputs import Inputs
 from codegate.github.project import Project
 from codegate.github.resume import resumed
 from codegate.github.step import Result, annotations, figures
 from codegate.github.workflow import StepLog, notes_summary
-from codegate.reporting import (
-    ReportView,
-    build_view,
-    gather,
-    render_console,
-    render_markdown,
-    terms_of,
-    write_reports,
-)
-from codegate.running import (
-    Gate,
-    Journal,
-    Progress,
-    Run,
-    RunOptions,
-    RunRequest,
-    gate_run,
-    merge_shards,
-    pinned_images,
-    plan_shards,
-    run_exit_code,
-    run_suite,
-    shard_folders,
-)
+from codegate.operations import Report
+from codegate.reporting import render_console, render_markdown, terms_of
+from codegate.running import Progress, RunOptions, RunRequest, plan_shards, shard_folders
+from codegate.suite import images_of
 
 
 def gate_step(inputs: Inputs, project: Project, folder: Path, step: StepLog) -> Result:
     """Run the candidates, or their part of a shared run, in ``folder`` and report; a part is compared with nothing.
 
     Raises:
-        CodegateError: as ``run_suite``.
+        CodegateError: as ``operations.run``.
     """
-    run, journal = run_suite(run_request(inputs, project, folder, step), progress_to(step), step.log)
-    part = run.manifest.shard
+    request = run_request(inputs, project, folder, step)
+    terms = terms_of(project.settings)
+    report = operations.run(request, progress_to(step), step.log, reports=inputs.reports, terms=terms)
+    part = report.run.manifest.shard
     if part is None:
-        return _told(inputs, project, run, journal, step)
-    code = run_exit_code(run, ())
-    kind = "ungated" if code == ExitCode.PASS else "infrastructure"
-    text = f"shard {part.words} of run {run.manifest.id} is done; mode merge puts the shards together."
-    return Result(code, {"verdict": kind, "run-id": run.manifest.id}, f"codegate: {text}\n")
+        return _result(inputs, project, report, step)
+    kind = "ungated" if report.exit_code == ExitCode.PASS else "infrastructure"
+    text = f"shard {part.words} of run {report.run.manifest.id} is done; mode merge puts the shards together."
+    return Result(report.exit_code, {"verdict": kind, "run-id": report.run.manifest.id}, f"codegate: {text}\n")
 
 
 def plan_step(inputs: Inputs, project: Project, step: StepLog) -> Result:
@@ -78,9 +59,9 @@ def merge_step(inputs: Inputs, project: Project, folder: Path, step: StepLog) ->
     """
     if inputs.run_id is None:
         raise UsageError("mode merge needs the input `run-id`.", "Pass on the output `run-id` of mode plan.")
-    shards = shard_folders([inputs.shards_path])
-    journal = merge_shards(shards, folder, run_id=inputs.run_id, gate=_gate(project))
-    return _told(inputs, project, journal.load(), journal, step)
+    shards, terms = shard_folders([inputs.shards_path]), terms_of(project.settings)
+    report = operations.merge(shards, folder, project.gate, run_id=inputs.run_id, reports=inputs.reports, terms=terms)
+    return _result(inputs, project, report, step)
 
 
 def run_request(
@@ -105,7 +86,7 @@ def run_request(
         gated: with the project's baseline, where it has one.
 
     Raises:
-        UsageError: the baseline is broken, which is better known before anything is spent; or as ``resumed``.
+        UsageError: as ``resumed``.
     """
     settings = project.settings
     options = RunOptions(
@@ -124,24 +105,18 @@ def run_request(
         out=folder,
         options=options,
         prices=settings.prices,
-        gate=_gate(project) if gated else None,
+        gate=project.gate if gated else None,
         shard=inputs.shard,
-        images=pinned_images(project.lock) if project.lock is not None else {},
+        images=images_of(project.pinned.baseline.samples.conditions) if project.pinned is not None else {},
     )
     return resumed(request, inputs, folder, step)
 
 
-def write_run_reports(
-    inputs: Inputs, project: Project, run: Run, journal: Journal, verdicts: Sequence[Verdict], step: StepLog
-) -> ReportView:
-    """Write the reports of a run, show it in the log, and return what was reported."""
-    stored = load_pinned(project.lock).samples if project.lock is not None else None
-    view = build_view([run], verdicts, gather([journal], stored, terms_of(project.settings)))
-    write_reports(view, inputs.reports)
-    step.log(render_console(view))
-    for note in project.notes:
+def log_report(report: Report, project: Project, step: StepLog) -> None:
+    """Show a report in the log, and what there is to know about the baseline."""
+    step.log(render_console(report.view))
+    for note in project.pinned.notes if project.pinned is not None else ():
         step.log(note)
-    return view
 
 
 def progress_to(step: StepLog) -> Callable[[Progress], None]:
@@ -151,31 +126,18 @@ def progress_to(step: StepLog) -> Callable[[Progress], None]:
     )
 
 
-def _on_inconclusive(policy: GatePolicy, verdicts: Sequence[Verdict]) -> OnInconclusive:
-    """Return what an undecided verdict does where no input says it.
-
-    What could not be compared was not measured: unless somebody says so, it does not go in as if it had been.
-    """
-    if any(verdict.kind == "incomparable" for verdict in verdicts):
-        return "fail"
-    return policy.on_inconclusive
-
-
-def _gate(project: Project) -> Gate | None:
-    return Gate(load_pinned(project.lock), project.settings.gate) if project.lock is not None else None
-
-
-def _told(inputs: Inputs, project: Project, run: Run, journal: Journal, step: StepLog) -> Result:
-    policy = project.settings.gate
-    verdicts = gate_run(run, project.lock, policy) if project.lock is not None else ()
-    view = write_run_reports(inputs, project, run, journal, verdicts, step)
-    code = run_exit_code(run, verdicts)
-    wanted = inputs.on_inconclusive or _on_inconclusive(policy, verdicts)
+def _result(inputs: Inputs, project: Project, report: Report, step: StepLog) -> Result:
+    log_report(report, project, step)
+    wanted = inputs.on_inconclusive or project.settings.gate.on_inconclusive
+    # What could not be compared was not measured: unless an input says so, it does not go in as if it had been.
+    if inputs.on_inconclusive is None and any(verdict.kind == "incomparable" for verdict in report.verdicts):
+        wanted = "fail"
+    notes = project.pinned.notes if project.pinned is not None else ()
     return Result(
-        code,
-        figures(view, code),
-        render_markdown(view) + notes_summary(project.notes),
-        annotations(verdicts, code, wanted),
+        report.exit_code,
+        figures(report.view, report.exit_code),
+        render_markdown(report.view) + notes_summary(notes),
+        annotations(report.verdicts, report.exit_code, wanted),
         wanted,
-        view,
+        report.view,
     )

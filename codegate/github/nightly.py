@@ -2,23 +2,21 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from codegate import operations
 from codegate.errors import ExitCode
 from codegate.forge import GitHub, Gone
-from codegate.gating import load_pinned
 from codegate.github.archive import read_members
 from codegate.github.artifacts import Artifact, download_artifact, list_artifacts
-from codegate.github.commands import Command
 from codegate.github.event import Event
-from codegate.github.gated import progress_to, run_request, write_run_reports
+from codegate.github.gated import log_report, progress_to, run_request
 from codegate.github.inputs import Inputs
 from codegate.github.project import Project
 from codegate.github.step import Annotation, Result, Skipped, figures
 from codegate.github.trust import Untrusted, check_origin, check_run, default_branch
 from codegate.github.workflow import StepLog, notes_summary
-from codegate.reporting import render_markdown
-from codegate.running import run_exit_code, run_suite
+from codegate.reporting import render_markdown, terms_of
 
 HISTORY: Final = "history.jsonl"
 _MAX_HISTORY_BYTES: Final = 32 << 20
@@ -27,23 +25,17 @@ _NIGHTS_TRIED: Final = 5
 
 
 def nightly_step(
-    inputs: Inputs,
-    project: Project,
-    event: Event | None,
-    github: GitHub | None,
-    folder: Path,
-    step: StepLog,
-    command: Command,
+    inputs: Inputs, project: Project, event: Event | None, github: GitHub | None, folder: Path, step: StepLog
 ) -> Result:
-    """Ask the pinned model anew in ``folder``, and compare with the baseline and the nights before.
+    """Run the pinned model again in ``folder``, and compare with the baseline and the nights before.
 
     Raises:
         Skipped: nothing is pinned.
-        CodegateError: as ``run_suite``; the nights before cannot be had.
+        CodegateError: as ``operations.run``; the nights before cannot be had.
     """
-    if project.lock is None:
+    if project.pinned is None:
         raise Skipped("no baseline is pinned, so there is nothing to watch.", "Pin one: docs/baseline.md.")
-    pinned = load_pinned(project.lock)
+    pinned = project.pinned.baseline
     if pinned.spec.provider == "predictions":
         raise Skipped(
             f"the answers of {pinned.spec.label} came from a file, so there is no model to watch.",
@@ -55,26 +47,27 @@ def nightly_step(
         _fetch_history(inputs, event, github, history, step)
     spec = pinned.spec.model_copy(update={"prices": project.settings.prices.get(pinned.spec.model)})
     request = run_request(inputs, project, folder, step, candidates=(spec,), samples=inputs.samples or 1, gated=False)
-    run, journal = run_suite(request, progress_to(step), step.log)
-    view = write_run_reports(inputs, project, run, journal, (), step)
-    code = run_exit_code(run, ())
-    if code != ExitCode.PASS:
-        return Result(code, figures(view, code), render_markdown(view), view=view)
-    command(["history", "append", str(folder), "--history", str(history)])
-    done = command(["history", "watch", "--history", str(history), "--baseline", str(project.lock)])
-    alarms = _alarms(done.document)
-    compared = any(run.manifest.id in night["runs"] for night in done.document["nights"])
-    # A night that was compared with nothing is no recovery, and nobody is told that all is well.
-    kind = "regressed" if done.code == ExitCode.REGRESSED else "pass" if compared else "incomparable"
-    code = done.code if compared or done.code != ExitCode.PASS else ExitCode.INCONCLUSIVE
-    said: list[Annotation] = [("error" if level == "page" else "warning", "codegate", text) for level, text in alarms]
-    summary = f"## codegate: nightly, {kind}\n{notes_summary([text for _, text in alarms])}\n{render_markdown(view)}"
-    outputs = figures(view, code) | {"verdict": kind}
-    return Result(code, outputs, summary, tuple(said), inputs.on_inconclusive or "fail", view)
-
-
-def _alarms(document: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(str(alarm["level"]), str(alarm["text"])) for alarm in document.get("alarms", ())]
+    report = operations.run(
+        request, progress_to(step), step.log, reports=inputs.reports, terms=terms_of(project.settings), baseline=pinned
+    )
+    log_report(report, project, step)
+    outputs = figures(report.view, report.exit_code)
+    if report.exit_code != ExitCode.PASS:
+        return Result(report.exit_code, outputs, render_markdown(report.view), view=report.view)
+    operations.append(history, [report.run])
+    found = operations.watch(history, pinned)
+    compared = any(report.run.manifest.id in night.runs for night in found.nights)
+    # A night that was compared with nothing is no recovery, and closes no issue.
+    kind, code = ("pass", ExitCode.PASS) if compared else ("incomparable", ExitCode.INCONCLUSIVE)
+    if found.pages:
+        kind, code = "regressed", ExitCode.REGRESSED
+    alarms: tuple[Annotation, ...] = tuple(
+        ("error" if alarm.level == "page" else "warning", "codegate", alarm.text) for alarm in found.alarms
+    )
+    notes = notes_summary([alarm.text for alarm in found.alarms])
+    summary = f"## codegate: nightly, {kind}\n{notes}\n{render_markdown(report.view)}"
+    wanted = inputs.on_inconclusive or "fail"
+    return Result(code, outputs | {"verdict": kind}, summary, alarms, wanted, report.view)
 
 
 def _fetch_history(inputs: Inputs, event: Event, github: GitHub, history: Path, step: StepLog) -> None:

@@ -62,12 +62,12 @@ class Pinned:
     notes: tuple[str, ...]
 
 
-def fetch_pinned(github: GitHub | None, event: Event, name: str, workspace: Path) -> Pinned:
+def fetch_pinned(github: GitHub | None, event: Event | None, name: str, workspace: Path) -> Pinned:
     """Return the baseline that counts for ``event``, from the first source that has its very bytes.
 
     Args:
         github: the API; None: only the checked-out tree and the local clone are asked.
-        event: with a base commit, the lock is read from it and from nothing else.
+        event: what started the workflow, if one did; with a base commit, the lock is read from that and nothing else.
         name: path of the lock in the repository, as the workflow says it. Not where it leads in the checked-out tree:
             a pull request could put a link to another lock there.
         workspace: top folder of the checked-out repository.
@@ -102,11 +102,13 @@ def fetch_pinned(github: GitHub | None, event: Event, name: str, workspace: Path
     raise NoBaseline(cause, _RESTORE, tuple(refused), unreachable=unreachable)
 
 
-def _read_lock(github: GitHub | None, event: Event, name: str, workspace: Path) -> tuple[Lock, bytes, tuple[str, ...]]:
+def _read_lock(
+    github: GitHub | None, event: Event | None, name: str, workspace: Path
+) -> tuple[Lock, bytes, tuple[str, ...]]:
     """Return the lock that counts, its bytes, and a note where a pull request has another one or none."""
     where, data = "the checked-out tree", file_here(workspace / name, MAX_LOCK_BYTES)
     changed: tuple[str, ...] = ()
-    if event.base_sha is not None:
+    if event is not None and event.base_sha is not None:
         where, proposed = f"the base commit {event.base_sha[:12]}", data
         try:
             data = file_of_commit(github, event.base_sha, name, workspace, MAX_LOCK_BYTES)

@@ -5,18 +5,15 @@ passes and what it may cost: the suite, the baseline, the gate's policy and the 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from codegate.candidates import CandidateSpec, Prices
-from codegate.durable import write_atomic
 from codegate.errors import UsageError
-from codegate.forge import GitHub
-from codegate.github.event import Event
 from codegate.github.inputs import Inputs, inside, relative
-from codegate.github.pinned import fetch_pinned
+from codegate.github.pinned import Pinned
 from codegate.github.step import Skipped
-from codegate.running import CONFIG_NAME, Config, load_config, named_candidates, priced
+from codegate.running import CONFIG_NAME, Config, Gate, load_config, named_candidates, priced
 from codegate.strict import shown
 from codegate.suite import git, read_commit
 
@@ -28,20 +25,25 @@ class Project:
     Attributes:
         settings: the configuration that holds.
         suite: its folder; may be missing.
-        lock: what pins the baseline; None without one.
+        lock: path in the repository of what pins the baseline; None without one.
         repository: where base commits are; None: where the suite says.
         transcripts: folder that the paths of ``replay`` candidates are relative to.
-        notes: what to know about the baseline, a sentence each.
         trusted: candidates of the base commit's own configuration.
+        pinned: the baseline, once it was fetched.
     """
 
     settings: Config
     suite: Path
-    lock: Path | None
+    lock: str | None
     repository: Path | None
     transcripts: Path
-    notes: tuple[str, ...] = ()
     trusted: tuple[CandidateSpec, ...] = ()
+    pinned: Pinned | None = None
+
+    @property
+    def gate(self) -> Gate | None:
+        """Return what runs are gated with."""
+        return Gate(self.pinned.baseline, self.settings.gate) if self.pinned is not None else None
 
 
 def project_of(inputs: Inputs, base: str | None, scratch: Path, *, asks: bool = True) -> Project:
@@ -58,7 +60,7 @@ def project_of(inputs: Inputs, base: str | None, scratch: Path, *, asks: bool = 
         Skipped: the base commit has no suite yet.
     """
     config = inputs.config or CONFIG_NAME
-    root = inputs.workspace if base is None else scratch
+    root = inputs.workspace if base is None else scratch.resolve()
     proposed = _config(inputs.workspace, config, needed=inputs.config is not None)
     if base is not None:
         _read_base(inputs.workspace, base, config, scratch)
@@ -90,7 +92,7 @@ def project_of(inputs: Inputs, base: str | None, scratch: Path, *, asks: bool = 
     return Project(
         settings=settings,
         suite=inside(root, suite, "the suite"),
-        lock=inside(root, lock, "the lock of the baseline") if given else None,
+        lock=inside(root, lock, "the lock of the baseline").relative_to(root).as_posix() if given else None,
         repository=inside(inputs.workspace, repository, "the repository") if repository else None,
         transcripts=inputs.workspace / (Path() if inputs.candidates else home),
         trusted=rules.candidates if rules is not None and base is not None else (),
@@ -171,27 +173,3 @@ def _link(path: str, commit: str) -> UsageError:
     return UsageError(
         f"{shown(path)!r} is a symbolic link in the base commit {commit[:12]}.", "Commit the file itself."
     )
-
-
-def with_baseline(project: Project, inputs: Inputs, event: Event, github: GitHub | None, scratch: Path) -> Project:
-    """Return the project with a lock that has its baseline beside it, from wherever the pinned bytes can be had.
-
-    Args:
-        project: what is run.
-        inputs: of the step.
-        event: what started the workflow.
-        github: the API; None: what is checked out has to do.
-        scratch: the folder that ``project`` was made with.
-
-    Raises:
-        NoBaseline: a baseline is pinned and nobody has it.
-    """
-    if project.lock is None:
-        return project
-    root = inputs.workspace if event.base_sha is None else scratch.resolve()
-    name = project.lock.relative_to(root).as_posix()
-    found = fetch_pinned(github, event, name, inputs.workspace)
-    lock = scratch / ".pinned" / "codegate.lock"
-    write_atomic(lock, found.lock_data)
-    write_atomic(lock.parent / found.lock.baseline, found.data)
-    return replace(project, lock=lock, notes=found.notes)

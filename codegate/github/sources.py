@@ -38,12 +38,14 @@ class Source:
     fetch: Callable[[], bytes]
 
 
-def sources(github: GitHub | None, event: Event, lock: Lock, lock_name: str, workspace: Path) -> Iterator[Source]:
+def sources(
+    github: GitHub | None, event: Event | None, lock: Lock, lock_name: str, workspace: Path
+) -> Iterator[Source]:
     """Yield the sources in their order; each is asked only when the next one is called for.
 
     Args:
         github: the API; None: only the checked-out tree and the local clone are asked.
-        event: what started the workflow.
+        event: what started the workflow, if one did.
         lock: which baseline is pinned.
         lock_name: path of the lock in the repository; the baseline's is relative to its folder.
         workspace: top folder of the checked-out repository.
@@ -51,7 +53,7 @@ def sources(github: GitHub | None, event: Event, lock: Lock, lock_name: str, wor
     transport, name = lock.transport, f"file {shown(lock.baseline)!r}"
     if transport is not None and github is None:
         yield Source("artifacts and releases", partial(_refuse, UsageError("there is no token to ask for them.")))
-    if transport is not None and github is not None:
+    if transport is not None and github is not None and event is not None:
         if transport.artifact is not None:
             yield from _artifacts(github, event, lock.baseline, transport, transport.artifact)
         if transport.release is not None:
@@ -60,7 +62,7 @@ def sources(github: GitHub | None, event: Event, lock: Lock, lock_name: str, wor
             yield Source(place, partial(_asset, github, transport.release, asset))
     path = (PurePosixPath(lock_name).parent / lock.baseline).as_posix()
     yield Source(f"{name} of the checked-out tree", lambda: _found(file_here(workspace / path, MAX_BASELINE_BYTES)))
-    if event.base_sha is not None:
+    if event is not None and event.base_sha is not None:
         read = partial(file_of_commit, github, event.base_sha, path, workspace, MAX_BASELINE_BYTES)
         yield Source(f"{name} of the base commit {event.base_sha[:12]}", lambda: _found(read()))
 

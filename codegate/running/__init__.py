@@ -15,7 +15,7 @@ from codegate.running.config import (
     priced,
 )
 from codegate.running.expense import SampleExpense, sample_expense
-from codegate.running.gate import Gate, gate_run, pinned_images, run_exit_code
+from codegate.running.gate import Gate, gate_run, run_exit_code
 from codegate.running.journal import MANIFEST, RUN_FILES, Journal, Spending, load_run
 from codegate.running.limits import BASELINE_SAMPLES, CallNeeds, call_needs
 from codegate.running.merging import merge_shards, shard_folders
@@ -69,7 +69,6 @@ __all__ = [
     "named_candidates",
     "new_run_id",
     "opened_backend",
-    "pinned_images",
     "plan_run",
     "plan_shards",
     "priced",

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from codegate.candidates import CandidateSpec
 from codegate.durable import digest
@@ -17,13 +16,11 @@ from codegate.gating import (
     age_of,
     compare,
     confirm,
-    load_pinned,
     only_stored_answers,
     worst,
 )
 from codegate.running.outcome import Run, RunManifest
 from codegate.running.samples import candidate_samples, samples_at_look
-from codegate.suite import images_of
 
 
 @dataclass(frozen=True)
@@ -137,21 +134,19 @@ def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
         )
 
 
-def gate_run(run: Run, lock: Path, policy: GatePolicy) -> tuple[Verdict, ...]:
-    """Compare every candidate of ``run`` with the baseline that ``lock`` pins.
+def gate_run(run: Run, gate: Gate) -> tuple[Verdict, ...]:
+    """Compare every candidate of ``run`` with the baseline of ``gate``.
 
     A verdict warns where that is old, and where fresh samples of the pinned model did not confirm a regression.
 
     Raises:
-        UsageError: the run is unfinished or was planned for another gate, or the lock or the baseline is missing or
-            broken.
+        UsageError: the run is unfinished or was planned for another gate.
     """
-    gate = Gate(load_pinned(lock), policy)
     check_gate(run.manifest, gate)
     check_finished(run, settled_candidates(run, gate))
     verdicts = [gate_candidate(run, candidate, gate) for candidate in run.manifest.candidates]
     age = age_of(gate.baseline)
-    gates = age.state != "expired" or policy.allow_expired
+    gates = age.state != "expired" or gate.policy.allow_expired
     old = (f"the baseline is not fresh: {age.words()}",) if age.words() and gates else ()
     return tuple(
         verdict.model_copy(
@@ -160,7 +155,7 @@ def gate_run(run: Run, lock: Path, policy: GatePolicy) -> tuple[Verdict, ...]:
                     *verdict.warnings,
                     *old,
                     *_own(run, candidate, gate.baseline),
-                    *_unconfirmed(verdict, policy),
+                    *_unconfirmed(verdict, gate.policy),
                 )
             }
         )
@@ -175,17 +170,6 @@ def _own(run: Run, candidate: CandidateSpec, baseline: Baseline) -> tuple[str, .
     if only_stored_answers(baseline.samples, candidate_samples(run, candidate)):
         return ("every answer is one of the pinned baseline's own, so the baseline is compared with itself",)
     return ()
-
-
-def pinned_images(lock: Path) -> dict[str, str]:
-    """Return the base images of the baseline that ``lock`` pins, by version of Python; nothing where none can be read.
-
-    An ungated run, too, may be made to be pooled or watched with it. A broken baseline is refused where it gates.
-    """
-    try:
-        return images_of(load_pinned(lock).samples.conditions)
-    except UsageError:
-        return {}
 
 
 def _unconfirmed(verdict: Verdict, policy: GatePolicy) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from codegate.cli.action import carry_out
 from codegate.errors import ExitCode
 from codegate.github import run_action
 from codegate.github.entry import OUTPUTS
@@ -52,7 +51,7 @@ def act(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Act:
             path.write_bytes(b"")
         given = {f"INPUT_{name.replace('_', '-').upper()}": value for name, value in inputs.items()}
         base = {"GITHUB_WORKSPACE": str(tmp_path / "workspace"), **{name: str(path) for name, path in files.items()}}
-        code = run_action({**base, **given, **(environment or {})}, carry_out)
+        code = run_action({**base, **given, **(environment or {})})
         log = capsys.readouterr()
         assert log.err == ""
         written = outputs(files["GITHUB_OUTPUT"].read_bytes())
@@ -92,8 +91,9 @@ def test_nothing_to_run(act: Act) -> None:
 )
 def test_wrong_inputs_are_explained(act: Act, inputs: dict[str, str], cause: str) -> None:
     step = act(**inputs)
-    assert (step.code, step.outputs["verdict"]) == (ExitCode.USAGE, "error")
-    assert step.annotations == [("error", "codegate: error")]
+    verdict = "no baseline" if "baseline" in inputs else "error"
+    assert (step.code, step.outputs["verdict"]) == (ExitCode.USAGE, verdict)
+    assert step.annotations == [("error", f"codegate: {verdict}")]
     assert cause in step.log
     assert step.outputs["report-path"] == step.outputs["run-path"] == ""
     assert "Traceback" not in step.log
@@ -139,7 +139,7 @@ class Broken(dict[str, str]):
 def test_a_bug_says_that_it_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output, summary = tmp_path / "output", tmp_path / "summary"
     broken = Broken(GITHUB_OUTPUT=str(output), GITHUB_STEP_SUMMARY=str(summary), PROVIDER_TOKEN=CANARY)
-    assert run_action(broken, carry_out) == ExitCode.INFRASTRUCTURE
+    assert run_action(broken) == ExitCode.INFRASTRUCTURE
     log = capsys.readouterr()
     assert log.err == ""
     assert "Traceback (most recent call last)" in log.out

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from codegate import operations
 from codegate.candidates import CandidateSpec
-from codegate.cli.action import carry_out
 from codegate.errors import ExitCode
 from codegate.gating import load_lock
 from codegate.github import run_action
@@ -88,7 +88,7 @@ class World:
             **{f"INPUT_{name.replace('_', '-').upper()}": value for name, value in given.items()},
             **self.runtime,
         }
-        code = run_action(environment, carry_out)
+        code = run_action(environment)
         log = self.capsys.readouterr()
         assert log.err == ""
         assert TOKEN not in log.out
@@ -373,8 +373,7 @@ def test_there_is_no_night_for_answers_from_a_file(world: World) -> None:
     spec = CandidateSpec(provider="predictions", model="ours@sha256:0", name="ours")
     run = write_run(world.folder / "run", {"p-1": [True, False]}, spec=spec)
     baseline, lock = world.workspace / "baseline.json", world.workspace / "codegate.lock"
-    carry_out(["baseline", "pin", str(run), "--min-samples", "2", "--out", str(baseline), "--lock", str(lock)])
-    world.capsys.readouterr()
+    operations.pin(operations.read_runs([run], None), baseline, lock, min_samples=2)
     world.commit()
     step = world.step("schedule", pushed(), mode="nightly")
     assert (step.code, step.outputs["verdict"]) == (ExitCode.PASS, "skipped"), step.log

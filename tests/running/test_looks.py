@@ -17,8 +17,6 @@ from codegate.gating import (
     RunSamples,
     Verdict,
     pin,
-    write_baseline,
-    write_lock,
 )
 from codegate.running import (
     AttemptSummary,
@@ -125,7 +123,7 @@ def test_a_regression_that_is_confirmed(suite: Suite, server: ModelServer, tmp_p
     run = gated(suite, tmp_path / "r", gate, new, said=said)
     assert len(server.asked) == asked + 3 + 9
     assert any("model-y" in text and "3 fresh samples per problem" in text for text in said)
-    (verdict,) = _verdicts(run, gate, tmp_path)
+    (verdict,) = gate_run(run, gate)
     assert (verdict.kind, verdict.confirmed) == ("regressed", True), verdict.reason
     # What was paid for is used again: nobody is asked when the run is carried on.
     gated(suite, tmp_path / "r", gate)
@@ -139,7 +137,7 @@ def test_a_regression_that_the_pinned_model_shows_too(suite: Suite, server: Mode
     old, new = server.spec(), server.spec().model_copy(update={"model": "model-y"})
     gate = Gate(pinned(solved(suite, old, 5), old), STRICT)
     server.script = lambda name, turn, request: Said(f"{answer(name, right=False)}\nanswer {turn}\n")
-    (verdict,) = _verdicts(gated(suite, tmp_path / "r", gate, new), gate, tmp_path)
+    (verdict,) = gate_run(gated(suite, tmp_path / "r", gate, new), gate)
     assert (verdict.kind, verdict.confirmed) == ("inconclusive", False), verdict.reason
     assert verdict.drift is not None
     assert verdict.drift.drifted
@@ -168,7 +166,7 @@ def test_nothing_is_spent_on_what_cannot_be_compared(suite: Suite, server: Model
     gate = Gate(baseline, GatePolicy(compare="model"))
     run = gated(suite, tmp_path / "r", gate, server.spec())
     assert not server.asked
-    (verdict,) = _verdicts(run, gate, tmp_path)
+    (verdict,) = gate_run(run, gate)
     assert verdict.kind == "incomparable"
 
 
@@ -187,7 +185,7 @@ def test_nothing_is_spent_where_nothing_can_pass(
     request = RunRequest(suite.folder, (new,), None, "bwrap", tmp_path / "r", options=options, gate=gate)
     run = run_suite(request, lambda step: None, lambda text: None)[0]
     assert server.asked == []
-    (verdict,) = _verdicts(run, gate, tmp_path)
+    (verdict,) = gate_run(run, gate)
     assert verdict.kind == "inconclusive"
     assert "what must pass is left out of the comparison: calc-half" in verdict.reason
 
@@ -254,10 +252,10 @@ def test_a_verdict_is_of_the_looks_that_are_complete(tmp_path: Path) -> None:
     begun = [graded(old, problem, 2, resolved=False) for problem in list(PROBLEMS)[:20]]
     run = Run(manifest=planned(1, 2, 3, 4, 5, 6, 8, 10, gate=gate), outcomes=(*first, *begun))
     assert len(candidate_samples(run, old).samples["p-0"]) == 2, "the third look is not complete"
-    good, bad = _verdicts(run, gate, tmp_path)
+    good, bad = gate_run(run, gate)
     assert (good.kind, bad.kind) == ("pass", "regressed")
     with pytest.raises(UsageError, match="is unfinished"):
-        _verdicts(run.model_copy(update={"outcomes": tuple(first[2:])}), gate, tmp_path)
+        gate_run(run.model_copy(update={"outcomes": tuple(first[2:])}), gate)
 
 
 def test_an_expired_baseline_does_not_gate_unless_the_policy_allows_it(tmp_path: Path) -> None:
@@ -271,7 +269,7 @@ def test_an_expired_baseline_does_not_gate_unless_the_policy_allows_it(tmp_path:
         samples = RunSamples("r", finished, fixed.suite_digest, old, candidate_samples(run, old))
         gate = Gate(pin([samples], min_samples=1), policy)
         assert (settled_candidates(begun, gate) == {old.key()}) == (days >= EXPIRE_DAYS and not policy.allow_expired)
-        (verdict,) = _verdicts(run, gate, tmp_path)
+        (verdict,) = gate_run(run, gate)
         assert isinstance(verdict, Verdict)
         return verdict
 
@@ -299,11 +297,11 @@ def test_a_run_that_is_in_the_baseline_is_named_with_its_verdict(tmp_path: Path)
     finished = datetime.now(UTC).isoformat(timespec="seconds")
     samples = RunSamples(fixed.id, finished, fixed.suite_digest, old, candidate_samples(run, old))
     gate = Gate(pin([samples], min_samples=1), GatePolicy())
-    (own,) = _verdicts(run, gate, tmp_path)
+    (own,) = gate_run(run, gate)
     assert own.kind == "pass"
     assert f"run {fixed.id} is part of the pinned baseline" in " ".join(own.warnings)
     other = run.model_copy(update={"manifest": fixed.model_copy(update={"id": "other"})})
-    (verdict,) = _verdicts(other, gate, tmp_path)
+    (verdict,) = gate_run(other, gate)
     assert "pinned baseline" not in " ".join(verdict.warnings), "no answer was kept: nothing is known of them"
 
     def answered(text: str) -> Run:
@@ -315,9 +313,9 @@ def test_a_run_that_is_in_the_baseline_is_named_with_its_verdict(tmp_path: Path)
 
     stored = RunSamples("r", finished, fixed.suite_digest, old, candidate_samples(answered("same"), old))
     gate = Gate(pin([stored], min_samples=1), GatePolicy())
-    (copied,) = _verdicts(answered("same"), gate, tmp_path)
+    (copied,) = gate_run(answered("same"), gate)
     assert "every answer is one of the pinned baseline's own" in " ".join(copied.warnings)
-    (verdict,) = _verdicts(answered("new"), gate, tmp_path)
+    (verdict,) = gate_run(answered("new"), gate)
     assert "pinned baseline" not in " ".join(verdict.warnings)
 
 
@@ -330,11 +328,11 @@ def test_samples_of_a_fixed_number_are_looked_at_once(tmp_path: Path) -> None:
     begun = Run(manifest=fixed.model_copy(update={"samples": 3, "looks": (3,), "candidates": (worse,)}), outcomes=lost)
     assert not settled_candidates(begun, gate), "carried on, it makes the samples that it was planned with"
     with pytest.raises(UsageError, match="is unfinished: 30 of 90"):
-        _verdicts(begun, gate, tmp_path)
+        gate_run(begun, gate)
     conditions = {**begun.manifest.conditions, "grader": "another"}
     elsewhere = begun.model_copy(update={"manifest": begun.manifest.model_copy(update={"conditions": conditions})})
     assert settled_candidates(elsewhere, gate) == {worse.key()}
-    (verdict,) = _verdicts(elsewhere, gate, tmp_path)
+    (verdict,) = gate_run(elsewhere, gate)
     assert verdict.kind == "incomparable", "and nobody is told to make samples that could not be compared"
 
 
@@ -348,15 +346,15 @@ def test_what_the_confirmation_says_opens_no_look_again(tmp_path: Path) -> None:
     fresh = fixed.model_copy(update={"samples": 3, "looks": (3,)})
     now = tuple(graded(old, problem, sample, resolved=False) for problem in PROBLEMS for sample in range(3))
     run = Run(manifest=manifest, outcomes=lost, confirmation=Run(manifest=fresh, outcomes=now))
-    (verdict,) = _verdicts(run, gate, tmp_path)
+    (verdict,) = gate_run(run, gate)
     assert (verdict.kind, verdict.confirmed) == ("inconclusive", False)
     assert settled_candidates(run, gate) == {worse.key()}, "looks after the confirmation would be another test"
     half = run.model_copy(update={"confirmation": Run(manifest=fresh, outcomes=now[:-1])})
     with pytest.raises(UsageError, match="is unfinished: 89 of 90"):
-        _verdicts(half, gate, tmp_path)
+        gate_run(half, gate)
     with pytest.raises(UsageError, match="was planned for another baseline or gate policy"):
-        _verdicts(run, Gate(gate.baseline, GatePolicy(margin=0.25)), tmp_path)
-    _verdicts(run, Gate(gate.baseline, GatePolicy(max_p95_latency=1.0)), tmp_path)
+        gate_run(run, Gate(gate.baseline, GatePolicy(margin=0.25)))
+    gate_run(run, Gate(gate.baseline, GatePolicy(max_p95_latency=1.0)))
 
 
 @pytest.mark.bwrap
@@ -376,7 +374,7 @@ def test_a_sample_that_a_fault_took_is_made_again_at_the_next_look(
     assert sorted((o.problem, o.sample) for o in run.outcomes if o.grade) == [
         (problem, sample) for problem in sorted(run.manifest.problems) for sample in range(2)
     ]
-    (verdict,) = _verdicts(run, gate, tmp_path)
+    (verdict,) = gate_run(run, gate)
     assert (verdict.kind, verdict.look, verdict.excluded) == ("inconclusive", 2, ())
 
 
@@ -402,19 +400,13 @@ def test_an_outage_is_tried_again_when_the_run_goes_on(suite: Suite, server: Mod
     server.script = lambda name, turn, request: Said(status=503, headers={"Retry-After": "0"})
     down = gated(suite, tmp_path / "r", gate, old)
     assert {o.fault.cause for o in down.outcomes if o.fault} == {"provider.overloaded"}
-    assert {verdict.kind for verdict in _verdicts(down, gate, tmp_path)} == {"infrastructure"}
+    assert {verdict.kind for verdict in gate_run(down, gate)} == {"infrastructure"}
     server.script = various()
     up = gated(suite, tmp_path / "r", gate)
     assert all(outcome.grade for outcome in up.outcomes)
-    assert {verdict.kind for verdict in _verdicts(up, gate, tmp_path)} == {"inconclusive"}
+    assert {verdict.kind for verdict in gate_run(up, gate)} == {"inconclusive"}
     (tmp_path / "r" / "confirmation").mkdir()  # all that a crash left of one
     assert Journal.open(tmp_path / "r").load().outcomes == up.outcomes
-
-
-def _verdicts(run: Run, gate: Gate, folder: Path) -> Any:
-    write_baseline(folder / "baseline.json", gate.baseline)
-    write_lock(folder / "codegate.lock", folder / "baseline.json")
-    return gate_run(run, folder / "codegate.lock", gate.policy)
 
 
 @pytest.mark.bwrap
@@ -425,7 +417,7 @@ def test_answers_that_our_limit_truncates_are_no_regression(suite: Suite, server
     gate = Gate(pinned(solved(suite, old, 5), old), STRICT)
     server.script = lambda name, turn, request: Said("Let me think", finish="length", tokens=200)
     run = gated(suite, tmp_path / "r", gate, new)
-    (verdict,) = _verdicts(run, gate, tmp_path)
+    (verdict,) = gate_run(run, gate)
     assert verdict.kind == "inconclusive", verdict.reason
     assert "A limit cut 3 of 3 answers (truncated 3)" in verdict.reason
     assert "Raise `sampling.max_output_tokens` from 200 to 32000" in verdict.reason

@@ -2,14 +2,14 @@
 
 import dataclasses
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
 from codegate.candidates import CandidateSpec, Sampling
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import GatePolicy, RunSamples, Verdict, VerdictKind, compare, pin, write_baseline, write_lock
+from codegate.gating import GatePolicy, RunSamples, Verdict, VerdictKind, compare, pin
 from codegate.running import (
+    Gate,
     Run,
     candidate_samples,
     candidate_settings,
@@ -170,22 +170,20 @@ def test_ungated_a_missing_grade_is_infrastructure() -> None:
     assert run_exit_code(Run(manifest=manifest(), outcomes=faulted), ()) == ExitCode.INFRASTRUCTURE
 
 
-def test_an_unfinished_run_is_not_gated(tmp_path: Path) -> None:
+def test_an_unfinished_run_is_not_gated() -> None:
     every = tuple(outcome(True, p, s, c) for p in ("p-1", "p-2") for s in (0, 1) for c in SPECS)
     run = Run(manifest=manifest(), outcomes=every)
     finished = datetime.now(UTC).isoformat(timespec="seconds")
     part = RunSamples("r-1", finished, "d" * 64, SPECS[0], candidate_samples(run, SPECS[0]))
     pinned = pin([part], min_samples=2)
-    write_baseline(tmp_path / "baseline.json", pinned)
-    lock = tmp_path / "codegate.lock"
-    write_lock(lock, tmp_path / "baseline.json")
-    assert len(gate_run(run, lock, GatePolicy())) == 2
+    gate = Gate(pinned, GatePolicy())
+    assert len(gate_run(run, gate)) == 2
     faulted = run.model_copy(update={"outcomes": (*every[1:], outcome(None))})
-    assert len(gate_run(faulted, lock, GatePolicy())) == 2, "a fault is an outcome"
+    assert len(gate_run(faulted, gate)) == 2, "a fault is an outcome"
     stranger = outcome(True, sample=7)
     for outcomes in (every[1:], (*every[1:], stranger)):
         with pytest.raises(UsageError, match=r"is unfinished: 7 of 8 outcomes\. Finish it with"):
-            gate_run(run.model_copy(update={"outcomes": outcomes}), lock, GatePolicy())
+            gate_run(run.model_copy(update={"outcomes": outcomes}), gate)
 
 
 def test_run_ids_do_not_collide() -> None:

@@ -1,0 +1,31 @@
+"""What can be asked: one function per command, objects in and objects out.
+
+The command line and the action both call these; neither has a way of its own. Nothing here parses arguments, prints or
+chooses an exit code other than the one in what it returns.
+"""
+
+from codegate.operations.baselines import origin, pin, read_runs, refresh, reset, samples_of
+from codegate.operations.nights import append, watch
+from codegate.operations.runs import Report, gate, merge, run
+from codegate.operations.suites import comparable_places, mine, mining_words, proof_words, validate, validation_words
+
+__all__ = [
+    "Report",
+    "append",
+    "comparable_places",
+    "gate",
+    "merge",
+    "mine",
+    "mining_words",
+    "origin",
+    "pin",
+    "proof_words",
+    "read_runs",
+    "refresh",
+    "reset",
+    "run",
+    "samples_of",
+    "validate",
+    "validation_words",
+    "watch",
+]

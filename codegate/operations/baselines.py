@@ -1,0 +1,171 @@
+"""The life of the pinned baseline: pin, refresh, reset."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from codegate import gating
+from codegate.errors import UsageError
+from codegate.gating import (
+    MIN_SAMPLES,
+    Baseline,
+    Change,
+    Lock,
+    Origin,
+    RunSamples,
+    Transport,
+    load_lock,
+    load_pinned,
+    write_baseline,
+    write_lock,
+)
+from codegate.running import Run, candidate_samples, choose_candidate, load_run
+from codegate.suite import GitError, git
+
+_SECONDS: Final = 10.0
+
+
+def read_runs(folders: Sequence[Path], name: str | None) -> list[RunSamples]:
+    """Return the samples that each of the runs in ``folders`` has of the candidate called ``name``.
+
+    Raises:
+        UsageError: a folder holds no run, or not exactly one candidate fits.
+    """
+    return [samples_of(load_run(folder), name) for folder in folders]
+
+
+def samples_of(run: Run, name: str | None = None) -> RunSamples:
+    """Return the samples that ``run`` has of the candidate called ``name``; raises as ``choose_candidate``."""
+    spec = choose_candidate(run, name)
+    return RunSamples(
+        run=run.manifest.id,
+        finished=max((outcome.finished for outcome in run.of(spec.key())), default="") or run.manifest.created,
+        suite_digest=run.manifest.suite_digest,
+        spec=spec,
+        samples=candidate_samples(run, spec),
+        looks=len(run.manifest.looks),
+    )
+
+
+def pin(
+    runs: Sequence[RunSamples],
+    out: Path,
+    lock: Path,
+    *,
+    replace: bool = False,
+    min_samples: int = MIN_SAMPLES,
+    transport: Transport | None = None,
+) -> tuple[Baseline, Lock]:
+    """Write the baseline file ``out`` of all samples of all runs, and the lock that pins it.
+
+    Args:
+        runs: of one candidate; all of them count.
+        out: the baseline file.
+        lock: the lock file.
+        replace: a lock or baseline file of the same model that is there is replaced.
+        min_samples: least samples per problem.
+        transport: where else the bytes will be; None: as the lock says that is there.
+
+    Raises:
+        UsageError: a file is there, or the runs cannot be pinned.
+    """
+    pinned = None
+    if os.path.lexists(lock):
+        if not replace:
+            raise UsageError(f"{lock} pins a baseline already.", "Give --replace to accept a new one.")
+        pinned = load_lock(lock)
+    if not replace:
+        _check_new(out)  # another lock may pin what is there
+    made = gating.pin(runs, origin=origin(), min_samples=min_samples, replaced=pinned)
+    return made, _write(made, out, lock, transport)
+
+
+def refresh(
+    lock: Path,
+    runs: Sequence[RunSamples],
+    *,
+    replace: bool = False,
+    accept_drift: bool = False,
+    reason: str = "",
+    min_samples: int = MIN_SAMPLES,
+) -> tuple[Baseline, Lock, Change]:
+    """Add new samples of the pinned model to the baseline that ``lock`` pins; arguments and errors as in gating."""
+    made, change = gating.refresh(
+        load_pinned(lock), runs, replace=replace, accept_drift=accept_drift, reason=reason, origin=origin(),
+        min_samples=min_samples,
+    )  # fmt: skip
+    return made, _write(made, lock.parent / load_lock(lock).baseline, lock), change
+
+
+def reset(
+    lock: Path,
+    old: str,
+    runs: Sequence[RunSamples],
+    *,
+    reason: str,
+    out: Path | None = None,
+    min_samples: int = MIN_SAMPLES,
+) -> tuple[Baseline, Lock]:
+    """Pin another model than ``lock`` does, in the file ``out`` or the one that it names; as in gating."""
+    pinned = load_lock(lock)
+    if out is not None:
+        _check_new(out)
+    made = gating.reset(pinned, old, runs, reason=reason, origin=origin(), min_samples=min_samples)
+    return made, _write(made, out or lock.parent / pinned.baseline, lock)
+
+
+def _write(made: Baseline, out: Path, lock: Path, transport: Transport | None = None) -> Lock:
+    if transport is None and os.path.lexists(lock):
+        transport = load_lock(lock).transport
+    write_baseline(out, made)
+    return write_lock(lock, out, transport)
+
+
+def _check_new(path: Path) -> None:
+    if os.path.lexists(path):
+        raise UsageError(f"{path} exists already.", "Give another --out, or --replace to write over it.")
+
+
+def origin() -> Origin:
+    """Return who acts on which commit: of a workflow its actor and commit, else git's user and HEAD here."""
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        return Origin(_text(os.environ.get("GITHUB_ACTOR")), _commit(os.environ.get("GITHUB_SHA")))
+    return Origin(_git_user(), _commit(_git_here("rev-parse", "--verify", "HEAD")))
+
+
+def _git_here(*arguments: str) -> str | None:
+    try:
+        return git(Path(), *arguments, timeout=_SECONDS, limit=1 << 16).decode("utf-8", "replace")
+    except GitError:
+        return None
+
+
+def _git_user() -> str | None:
+    """Return the name that git would put on a commit: the repository's own setting, else the user's."""
+    if own := _text(_git_here("config", "--get", "user.name")):
+        return own
+    program = shutil.which("git")
+    if program is None:
+        return None
+    try:  # not sealed: the user's own settings, read from where no repository has a say
+        done = subprocess.run(
+            [program, "config", "--global", "--get", "user.name"],
+            cwd="/", capture_output=True, timeout=_SECONDS, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return _text(done.stdout.decode("utf-8", "replace"))
+
+
+def _text(value: str | None) -> str | None:
+    """Return one printable line of at most 200 characters, None where there is none."""
+    words = "".join(sign if sign.isprintable() else " " for sign in value or "").split()
+    return " ".join(words)[:200] or None
+
+
+def _commit(value: str | None) -> str | None:
+    text = (value or "").strip().lower()
+    return text if len(text) in {40, 64} and set(text) <= set("0123456789abcdef") else None

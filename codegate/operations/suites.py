@@ -1,0 +1,142 @@
+"""Mine a suite, and prove one again."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from codegate import mining
+from codegate.errors import UsageError
+from codegate.mining import MineEvent, MineOptions, MineReport, Proof, ValidationReport, validate_suite
+from codegate.running import check_images, new_run_id, opened_backend
+from codegate.sandbox import Backend, Choice
+from codegate.suite import load_suite, place_words, proved_places
+
+_LONGEST: Final = 400  # characters of a proof's evidence
+
+
+def mine(
+    repository: Path,
+    out: Path,
+    options: MineOptions,
+    progress: Callable[[MineEvent], None],
+    *,
+    sandbox: Choice = "auto",
+    image: str | None = None,
+) -> MineReport:
+    """Mine a suite of proven problems from the history of a clone into the folder ``out``.
+
+    Args:
+        repository: the clone.
+        out: the suite's folder.
+        options: what to mine and how much.
+        progress: called with what becomes of each change.
+        sandbox: where code runs.
+        image: base image for all environments, pinned to the digest that it has now; needs Docker.
+
+    Raises:
+        CodegateError: as ``codegate.mining.mine``, or there is no such sandbox.
+    """
+    with opened_backend(sandbox, new_run_id()) as backend:
+        if image is not None:
+            options = replace(options, image=_pinned(backend, image))
+        return mining.mine(repository, out, options, backend, progress)
+
+
+def _pinned(backend: Backend, image: str) -> str:
+    from codegate.sandbox.docker import DockerBackend  # noqa: PLC0415  only for this
+
+    if not isinstance(backend, DockerBackend):
+        raise UsageError("--image needs Docker; bubblewrap has no images.", "Give --sandbox docker.")
+    return backend.pin_image(image)
+
+
+def mining_words(report: MineReport) -> list[str]:
+    """Return the funnel, the reasons and the cost for people."""
+    funnel = " → ".join(f"{stage.count} {stage.name}" for stage in report.funnel)
+    reasons = ", ".join(f"{count} {reason}" for reason, count in report.reasons.items())
+    each = report.seconds_per_problem
+    cost = f"{report.seconds['total']:.1f} s" + (f", {each:.1f} s per validated problem" if each else "")
+    lines = [f"funnel: {funnel}", f"left out: {reasons or 'nothing'}"]
+    remembered = sum(result.remembered for result in report.results)
+    if remembered:
+        lines.append(f"remembered from earlier: {remembered} (--fresh looks again)")
+    if report.kept is not None:
+        lines.append(f"kept: {len(report.kept.problems)} problems, {len(report.kept.retired)} of them retired now")
+        lines += [f"could not be tried: {name}: {fault}" for name, fault in report.kept.faults.items()]
+    if report.rewrites and report.usage is not None:
+        tokens = f"{report.usage.input_tokens} tokens in, {report.usage.output_tokens} out"
+        lines.append(f"statements: {report.rewrites} calls of the rewriting model, {tokens}")
+    return [*lines, f"suite: {report.out} ({cost})"]
+
+
+def validate(
+    suite: Path,
+    repository: Path | None,
+    show: Callable[[Proof], None],
+    *,
+    sandbox: Choice = "auto",
+    rounds: int = 3,
+    jobs: int = 2,
+) -> ValidationReport:
+    """Prove again that on every problem of a suite the reference fix passes and no change fails.
+
+    Args:
+        suite: its folder; what is flaky or fails is quarantined in its files.
+        repository: where base commits are; None: where the suite says.
+        show: called with each proof.
+        sandbox: where code runs.
+        rounds: runs of each state.
+        jobs: sandboxes running at once.
+
+    Raises:
+        CodegateError: as ``validate_suite``, or there is no such sandbox.
+    """
+    loaded = load_suite(suite)
+    check_images(loaded)
+    with opened_backend(sandbox, new_run_id()) as backend:
+        return validate_suite(loaded, repository, backend, rounds, show, jobs)
+
+
+def proof_words(proof: Proof) -> str:
+    """Return what a proof showed, for people."""
+    reason = proof.quarantine
+    result = "proven" if reason is None else f"quarantined: {reason.reason}: {reason.evidence}"
+    return f"{proof.problem}: {' '.join(result.split())[:_LONGEST]}"
+
+
+def comparable_places(report: ValidationReport) -> list[tuple[dict[str, str], bool]]:
+    """Return where else the suite was proved, and whether runs there and here can be compared."""
+    if report.proved is None:
+        return []
+    here = report.proved.place
+    alike = proved_places(report.suite, here)
+    return [
+        (one.place, any(one.place.items() <= place.items() for place in alike))
+        for one in report.suite.proved
+        if one.place != here
+    ]
+
+
+def validation_words(report: ValidationReport) -> list[str]:
+    """Return faults, releases, expired quarantines, and where runs can be compared, for people."""
+    lines = [f"{name}: could not be run: {fault}" for name, fault in report.faults.items()]
+    lines += [f"{name}: released, its quarantine has expired and the proof holds" for name in report.released]
+    today = datetime.now(UTC).date()
+    for problem in report.suite.problems:
+        if due := problem.tests.expired(today):
+            more = f" and {len(due) - 1} more" if due[1:] else ""
+            lines.append(
+                f"{problem.id}: quarantine has expired for {due[0]}{more}. To grade a test again, move it to "
+                "FAIL_TO_PASS or PASS_TO_PASS in tests.json and validate."
+            )
+    proven = sum(proof.proven for proof in report.proofs)
+    problems = len(report.suite.problems)
+    lines.append(f"{proven} of {problems} problems proven, {report.rounds} times each, in {report.seconds:.0f} s")
+    if report.proved is not None:
+        lines.append(f"proved in {place_words(report.proved.place)}")
+    for place, alike in comparable_places(report):
+        verb = "can be compared" if alike else "cannot be compared (other packages or other proven problems)"
+        lines.append(f"  runs there and in {place_words(place)} {verb}")
+    return lines
