@@ -9,11 +9,19 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeVar
+
+from pydantic import AliasPath, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from codegate.errors import UsageError
 from codegate.forge import DEFAULT_API
-from codegate.strict import parse_json, read_text
+from codegate.strict import parse_json, read_text, shown
+
+_Id = Annotated[int, Field(strict=True, gt=0, lt=1 << 62)]
+_Sha = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
+_Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,100}/[A-Za-z0-9._-]{1,100}$")]
+_Ref = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x20\x7f-\x9f~^:?*\[\\\s]{1,255}$")]
+"""The name of a branch, by the rules of ``git check-ref-format`` that keep it one word."""
 
 MAX_PAYLOAD_BYTES: Final = 32 << 20
 """GitHub sends none above 25 MB."""
@@ -22,11 +30,7 @@ _SHA: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REPOSITORY: Final = re.compile(r"[A-Za-z0-9._-]{1,100}/[A-Za-z0-9._-]{1,100}")
 _EVENT: Final = re.compile(r"[a-z_]{1,60}")
 _URL: Final = re.compile(r"https?://[A-Za-z0-9.:\[\]-]{1,300}(?:/[A-Za-z0-9._~/-]{0,300})?")
-_REF: Final = re.compile(r"[^\x00-\x20\x7f-\x9f~^:?*\[\\\s\ud800-\udfff]{1,255}")
 _WORKFLOW: Final = re.compile(r"\.github/workflows/[A-Za-z0-9._-]{1,200}\.ya?ml")
-_WORD: Final = re.compile(r"[a-z_]{1,60}")
-_FILE: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]{1,500}")
-_MOST_ID: Final = 1 << 62
 
 _BY_MEMBERS: Final = frozenset(
     {"push", "schedule", "workflow_dispatch", "repository_dispatch", "merge_group", "release", "create", "deployment"}
@@ -36,38 +40,45 @@ _BY_PROPOSAL: Final = frozenset({"pull_request", "pull_request_review", "pull_re
 """Events that GitHub itself gives neither secrets nor a writing token when the head is foreign."""
 
 
-@dataclass(frozen=True)
-class PullRequest:
+class _Facts(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)  # payloads grow
+
+
+class PullRequest(_Facts):
     """A pull request; ``head_repository_id`` is None where the head's repository is gone, or not named."""
 
-    number: int
-    base_sha: str
-    base_ref: str
-    head_sha: str
-    head_ref: str
-    head_repository_id: int | None
+    number: _Id
+    base_sha: _Sha = Field(validation_alias=AliasPath("base", "sha"))
+    head_sha: _Sha = Field(validation_alias=AliasPath("head", "sha"))
+    head_repository_id: _Id | None = Field(default=None, validation_alias=AliasPath("head", "repo", "id"))
 
 
-@dataclass(frozen=True)
-class WorkflowRun:
+class WorkflowRun(_Facts):
     """The run whose end started this one.
 
     Attributes:
         head_repository: ``owner/name`` of where its commit came from; None where that is gone.
         event: what started it.
-        path: of its workflow's file.
-        conclusion: such as ``success``; None while it runs.
     """
 
-    id: int
-    attempt: int
-    head_sha: str
-    head_branch: str
-    head_repository: str | None
-    head_repository_id: int | None
-    event: str
-    path: str
-    conclusion: str | None
+    id: _Id
+    head_sha: _Sha
+    head_branch: _Ref | None = None
+    head_repository: _Name | None = Field(default=None, validation_alias=AliasPath("head_repository", "full_name"))
+    head_repository_id: _Id | None = Field(default=None, validation_alias=AliasPath("head_repository", "id"))
+    event: Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,60}$")]
+
+
+class _MergeGroup(_Facts):
+    base_sha: _Sha
+
+
+class _Repository(_Facts):
+    id: _Id | None = None
+    default_branch: _Ref | None = None
+
+
+_PartT = TypeVar("_PartT", bound=_Facts)
 
 
 @dataclass(frozen=True)
@@ -130,29 +141,22 @@ def read_event(environment: Mapping[str, str]) -> Event:
         UsageError: the payload is missing, too large, no JSON, or has something else where an event has its facts.
     """
     path = environment.get("GITHUB_EVENT_PATH")
-    document = parse_json(read_text(Path(path), MAX_PAYLOAD_BYTES), "the event's payload") if path else {}
-    payload = _Facts(document, "payload")
+    payload = parse_json(read_text(Path(path), MAX_PAYLOAD_BYTES), "the event's payload") if path else {}
     name = _form(environment.get("GITHUB_EVENT_NAME", ""), _EVENT, "GITHUB_EVENT_NAME")
     repository = _form(environment.get("GITHUB_REPOSITORY", ""), _REPOSITORY, "GITHUB_REPOSITORY")
-    about = payload.maybe("repository")
+    about = _part(_Repository, payload, "repository") if _has(payload, "repository") else _Repository()
     proposed = name in {*_BY_PROPOSAL, "pull_request_target"}
-    pull = payload.maybe("pull_request") if proposed else None
-    run = payload.maybe("workflow_run") if name == "workflow_run" else None
-    queued = payload.maybe("merge_group") if name == "merge_group" else None
-    if proposed and pull is None:
-        raise UsageError(f"the payload of {name} has no pull_request.")
-    if name == "workflow_run" and run is None:
-        raise UsageError("the payload of workflow_run has no workflow_run.")
-    request = _pull_request(pull) if pull is not None else None
-    told = environment.get("GITHUB_REPOSITORY_ID", "")
+    pull = _part(PullRequest, payload, "pull_request") if proposed else None
+    queued = _part(_MergeGroup, payload, "merge_group") if name == "merge_group" else None
+    base = pull or queued
     return Event(
         name=name,
         repository=repository,
-        repository_id=about.maybe_number("id") if about and about.has("id") else _number(told) or None,
-        default_branch=about.ref("default_branch") if about and about.has("default_branch") else "",
-        pull=request,
-        workflow_run=_workflow_run(run) if run is not None else None,
-        base_sha=request.base_sha if request else queued.sha("base_sha") if queued is not None else None,
+        repository_id=about.id or _number(environment.get("GITHUB_REPOSITORY_ID", "")) or None,
+        default_branch=about.default_branch or "",
+        pull=pull,
+        workflow_run=_part(WorkflowRun, payload, "workflow_run") if name == "workflow_run" else None,
+        base_sha=base.base_sha if base is not None else None,
         sha=_form(environment.get("GITHUB_SHA", ""), _SHA, "GITHUB_SHA"),
         server_url=_address(environment, "GITHUB_SERVER_URL", "https://github.com"),
         api_url=_address(environment, "GITHUB_API_URL", DEFAULT_API),
@@ -190,72 +194,21 @@ def refusal(event: Event) -> str | None:
     )
 
 
-@dataclass(frozen=True)
-class _Facts:
-    """An object of the payload; ``place`` is its name in what is said to people."""
-
-    data: Any
-    place: str
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.data, dict):
-            raise UsageError(f"{self.place} of the event is no object.")
-
-    def has(self, name: str) -> bool:
-        return self.data.get(name) is not None
-
-    def maybe(self, name: str) -> "_Facts | None":
-        return _Facts(self.data[name], f"{self.place}.{name}") if self.has(name) else None
-
-    def of(self, name: str) -> "_Facts":
-        return _Facts(self.data.get(name), f"{self.place}.{name}")
-
-    def number(self, name: str) -> int:
-        value = self.data.get(name)
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < _MOST_ID:
-            raise UsageError(f"{self.place}.{name} of the event is no number above 0.")
-        return value
-
-    def maybe_number(self, name: str) -> int | None:
-        return self.number(name) if self.has(name) else None
-
-    def text(self, name: str, form: re.Pattern[str]) -> str:
-        return _form(self.data.get(name), form, f"{self.place}.{name} of the event")
-
-    def sha(self, name: str) -> str:
-        return self.text(name, _SHA)
-
-    def ref(self, name: str) -> str:
-        """Return the name of a branch, by the rules of ``git check-ref-format`` that keep it one word."""
-        return self.text(name, _REF)
+def _has(payload: Any, name: str) -> bool:
+    if not isinstance(payload, dict):
+        raise UsageError("the payload of the event is no object.")
+    return payload.get(name) is not None
 
 
-def _pull_request(facts: _Facts) -> PullRequest:
-    base, head = facts.of("base"), facts.of("head")
-    home = head.maybe("repo")
-    return PullRequest(
-        number=facts.number("number"),
-        base_sha=base.sha("sha"),
-        base_ref=base.ref("ref"),
-        head_sha=head.sha("sha"),
-        head_ref=head.ref("ref"),
-        head_repository_id=home.maybe_number("id") if home is not None else None,
-    )
-
-
-def _workflow_run(facts: _Facts) -> WorkflowRun:
-    home = facts.maybe("head_repository")
-    return WorkflowRun(
-        id=facts.number("id"),
-        attempt=facts.maybe_number("run_attempt") or 1,
-        head_sha=facts.sha("head_sha"),
-        head_branch=facts.ref("head_branch") if facts.has("head_branch") else "",
-        head_repository=home.text("full_name", _REPOSITORY) if home is not None else None,
-        head_repository_id=home.maybe_number("id") if home is not None else None,
-        event=facts.text("event", _WORD),
-        path=facts.text("path", _FILE),
-        conclusion=facts.text("conclusion", _WORD) if facts.has("conclusion") else None,
-    )
+def _part(model: type[_PartT], payload: Any, name: str) -> _PartT:
+    """Return the object called ``name`` in the payload."""
+    if not _has(payload, name):
+        raise UsageError(f"the payload of the event has no {name}.")
+    try:
+        return model.model_validate(payload[name])
+    except ValidationError as error:
+        place = ".".join((name, *(str(part) for part in error.errors()[0]["loc"])))
+        raise UsageError(f"{shown(place)} of the event is missing, or not what GitHub writes there.") from None
 
 
 def _form(value: object, form: re.Pattern[str], what: str) -> str:

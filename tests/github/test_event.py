@@ -57,7 +57,7 @@ def test_a_pull_request_is_read(tmp_path: Path) -> None:
     event = event_of(tmp_path, "pull_request", pull_payload())
     assert event.pull is not None
     assert (event.pull.number, event.base_sha, event.head_sha, event.sha) == (7, BASE, HEAD, MERGE)
-    assert (event.pull.head_ref, event.repository_id, event.default_branch) == ("feature/x", 1000, "main")
+    assert (event.repository_id, event.default_branch) == (1000, "main")
     assert not event.fork
     assert refusal(event) is None
     assert event.run_url == "https://github.com/acme/demo/actions/runs/123"
@@ -115,8 +115,8 @@ def test_the_end_of_another_run_is_read(tmp_path: Path) -> None:
     event = event_of(tmp_path, "workflow_run", run_payload(FORK))
     run = event.workflow_run
     assert run is not None
-    assert (run.id, run.attempt, run.head_sha, run.head_repository) == (55, 2, HEAD, "mallory/demo")
-    assert (run.event, run.path, run.conclusion) == ("pull_request", ".github/workflows/gate.yml", "success")
+    assert (run.id, run.head_sha, run.head_repository) == (55, HEAD, "mallory/demo")
+    assert run.event == "pull_request"
     assert (event.head_sha, event.pull, event.fork) == (HEAD, None, True)
 
 
@@ -147,9 +147,9 @@ def _changed(payload: dict[str, Any], path: str, value: object) -> dict[str, Any
         ("pull_request.base.sha", BASE + "\n"),
         ("pull_request.base.sha", "--upload-pack=x"),
         ("pull_request.head.sha", None),
-        ("pull_request.head.ref", "a b"),
-        ("pull_request.head.ref", "a\u2028b"),
-        ("pull_request.head.ref", "x" * 256),
+        ("repository.default_branch", "a b"),
+        ("repository.default_branch", "a\u2028b"),
+        ("repository.default_branch", "x" * 256),
         ("pull_request.head", []),
         ("pull_request", "text"),
         ("pull_request", None),
