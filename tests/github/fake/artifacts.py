@@ -95,13 +95,9 @@ class _Upload:
 
 
 class Artifacts:
-    """What one server keeps: ``github.store(Artifacts)``.
-
-    ``camel``: answer as act's server does. ``elsewhere``: another origin for what is downloaded.
-    """
+    """What one server keeps: ``github.store(Artifacts)``; ``elsewhere`` is another origin for what is downloaded."""
 
     def __init__(self) -> None:
-        self.camel = False
         self.runs: dict[int, Run] = {}
         self.stored: dict[int, Stored] = {}
         self.scopes: dict[str, tuple[int, str]] = {}
@@ -172,7 +168,7 @@ class Artifacts:
         upload = _Upload(name, version, run, ends, secrets.token_urlsafe(12) + "+/=")
         self._uploads[run, name] = upload
         address = f"{github.origin}/blob/{run}/{quote(name)}.zip?sv=2025-01-05&sig={quote(upload.signature, safe='')}"
-        return self.said({"ok": True, "signed_upload_url": address})
+        return Reply({"ok": True, "signed_upload_url": address})
 
     def upload(self, run: int, name: str) -> _Upload | None:
         return self._uploads.get((run, name))
@@ -189,10 +185,7 @@ class Artifacts:
             raise _Refused("hash is not that of the blob")
         del self._uploads[run, name]
         stored = self.put(name, upload.blob, self.runs[run], expires_at=upload.expires_at, version=upload.version)
-        return self.said({"ok": True, "artifact_id": str(stored.id)})
-
-    def said(self, document: Any) -> Reply:
-        return Reply(_camel(document) if self.camel else document)
+        return Reply({"ok": True, "artifact_id": str(stored.id)})
 
 
 class _Refused(Exception):
@@ -208,12 +201,6 @@ def _name(body: Mapping[str, Any]) -> str:
 
 def _error(code: str, message: str, status: int) -> Reply:
     return Reply({"code": code, "msg": message}, status)
-
-
-def _camel(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {re.sub(r"_(\w)", lambda found: found[1].upper(), key): _camel(one) for key, one in value.items()}
-    return [_camel(one) for one in value] if isinstance(value, list) else value
 
 
 Method = Callable[[FakeGitHub, Artifacts, int, Mapping[str, Any]], Reply]
@@ -272,7 +259,7 @@ def _list(github: FakeGitHub, store: Artifacts, run: int, body: Mapping[str, Any
         and body.get("name_filter") in {None, artifact.name}
         and body.get("id_filter") in {None, str(artifact.id)}
     ]
-    return store.said({"artifacts": found})
+    return Reply({"artifacts": found})
 
 
 @_service("GetSignedArtifactURL", {"name"})
@@ -280,7 +267,7 @@ def _address(github: FakeGitHub, store: Artifacts, run: int, body: Mapping[str, 
     found = [artifact for artifact in store.stored.values() if artifact.run == run and artifact.name == body["name"]]
     if not found:
         return _error("not_found", "artifact not found", 404)
-    return store.said({"signed_url": store.signed(github, found[-1].data)})
+    return Reply({"signed_url": store.signed(github, found[-1].data)})
 
 
 @route("PUT", r"/blob/(\d+)/(.+)\.zip", outside=True)
