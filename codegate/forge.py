@@ -16,7 +16,6 @@ from typing import Any, Final, Literal
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
 import requests
-from requests.adapters import HTTPAdapter
 from urllib3.exceptions import NewConnectionError
 
 from codegate.errors import InfrastructureError, UsageError
@@ -83,10 +82,7 @@ class TooMuch(GitHubError):
 
 @dataclass(frozen=True)
 class _Request:
-    """What is asked for, and how much of it is taken.
-
-    ``changes``: a second one could do it twice. ``away``: the answer may be at another address than the API's.
-    """
+    """One request; repeated, it could make its ``changes`` twice; its answer may be ``away`` from the API's address."""
 
     method: str
     path: str
@@ -139,7 +135,7 @@ class GitHub:
         self._session = requests.Session()
         self._session.adapters.clear()  # an address of any other scheme is an error, also in a redirect
         for scheme in {"https", urlsplit(self.api_url).scheme}:
-            self._session.mount(f"{scheme}://", HTTPAdapter())
+            self._session.mount(f"{scheme}://", requests.adapters.HTTPAdapter())
         self._session.headers.update(
             {"User-Agent": "codegate", "Accept-Encoding": "identity", "X-GitHub-Api-Version": "2022-11-28"}
         )

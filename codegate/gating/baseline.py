@@ -309,11 +309,7 @@ def load_lock(lock_path: Path) -> Lock:
 
 
 def parse_lock(data: bytes, place: Path | str) -> Lock:
-    """Return the lock in ``data``.
-
-    Args:
-        data: the bytes of the file.
-        place: where they are, for error messages.
+    """Return the lock in ``data``; error messages name its ``place``.
 
     Raises:
         UsageError: it is broken, or names a path outside its own folder.
