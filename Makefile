@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS := $(shell n=$$(nproc); echo $$((n < 4 ? n + 1 : 4)))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-action test-model redteam check lint format schema lock clean
+.PHONY: demo test test-action test-model redteam golden golden-update check lint format schema lock clean
 
 demo: $(VENV)/installed
 	@sh .ci/sandbox.sh
@@ -34,6 +34,12 @@ test-model: $(VENV)/installed-model
 redteam: $(VENV)/installed-dev
 	@sh .ci/sandbox.sh
 	$(BIN)/python -m tests.redteam --sandbox bwrap --sandbox docker
+
+# What the product does today, against the files in tests/golden/data; the update writes them again.
+golden golden-update: $(VENV)/installed-dev
+	@sh .ci/sandbox.sh
+	CODEGATE_GOLDEN=$(if $(filter %-update,$@),update,check) \
+		$(BIN)/pytest tests/golden --override-ini 'norecursedirs=.*' --numprocesses 2 --dist loadfile
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff check .

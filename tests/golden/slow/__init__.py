@@ -1,0 +1,1 @@
+"""The golden tests that take minutes: the demo, and the attacks."""
