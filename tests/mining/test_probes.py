@@ -14,7 +14,7 @@ import pytest
 from codegate.durable import sha256
 from codegate.grading import Sandboxes
 from codegate.mining.cut import Cut
-from codegate.mining.probes.example import Example, public_text
+from codegate.mining.probes.example import Example, Found, chosen, public_text
 from codegate.mining.probes.finding import find_examples
 from codegate.mining.probes.fixtures import fixture_modules, made_by_fixtures
 from codegate.mining.probes.literals import Replacer, asserted_literals, hidden_literals, shows
@@ -155,6 +155,12 @@ class TestExample:
         example = Example("import datetime as dt\nday = dt.datetime.now()", "weekday(day)", "1", "2")
         assert not example.may_be_shown([])
         assert replace(example, code="day = 3").may_be_shown([])
+
+    def test_a_value_that_says_nothing_is_shown_only_where_there_is_no_other(self) -> None:
+        telling, poor = Example("", "f(1)", "1", "2"), Example("", "'a' in f(1)", "raises TypeError: x", "False")
+        found = [Found("a", poor.rank(1), "a", poor), Found("b", telling.rank(1), "b", telling)]
+        assert chosen(found) == [telling]
+        assert chosen(found[:1]) == [poor]
 
     def test_a_value_that_says_something_comes_first(self) -> None:
         told = Example("", "f(1)", "'a'", "'b'")
@@ -351,6 +357,10 @@ class TestLiterals:
         name = changed.partition("(")[2].partition(")")[0]
         assert name != "flag"
         assert f"'--{name}', {name})" in changed
+
+    def test_a_docstring_is_nothing_hidden(self) -> None:
+        [test] = ast.parse('def test_x():\n    """Totals are zero."""\n    assert total("walrus") == 0\n').body
+        assert hidden_literals([test], "") == {"walrus"}
 
     def test_hidden_is_what_the_base_does_not_have(self) -> None:
         tests = [ast.parse("f('public text', 'hidden text', 'ab', 123, 12)")]

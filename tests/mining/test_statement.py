@@ -108,7 +108,9 @@ class TestSlots:
         assert isinstance(alike, StatementText)
 
     def test_an_example_without_a_word_is_no_statement(self) -> None:
-        assert write("Fix #12", examples=[EXAMPLE]) == "no source says in words what is wrong"
+        assert written("Fix #12", examples=[EXAMPLE]).text.startswith("# `total([])` raises `IndexError`\n")
+        long = replace(EXAMPLE, expression=f"total({list(range(30))})")
+        assert write("Fix #12", examples=[long]) == "no source says in words what is wrong"
 
     def test_an_exception_of_the_code_is_observed_and_an_assertion_is_not(self) -> None:
         message = "Sum up nothing\n\nTotals should be zero when there is nothing."

@@ -28,7 +28,6 @@ _MAX_PUBLIC: Final = 16 << 20
 _UNSTABLE: Final = re.compile(r"0x[0-9a-fA-F]{5,}|/tmp/|/workspace|codegate|pytest-of-")
 #: Calls that give another value on another day.
 _CLOCK: Final = re.compile(r"\b(?:now|today|utcnow|time\.time|monotonic|perf_counter|urandom|uuid\d|random\.\w+)\(")
-#: Values that say only that something is there, or that nothing went wrong.
 _POOR: Final = re.compile(r"True|False|None|true|false|null|undefined|<nil>|<class .*>|(?:type|len)\(.*\)")
 
 
@@ -66,11 +65,15 @@ class Example:
         short = len(self.code) <= _MAX_CODE and len(self.code.splitlines()) <= MAX_LINES + MAX_LINES // 2
         return stable and short and not shows("\n".join((self.code, self.expression, *texts)), hidden)
 
+    @property
+    def poor(self) -> bool:
+        """Return whether its value says only that something is there, or that nothing went wrong."""
+        return any(_POOR.fullmatch(text) for text in (self.expected, self.expression))
+
     def rank(self, replaced: int) -> tuple[int, ...]:
         """Return what the clearest example has least of; ``replaced`` literals are others than the test's."""
         length = len(self.code) + len(self.observed) + len(self.expected)
-        poor = any(_POOR.fullmatch(text) for text in (self.expected, self.expression))
-        return len(self.fixtures), int(poor), len(self.code.splitlines()) // 6, -replaced, length
+        return len(self.fixtures), int(self.poor), len(self.code.splitlines()) // 6, -replaced, length
 
 
 @dataclass(frozen=True)
@@ -95,9 +98,11 @@ def chosen(found: Iterable[Found]) -> list[Example]:
     tests: dict[str, Found] = {}
     for each in sorted(found, key=lambda each: each.rank):
         tests.setdefault(each.test, each)
-    alike = Counter(each.shape for each in tests.values())
+    # Other data can turn what a test finds into nothing: such a value is shown only where there is no other.
+    telling = [each for each in tests.values() if not each.example.poor] or list(tests.values())
+    alike = Counter(each.shape for each in telling)
     shapes: dict[str, Example] = {}
-    for each in sorted(tests.values(), key=lambda each: each.rank):
+    for each in sorted(telling, key=lambda each: each.rank):
         shapes.setdefault(each.shape, replace(each.example, covers=alike[each.shape]))
     return list(shapes.values())[:_MAX_EXAMPLES]
 

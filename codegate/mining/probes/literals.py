@@ -44,6 +44,7 @@ def hidden_literals(tests: Collection[ast.AST], public: str) -> frozenset[str]:
             for call in ast.walk(test)
             if isinstance(call, ast.Call) and call.args and ast.unparse(call.func).endswith("parametrize")
         }
+        headings |= {id(node.value) for node in ast.walk(test) if isinstance(node, ast.Expr)}  # docstrings
         for node in ast.walk(test):
             if not isinstance(node, ast.Constant) or isinstance(node.value, bool) or id(node) in headings:
                 continue

@@ -184,7 +184,8 @@ def _example(
     if context is None:
         return None
     given, fixtures = made_by_fixtures([name for name in probe.arguments if name in names], modules.all)
-    called = _called(f"{code}\n{text}")
+    # What an operator gives is not the result of what its sides call.
+    called = "" if isinstance(ast.parse(text).body[0].value, ast.Compare) else _called(f"{code}\n{text}")  # type: ignore[attr-defined]
     return Example("\n".join(filter(None, (context, *given, code))), text, observed, expected, fixtures, called)
 
 
@@ -249,6 +250,7 @@ def _needed(code: str, text: str, imported: frozenset[str], *, every_call: bool)
         known = own <= plain_values and (bool(own) or not every_call)
         asks = isinstance(node, ast.Expr) and (known or not (every_call or method))
         idle = isinstance(node, ast.If | ast.For) and all(isinstance(each, ast.Pass) for each in node.body)
+        idle = idle or (isinstance(node, ast.Try) and not every_call)
         if asks or idle:
             continue
         plain = isinstance(node, ast.FunctionDef | ast.ClassDef)

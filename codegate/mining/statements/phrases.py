@@ -23,7 +23,7 @@ ABOUT_CHANGE: Final = _has(
     the_(?:fix|patch|solution|change)_(?:is|was|here) pull_request follow[-_]?up merge[ds]? refactor\w* unit_tests?
     test(?:s|ed|ing)?_(?:case|suite|added|for|cover) test\w?\x5f\w* coverage changelog lint\w* mypy pylint CI TODO
     backport\w* TL;?DR the_old inner if-elif code_path \w+_(?:branch|clause) implementation revert\w* LGTM review\w*
-    typo misspel\w* spelling docstring bug[-_]?fix(?:es)?"""
+    guard\w* blindly typo misspel\w* spelling docstring bug[-_]?fix(?:es)?"""
 )
 #: Sentences that need the one before them, or are half of one.
 DEPENDENT: Final = _opens(

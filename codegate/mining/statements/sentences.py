@@ -15,6 +15,7 @@ from codegate.mining.statements.phrases import (
     BEFORE_PARTICIPLE,
     BUG,
     DEFECT,
+    DEMAND,
     DEPENDENT,
     DOING,
     EXPECTED,
@@ -204,7 +205,8 @@ def _noun(match: re.Match[str]) -> _Said:
     said = re.sub(FIX, "", match[0], flags=re.IGNORECASE)
     said, _, rest = said.partition(": ")
     if rest and not DEFECT.search(said):
-        yield from read(rest)
+        # An order to the code ("keep the bounds") is the fix in words; one to the program is a demand.
+        yield from () if DEMAND.match(rest) and not _OF_THE_PROGRAM.match(rest) else read(rest)
     elif DEFECT.search(said):
         yield "observed", PROBLEM + said
 
@@ -257,6 +259,10 @@ def _passive(match: re.Match[str]) -> _Said:
     if match["x"].startswith("when "):
         yield "observed", f"The case that {match['x'].removeprefix('when ')} is not {participle}"
         return
+    what, where, place = subject.rpartition(" in ")
+    if where and verb in {"accept", "allow", "reject", "respect"}:
+        yield "expected", f"{capital(place)} should {verb} {what}{when}{rest}"
+        return
     if verb == "handle":
         # How it should be handled is not said.
         yield "observed", f"{capital(subject)} {'are' if plural(subject) else 'is'} not handled{when}{rest}"
@@ -283,6 +289,7 @@ def _rule(pattern: str, make: Callable[[re.Match[str]], _Said]) -> _Rule:
 
 
 _CAUSES: Final = "caused|causing|causes|made|makes|prevented|prevents|preventing"
+_OF_THE_PROGRAM: Final = re.compile(r"(?:ensure|allow|accept|reject|raise|return|throw|warn)\b", re.IGNORECASE)
 _KEEPS: Final = "respects?|preserves?|honou?rs?|keeps?|handles?|accepts?|rejects?|ignores?|allows?"
 _SHOWS: Final = "return|raise|show|display|print|emit|escape|treat|produce|generate|warn|report"
 #: Verbs that need no object, so that what follows may be a preposition.

@@ -34,6 +34,7 @@ from codegate.mining.statements.sentences import (
 )
 
 _MIN_WORDS: Final = 2
+_MAX_SHOWN: Final = 60
 #: What a demand of nobody in particular opens with.
 _DEMANDS: Final = "It should "
 _NUMBER: Final = re.compile(
@@ -104,20 +105,20 @@ def symptom_of(title: str, examples: Sequence[Example], *, observed: bool) -> st
         return title
     if crash and title:
         return f"{title}: `{crash[1]}` is raised"
-    if not title and not called:
+    shown = f"{called}()" if called else examples[0].expression
+    if title:
+        return _wrong(title)
+    if not shown or len(shown) > _MAX_SHOWN:
         return ""
-    return f"`{called}()` raises `{crash[1]}`" if crash else _wrong(title, called)
+    return f"`{shown}` raises `{crash[1]}`" if crash else f"`{shown}` returns a wrong result"
 
 
-def _wrong(title: str, called: str) -> str:
+def _wrong(title: str) -> str:
     """Return the title of a bug whose result is wrong.
 
     Args:
-        title: an activity ("Parsing empty lists"), or the name of something; may be "".
-        called: the function that an example calls, or "".
+        title: an activity ("Parsing empty lists"), or the name of something.
     """
-    if not title:
-        return f"`{called}()` returns a wrong result"
     if re.match(r"\w+ing\b(?! of\b)", title):
         return f"{title} does not work"
     return f"{title} {'are' if plural(title) else 'is'} wrong"
