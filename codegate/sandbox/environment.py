@@ -127,7 +127,7 @@ def _build(recipe: EnvironmentRecipe, machine: str, folder: Path) -> None:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         _drop_stale(folder.parent)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".building-") as name:
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".building-", ignore_cleanup_errors=True) as name:
             built = Path(name) / "environment"
             _fill(recipe, machine, built)
             _put_in_place(built, folder)

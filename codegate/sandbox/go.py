@@ -85,7 +85,7 @@ def check_ahead(text: str) -> tuple[str, ...]:
 
 
 def _download(go: Path, target: Path, replaced: tuple[tuple[str, str], ...]) -> None:
-    with tempfile.TemporaryDirectory(prefix="codegate-go-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="codegate-go-", ignore_cleanup_errors=True) as scratch:
         # So deep that a sibling's folder (``../sibling``) is still in here.
         folder = Path(scratch, *("d" for _ in range(_MOST_PARENTS)), "module")
         folder.mkdir(parents=True)
@@ -151,7 +151,7 @@ def _compile_standard(go: Path, cache: Path, names: list[str]) -> None:
     store = cache_folder() / "go" / digest([_LAYOUT, version, os.uname().machine, names])
     if not store.is_dir():
         store.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=store.parent, prefix=".building-") as scratch:
+        with tempfile.TemporaryDirectory(dir=store.parent, prefix=".building-", ignore_cleanup_errors=True) as scratch:
             folder, built = Path(scratch, "module"), Path(scratch, "gocache")
             folder.mkdir()
             built.mkdir()

