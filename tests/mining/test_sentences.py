@@ -56,6 +56,7 @@ from codegate.mining.statements.titles import title_of
             "Allow unsortable keys in sets (bug introduced in 0.12.1)",
             [("expected", "Sets should allow unsortable keys.")],
         ),
+        ("There is no KeyError when a list ends", [("expected", "There should be no KeyError when a list ends.")]),
         ("Fix slices of sets: keep iter_slice bounds", []),
         ("The guard used the wrong limit, so 5 is accepted", []),
         ("Correctly set the order of the keys.", [("expected", "It should set the order of the keys.")]),

@@ -229,6 +229,10 @@ def _no_longer(match: re.Match[str]) -> _Said:
         yield "expected", f"{match['x']} should not {_base(match['verb'])}{match['y']}"
 
 
+def _none(match: re.Match[str]) -> _Said:
+    yield "expected", f"There should be no {match['y']}"
+
+
 def _now(match: re.Match[str]) -> _Said:
     if _is_verb(match["verb"]):
         yield "expected", f"{match['x']} should {_base(match['verb'])}{match['y']}"
@@ -314,6 +318,10 @@ _RULES: Final[tuple[_Rule, ...]] = (
         rf"{FIX}(?!for )(?P<x>\S+(?: \S+){{0,6}}?) (?P<verb>{'|'.join(DOING)}) (?P<y>[^:]+)(?:: (?P<z>.+))?$", _doing
     ),
     _rule(rf"{FIX}(?P<x>.+)", _noun),
+    _rule(
+        r"^there (?:is|are)(?: now)? no (?:longer )?(?P<y>(?:\w+ )?\w*(?:errors?|exceptions?|warnings?|crash\w*)\b.*)",
+        _none,
+    ),
     _rule(r"^(?P<x>.{2,150}?) (?:(?:do|does|will) )?no longer (?P<verb>\w+)(?P<y>.*)", _no_longer),
     _rule(r"^(?P<x>.{2,150}?) (?P<verb>is|are|has|have) no longer(?P<y> .*)", _no_longer),
     _rule(r"^(?P<x>.{2,150}?) (?P<verb>is|are|has|have) now(?: properly| correctly)?(?P<y> .*)", _now),
