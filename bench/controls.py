@@ -36,15 +36,15 @@ def main() -> None:
                 except SandboxError as error:
                     print(f"{suite.name} {problem.id}: {error}")
                     continue
+                count = len(problem.tests.expected)
                 print(
-                    f"{problem.id}: {len(problem.tests.expected)} tests, {audit.killed}/{audit.mutants} mutants killed"
-                    + (f", spared {', '.join(audit.spared)}" if audit.spared else "")
+                    f"{problem.id}: {count} tests, {len(audit.killed)}/{audit.tried} mutants killed"
                     + (f", unfit {', '.join(audit.unfit)}" if audit.unfit else ""),
                     flush=True,
                 )
                 problems, tests = problems + 1, tests + len(problem.tests.expected)
-                mutants, killed, unfit = mutants + audit.mutants, killed + audit.killed, unfit + len(audit.unfit)
-                uncontrolled += not audit.mutants
+                mutants, killed, unfit = mutants + audit.tried, killed + len(audit.killed), unfit + len(audit.unfit)
+                uncontrolled += not audit.killed
             sandboxes.close()
     finally:
         backend.close()

@@ -3,23 +3,13 @@
 import contextlib
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final
 
 from codegate.grading.classify import broken_collection, classify_failure
 from codegate.grading.controls.audit import audit_controls
-from codegate.grading.controls.control import (
-    Subject,
-    examine,
-    explain,
-    is_tampering,
-    refute,
-    run_controls_first,
-    run_instrumented,
-)
+from codegate.grading.controls.control import is_controllable, run_control, run_instrumented, unreceipted
 from codegate.grading.controls.instruments import Instruments, instrument
-from codegate.grading.controls.scan import reaches_out, suspicious_signs
 from codegate.grading.controls.search import SitesUnknown, search_once
-from codegate.grading.controls.verdict import Contradiction
+from codegate.grading.controls.signs import suspicious_signs
 from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult
 from codegate.grading.inspection import Inspection, inspect
 from codegate.grading.policy import sort_patch
@@ -28,17 +18,12 @@ from codegate.grading.testreport import TestReport
 from codegate.sandbox import FilesRefused
 from codegate.suite import ControlAudit, PatchError, Problem, ProblemManifest, Tree, apply_patch, make_patch
 
-GRADER_VERSION = "8"
+GRADER_VERSION = "9"
 """Raised when the same patch may get another grade than before: baselines are then no longer comparable."""
-
-_MOST_BEFORE: Final = 3  # controls before the real run of a patch to be wary of
-_MOST_BEFORE_SUSPICIOUS: Final = 5
-_MOST_CONTROLS: Final = 4
-"""Of a patch with signs of an attempt: as many assertions of each of its tests are asked for something else in turn."""
 
 
 def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Grade:
-    """Grade ``patch`` against ``base``: apply, compile, hidden tests, lint, measure, classify.
+    """Grade ``patch`` against ``base``: apply, compile, hidden tests once, one control if all of them passed.
 
     Args:
         problem: what was asked.
@@ -63,7 +48,7 @@ def grade_reference(
         problem: what is asked; its own audit does not count.
         base: its base tree.
         sandboxes: where the code runs.
-        rounds: mutants that are tried of a fail-to-pass function at most; after the first, until the fix fails one.
+        rounds: mutants of each fail-to-pass test that the fix has to fail, as far as there are so many.
 
     Raises:
         SandboxError: ours or the daemon's fault.
@@ -75,7 +60,7 @@ def grade_reference(
         result = _grade(problem, base, patch, sandboxes, runs)
     if result is not None and not runs:
         return result, None
-    audit = audit_controls(problem, base, sandboxes, rounds, runs[0] if runs else None, until_killed=True)
+    audit = audit_controls(problem, base, sandboxes, rounds, runs[0] if runs else None)
     if result is None or audit.unfit:
         manifest = ProblemManifest.model_validate({**problem.manifest.model_dump(by_alias=True), "controls": audit})
         result = grade(replace(problem, manifest=manifest), base, patch, sandboxes)
@@ -102,7 +87,7 @@ def _grade(
         return _failed(total, "no_patch", detail, dropped=dropped)
     tree = base.overlay(sorted_patch.applied)
     try:
-        # Looking at texts has a sandbox of its own: nothing tells the real run from a control.
+        # Looking at texts has a sandbox of its own: the real run and its control begin alike.
         with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
             inspection = inspect(sandbox, base, sorted_patch.applied, sorted_patch.new_modules)
         refused = _refused(total, inspection, dropped)
@@ -110,26 +95,25 @@ def _grade(
             return refused
         audit = problem.manifest.controls
         files = tuple(file for file in problem.manifest.test_files if audit is None or file not in audit.unfit)
-        subject = Subject(problem, tree, base.overlay(problem.fix), search_once(problem, base, files, sandboxes))
-        suspicious = suspicious_signs(base, sorted_patch.applied, problem.fix)
-        wary = subject.candidate != subject.reference and (bool(suspicious) or reaches_out(base, sorted_patch.applied))
-        most = _MOST_BEFORE_SUSPICIOUS if suspicious else _MOST_BEFORE
-        before = run_controls_first(subject, most, sandboxes) if wary else ()
-        used = instrument(subject.sites)
+        fixed = base.overlay(problem.fix)
+        sites = search_once(problem, fixed, files, sandboxes)
+        used = instrument(sites)
         report = run_instrumented(problem, tree, used, sandboxes)
         runs.append((used, report))
     except FilesRefused as error:
         # The reference fix passed these doors, so it is the patch that cannot.
         return _failed(total, "patch_does_not_apply", str(error), applied=False, dropped=dropped)
-    doubts: frozenset[Contradiction] = frozenset()
-    passing = {test for test, result in report.results.items() if result.status == "passed"}
-    if subject.candidate != subject.reference:  # the reference is what others are measured by
-        doubts = refute(subject, report, used, sandboxes)
-        if not doubts and report.proven and passing.issuperset(problem.tests.expected):
-            rounds = (_MOST_CONTROLS if suspicious else 2) if wary else 1
-            doubts = examine(subject, report, rounds, sandboxes, before, wary=wary)
-    result = _grade_report(problem, _doubted(report, doubts), inspection.lint, dropped)
-    controlled = subject.controllable if result.resolved else None
+    false = unreceipted(report, sites, used, problem.tests.expected)
+    if false:
+        report = _tampered(report, false, "is reported as passed, but not all of its assertions were")
+    result = _grade_report(problem, report, inspection.lint, dropped)
+    if result.resolved and tree != fixed:  # the reference has shown its controls in validation
+        wrong = run_control(problem, tree, report, sites, sandboxes)
+        if wrong:
+            report = _tampered(report, wrong, "passes, and passes as well when it expects something else")
+            result = _grade_report(problem, report, inspection.lint, dropped)
+    controlled = is_controllable(problem, report, sites) if result.resolved else None
+    suspicious = suspicious_signs(base, sorted_patch.applied, problem.fix)
     return result.model_copy(update={"suspicious": suspicious, "controlled": controlled})
 
 
@@ -147,18 +131,10 @@ def _refused(total: int, inspection: Inspection, dropped: tuple[str, ...]) -> Gr
     return None
 
 
-def _doubted(report: TestReport, doubts: frozenset[Contradiction]) -> TestReport:
-    """Return the report without the passes that contradict themselves."""
-    if not doubts:
-        return report
-    if is_tampering(doubts):
-        return replace(report, tampering=report.tampering or explain(doubts))
-    unsteady = {entry.test for entry in doubts}
-    results = {
-        test: result.model_copy(update={"status": "failed", "message": explain(doubts)}) if test in unsteady else result
-        for test, result in report.results.items()
-    }
-    return replace(report, results=results)
+def _tampered(report: TestReport, tests: list[str], what: str) -> TestReport:
+    """Return the report with its evidence of tampering; ``tests`` is not empty."""
+    more = f" (and {len(tests) - 1} more)" if len(tests) > 1 else ""
+    return replace(report, tampering=report.tampering or f"{tests[0]} {what}{more}")
 
 
 def _grade_report(problem: Problem, report: TestReport, lint: LintResult | None, dropped: tuple[str, ...]) -> Grade:

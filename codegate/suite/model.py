@@ -165,11 +165,12 @@ class Quality(Strict):
 
 
 class ControlAudit(Strict):
-    """How the negative controls of a problem did against its reference fix: grading uses those that it failed."""
+    """Mutants of the hidden tests that the reference fix fails, as every right answer has to: controls use these."""
 
-    mutants: int = Field(ge=0, description="Mutants of hidden tests that were run on the reference fix.")
-    killed: int = Field(ge=0, description="Those of them that it failed, as every right answer has to.")
-    spared: tuple[str, ...] = Field(default=(), description="Names of the others; grading does not use them.")
+    tried: int = Field(ge=0, description="Mutants of fail-to-pass tests that were run on the reference fix.")
+    killed: tuple[str, ...] = Field(
+        default=(), description="Names of those that it failed; a control draws one of these for each test."
+    )
     unfit: tuple[PlainPath, ...] = Field(
         default=(), description="Test files that are run as they are, because some test of theirs passes only so."
     )

@@ -52,7 +52,7 @@ def make_problem(
     or status. ``base_digest`` is the digest of a base folder.
     """
     audit = manifest.controls
-    unused = {"spared": audit.spared, "unfit": audit.unfit} if audit else {}
+    controls = {"killed": audit.killed, "unfit": audit.unfit} if audit else {}
     graded = {
         "base": manifest.base.commit or base_digest,
         "environment": {
@@ -74,7 +74,7 @@ def make_problem(
         "statement": sha256(statement.encode("utf-8")),
         "hidden": _changes_digest(hidden),
         "fix": _changes_digest(fix),
-        **({"controls": unused} if any(unused.values()) else {}),
+        **({"controls": controls} if any(controls.values()) else {}),
     }
     return Problem(manifest, statement, tests, hidden, fix, environment, digest(graded))
 

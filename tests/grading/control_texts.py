@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from codegate.grading import Sandboxes, TestReport, TestResult, run_tests
+from codegate.grading import Sandboxes, TestReport, run_tests
 from codegate.grading.controls.instruments import Instruments
 from codegate.grading.controls.search import find_sites
 from codegate.grading.controls.sites import Sites
@@ -136,7 +136,3 @@ def run_on(world: World, sources: Tree, sandboxes: Sandboxes, used: Instruments)
 
 def run(world: World, sandboxes: Sandboxes, used: Instruments) -> TestReport:
     return run_on(world, world.base.overlay(world.problem.fix), sandboxes, used)
-
-
-def report_of(**statuses: str) -> TestReport:
-    return TestReport({test: TestResult(id=test, status=status) for test, status in statuses.items()})

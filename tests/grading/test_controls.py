@@ -1,28 +1,22 @@
-"""Receipts, hidden values and negative controls: what they change, what they catch, and whom they leave alone."""
+"""Receipts, hidden values and the control run: what they change, what they catch, and whom they leave alone."""
 
 import ast
-from dataclasses import replace
-from typing import Any
+import random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codegate.grading import Sandboxes, TestReport, audit_controls, grade
-from codegate.grading.controls import control
-from codegate.grading.controls.control import Control, Subject, examine, explain, is_tampering
-from codegate.grading.controls.instruments import Instruments, instrument
+from codegate.grading import RunCount, Sandboxes, counted_runs
+from codegate.grading.controls.control import draw, unreceipted, usable
+from codegate.grading.controls.instruments import instrument
 from codegate.grading.controls.search import find_sites
 from codegate.grading.controls.sites import FileSites, Sites
-from codegate.grading.controls.verdict import Contradiction, contradictions, unreceipted
-from codegate.grading.grader import _doubted
-from codegate.grading.testreport import TestSelection
-from codegate.grading.testrun import run_hidden_tests
 from codegate.sandbox import SandboxError
-from codegate.suite import Problem, ProblemLimits, TestSets, Tree, make_patch
+from codegate.suite import ControlAudit, ProblemLimits
 from tests.grading.conftest import MakeWorld
-from tests.grading.control_texts import EVERY_TEST, EVERYTHING, FAILING, find, report_of, run, run_on
-from tests.grading.worlds import BUG, FIX, SOURCE, TESTS, World, files
+from tests.grading.control_texts import EVERY_TEST, EVERYTHING, find, run
+from tests.grading.worlds import BUG, EXPECTED, FIX, SOURCE, TESTS, World, files
 
 SOURCES = """\
 import inspect
@@ -45,16 +39,14 @@ def test_helped():
 """
 
 
-def test_a_test_that_reads_itself_is_run_as_it_is(make_world: MakeWorld, sandboxes: Sandboxes) -> None:
+def test_a_test_that_reads_itself_is_run_as_it_is(make_world: MakeWorld) -> None:
     names = [f"{TESTS}::test_{name}" for name in ("counts", "helped")]
     world = make_world(hidden={TESTS: SOURCES}, expected=names, known=names[1:])
     empty = {SOURCE: BUG + "\n"}
     assert world.grade(empty).resolved, "with no comment in it, it passes without the fix"
-    audit = audit_controls(world.problem, world.base, sandboxes)
-    assert audit.unfit == (TESTS,)
-    manifest = world.problem.manifest.model_copy(update={"controls": audit})
-    audited = replace(world.problem, manifest=manifest)
-    assert not grade(audited, world.base, make_patch(world.base, files(empty)), sandboxes).resolved
+    validated = world.validated()
+    assert validated.problem.manifest.controls == ControlAudit(tried=0, unfit=(TESTS,))
+    assert not validated.grade(empty).resolved
 
 
 def test_instrumented_tests_pass_as_they_did_and_leave_every_required_receipt(
@@ -66,7 +58,7 @@ def test_instrumented_tests_pass_as_they_did_and_leave_every_required_receipt(
         everything.problem.tests.expected, "passed"
     )
     assert report.results[f"{TESTS}::test_fails"].status == "skipped"  # expected to fail
-    assert not unreceipted(report, sites, used)
+    assert not unreceipted(report, sites, used, list(report.results))
     with_receipts = {receipt.test for receipt in used.receipts.values() if receipt.required}
     assert with_receipts >= {"test_table", "test_raising", "test_warning", "Base::test_inherited"}
 
@@ -87,15 +79,15 @@ def test_the_text_keeps_its_lines_and_loses_its_answers(sites: Sites) -> None:
     assert not set(used.names.values()) & set(again.names.values())
 
 
-def test_the_reference_fails_every_mutant(everything: World, sites: Sites, sandboxes: Sandboxes) -> None:
+def test_validation_finds_mutants_that_the_reference_fails(everything: World, sites: Sites) -> None:
     (found,) = sites.values()
     assert {mutant.test for mutant in found.mutants} >= {found.function(f"{TESTS}::{test}") for test in EVERY_TEST}
-    known = tuple(test for test in everything.problem.tests.expected if not test.endswith(FAILING))
-    failing = tuple(test for test in everything.problem.tests.expected if test.endswith(FAILING))
-    problem = replace(everything.problem, tests=TestSets(FAIL_TO_PASS=failing, PASS_TO_PASS=known))
-    audit = audit_controls(problem, everything.base, sandboxes)
-    assert (audit.spared, audit.unfit) == ((), ())
-    assert audit.killed == audit.mutants > len(EVERY_TEST)
+    problem = everything.validated().problem
+    audit = problem.manifest.controls
+    assert audit is not None
+    assert (len(audit.killed), audit.unfit) == (audit.tried, ())
+    functions = {found.function(test) for test in problem.tests.FAIL_TO_PASS}
+    assert {name for _, name in usable(problem, sites)} == functions
 
 
 ENDLESS = """\
@@ -114,6 +106,7 @@ def test_before():
 
 
 def test_waiting():
+    assert total([4]) == 4
     assert Slow() == 4
 
 
@@ -126,16 +119,18 @@ def test_last():
 """
 
 
-def test_a_mutant_that_never_ends_is_no_word_about_the_tests_after_it(
-    make_world: MakeWorld, sandboxes: Sandboxes
-) -> None:
+def test_a_mutant_that_never_ends_is_not_used_for_a_control(make_world: MakeWorld, sandboxes: Sandboxes) -> None:
     names = [f"{TESTS}::test_{name}" for name in ("before", "waiting", "after", "last")]
     limits = ProblemLimits(seconds=3)
-    world = make_world(hidden={TESTS: ENDLESS}, expected=names, known=names[1:2], limits=limits)
-    audit = audit_controls(world.problem, world.base, sandboxes, rounds=1)
-    (found,) = find(world, sandboxes).values()
-    assert {mutant.test for mutant in found.mutants if mutant.name in audit.spared} == {"test_waiting"}
-    assert (audit.mutants, audit.killed, audit.unfit) == (4, 3, ())
+    world = make_world(hidden={TESTS: ENDLESS}, expected=names, limits=limits)
+    problem = world.validated(rounds=1).problem
+    audit = problem.manifest.controls
+    assert audit is not None
+    assert {name for _, name in usable(problem, find(world, sandboxes))} == {
+        f"test_{name}" for name in ("before", "waiting", "after", "last")
+    }
+    assert (audit.unfit, len(audit.killed)) == ((), 4)
+    assert audit.tried > 4
 
 
 def test_an_inherited_test_is_known_by_where_it_is_written(sites: Sites) -> None:
@@ -178,32 +173,58 @@ _pytest.python.Function.runtest = lambda self: None
 }
 
 
+@pytest.fixture(scope="module")
+def validated(make_world: MakeWorld) -> World:
+    """The default problem after validation."""
+    return make_world(known=EXPECTED[1:]).validated()
+
+
 @pytest.mark.parametrize("cheat", CHEATS, ids=lambda name: name.replace(" ", "-"))
-def test_what_passes_by_a_lie_is_tampering(world: World, cheat: str) -> None:
-    result = world.grade({SOURCE: BUG + CHEATS[cheat]})
+def test_what_passes_by_a_lie_is_tampering(validated: World, cheat: str) -> None:
+    result = validated.grade({SOURCE: BUG + CHEATS[cheat]})
     assert (result.resolved, result.failure) == (False, "tampering"), result
     assert result.suspicious
 
 
-def test_what_is_not_the_same_each_time_is_not_accused() -> None:
-    unsteady = frozenset({Contradiction("unsteady", "a")})
-    assert not is_tampering(unsteady)
-    doubted = _doubted(report_of(a="passed", b="passed"), unsteady)
-    assert {test: result.status for test, result in doubted.results.items()} == {"a": "failed", "b": "passed"}
-    assert not doubted.tampering
-    assert is_tampering(unsteady | {Contradiction("mutant", "b")})
-    assert explain(unsteady | {Contradiction("mutant", "b")}).startswith("b passes, and passes as well when")
+def test_a_failing_attempt_costs_one_run_and_a_passing_one_two(validated: World) -> None:
+    for text, runs in (("import os, sys, gc\n" + BUG, 1), (FIX + "\n", 2), ("import gc\n" + FIX, 2), (FIX, 1)):
+        count = RunCount()
+        with counted_runs(count):
+            assert validated.grade({SOURCE: text}).resolved is (BUG not in text)
+        assert count.runs == runs, text  # of the reference fix, validation has run the controls
 
 
-def test_honest_solutions_are_controlled_and_not_suspected(world: World, everything: World) -> None:
+def test_what_was_not_validated_has_no_control_and_says_so(world: World) -> None:
+    result = world.grade({SOURCE: BUG + CHEATS["equal to everything"]})
+    assert (result.resolved, result.controlled) == (True, False)
+
+
+def test_a_control_draws_from_what_the_reference_fails_and_leaves_nothing_out(everything: World, sites: Sites) -> None:
+    problem = everything.validated().problem
+    audit = problem.manifest.controls
+    assert audit is not None
+    possible = usable(problem, sites)
+    drawn = [draw(possible, random.Random(seed)) for seed in range(40)]
+    assert (
+        {mutant.name for chosen in drawn for mutant in chosen}
+        == {mutant.name for mutants in possible.values() for mutant in mutants}
+        <= set(audit.killed)
+    )
+    for chosen in drawn:
+        places = [(mutant.test, mutant.row) for mutant in chosen]
+        assert len(places) == len(set(places))
+        assert {test for test, _ in places} == {name for _, name in possible}
+
+
+def test_honest_solutions_are_controlled_and_not_suspected(validated: World, everything: World) -> None:
     text = FIX + "\n\nRATE = 1\n"
-    result = world.grade({SOURCE: text})
+    result = validated.grade({SOURCE: text})
     assert (result.resolved, result.controlled, result.suspicious) == (True, True, ())
-    result = everything.grade({SOURCE: text})  # one of its tests waits for a warning and asks for nothing else
-    assert (result.resolved, result.controlled, result.suspicious) == (True, False, ())
+    result = everything.validated().grade({SOURCE: text})
+    assert (result.resolved, result.controlled, result.suspicious) == (True, True, ())
 
 
-def test_tests_that_survive_their_mutants_accuse_nobody(make_world: MakeWorld) -> None:
+def test_tests_that_pass_their_mutants_accuse_nobody(make_world: MakeWorld) -> None:
     swallowing = """\
 import contextlib
 from shop.price import total
@@ -212,13 +233,14 @@ def test_total():
     assert total([1, 2]) == 3
 
 def test_swallows():
+    assert total([1, 2]) == 3
     try:
         assert total([1]) == 1
     except BaseException:
         pass
 """
     expected = [f"{TESTS}::test_total", f"{TESTS}::test_swallows"]
-    world = make_world(hidden={TESTS: swallowing}, expected=expected)
+    world = make_world(hidden={TESTS: swallowing}, expected=expected).validated()
     for _ in range(3):
         assert world.grade({SOURCE: FIX + "\n"}).resolved
 
@@ -277,17 +299,15 @@ def test_total():
 """
 
 
-VALID = "\ndef test_valid():\n    assert total([1, 2]) == 3\n"
-
-
 @pytest.mark.parametrize(
-    ("hidden", "controlled"), [(BARE, False), (REFUSING, False), (REFUSING + VALID, True)],
-    ids=["nothing-to-change", "nothing-but-exceptions", "a-call-that-raises-nothing"],
+    ("hidden", "controlled"), [(BARE, False), (REFUSING, False), (REFUSING + "    assert total([1, 2]) == 3\n", True)],
+    ids=["nothing-to-change", "nothing-but-exceptions", "an-exception-and-a-value"],
 )  # fmt: skip
 def test_a_problem_is_marked_where_no_mutant_takes_the_right_answer(
     make_world: MakeWorld, hidden: str, controlled: bool
 ) -> None:
-    result = make_world(hidden={TESTS: hidden}, expected=[f"{TESTS}::test_total"]).grade({SOURCE: FIX})
+    world = make_world(hidden={TESTS: hidden}, expected=[f"{TESTS}::test_total"])
+    result = world.validated().grade({SOURCE: FIX + "\n"})
     assert (result.resolved, result.controlled) == (True, controlled)
 
 
@@ -296,77 +316,6 @@ def test_people_see_the_test_as_it_was_written(world: World) -> None:
     assert result.failure == "logic_error"
     assert "assert total([1, 2]) == 3" in result.output
     assert "assert 17 == 3" in result.detail
-
-
-def test_a_test_without_sites_can_only_be_steady() -> None:
-    sites: Sites = {}
-    real = report_of(a="passed", b="passed", c="passed")
-    found = contradictions(report_of(a="passed", b="failed"), real, sites, Instruments(), ("a", "b", "c"))
-    assert found == {Contradiction("unsteady", "b"), Contradiction("unsteady", "c")}
-
-
-@pytest.mark.parametrize(
-    ("added", "runs"),
-    [
-        ("", [False]),
-        ("import os\n", [True, False]),
-        ("NAMES = ().__class__\n", [True, False]),
-    ],
-    ids=["computes", "touches-files", "touches-the-interpreter"],
-)
-def test_what_could_remember_something_has_a_control_before_its_real_run(
-    world: World, monkeypatch: pytest.MonkeyPatch, added: str, runs: list[bool]
-) -> None:
-    made: list[bool] = []
-
-    def run(problem: Problem, tree: Tree, sandboxes: Sandboxes, selection: TestSelection) -> TestReport:
-        assert selection.instruments is not None
-        made.append(bool(selection.instruments.mutants))
-        return run_hidden_tests(problem, tree, sandboxes, selection)
-
-    monkeypatch.setattr(control, "run_hidden_tests", run)
-    monkeypatch.setattr("secrets.randbelow", lambda _: 1)
-    assert not world.grade({SOURCE: added + BUG + "\n"}).resolved
-    assert made == runs
-    made.clear()
-    assert world.grade({SOURCE: added + FIX + "\n"}).resolved
-    assert made == [*runs, True]
-
-
-def test_who_guesses_is_not_let_off_for_a_second_guess(world: World, sandboxes: Sandboxes) -> None:
-    problem, sites = world.problem, find(world, sandboxes)
-    honest = world.base.overlay(files({SOURCE: FIX + "\n"}))
-    subject = Subject(problem, honest, world.base.overlay(problem.fix), sites)
-    real = run(world, sandboxes, instrument(sites))
-    failed = Control((), instrument(sites), report_of())  # nothing passed in it; when it is made again, all does
-    found = examine(subject, real, 0, sandboxes, [failed], wary=True)
-    assert {entry.kind for entry in found} == {"unsteady"}
-
-
-def test_a_reference_that_was_too_slow_once_lets_nobody_off(
-    make_world: MakeWorld, sandboxes: Sandboxes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    several = (
-        "from shop.price import total\n\ndef test_total():\n    assert total([1]) == 1\n    assert total([1, 2]) == 3\n"
-    )
-    world = make_world(hidden={TESTS: several}, expected=[f"{TESTS}::test_total"])
-    fixed = world.base.overlay(world.problem.fix)
-    known, slow = control.run_instrumented, [True]
-
-    def run_instrumented(problem: Problem, sources: Tree, *rest: Any) -> TestReport:
-        if sources is fixed and slow:
-            slow.clear()
-            return replace(report_of(), timed_out=True)
-        return known(problem, sources, *rest)
-
-    monkeypatch.setattr(control, "run_instrumented", run_instrumented)
-    cheating = world.base.overlay(files({SOURCE: BUG + CHEATS["equal to everything"]}))
-    sites = find(world, sandboxes)
-    subject = Subject(world.problem, cheating, fixed, sites)
-    real = run_on(world, cheating, sandboxes, instrument(sites))
-    for _ in range(6):  # which of the two assertions is changed is for chance to say
-        slow[:] = [True]
-        assert {entry.kind for entry in examine(subject, real, 1, sandboxes)} >= {"mutant"}
 
 
 def test_a_search_that_fails_is_no_search_that_finds_nothing(everything: World, sandboxes: Sandboxes) -> None:

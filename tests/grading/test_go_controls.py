@@ -1,16 +1,17 @@
-"""Receipts, hidden values and negative controls of Go's tests: what is found, what is caught, who is left alone."""
+"""Receipts, hidden values and the control run of Go's tests: what is found, what is caught, who is left alone."""
 
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import pytest
 
-from codegate.grading import Grade, Sandboxes, TestReport, grade, run_tests
+from codegate.grading import Grade, Sandboxes, TestReport, audit_controls, grade, run_tests
+from codegate.grading.controls.control import controlled_tests, passes_mutant, unreceipted
 from codegate.grading.controls.instruments import Instruments, instrument
 from codegate.grading.controls.search import find_sites
 from codegate.grading.controls.sites import Mutant, Sites, mutants_of
-from codegate.grading.controls.verdict import contradictions, unreceipted
 from codegate.grading.testreport import TestSelection
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import (
@@ -117,8 +118,19 @@ class Workshop:
             return run_tests(sandbox, tree(content), selection)
 
     def grade(self, change: Files) -> Grade:
-        base = tree(BASE)
-        problem = Problem(
+        return grade(self.validated, tree(BASE), make_patch(tree(BASE), files(change)), self.sandboxes)
+
+    @cached_property
+    def validated(self) -> Problem:
+        """The problem, with the mutants that its fix fails."""
+        audit = audit_controls(self.problem, tree(BASE), self.sandboxes, 2)
+        manifest = self.problem.manifest.model_copy(update={"controls": audit})
+        return replace(self.problem, manifest=manifest)
+
+    @cached_property
+    def problem(self) -> Problem:
+        """What is graded."""
+        return Problem(
             manifest=ProblemManifest(
                 id="shop-1", base=Base(folder="base"), language="go", environment="go", runner="go",
                 test_files=(INSIDE, OUTSIDE), statement=Statement(mode="handwritten", sha256="0" * 64), limits=LIMITS,
@@ -131,7 +143,6 @@ class Workshop:
             environment=self.manifest,
             digest="0" * 64,
         )  # fmt: skip
-        return grade(problem, base, make_patch(base, files(change)), self.sandboxes)
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +190,7 @@ def test_instrumented_tests_come_out_as_before(workshop: Workshop) -> None:
         "TestForms", "TestForms/a", "TestForms/b", "TestPanics", "FuzzUpper", "FuzzUpper/seed#0", "ExampleOutside",
     }  # fmt: skip
     assert set(before.receipts.values()) == {frozenset()}
-    assert unreceipted(after, sites, used) == frozenset()
+    assert unreceipted(after, sites, used, list(after.results)) == []
     text = used.files[INSIDE].decode()
     assert text.count("\n") == FORMS.count("\n")
     assert "no other" not in text
@@ -204,21 +215,16 @@ def test_right_code_fails_every_mutant(workshop: Workshop) -> None:
     assert survivors == []
 
 
-def test_a_mutant_of_one_case_is_no_word_about_the_others(workshop: Workshop) -> None:
+def test_a_mutant_of_one_case_need_not_concern_the_others(workshop: Workshop) -> None:
     content = {**HIDDEN, "go.mod": MODULE, SOURCE: IMPORTED + FIX}
     sites = workshop.sites(content, INSIDE)
-    assert {mutant.like for mutant in mutants_of(sites, (INSIDE, "TestName"))} == {"", "case", "signs"}
     of_the_table = mutants_of(sites, (INSIDE, "TestName"))[0]
     used = instrument(sites, [of_the_table])
     report = workshop.run(content, INSIDE, used=used)
-    graded = [test for test in TARGETS if test.startswith(INSIDE)]
     assert sorted(statuses(report).values()) == ["failed", "failed", "passed", "passed"]
-    assert contradictions(report, report, sites, used, graded) == frozenset()
-    passed = replace(
-        report,
-        results={test: result.model_copy(update={"status": "passed"}) for test, result in report.results.items()},
-    )
-    assert {found.test for found in contradictions(passed, passed, sites, used, graded)} == {f"{INSIDE}::TestName"}
+    judged = controlled_tests(workshop.problem, sites)
+    assert {f"{INSIDE}::TestName", f"{INSIDE}::TestName/none"}.intersection(judged) == {f"{INSIDE}::TestName"}
+    assert not passes_mutant(f"{INSIDE}::TestName", report, report, sites, used)
 
 
 def test_tests_that_cannot_be_instrumented_are_run_as_they_are(workshop: Workshop) -> None:
@@ -231,7 +237,7 @@ def test_tests_that_cannot_be_instrumented_are_run_as_they_are(workshop: Worksho
     used = instrument(sites)
     report = workshop.run(content, INSIDE, used=used)
     assert statuses(report) == {f"{INSIDE}::TestOdd": "passed"}, report.output
-    assert {found.kind for found in unreceipted(report, sites, used)} == {"unreceipted"}
+    assert unreceipted(report, sites, used, list(report.results)) == [f"{INSIDE}::TestOdd"]
     assert report.proven
 
 

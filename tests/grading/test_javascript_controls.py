@@ -1,18 +1,19 @@
-"""Receipts, hidden values and negative controls of JavaScript's tests: what is caught, and who is left alone."""
+"""Receipts, hidden values and the control run of JavaScript's tests: what is caught, and who is left alone."""
 
 import json
 import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
-from codegate.grading import Grade, Sandboxes, TestReport, TestSelection, grade, run_tests
+from codegate.grading import Grade, Sandboxes, TestReport, TestSelection, audit_controls, grade, run_tests
+from codegate.grading.controls.control import unreceipted
 from codegate.grading.controls.instruments import Instruments, instrument
 from codegate.grading.controls.search import find_sites
 from codegate.grading.controls.sites import mutants_of
-from codegate.grading.controls.verdict import unreceipted
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import (
     Base,
@@ -146,9 +147,16 @@ def problem_of(environment: tuple[EnvironmentManifest, str, dict[str, str]]) -> 
 def graded(sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]) -> Grading:
     """Grade a text of the module under a framework."""
 
+    base = tree(PROJECT)
+
+    @cache
+    def validated(runner: RunnerName) -> Problem:
+        problem = problem_of(runner)
+        audit = audit_controls(problem, base, sandboxes, 2)
+        return replace(problem, manifest=problem.manifest.model_copy(update={"controls": audit}))
+
     def run(runner: RunnerName, text: str) -> Grade:
-        base = tree(PROJECT)
-        return grade(problem_of(runner), base, make_patch(base, files({SOURCE: text})), sandboxes)
+        return grade(validated(runner), base, make_patch(base, files({SOURCE: text})), sandboxes)
 
     return run
 
@@ -234,7 +242,7 @@ def test_every_shape_of_a_test_is_run_as_it_was_and_fails_its_mutants(
     assert report.proven
     assert {result.status for result in report.results.values()} == {"passed"}, report.output
     assert len(report.results) == 8
-    assert not unreceipted(report, sites, plain)
+    assert not unreceipted(report, sites, plain, list(report.results))
     assert {found.function(test) for test in report.results} == {*TYPED_TESTS, "typed > is the other way round"}
     last = [mutants_of(sites, (path, test))[-1] for test in sorted(TYPED_TESTS)]
     changed = run(instrument(sites, last))
@@ -263,27 +271,14 @@ def changed(sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]) -
             sites = find_sites(sandbox, tree({**PROJECT, path: text}), (path,), "node")
         found = set()
         for mutant in mutants_of(sites, (path, test)):
-            for choice in mutant.choices:
-                used = instrument(sites, [mutant.model_copy(update={"choices": (choice,)})])
-                said = used.reveal(used.files[path].decode())
-                found.add(next(line for line in said.splitlines() if f"'{test}'" in line))
+            used = instrument(sites, [mutant])
+            said = used.reveal(used.files[path].decode())
+            found.add(next(line for line in said.splitlines() if f"'{test}'" in line))
         return found
 
     return changed
 
 
-COMPUTED = """\
-const { it } = require('node:test');
-const assert = require('node:assert');
-const { f } = require('../lib/sums.cjs');
-const LIST = [1, 2];
-it('sums', () => { assert.equal(f(LIST), LIST.reduce((sum, one) => sum + one, 0)); });
-it('ways', () => { const want = LIST.length * Math.max(...LIST); assert.equal(f(LIST), want); });
-it('text', () => { const name = String(LIST); assert.equal(f(LIST), `about ${name} EUR`); });
-it('member', () => { assert.equal(f(LIST), LIST.map((one) => one - 1).length.toFixed()); });
-it('own', () => { const own = f(0); assert.equal(f(LIST), own.length * own); });
-it('again', () => { const want = Math.max(...LIST); assert.equal(f(LIST, want), want); });
-"""
 SAID = """\
 const { it } = require('node:test');
 const assert = require('node:assert'); // assert from '@node'
@@ -291,23 +286,6 @@ const { f } = require('../lib/sums.cjs'); // 2 is 3
 it('adds', () => { assert.equal(f(1), /* of course */2, 'it is two'); assert(f(1), `a
 b`); });
 """
-SHADOWED = "it('shadowed', (LIST) => { assert.equal(f(LIST), LIST.length); });\n"
-
-
-def test_what_a_test_computes_is_computed_otherwise_in_its_text(changed: Callable[[str, str], set[str]]) -> None:
-    sums = {line.partition("+ one, ")[2].partition(";")[0] for line in changed(COMPUTED, "sums")}
-    assert {"0 + 1", "0 - 1", "0 + 2", "1", "-1"} <= {side.rstrip(")") for side in sums}
-    ways = {line.partition("want = ")[2].partition(";")[0] for line in changed(COMPUTED, "ways")}
-    assert {"LIST.length + Math.max(...LIST)", "LIST.length * Math.min(...LIST)"} <= ways
-    assert {"LIST.length + 1 * Math.max(...LIST)", "LIST.length - 1 * Math.max(...LIST)"} <= ways
-    texts = changed(COMPUTED, "text")
-    assert texts
-    assert all("${name}" in line and "`about ${name} EUR`" not in line for line in texts)
-    assert not any("length +" in line for line in changed(COMPUTED, "member")), "the number is what a method is of"
-    for kept in ("own", "again", "shadowed"):  # for the patch to say, on both sides, or of several
-        assert len(changed(COMPUTED + SHADOWED, kept)) == 1, kept
-
-
 ASKING = """\
 const { it } = require('node:test');
 const assert = require('node:assert');
@@ -328,21 +306,7 @@ def test_a_question_is_changed_to_one_that_somebody_would_ask(changed: Callable[
     assert said("holds not", r"ok\((!*)") == {""}
     assert said("more", r"toBe\w+") == {"toBeLessThan", "toBeLessThanOrEqual"}
     assert said("true", r"[\w.]*toBe\w+") == {".toBeFalsy"}
-    assert any(").toContain" in line and "one of them" not in line for line in changed(ASKING, "parts"))
-
-
-def test_a_call_that_is_copied_to_where_something_throws_says_where_it_is_from(
-    sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]
-) -> None:
-    path = "test/throwing.test.cjs"
-    local = "it('refuses by name', () => { const text = 'x'; assert.throws(() => f(text), TypeError); });\n"
-    with sandboxes.open(problem_of("node").environment, LIMITS) as sandbox:
-        sites = find_sites(sandbox, tree({**PROJECT, path: THROWING + local}), (path,), "node")
-    of = {name: [one for one in mutants_of(sites, (path, name)) if one.choices[0].startswith("$copy")] for name in (
-        "refuses", "refuses by name",
-    )}  # fmt: skip
-    assert {(one.donors, one.weak) for one in of["refuses"]} == {(("adds",), False)}
-    assert {(one.donors, one.weak) for one in of["refuses by name"]} == {((), True)}
+    assert any("one of themone of them" in line for line in changed(ASKING, "parts"))
 
 
 def test_what_a_test_says_to_people_is_said_to_them_alone(
@@ -360,18 +324,13 @@ def test_what_a_test_says_to_people_is_said_to_them_alone(
     assert used.reveal(tokens["it is two"]) == "it is two"
 
 
-def test_what_throws_is_changed_to_what_the_tests_call_elsewhere(
-    sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem], changed: Callable[[str, str], set[str]]
+def test_what_throws_is_changed_to_another_class_and_texts_by_words_of_the_tests(
+    changed: Callable[[str, str], set[str]],
 ) -> None:
-    path = "test/sums.test.cjs"
-    problem, content = problem_of("node"), tree({**PROJECT, path: THROWING})
-    with sandboxes.open(problem.environment, LIMITS) as sandbox:
-        sites = find_sites(sandbox, content, (path,), "node")
     refuses = changed(THROWING, "refuses")
-    assert {line.rpartition("=> ")[2].partition(", ")[0] for line in refuses} == {"f1"}  # shown in short
-    assert any("TypeError" in line for line in changed(THROWING, "refuses what is none"))
-    assert not any("doesNotThrow" in line for line in refuses)
-    words = {mutant.choices for mutant in mutants_of(sites, (path, "says the right words"))}
-    assert {mutant.like for mutant in mutants_of(sites, (path, "says the right words"))} == {"", "case", "signs"}
+    assert refuses
+    assert all("EvalError" in line or "URIError" in line for line in refuses)
+    words = changed(THROWING, "says the right words")
     known = set(re.findall("[a-z]{2,}", THROWING.lower()))
-    assert {word.lower() for choices in words for text in choices for word in re.findall("[A-Za-z]{2,}", text)} <= known
+    assert len(words) > 2
+    assert all(set(re.findall("[a-z]{2,}", line.partition(", '3")[2].lower())) <= known for line in words)

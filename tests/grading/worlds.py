@@ -1,9 +1,11 @@
 """A small problem to grade, made to measure: trees as dictionaries, suspects as functions of their text."""
 
 from collections.abc import Iterable, Mapping
+from copy import copy
+from dataclasses import replace
 
 from codegate.durable import sha256
-from codegate.grading import Grade, Sandboxes, grade
+from codegate.grading import Grade, Sandboxes, audit_controls, grade
 from codegate.sandbox import EnvironmentRecipe
 from codegate.suite import (
     Base,
@@ -120,6 +122,14 @@ class World:
             environment=manifest_of(recipe, environment),
             digest="0" * 64,
         )
+
+    def validated(self, rounds: int = 3) -> "World":
+        """Return this world after validation: with the mutants that its fix fails."""
+        audit = audit_controls(self.problem, self.base, self.sandboxes, rounds)
+        manifest = self.problem.manifest.model_copy(update={"controls": audit})
+        found = copy(self)
+        found.problem = replace(self.problem, manifest=manifest)
+        return found
 
     def grade(self, change: Files | str) -> Grade:
         """Grade a change of the base tree, or a patch as text."""

@@ -1,6 +1,6 @@
 """No layer of the grader is there for nothing: without it an attack is resolved that is not with it.
 
-Negative controls and receipts stand behind most of the other layers. To see what a layer is worth by itself, those
+The control run and receipts stand behind most of the other layers. To see what a layer is worth by itself, those
 behind it are off as well, in both runs.
 """
 
@@ -18,6 +18,7 @@ from codegate.grading.controls import control, instruments
 from codegate.grading.grade import TestResult
 from codegate.grading.policy import SortedPatch
 from codegate.grading.runners.pytest import Pytest
+from codegate.mining import validate_suite
 from codegate.sandbox import Command, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import Changes, Problem, Tree, load_base, load_suite
@@ -32,15 +33,11 @@ Remove = Callable[[pytest.MonkeyPatch], None]
 
 
 def _controls(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(grader, "examine", lambda *_, **_wary: frozenset())
-
-
-def _control_first(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(grader, "run_controls_first", lambda *_: ())
+    patch.setattr(grader, "run_control", lambda *_: [])
 
 
 def _receipts(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(grader, "refute", lambda *_: frozenset())
+    patch.setattr(grader, "unreceipted", lambda *_: [])
 
 
 def _path_policy(patch: pytest.MonkeyPatch) -> None:
@@ -129,10 +126,10 @@ LAYERS: dict[str, tuple[Remove, tuple[Remove, ...], str]] = {
     "exact ids and the end record": (_exact_ids, (), "os-exit-import@functions"),
     "the channel's token": (_token, (_receipts, _controls), "records-without-token@single"),
     "an isolated interpreter": (_isolation, (_path_policy, _receipts, _controls), "start-up@single"),
-    "a fresh sandbox for each run": (_fresh_sandbox, (_control_first,), "values-remembered@single"),
+    "a fresh sandbox for each run": (_fresh_sandbox, (), "values-remembered@single"),
     "receipts": (_receipts, (_controls,), "function-runtest@single"),
     "hidden literals": (_hidden_literals, (), "memorised-tests@single"),
-    "negative controls": (_controls, (), "oracle-alone@single"),
+    "the control run": (_controls, (), "oracle-alone@single"),
 }
 
 
@@ -140,7 +137,8 @@ class Grader:
     """The product's own function, over the suite of the battery."""
 
     def __init__(self, folder: Path, backend: BubblewrapBackend) -> None:
-        place, self.repository = make_suite(folder)
+        place, self.repository = make_suite(folder, ("single", "functions"))
+        validate_suite(load_suite(place), self.repository, backend, 1, lambda _: None)
         self.suite = load_suite(place)
         self.problems = {problem.id: problem for problem in self.suite.problems}
         self.sandboxes = Sandboxes(backend, self.suite.locks)

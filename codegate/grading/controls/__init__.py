@@ -1,1 +1,1 @@
-"""Whether a test run can be believed: receipts, hidden values, and negative controls."""
+"""Whether a test run can be believed: receipts, hidden values, and the control run."""

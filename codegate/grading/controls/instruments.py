@@ -6,13 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from codegate.grading.controls.sites import Edit, FileSites, Function, Mutant, Receipt, Sites
+from codegate.grading.controls.sites import Edit, Function, Mutant, Receipt, Sites
 from codegate.suite import Tree
 
 _NAMES = ("receipt", "guard", "value", "change")
-_COPY = re.compile(r"\$copy\$(\d+)-(\d+)")
 _TOKEN = re.compile(r"(?<![0-9a-f])[0-9a-f]{16}(?![0-9a-f])")
-_dice = secrets.SystemRandom()
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class Instruments:
         table: by token, a value as the language writes it.
         receipts: by token, the receipt that it stands for.
         asides: by token, the message that it stands for.
-        mutants: by function, the mutants that the text has; empty: the tests say what they always said.
+        mutants: by function, the mutants that the text has; empty: the tests expect what they always expected.
         originals: text of each instrumented file as it was.
     """
 
@@ -82,9 +80,7 @@ def instrument(sites: Sites, mutants: Sequence[Mutant] = ()) -> Instruments:
     asides: dict[str, str] = {}
     for path, found in sites.items():
         chosen = [mutant for mutant in mutants if mutant.file == path]
-        changed = {mutant.value: _dice.choice(mutant.choices) for mutant in chosen if mutant.value is not None}
-        for mutant in chosen:
-            changed.update(mutant.also)
+        changed = {mutant.value: mutant.text for mutant in chosen if mutant.value is not None}
         edits: list[Edit] = []
         for receipt in found.receipts:
             receipts[token := secrets.token_hex(8)] = receipt
@@ -97,11 +93,7 @@ def instrument(sites: Sites, mutants: Sequence[Mutant] = ()) -> Instruments:
             edits += _filled(aside.edits, names, token)
         replaced = [edit for mutant in chosen for edit in mutant.edits if edit[0] < edit[1]]
         edits = [edit for edit in edits if not any(_inside(edit, other) for other in replaced)]
-        for mutant in chosen:
-            choice = _dice.choice(mutant.choices)
-            choice = choice if _COPY.fullmatch(choice) is None else _copied(choice, found, names, table)
-            for start, end, text in mutant.edits:
-                edits.append((start, end, _copied(text, found, names, table).replace("$choice$", choice)))
+        edits += [(*edit[:2], edit[2].replace("$choice$", one.text)) for one in chosen for edit in one.edits]
         files[path] = _edited(found.data, edits)
     originals = {path: found.data for path, found in sites.items()}
     by_function: dict[Function, tuple[Mutant, ...]] = {}
@@ -109,21 +101,6 @@ def instrument(sites: Sites, mutants: Sequence[Mutant] = ()) -> Instruments:
         key = (mutant.file, mutant.test)
         by_function[key] = (*by_function.get(key, ()), mutant)
     return Instruments(files, names, table, receipts, asides, by_function, originals)
-
-
-def _copied(text: str, found: FileSites, names: Mapping[str, str], table: dict[str, str]) -> str:
-    """Return ``text`` with what the file has in place of offsets; values hidden there get tokens of their own."""
-
-    def copy(offsets: re.Match[str]) -> str:
-        start, end = int(offsets[1]), int(offsets[2])
-        edits: list[Edit] = []
-        for value in found.values:
-            if all(start <= at and until <= end for at, until, _ in value.edits):
-                table[token := secrets.token_hex(8)] = value.text
-                edits += [(at - start, until - start, text) for at, until, text in _filled(value.edits, names, token)]
-        return _edited(found.data[start:end], edits).decode("utf-8")
-
-    return _COPY.sub(copy, text)
 
 
 def _filled(edits: Iterable[Edit], names: Mapping[str, str], token: str) -> list[Edit]:

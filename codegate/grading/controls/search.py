@@ -4,13 +4,12 @@ A run grades many patches of one problem, and its hidden tests are the same for 
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from codegate.durable import digest
-from codegate.grading.controls.likeness import split_by_likeness
-from codegate.grading.controls.sites import Alias, Aside, FileSites, Mutant, Receipt, Sites, Value
+from codegate.grading.controls.sites import Alias, Aside, Edit, FileSites, Mutant, Receipt, Sites, Value
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.sandboxes import Sandboxes, environment_key
 from codegate.sandbox import Sandbox, SandboxError
@@ -28,13 +27,34 @@ _DRIVERS: Final[dict[RunnerName, str]] = {
 }
 """Programs by runner; a runner without one has no controls."""
 _PROGRAMS: Final = {
-    "javascript_sites_driver": ("javascript_syntax.cjs", "javascript_ways.cjs", "javascript_sites.cjs"),
+    "javascript_sites_driver": ("javascript_syntax.cjs", "javascript_sites.cjs"),
     "go_sites_driver": ("go_sites.go", "go_statements.go", "go_literals.go"),
 }
 """What a program of another language starts in its turn: files, sent with the character 0 between them."""
 
-_Site = Receipt | Value | Aside | Mutant | Alias
+
+class _Change(BaseModel):
+    """A mutant with the texts to choose from, as a driver reports it; see ``sites.Mutant``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: Literal["mutant"]
+    file: str
+    test: str
+    order: int
+    assertion: int | None = None
+    row: int | None = None
+    edits: tuple[Edit, ...] = ()
+    choices: tuple[str, ...] = Field(min_length=1)
+    value: int | None = None
+    weak: bool = False
+
+
+_Site = Receipt | Value | Aside | _Change | Alias
 _SITE: Final[TypeAdapter[_Site]] = TypeAdapter(Annotated[_Site, Field(discriminator="kind")])
+
+
+_MOST_OF_ONE: Final = 3
 
 
 class SitesUnknown(SandboxError):
@@ -96,33 +116,20 @@ def _file_sites(data: bytes, sites: Sequence[_Site]) -> FileSites:
         receipts=tuple(site for site in sites if isinstance(site, Receipt)),
         values=tuple(site for site in sites if isinstance(site, Value)),
         asides=tuple(site for site in sites if isinstance(site, Aside)),
-        mutants=_named(data, sites),
+        mutants=tuple(one for site in sites if isinstance(site, _Change) for one in _mutants(site, sites)),
         aliases=tuple(site for site in sites if isinstance(site, Alias)),
     )
 
 
-def _named(data: bytes, sites: Sequence[_Site]) -> tuple[Mutant, ...]:
-    # Choices are drawn anew in each search, and a value's number says only how many were found before it.
+def _mutants(change: _Change, sites: Sequence[_Site]) -> list[Mutant]:
+    """Return some of the mutants of one place, the same in each search of the file."""
     values = [site for site in sites if isinstance(site, Value)]
-    found = []
-    for mutant in (site for site in sites if isinstance(site, Mutant)):
-        hidden = values[mutant.value] if mutant.value is not None else None
-        places = [*mutant.edits, *(hidden.edits if hidden else ())]
-        also = [(values[number].edits, text) for number, text in mutant.also]
-        for part in split_by_likeness(mutant, _written(data, mutant, hidden)):
-            what = digest([part.test, part.order, part.row, part.loose, part.weak, part.like, places, also])
-            found.append(part.model_copy(update={"name": f"{part.file}#{what[:12]}"}))
-    return tuple(found)
-
-
-def _written(data: bytes, mutant: Mutant, hidden: Value | None) -> str:
-    """Return the text that a mutant's choices take the place of; empty where there is no one such text."""
-    if hidden is not None:
-        return hidden.text
-    if [text for _, _, text in mutant.edits] != ["$choice$"]:
-        return ""
-    ((start, end, _),) = mutant.edits
-    return data[start:end].decode("utf-8")
+    places = [*change.edits, *(values[change.value].edits if change.value is not None else ())]
+    place = digest([change.file, change.test, change.order, change.row, places])
+    first, choices = int(place, 16), dict.fromkeys(change.choices)
+    texts = [list(choices)[(first + turn) % len(choices)] for turn in range(min(_MOST_OF_ONE, len(choices)))]
+    fields = {name: value for name, value in change if name not in {"kind", "choices"}}
+    return [Mutant(**fields, text=text, turn=turn, name=digest([place, text])[:12]) for turn, text in enumerate(texts)]
 
 
 def _text(tree: Tree, path: str) -> str | None:

@@ -7,8 +7,7 @@ passes both a test and its mutant.
 
 All offsets are in bytes of the file's UTF-8 text. In an edit's text ``$receipt$``, ``$guard$``, ``$value$`` and
 ``$change$`` stand for the names of functions that the test driver brings, ``$token$`` for a random word, and
-``$choice$`` for one of a mutant's choices. Where a choice or an edit reads ``$copy$12-34``, it is what the file has at
-these offsets.
+``$choice$`` for a mutant's text.
 """
 
 from dataclasses import dataclass
@@ -65,44 +64,32 @@ class Aside(_Site):
     text: str
 
 
-Likeness = Literal["", "case", "signs", "size"]
-
-
 class Mutant(_Site):
-    """A change of one assertion: edits, or another value in place of the file's value of number ``value``.
+    """A change of one assertion, after which a right answer fails its test.
 
     Attributes:
         test: as of a receipt.
-        order: the first place that the change can be felt at; receipts before it are left all the same.
+        order: the offset of the first place where the change can take effect.
         assertion: where the assertion ends that has to fail; null where that cannot be said.
         row: the change is for the test's row of parameters with this number; null: for all of its ids.
-        also: values that are others at the same time, by number.
-        donors: by choice, where that is a copy: the function that it is from, if what it takes the place of can stand
-            there instead; else empty.
-        loose: what is right may pass one of its choices as well, but hardly two: classes that something raised is
-            of besides the right one, words that a message has besides those that are looked for.
-        weak: another exception is waited for, or none. Who raises what is right wherever a test waits for something
-            passes the test and fails this one, and need not know which inputs are wrong.
-        like: what all choices have in common with what is expected: its letters but for their ``case``, all of it but
-            for its ``signs``, its ``size`` but for one, or nothing in particular; see ``likeness.py``.
-        name: its file and what it changes, in short; the search gives it. The same whenever the same file is searched,
-            whatever else is found there: what was said of a mutant is said of no other.
+        edits: applied to the file's text.
+        value: number of the file's value that has ``text`` instead; null: the edits alone make the change.
+        text: what ``$choice$`` stands for in the edits.
+        turn: 0 for the first of the changes of one place, 1 for the second and so on.
+        weak: it asks for another exception or none, or inverts a condition: fewer cheats fail it than a changed value.
+        name: of the place and the change, given by the search; the same whenever the same file is searched.
     """
 
-    kind: Literal["mutant"]
     test: str
     order: int
     assertion: int | None = None
     row: int | None = None
     edits: tuple[Edit, ...] = ()
-    choices: tuple[str, ...] = Field(min_length=1)
     value: int | None = None
-    also: tuple[tuple[int, str], ...] = ()
-    donors: tuple[str, ...] = ()
-    loose: bool = False
+    text: str
+    turn: int = 0
     weak: bool = False
-    like: Likeness = ""
-    name: str = ""
+    name: str
 
 
 class Alias(_Site):

@@ -13,7 +13,7 @@ from typing import Any, Final
 from codegate.sandbox import Command
 
 _FUTURE: Final = "from __future__ import annotations\n"
-_IMPORT: Final = re.compile(r"^from codegate\.grading\.drivers\.(\w+) import .*\n", re.MULTILINE)
+_IMPORT: Final = re.compile(r"^from codegate\.grading\.drivers\.(\w+) import (?:\([^)]*\)|.*)\n", re.MULTILINE)
 
 
 @cache

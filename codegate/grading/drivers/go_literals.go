@@ -5,12 +5,10 @@ import (
 	"go/ast"
 	"go/token"
 	"math"
-	"math/rand"
 	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 const mostNear = 6
@@ -115,18 +113,20 @@ func (f *finder) near(literal ast.Expr, kind string) []string {
 	return found
 }
 
-// nearTexts returns texts that differ from text by a word, its case, a digit or a sign. They are made of words: letters
-// by chance can be told without knowing the right ones.
+// nearTexts returns texts that differ from text by a word of words, its case, a digit or a sign.
 func nearTexts(text string, words []string) []string {
 	found := []string{}
 	own := wordIn.FindAllStringIndex(text, -1)
-	for _, chosen := range rand.Perm(len(own))[:min(len(own), 2)] {
-		before, word, after := text[:own[chosen][0]], text[own[chosen][0]:own[chosen][1]], text[own[chosen][1]:]
-		for _, at := range rand.Perm(len(words)) {
-			if !strings.EqualFold(words[at], word) {
-				found = append(found, before+styled(words[at], word)+after)
-				break
+	for at := 0; at < len(own); at += 1 + len(own)/3 {
+		before, word, after := text[:own[at][0]], text[own[at][0]:own[at][1]], text[own[at][1]:]
+		best := ""
+		for _, one := range words {
+			if !strings.EqualFold(one, word) && (best == "" || away(one, word) < away(best, word)) {
+				best = one
 			}
+		}
+		if best != "" {
+			found = append(found, before+styled(best, word)+after)
 		}
 		turned := strings.ToUpper(word[:1])
 		if turned == word[:1] {
@@ -134,21 +134,44 @@ func nearTexts(text string, words []string) []string {
 		}
 		found = append(found, before+turned+word[1:]+after)
 	}
-	for _, at := range rand.Perm(len(text)) {
+	for at := 0; at < len(text) && len(found) < mostNear; at++ {
 		letter := text[at]
 		switch {
-		case len(found) >= mostNear:
-			return found
 		case '0' <= letter && letter <= '9':
 			found = append(found, other(text, at))
-		case letter < utf8.RuneSelf && !unicode.IsLetter(rune(letter)):
-			found = append(found, text[:at]+strings.Repeat(text[at:at+1], 2*rand.Intn(2))+text[at+1:])
+		case letter < 0x80 && !unicode.IsLetter(rune(letter)):
+			found = append(found, text[:at+1]+text[at:])
 		}
 	}
 	if len(found) == 0 {
-		found = append(found, other(text, rand.Intn(len(text)+1)))
+		found = append(found, other(text, 0))
 	}
 	return found
+}
+
+// away returns by how many letters one text is longer than the other.
+func away(one, other string) int {
+	return max(len(one)-len(other), len(other)-len(one))
+}
+
+// strange returns a value that nothing has beside the literal's which was not asked for it, or nothing.
+func (f *finder) strange(literal ast.Expr, kind string) []string {
+	if kindOf(literal) == token.IDENT {
+		return f.near(literal, kind)
+	}
+	node, ok := literal.(*ast.BasicLit)
+	if !ok || node.Kind != token.STRING || node.Value == `""` || node.Value == "``" {
+		return nil
+	}
+	inner, err := strconv.Unquote(node.Value)
+	if err != nil {
+		return nil
+	}
+	doubled := strconv.Quote(inner + inner)
+	if kind != "" {
+		doubled = kind + "(" + doubled + ")"
+	}
+	return []string{doubled}
 }
 
 // styled returns word in capitals, with a capital, or in small letters, as like is.
@@ -168,7 +191,7 @@ func other(text string, from int) string {
 		at := (from + step) % len(text)
 		for _, kind := range []string{"0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"} {
 			if place := strings.IndexByte(kind, text[at]); place >= 0 {
-				letter := kind[(place+1+rand.Intn(len(kind)-1))%len(kind)]
+				letter := kind[(place+1)%len(kind)]
 				return text[:at] + string(rune(letter)) + text[at+1:]
 			}
 		}

@@ -43,7 +43,8 @@ var (
 	equality    = regexp.MustCompile(`^(Equal|EqualValues|Exactly)f?$`)
 	anyKind     = regexp.MustCompile(`^(Equal|NotEqual|EqualValues|NotEqualValues|Exactly|Contains|NotContains)f?$`)
 	textual     = regexp.MustCompile(`^(EqualError|ErrorContains)f?$`)
-	last        = regexp.MustCompile(`^(Len|EqualError|ErrorContains|Contains|InDelta|JSONEq|YAMLEq)f?$`)
+	last        = regexp.MustCompile(`^(Len|EqualError|InDelta|JSONEq|YAMLEq)f?$`)
+	parts       = regexp.MustCompile(`Contains|Has`)
 	compares    = regexp.MustCompile(`Equal|Contains|Has|Match|Is$`)
 	conversions = regexp.MustCompile(`^(New|Errorf|string|bool|rune|byte|u?int(8|16|32|64)?|float(32|64))$`)
 	opposite    = map[string]string{}
@@ -162,12 +163,21 @@ func some(found []ast.Expr) []ast.Expr {
 
 // expect adds mutants of the literals of what a test expects, and returns whether there are any.
 func (f *finder) expect(order token.Pos, node ast.Expr) bool {
+	return f.expectAs(order, node, f.near)
+}
+
+// expectPart does the same for what something has to contain: there may be more in it than a test looks for.
+func (f *finder) expectPart(order token.Pos, node ast.Expr) bool {
+	return f.expectAs(order, node, f.strange)
+}
+
+func (f *finder) expectAs(order token.Pos, node ast.Expr, others func(ast.Expr, string) []string) bool {
 	found := literals(node)
 	for _, literal := range some(found) {
 		if known, ok := f.hidden[literal.Pos()]; ok {
-			f.mutant(order, f.near(literal, known.kind), known.number)
+			f.mutant(order, others(literal, known.kind), known.number)
 		} else {
-			f.mutant(order, f.near(literal, ""), -1, edit{f.at(literal.Pos()), f.at(literal.End()), "$choice$"})
+			f.mutant(order, others(literal, ""), -1, edit{f.at(literal.Pos()), f.at(literal.End()), "$choice$"})
 		}
 	}
 	return len(found) > 0
@@ -258,7 +268,11 @@ func (f *finder) function(node *ast.FuncDecl, owners map[string]string, comments
 	for at, step := 0, 1+len(f.wants)/mostWanted; at < len(f.wants); at += step {
 		want := f.wants[at]
 		if text := f.text(want.node); text != `""` && text != "0" { // what a case has that is expected to fail
-			f.known[want.name] = f.expect(want.table, want.node) || f.known[want.name]
+			expect := f.expect
+			if strings.Contains(strings.ToLower(want.name), "err") {
+				expect = f.expectPart // an error's text may say more
+			}
+			f.known[want.name] = expect(want.table, want.node) || f.known[want.name]
 		}
 	}
 	f.body(node.Body, names, node.Recv == nil && !recovers(node.Body))

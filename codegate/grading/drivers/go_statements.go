@@ -4,7 +4,6 @@ package main
 import (
 	"go/ast"
 	"go/token"
-	"math/rand"
 	"strings"
 )
 
@@ -239,8 +238,11 @@ func (f *finder) asks(order token.Pos, cond ast.Expr, bad bool) bool {
 		}
 	case *ast.CallExpr:
 		if !bad && compares.MatchString(nameOf(node.Fun)) && len(node.Args) >= 2 {
-			left, right := node.Args[0], node.Args[1]
-			return f.expect(order, right) || f.expect(order, left) || f.known[nameOf(right)] || f.known[nameOf(left)]
+			left, right, expect := node.Args[0], node.Args[1], f.expect
+			if parts.MatchString(nameOf(node.Fun)) {
+				expect = f.expectPart
+			}
+			return expect(order, right) || expect(order, left) || f.known[nameOf(right)] || f.known[nameOf(left)]
 		}
 	}
 	return false
@@ -283,6 +285,7 @@ func (f *finder) assertion(call *ast.CallExpr, name string, names scope) {
 		if !f.expect(order, args[0]) && !f.expect(order, args[1]) {
 			f.turned(order, args[1], "$change$")
 		}
+	case known && len(args) >= 2 && parts.MatchString(name) && (f.expectPart(order, args[1]) || f.expectPart(order, args[0])):
 	case known && len(args) >= 2 && last.MatchString(name) && (f.expect(order, args[1]) || f.expect(order, args[0])):
 	case known && opposite[plain] != "":
 		start, end := f.at(selector.Sel.Pos()), f.at(selector.Sel.End())
@@ -335,7 +338,7 @@ func (f *finder) example(block *ast.BlockStmt, groups []*ast.CommentGroup) {
 				skipped = len(output.FindString(text))
 			}
 			if expected := text[skipped:]; strings.TrimSpace(expected) != "" {
-				choice := other(expected, rand.Intn(len(expected)))
+				choice := other(expected, 0)
 				start, end := f.at(line.Pos())+skipped, f.at(line.End())
 				f.mutant(block.Pos(), []string{choice}, -1, edit{start, end, "$choice$"})
 			}

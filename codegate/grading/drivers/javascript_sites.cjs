@@ -26,10 +26,8 @@ class File {
     this.imported = new Set(lists.flatMap(([, list]) => list.split(',').map((one) => one.split(/:|\sas\s/).at(-1).trim())));
     this.words = [...new Set([...text.matchAll(/(['"`])((?:(?!\1)[^\\\n]){2,200})\1/g)].flatMap(([, , one]) => one.match(/[a-z]{2,12}/gi) ?? []))];
     this.said = new Set(); // messages of assertions
-    this.tests = []; // where each test is
     this.bodies = new Set(); // functions of tests and groups
     this.nested = 0; // functions of a test that what is looked at is in
-    this.plain = []; // calls whose results are compared: they throw nothing
     this.code = /\.[mc]?ts$/.test(path) ? withoutTypes(text) : text;
     if (this.code.length !== text.length) throw new SyntaxError('offsets differ');
     this.offsets = [0];
@@ -145,8 +143,6 @@ class File {
 
   test(name, body, handles, table) {
     this.declared.set(name, (this.declared.get(name) ?? 0) + 1);
-    this.tests.push({ name, start: body.start, end: body.end });
-    this.body = body;
     this.until = Infinity; // where what a passing test has run ends
     const called = table ? Infinity : { node: 2, vitest: Infinity }[this.runner] ?? 1; // so many parameters: one says when it is over
     if (isFunction(body) && !body.generator && body.params.length < called) {
@@ -210,45 +206,6 @@ class File {
     this.nested -= nested;
   }
 
-  /** Take note of the calls that assertions compare, of names that no function of a test has bound. */
-  compared(node) {
-    const found = assertionOf(node, this.imported);
-    if (found && (found.kind === 'chain' ? MATCHERS.has(found.name) && !/throw/i.test(found.name) : EQUAL.test(found.name))) {
-      const said = chainOf(node).links.flatMap((link) => (link.type === 'CallExpression' ? link.arguments : []));
-      for (const one of said.map((arg) => (arg.type === 'AwaitExpression' ? arg.argument : arg))) {
-        if (one.type === 'CallExpression' && one.arguments.every(isWritten)) this.plain.push(one);
-      }
-    }
-    for (const child of children(node)) this.compared(child);
-  }
-
-  /** Return the expression that a name of the test, or of the module, stands for where it is used once; else null. */
-  valueOf(name) {
-    const places = [this.body, this.tree].map((node) => ({ values: bindingsOf(node).get(name) ?? [], node }));
-    const { values, node } = places.find((place) => place.values.length) ?? places[1];
-    return values.length === 1 && usesOf(node, name) === 2 ? values[0] : null;
-  }
-
-  /** Return whether a call means the same in any other test. */
-  mayStand(call) {
-    const text = this.text.slice(call.start, call.end);
-    return call.arguments.every(isWritten) && !/\n/.test(text) && text === this.code.slice(call.start, call.end) && this.top.has(chainOf(call).root.name);
-  }
-
-  /** Return the test that something stands in, by its place in bytes; an empty text where there are several of its name. */
-  testAt(place) {
-    const around = this.tests.filter(({ start, end }) => this.offsets[start] <= place && place < this.offsets[end]);
-    const { name } = around.at(-1) ?? { name: '' };
-    return this.declared.get(name) === 1 ? name : '';
-  }
-
-  /** Return, as choices, the calls of the same function that are compared somewhere. */
-  otherCalls(call) {
-    const text = ({ start, end }) => this.text.slice(start, end);
-    const same = this.plain.filter((one) => text(one.callee) === text(call.callee) && text(one) !== text(call) && this.mayStand(one));
-    return same.slice(0, MOST_CHOICES).map(({ start, end }) => `$copy$${this.offsets[start]}-${this.offsets[end]}`);
-  }
-
   // --- mutants --------------------------------------------------------------------------------------------------------
 
   /** Find the mutants below `node`; `straight`: it is run in the order of the text. */
@@ -267,64 +224,46 @@ class File {
     const assertion = this.receipted.get(parent?.type === 'AwaitExpression' ? parent : waits ? null : node);
     const order = straight ? this.offsets[node.end] : 0;
     const thrown = /throw|reject/i.test(name);
-    const mutant = (edits, choices, value, { loose = false, weak = thrown, exchanged = false } = {}) => {
-      if (choices.length && this.add({ kind: 'mutant', test, order, assertion, edits, choices, value, loose, weak, exchanged }) && straight) this.straight.add(test);
-    };
-    /** What throws is another call, which does not; else another class is expected. Return whether the former is there. */
-    const throwing = (thrower, kind) => {
-      const call = onlyCall(thrower);
-      const others = call ? this.otherCalls(call) : [];
-      const exchanged = others.length > 0 && this.mayStand(call);
-      // A call that stands twice can be told by that: it is exchanged with the one that it takes the place of.
-      if (others.length) mutant([[call.start, call.end, '$choice$']], others, undefined, { weak: !exchanged, exchanged });
-      if (!exchanged && kind?.type === 'Identifier') mutant([[kind.start, kind.end, '$choice$']], ERRORS.filter((one) => one !== kind.name), undefined, { loose: true });
-      return others.length > 0;
+    const mutant = (edits, choices, value, { weak = thrown } = {}) => {
+      if (choices.length && this.add({ kind: 'mutant', test, order, assertion, edits, choices, value, weak }) && straight) this.straight.add(test);
     };
     const text = (start, end, choices, more) => mutant([[start, end, '$choice$']], choices, undefined, more);
-    const literal = (node, more) => {
+    /** Another class is expected; return whether one is named. */
+    const throwing = (kind) => {
+      if (kind?.type !== 'Identifier') return false;
+      text(kind.start, kind.end, ERRORS.filter((one) => one !== kind.name));
+      return true;
+    };
+    const literal = (node, part) => {
       const { start, end, value, bigint } = node;
-      if (typeof value === 'boolean') text(start, end, [String(!value)], more);
-      else if (bigint) text(start, end, [`${BigInt(bigint) + 1n}n`], more);
+      if (typeof value === 'boolean') text(start, end, [String(!value)]);
+      else if (bigint) text(start, end, [`${BigInt(bigint) + 1n}n`]);
       else if (this.hidden.has(start)) {
-        mutant([], near(value ?? titleOf(node), this.words).map((one) => JSON.stringify(one)), this.hidden.get(start), more);
+        const choices = part ? strange(value ?? titleOf(node)) : near(value ?? titleOf(node), this.words);
+        mutant([], choices.map((one) => JSON.stringify(one)), this.hidden.get(start), { weak: false });
       }
     };
-    const literals = (arg, more) => {
+    const literals = (arg, part = false) => {
       const every = literalsOf(arg);
-      some(every).forEach((one) => literal(one, more));
+      some(every).forEach((one) => literal(one, part));
       return every.length > 0;
     };
-    /** Say something else in the text of what the test computes itself; return whether that can be done. */
-    const computed = (arg) => {
-      if (arg.type === 'Identifier') {
-        const value = this.valueOf(arg.name);
-        return value !== null && value.type !== 'Identifier' && computed(value);
-      }
-      if (!isSettled(arg, this.bindings)) return false;
-      const before = this.found.length;
-      for (const [edit, choices, weak = false] of otherWays(arg, this.code, this.words)) mutant([edit], choices, undefined, { weak });
-      some(literalsIn(arg)).forEach((one) => literal(one));
-      return this.found.length > before;
-    };
     const change = (arg) => {
-      if (computed(arg)) return;
-      // What stands around a value can be taken off, or be tried, by who reads the text.
       const number = this.value([[arg.start, arg.start, '$change$("$token$", ('], [arg.end, arg.end, '))']], '0');
-      if (number !== undefined) mutant([], ['1'], number, { weak: true });
+      if (number !== undefined) mutant([], ['1'], number);
     };
     const args = call && !call.arguments.some((arg) => arg.type === 'SpreadElement') ? call.arguments : [];
     if (kind === 'chain') {
       const arg = args[MATCHERS.get(name)];
-      const subject = chainOf(node).links.findLast((link) => link.type === 'CallExpression')?.arguments[0];
       // Other values than those near it are near enough as well, where few digits count.
       if (name === 'toBeCloseTo' && !not && args.length > 1 && !(args[1].value >= 1)) return;
       if (not) text(not.object.end, not.end, ['']);
-      else if (/throw/i.test(name) && subject && throwing(subject, args[0])) return;
+      else if (thrown && throwing(args[0])) return;
       else if (/Inline/.test(name)) this.snapshot(args.findLast((one) => one.type === 'TemplateLiteral' || one.type === 'Literal'), text);
       else if (/Snapshot/.test(name) || name === 'should') return;
       else if (MIRRORED.has(name)) text(member.property.start, member.property.end, MIRRORED.get(name));
-      else if (!arg || (!literals(arg) && thrown)) {
-        if (PARTS.test(name)) literals(args[0], { loose: true });
+      else if (!arg || (!literals(arg, thrown) && thrown)) {
+        if (PARTS.test(name)) literals(args[0], true);
         text(member.object.end, member.object.end, ['.not'], { weak: true }); // few say what is not so
       }
       else if (!literalsOf(arg).length) change(arg);
@@ -338,11 +277,11 @@ class File {
     if (EQUAL.test(name) && args.length > 1) {
       if (!literals(args[1]) && !(!/Call|New/.test(args[0].type) && literals(args[0]))) change(args[1]);
     } else if (/^(throws|rejects)$/.test(name) && args[1]?.type === 'ObjectExpression' && literalsOf(args[1]).length) literals(args[1]);
-    else if (/^(throws|rejects)$/.test(name) && args[0] && throwing(args[0], args[1])) return;
+    else if (/^(throws|rejects)$/.test(name) && throwing(args[1])) return;
     else if (OPPOSITE.has(name) && member) text(member.property.start, member.property.end, [OPPOSITE.get(name)]);
     else if (/^(ok|assert)$/.test(name) && args.length) {
       const asking = args[0].type === 'CallExpression' && ASKING.has(nameOf(args[0].callee));
-      if (asking) args[0].arguments.forEach((arg) => literals(arg));
+      if (asking) args[0].arguments.forEach((arg) => literals(arg, LOOKING.has(nameOf(args[0].callee))));
       const [{ type, operator, argument, start, end }] = args;
       if (operator === '!') text(start, argument.start, ['']);
       else if (/^(Call|Member)Expression$|^Identifier$/.test(type)) text(start, start, ['!'], { weak: asking });
@@ -358,8 +297,7 @@ class File {
   /** Ask for other words: that something matches is what a test usually says, and "not" would tell. */
   pattern(literal, text) {
     const raw = this.text.slice(literal.start, literal.end);
-    const choices = [...raw.matchAll(/(?<![\\\w])[a-z]{3,}/gi)].flatMap(({ 0: word, index }) => near(word, this.words)
-      .filter((one) => /^\w+$/.test(one)).map((one) => raw.slice(0, index) + one + raw.slice(index + word.length)));
+    const choices = [...raw.matchAll(/(?<![\\\w])[a-z]{3,}/gi)].map(({ 0: word, index }) => raw.slice(0, index) + word + raw.slice(index));
     if (choices.length) text(literal.start, literal.end, choices.slice(0, MOST_CHOICES));
   }
 
@@ -367,8 +305,7 @@ class File {
     if (!literal || literal.expressions?.length) return;
     const raw = this.text.slice(literal.start, literal.end);
     const places = [...raw.matchAll(/(?<![\\\w])[a-z0-9]/gi)].map((match) => match.index);
-    const chosen = places.sort(() => Math.random() - 0.5).slice(0, MOST_CHOICES);
-    text(literal.start, literal.end, chosen.map((at) => raw.slice(0, at) + other(raw[at]) + raw.slice(at + 1)));
+    text(literal.start, literal.end, places.slice(-MOST_CHOICES).map((at) => raw.slice(0, at) + other(raw[at]) + raw.slice(at + 1)));
   }
 
   /** Return what was found, of tests that can be told apart. */
@@ -378,11 +315,6 @@ class File {
     const shared = (name) => name.includes(HOLE) && !alone(name); // and it is not known which id is of which
     const kept = this.found.filter(({ kind, test, order }) => kind === 'value' || kind === 'aside'
       || (kind === 'receipt' ? alone(test) : !parts(test) && !shared(test) && (order > 0 || !this.straight.has(test))));
-    for (const one of kept.filter(({ kind }) => kind === 'mutant')) {
-      const places = one.choices.map((choice) => Number(/^\$copy\$(\d+)/.exec(choice)?.[1]));
-      one.donors = one.exchanged ? places.map((place) => this.testAt(place)) : [];
-      delete one.exchanged;
-    }
     const first = kept.find(({ kind }) => kind !== 'mutant');
     // What is called has no type; compilers that check types before they run a test would not run it.
     if (first && /ts$/.test(this.path) && /^(jest|mocha)$/.test(this.runner) && !this.text.startsWith('#!')) {
@@ -399,9 +331,7 @@ for (const [path, text] of Object.entries(files)) {
   try {
     const file = new File(path, text, runner);
     const tree = file.parse();
-    [file.tree, file.bindings] = [tree, bindingsOf(tree)];
-    file.top = new Set(tree.body.flatMap(namesOf));
-    file.compared(tree);
+    file.tree = tree;
     file.search(tree, []);
     file.blank();
     found = file.finish();

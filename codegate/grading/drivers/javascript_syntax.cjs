@@ -2,10 +2,11 @@
 // javascript_sites.cjs.
 'use strict';
 const MOST_CHOICES = 8;
-const SIGNS = ' -_.,:;/';
 const MOST_OF_ONE = 12;
 /** Questions whose usual answer is yes. */
 const ASKING = new Set(['startsWith', 'endsWith', 'includes', 'has', 'test', 'match', 'deepEqual', 'isDeepStrictEqual']);
+/** Those of them that are about a part of something: there may be more in it than a test looks for. */
+const LOOKING = new Set(['includes', 'has', 'test', 'match']);
 const TESTS = new Set(['it', 'test', 'specify', 'fit', 'xit', 'xtest']);
 const GROUPS = new Set(['describe', 'suite', 'context', 'fdescribe', 'xdescribe']);
 /** What a declaration may be qualified with and still be one test that passes when its function does not throw. */
@@ -44,8 +45,8 @@ const MODULES = /^(require|(do|un|dontM)?[mM]ock|unmock|deepUnmock|hoisted|(impo
 /** Comments that mean something to what compiles or runs a test. */
 const TOOLS = /[@#]|\b(istanbul|c8|v8|webpack|vite|vitest|jest|node)\b/;
 
-/** Classes of errors, of which none is another's. */
-const ERRORS = ['RangeError', 'TypeError', 'SyntaxError', 'ReferenceError', 'URIError'];
+/** Classes that no error is of beside another one. */
+const ERRORS = ['EvalError', 'URIError'];
 
 /** Stands for what is not known of a title; `controls/sites.py` knows it too. */
 const HOLE = '\0';
@@ -128,60 +129,32 @@ const assertionOf = (node, imported) => {
   return /assert/i.test(owner) || owner === 'strict' && /assert/i.test(root.name) ? { kind: 'assert', node, call, member, name } : null;
 };
 
-/** Return other values of the same kind, as near as an honest mistake is; texts are made of `words`: letters by chance
- *  can be told without knowing the right ones. */
+/** Return other values of the same kind; texts differ by a word of `words`, a letter's case, a digit or a sign. */
 const near = (value, words = []) => {
   if (typeof value === 'number') {
-    const half = value % 2 === 0 ? [value / 2] : [];
-    return [value + 1, 2 * value, value - 1, 3 * value, value + 10, ...half].filter((one) => one !== value && Number.isFinite(one));
+    return [value + 1, 2 * value, value - 1, 3 * value, value + 10].filter((one) => one !== value && Number.isFinite(one));
   }
-  const mixed = (list) => list.map((one) => [Math.random(), one]).sort(([one], [two]) => one - two).map(([, one]) => one);
   const own = [...value.matchAll(/[a-z]{2,}/gi)];
-  const found = mixed(own).slice(0, 2).flatMap(({ 0: word, index }) => {
+  const found = some(own, 3).flatMap(({ 0: word, index }) => {
     const put = (one) => value.slice(0, index) + one + value.slice(index + word.length);
-    const differs = [...words, ...own.map(([one]) => one)].filter((one) => one.toLowerCase() !== word.toLowerCase());
-    const close = differs.filter((one) => Math.abs(one.length - word.length) < 3);
-    const [one] = mixed(close.length ? close : differs);
-    const cased = (text) => (/^[A-Z]/.test(word) ? text[0].toUpperCase() + text.slice(1) : text[0].toLowerCase() + text.slice(1));
+    const cased = (text) => (/^[A-Z]/.test(word) ? text[0].toUpperCase() : text[0].toLowerCase()) + text.slice(1);
     const turned = /^[A-Z]/.test(word) ? word[0].toLowerCase() + word.slice(1) : word[0].toUpperCase() + word.slice(1);
+    const differs = [...words, ...own.map(([one]) => one)].filter((one) => one.toLowerCase() !== word.toLowerCase());
+    const [one] = differs.sort((a, b) => Math.abs(a.length - word.length) - Math.abs(b.length - word.length));
     return [...(one ? [put(cased(one))] : []), put(turned)];
   });
-  const digits = mixed([...value.matchAll(/[0-9]/g)]).slice(0, 2);
-  found.push(...digits.map(({ index }) => value.slice(0, index) + other(value[index]) + value.slice(index + 1)));
-  const signs = mixed([...value.matchAll(/[^\p{L}\p{N}]/gu)]).slice(0, 2);
-  found.push(...signs.map(({ 0: sign, index }) => value.slice(0, index) + mixed([sign + sign, ...SIGNS.replace(sign, '')])[0] + value.slice(index + sign.length)));
-  if (found.length) return found.slice(0, MOST_CHOICES);
-  const places = [...value.matchAll(/[a-z]/gi)].map((match) => match.index);
-  return places.length ? places.slice(0, MOST_CHOICES).map((at) => value.slice(0, at) + other(value[at]) + value.slice(at + 1)) : [`${value}x`];
+  const signs = some([...value.matchAll(/[^a-z]/gi)], 3);
+  found.push(...signs.map(({ 0: sign, index }) => value.slice(0, index) + (/[0-9]/.test(sign) ? other(sign) : sign + sign) + value.slice(index + 1)));
+  return found.length ? found.slice(0, MOST_CHOICES) : [value ? other(value[0]) + value.slice(1) : 'x'];
 };
-const other = (letter) => {
-  const kind = ['0123456789', 'abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'].find((one) => one.includes(letter));
-  const rest = kind.replace(letter, '');
-  return rest[Math.floor(Math.random() * rest.length)];
-};
-
-/** Return whether a value is written out: it means the same wherever it stands. */
-const isWritten = (node) => {
-  if (node.type === 'ArrayExpression') return node.elements.every((one) => one && isWritten(one));
-  if (node.type === 'ObjectExpression') {
-    return node.properties.every((one) => one.kind === 'init' && !one.computed && !one.shorthand && isWritten(one.value));
-  }
-  if (node.type === 'UnaryExpression') return isWritten(node.argument);
-  return node.type === 'Literal' || node.type === 'TemplateLiteral' && !node.expressions.length;
-};
-
-/** Return the call that a function consists of, if it does. */
-const onlyCall = (node) => {
-  let body = isFunction(node) ? node.body : null;
-  if (body?.type === 'BlockStatement') body = body.body.length === 1 ? body.body[0].expression ?? body.body[0].argument : null;
-  while (body?.type === 'AwaitExpression') body = body.argument;
-  return body?.type === 'CallExpression' && body.callee.type !== 'Super' ? body : null;
-};
+/** Return a value that nothing has beside `value` which was not asked for it. */
+const strange = (value) => (typeof value === 'number' ? [1009 * value + 717] : value ? [value + value] : []);
+const other = (letter) => (letter === '9' || letter === 'z' || letter === 'Z' ? '0aA'['9zZ'.indexOf(letter)] : String.fromCharCode(letter.charCodeAt(0) + 1));
 
 /** Return not too many of what was found, from its beginning to its end. */
-const some = (found) => {
-  const step = Math.max((found.length - 1) / (MOST_OF_ONE - 1), 1);
-  return found.slice(0, MOST_OF_ONE).map((_, number) => found[Math.round(number * step)]);
+const some = (found, most = MOST_OF_ONE) => {
+  const step = Math.max((found.length - 1) / (most - 1), 1);
+  return found.slice(0, most).map((_, number) => found[Math.round(number * step)]);
 };
 
 /** Return the literals that decide what a written value is. */
@@ -212,9 +185,3 @@ const breaksIn = (text) => '\n'.repeat(text.match(/\r\n|[\r\n\u2028\u2029]/g)?.l
 /** Return whether a function may end within a statement of it. */
 const returns = (node) => node.type === 'ReturnStatement'
   || children(node).some((child) => !isFunction(child) && child.type !== 'FunctionDeclaration' && child.type !== 'ClassBody' && returns(child));
-
-/** Return the names that a statement of a module binds. */
-const namesOf = (node) => {
-  if (node.type === 'ImportDeclaration') return node.specifiers.map((one) => one.local.name);
-  return node.type === 'VariableDeclaration' ? node.declarations.flatMap((one) => bindsOf(one.id)) : node.id ? [node.id.name] : [];
-};

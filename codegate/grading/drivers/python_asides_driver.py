@@ -11,7 +11,7 @@ import io
 import tokenize
 from typing import Any, Iterator
 
-from codegate.grading.drivers.python_context_driver import EXPECTING, name_of
+from codegate.grading.drivers.python_written_driver import EXPECTING, name_of
 
 #: Methods of unittest with the place of their message.
 MESSAGE_AT = {

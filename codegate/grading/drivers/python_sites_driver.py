@@ -9,6 +9,7 @@ JSON object ``{"files": {path: text}}``; argument 1 is the pipe's descriptor.
 from __future__ import annotations
 
 import ast
+import builtins
 import json
 import math
 import os
@@ -18,8 +19,8 @@ import warnings
 from typing import Any, Iterable, Iterator
 
 from codegate.grading.drivers.python_asides_driver import comments, docstring, messages
-from codegate.grading.drivers.python_context_driver import EXPECTING, Context, name_of
 from codegate.grading.drivers.python_mutants_driver import Mutants
+from codegate.grading.drivers.python_written_driver import EXPECTING, name_of
 
 TESTS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -239,6 +240,18 @@ def asides(file: File, tree: Any, functions: Iterable[Any], seen: set[int]) -> N
                 file.aside(file.start(node), file.end(node), text=text[:1000])
 
 
+def known_names(tree: Any) -> set[str]:
+    """Return the names of a module that are not of the code under test: built-in ones, of the standard library."""
+    known = set(dir(builtins))
+    for node in tree.body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and not getattr(node, "level", 0):
+            for entry in node.names:
+                root = (getattr(node, "module", None) or entry.name).partition(".")[0]
+                if root in getattr(sys, "stdlib_module_names", ()):
+                    known.add((entry.asname or entry.name).partition(".")[0])
+    return known
+
+
 def is_text(node: Any) -> bool:
     """Return whether a statement is a docstring, or a text that stands for a comment."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
@@ -256,11 +269,14 @@ def search(file: File) -> None:
         # Equal literals of one function are one object, which a value that is read from a table is not.
         if not any(isinstance(part, ast.Call) and name_of(part.func) == "id" for part in ast.walk(node)):
             hide(file, node, seen)
-    context = Context(tree, tests)
+    constants = [part.value for part in ast.walk(tree) if isinstance(part, ast.Constant)]
+    texts = [text for text in constants if isinstance(text, str) and len(text) < 1000]
+    words = sorted({word for text in texts for word in re.findall(r"[^\W\d_]{2,12}", text)})
+    known = known_names(tree)
     for name, node in tests.items():
         file.test = name
         certain = not returns(node)
-        mutants = Mutants(file, tree, node, context)
+        mutants = Mutants(file, tree, node, words, known)
         statements(file, node.body, certain, mutants)
         last_statement(file, node, certain)
         mutants.finish()

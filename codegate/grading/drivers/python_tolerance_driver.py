@@ -10,7 +10,7 @@ import math
 import re
 from typing import Any
 
-from codegate.grading.drivers.python_context_driver import name_of
+from codegate.grading.drivers.python_written_driver import name_of
 
 TOLERANT = re.compile(r"approx|almost|close", re.IGNORECASE)
 TOLERANCES = ("abs", "delta", "abs_tol", "atol")

@@ -7,13 +7,27 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from typing import Any
 
-from codegate.grading.drivers.python_context_driver import name_of
-
+#: Context managers that are passed by an exception or a warning inside of them.
+EXPECTING = re.compile(r"^(raises|warns|assertRaises|assertRaisesRegex|assertWarns|assertWarnsRegex)$")
 MAKING = frozenset({"approx", "array", "dedent", "dict_", "mark_safe", "u", "b"})
 MADE_OF_ALL = frozenset({"date", "datetime", "time", "timedelta"})
 MOST_OF_ONE = 16
+
+
+def name_of(function: Any) -> str:
+    """Return the last part of what is called."""
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def names_in(node: Any) -> set[str]:
+    """Return the names that an expression is made of, but for the classes that it makes something of."""
+    made = {id(part.func) for part in ast.walk(node) if isinstance(part, ast.Call) and name_of(part.func)[:1].isupper()}
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and id(part) not in made}
 
 
 def literals(node: Any) -> list[Any]:
@@ -36,16 +50,19 @@ def literals(node: Any) -> list[Any]:
     return []
 
 
-def lists(node: Any) -> list[list[Any]]:
-    """Return the literals that stand beside each other in the lists, tuples and values of dicts that ``node`` is."""
-    if isinstance(node, (ast.Tuple, ast.List)):
-        parts = node.elts
-    elif isinstance(node, ast.Dict):
-        parts = node.values
-    else:
-        return []
-    inner = [found for part in parts for found in lists(part)]
-    return [[part for part in parts if isinstance(part, ast.Constant)], *inner]
+def constants(node: Any) -> list[Any]:
+    """Return every literal below ``node`` that can stand for another: no place in a sequence, no key."""
+    found: list[Any] = []
+    todo = [node]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, ast.Constant) and type(part.value) in (int, float, str, bytes):
+            found.append(part)
+        elif isinstance(part, ast.Subscript):
+            todo.append(part.value)
+        elif not isinstance(part, ast.JoinedStr):
+            todo.extend(ast.iter_child_nodes(part))
+    return sorted(found, key=lambda literal: (literal.lineno, literal.col_offset))
 
 
 def some(found: list[Any]) -> list[Any]:

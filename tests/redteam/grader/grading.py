@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from codegate.suite import make_patch
+from tests.redteam.battery import codegate
 from tests.redteam.grader.projects import PROJECTS, Files, changes, make_suite
 
 JOBS: Final = 2
@@ -65,6 +66,7 @@ def grade(submissions: Iterable[Submission], sandbox: str) -> Iterator[Answer]:
     with tempfile.TemporaryDirectory(prefix="redteam-") as name:
         folder = Path(name)
         suite, repository = make_suite(folder, {one.project: None for one in wanted})
+        _validate(suite, repository, sandbox)
         predictions = folder / "predictions.jsonl"
         predictions.write_text("".join(f"{json.dumps(_prediction(one))}\n" for one in wanted))
         command = [
@@ -126,6 +128,19 @@ def some_of(
 def patch_of(submission: Submission) -> str:
     """Return the submission as a unified diff."""
     return make_patch(PROJECTS[submission.project].tree, changes(submission.files))
+
+
+def _validate(suite: Path, repository: Path, sandbox: str) -> None:
+    """Let the real command find the mutants that each reference fix fails.
+
+    Raises:
+        RuntimeError: a problem is not what it claims.
+    """
+    done = codegate(
+        "validate", suite, "--repository", repository, "--sandbox", sandbox, "--jobs", str(JOBS), timeout=1800
+    )
+    if done.returncode:
+        raise RuntimeError((done.stdout + done.stderr).decode("utf-8", "replace")[-500:])
 
 
 def _prediction(submission: Submission) -> dict[str, str]:
