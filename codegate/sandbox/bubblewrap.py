@@ -25,7 +25,6 @@ from codegate.sandbox.bubblewrap_program import (
     isolation,
     system_links,
 )
-from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import (
     Description,
     EnvironmentRecipe,
@@ -37,7 +36,6 @@ from codegate.sandbox.contract import (
 )
 from codegate.sandbox.environment import EnvironmentFolder, build_environment
 from codegate.sandbox.interpreter import Interpreter, find_interpreter
-from codegate.sandbox.kernel_files import substitutes
 from codegate.sandbox.session import (
     LIBRARIES,
     NODE_MODULES,
@@ -53,8 +51,7 @@ from codegate.sandbox.sizes import shared_memory_bytes, temporary_bytes, workspa
 from codegate.sandbox.sockets import SocketConnection
 from codegate.sandbox.starts import Starts
 from codegate.sandbox.stream import BOOTSTRAP, SupervisorStream
-from codegate.sandbox.system_files import binds, hidden, shown, too_large
-from codegate.sandbox.warming import read_folders, warm
+from codegate.sandbox.system_files import binds, hidden, masked, shown
 
 _CLOSE_SECONDS: Final = 10.0
 
@@ -140,16 +137,12 @@ class BubblewrapBackend:
                 f"there is no Python {recipe.python} on this machine for bubblewrap sandboxes.",
                 f"Install it (for example `uv python install {recipe.python}`), or use Docker.",
             )
-        folder, files, unseen = build_environment(recipe), shown(interpreter), hidden(interpreter)
-        own = (folder.site, folder.tools, folder.packages)
-        places = [str(path) for path in (*files, *own)]
-        warm(places, lambda: read_folders((*files, *own), frozenset(unseen)), cache_folder())
         masks: list[str] = []
-        for place in unseen.values():
+        for place in hidden(interpreter).values():
             masks += ["--size", "4096", "--tmpfs", place, "--remount-ro", place]
-        for file in too_large(files):
-            masks += ["--ro-bind", "/dev/null", file]
-        return BubblewrapEnvironment(folder, interpreter, tuple(binds(files)), tuple(masks))
+        return BubblewrapEnvironment(
+            build_environment(recipe), interpreter, tuple(binds(shown(interpreter))), tuple(masks)
+        )
 
     def open(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
         """See ``Backend.open``."""
@@ -335,7 +328,7 @@ def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits) -> lis
     arguments += environment.hidden
     # /proc is read-only as a whole: to a sandbox of the real root, /proc/sys would belong, and with it the host.
     arguments += [
-        "--proc", "/proc", *substitutes(cache_folder()), "--remount-ro", "/proc", "--dev", "/dev",
+        "--proc", "/proc", *masked(), "--remount-ro", "/proc", "--dev", "/dev",
         "--size", str(shared_memory_bytes(limits)), "--tmpfs", "/dev/shm",  # noqa: S108 - the sandbox's own
         "--size", str(temporary_bytes(limits)), "--perms", "1777", "--tmpfs", "/tmp",  # noqa: S108
         "--size", str(workspace_bytes(limits)), "--perms", "0755", "--tmpfs", WORKSPACE,

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
-from codegate.sandbox import images, warming
-from codegate.sandbox.cache import cache_folder
+from codegate.sandbox import images
 from codegate.sandbox.contract import (
     Description,
     EnvironmentRecipe,
@@ -26,14 +25,12 @@ from codegate.sandbox.contract import (
 )
 from codegate.sandbox.daemon import connect, explained, read_daemon
 from codegate.sandbox.environment import build_environment
-from codegate.sandbox.kernel_files import MASKED
 from codegate.sandbox.ownership import current_owner, parse_owner, workflow_job
 from codegate.sandbox.session import USER_ID, WORKSPACE, SandboxSession, Scope
 from codegate.sandbox.sizes import inodes, shared_memory_bytes, temporary_bytes, workspace_bytes
 from codegate.sandbox.sockets import AttachedConnection
 from codegate.sandbox.starts import Starts
 from codegate.sandbox.stream import BOOTSTRAP, SupervisorStream
-from codegate.sandbox.warming import warm
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -131,17 +128,7 @@ class DockerBackend:
             named = recipe.image or self._bases.get(recipe.python)
             base, variables = images.base_image(self._builder, recipe.python, named)
             image, identity = images.environment_image(self._builder, folder, base)
-        environment = DockerEnvironment(image, f"sha256:{identity}", recipe.python, variables)
-        if not self._description.own_kernel:
-            warm([self._description.engine, image], lambda: self._read(environment), cache_folder())
-        return environment
-
-    def _read(self, environment: DockerEnvironment) -> None:
-        sandbox = self.open(environment, warming.LIMITS)
-        try:
-            warming.read_inside(sandbox)
-        finally:
-            sandbox.close()
+        return DockerEnvironment(image, f"sha256:{identity}", recipe.python, variables)
 
     def pin_image(self, name: str) -> str:
         """Return the digest that the image ``name`` has now, pulling it where it is absent; raises as ``prepare``."""
@@ -374,8 +361,6 @@ def _configuration(
         ],
         log_config=LogConfig(type="none"),
     )
-    # The client has no words for it: instead of the daemon's own list, all of which is in ours.
-    host["MaskedPaths"] = [*MASKED]
     configuration = client.create_container_config(
         environment.image,
         command=[],

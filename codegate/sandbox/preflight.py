@@ -82,7 +82,6 @@ def judge_walls(seen: dict[str, Any], description: Description) -> tuple[Finding
         "read-only system": (all(seen["system"].values()), seen["system"]),
         "nothing else writable": (elsewhere == [], elsewhere),
         "kernel settings closed": (seen["kernel"] != "", seen["kernel"]),
-        "no counters of the machine": (seen["counters"] == [] or description.own_kernel, seen["counters"]),
         "supervisor closed": (seen["supervisor"] != "", seen["supervisor"]),
         "no container socket": (seen["sockets"] == [], seen["sockets"]),
         "no inherited variables": (strange == [], strange),

@@ -57,12 +57,8 @@ _SHARED = {  # since Linux 5.1 new calls have one number everywhere
     "process_madvise": 440,
     "mount_setattr": 442,
     "quotactl_fd": 443,
-    "cachestat": 451,
 }
 
-# fadvise64, mincore, preadv2, readahead and cachestat see and change the host's page cache, which sandboxes share: with
-# them one run could tell the next that it is the next. sysinfo counts the machine's memory and
-# is left: where it fails, the C library takes what is on its stack for the answer, and sorts by that.
 _OLD = {  # name: (x86_64, aarch64)
     "acct": (163, 89),
     "add_key": (248, 217),
@@ -71,7 +67,6 @@ _OLD = {  # name: (x86_64, aarch64)
     "clock_settime": (227, 112),
     "clone": (56, 220),
     "delete_module": (176, 106),
-    "fadvise64": (221, 223),
     "fanotify_init": (300, 262),
     "finit_module": (313, 273),
     "init_module": (175, 105),
@@ -80,21 +75,18 @@ _OLD = {  # name: (x86_64, aarch64)
     "kexec_load": (246, 104),
     "keyctl": (250, 219),
     "migrate_pages": (256, 238),
-    "mincore": (27, 232),
     "mount": (165, 40),
     "move_pages": (279, 239),
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
     "perf_event_open": (298, 241),
     "pivot_root": (155, 41),
-    "preadv2": (327, 286),
     "prlimit64": (302, 261),
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
     "ptrace": (101, 117),
     "pwritev2": (328, 287),
     "quotactl": (179, 60),
-    "readahead": (187, 213),
     "reboot": (169, 142),
     "request_key": (249, 218),
     "sched_setaffinity": (203, 122),

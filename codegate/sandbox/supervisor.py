@@ -40,7 +40,6 @@ RECORDS_BYTES = 16 << 20
 FLOOD_FACTOR = 64  # a stream that goes this far over its cap is an attack, not a long log: end the command
 CHUNK = 1 << 16
 REAP_SECONDS = 10.0
-FIRST_NUMBER = 16
 MESSAGE_BYTES = 64 << 20
 PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 4, 22, 38, 2
 
@@ -123,19 +122,6 @@ def harden(filters: dict[str, str]) -> dict[str, bool]:
         block = Program(len(program) // 8, program)
         done["seccomp"] = libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(block), 0, 0) == 0
     return done
-
-
-def use_up_numbers() -> None:
-    """Let the first command have the same process number everywhere: a runtime's threads take some, not always as many.
-
-    A program that is told one sandbox from the next could cheat in one of them only.
-    """
-    number = 0
-    while number < FIRST_NUMBER - 1:
-        number = os.fork()
-        if number == 0:
-            os._exit(0)
-        os.waitpid(number, 0)
 
 
 # --- commands --------------------------------------------------------------------------------------------
@@ -382,7 +368,6 @@ def main() -> None:
     hardened = harden(hello["filters"])
     files = min(hello["limits"]["RLIMIT_NOFILE"], resource.getrlimit(resource.RLIMIT_NOFILE)[1])
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
-    use_up_numbers()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Python's handler would let any process inside end us
     wake, waker = os.pipe()
     os.set_blocking(wake, False)

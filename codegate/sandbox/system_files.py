@@ -1,7 +1,6 @@
 """What bubblewrap shows of this machine's own files: what programs need to run, and not all that is installed.
 
-It is about what a slim base image has. The less there is, the less is cold (see ``warming``), and the less do results
-depend on the machine.
+It is about what a slim base image has: the less there is, the less do results depend on the machine.
 """
 
 from collections.abc import Iterator
@@ -11,9 +10,10 @@ from typing import Final
 from codegate.sandbox.interpreter import Interpreter
 from codegate.sandbox.session import PYTHON
 
-_LARGEST: Final = (
-    64 << 20
-)  # no program that a test of a library starts, no library that an interpreter loads, is larger
+_MASKED: Final = (
+    "acpi", "asound", "interrupts", "kallsyms", "kcore", "keys", "kmsg", "latency_stats", "sched_debug", "scsi",
+    "sysrq-trigger", "timer_list", "timer_stats",
+)  # fmt: skip
 _WHOLE: Final = ("bin", "sbin", "lib32", "lib64", "libx32")
 _LIBRARIES: Final = ("*-linux-*", "python3*", "locale", "ssl", "terminfo", "git-core")
 _SHARED: Final = (
@@ -66,12 +66,12 @@ def hidden(interpreter: Interpreter) -> dict[Path, str]:
     return inside
 
 
-def too_large(paths: list[Path]) -> list[str]:
-    """Return the programs and libraries at the top of ``paths`` that are hidden for their size."""
-    return [
-        str(file)
-        for folder in paths
-        if folder.is_relative_to("/usr") and folder.is_dir() and not folder.is_symlink()
-        for file in folder.iterdir()
-        if not file.is_symlink() and file.is_file() and file.stat().st_size > _LARGEST
-    ]
+def masked() -> list[str]:
+    """Return bubblewrap's arguments that hide what no program needs of ``/proc``: what Docker masks by default."""
+    arguments: list[str] = []
+    for path in (Path("/proc", name) for name in _MASKED):
+        if path.is_dir():
+            arguments += ["--size", "4096", "--tmpfs", str(path), "--remount-ro", str(path)]
+        elif path.exists():
+            arguments += ["--ro-bind", "/dev/null", str(path)]
+    return arguments

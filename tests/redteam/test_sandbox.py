@@ -11,7 +11,7 @@ from tests.redteam.sandbox.cell import Bait, report_of
 FAST = frozenset({
     "sb_01_fork_bomb", "sb_02_memory_of_many", "sb_04_disk", "sb_06_descriptors", "sb_07_flood", "sb_10_daemon",
     "sb_14_network", "sb_15_families", "sb_18_keys", "sb_21_kernel_surface", "sb_22_kernel_settings",
-    "sb_27_read_only_places", "sb_36_supervisor", "sb_37_namespaces", "sb_41_counters", "sb_32_image_by_tag",
+    "sb_27_read_only_places", "sb_36_supervisor", "sb_37_namespaces", "sb_32_image_by_tag",
 })  # fmt: skip
 
 

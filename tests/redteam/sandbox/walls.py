@@ -364,31 +364,3 @@ def sb_40_replaced_workspace(seen: Seen) -> None:
     seen.must_fail("the workspace itself", lambda: os.rmdir("/workspace"))
     seen.must_fail("another place", lambda: os.rename("/workspace", "/tmp/workspace"))
     os.chmod(".", 0)
-
-
-def sb_41_counters(seen: Seen) -> None:
-    """Read what the kernel counts for the whole machine, or what this sandbox is charged for and the next is not."""
-
-    def content() -> dict[str, bytes]:
-        found = {}
-        for path in ("/proc/sys/fs/dentry-state", "/proc/sys/fs/inode-nr", "/proc/meminfo", "/proc/vmstat",
-                     "/proc/slabinfo", "/proc/diskstats", "/proc/zoneinfo", "/proc/buddyinfo", "/proc/pressure/io",
-                     "/proc/interrupts", "/proc/fs/ext4/vda/es_shrinker_info", "/sys/block/vda/stat",
-                     "/sys/fs/cgroup/memory.stat", "/sys/fs/cgroup/memory.current",
-                     "/sys/fs/cgroup/memory/memory.stat",
-                     "/sys/fs/cgroup/memory/memory.kmem.usage_in_bytes"):  # fmt: skip
-            try:
-                with open(path, "rb") as file:
-                    found[path] = file.read(1 << 16)
-            except OSError:
-                continue
-        return found
-
-    before = content()
-    for number in range(5000):
-        os.access(f"/usr/bin/{MARK}-{os.getpid()}-{number}", os.F_OK)
-    block = mmap.mmap(-1, 16 << 20)
-    block[::4096] = b"x" * len(range(0, 16 << 20, 4096))
-    after = content()
-    moved = [path for path in before if before[path] != after.get(path)]
-    seen.must_hold("counters", moved == [], moved)
