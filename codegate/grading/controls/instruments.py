@@ -10,7 +10,6 @@ from codegate.grading.controls.sites import Edit, Function, Mutant, Receipt, Sit
 from codegate.suite import Tree
 
 _NAMES = ("receipt", "guard", "value", "change")
-_TOKEN = re.compile(r"(?<![0-9a-f])[0-9a-f]{16}(?![0-9a-f])")
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,6 @@ class Instruments:
         names: by role (``receipt``, ``guard``, ``value``, ``change``), what the texts call the driver's functions.
         table: by token, a value as the language writes it.
         receipts: by token, the receipt that it stands for.
-        asides: by token, the message that it stands for.
         mutants: by function, the mutants that the text has; empty: the tests expect what they always expected.
         originals: text of each instrumented file as it was.
     """
@@ -31,7 +29,6 @@ class Instruments:
     names: Mapping[str, str] = field(default_factory=dict)
     table: Mapping[str, str] = field(default_factory=dict)
     receipts: Mapping[str, Receipt] = field(default_factory=dict)
-    asides: Mapping[str, str] = field(default_factory=dict)
     mutants: Mapping[Function, tuple[Mutant, ...]] = field(default_factory=dict)
     originals: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -54,7 +51,6 @@ class Instruments:
         """Return what a run printed about its tests as if they had not been instrumented: for people."""
         if not self.names:
             return text
-        text = _TOKEN.sub(lambda found: self.asides.get(found[0], found[0]), text)
         named = {role: re.escape(name) for role, name in self.names.items()}
         text = re.sub(rf"\n +\+ +where [^\n]* = {named['value']}\([^\n]*\)", "", text)
         text = re.sub(
@@ -77,7 +73,6 @@ def instrument(sites: Sites, mutants: Sequence[Mutant] = ()) -> Instruments:
     files: dict[str, bytes] = {}
     table: dict[str, str] = {}
     receipts: dict[str, Receipt] = {}
-    asides: dict[str, str] = {}
     for path, found in sites.items():
         chosen = [mutant for mutant in mutants if mutant.file == path]
         changed = {mutant.value: mutant.text for mutant in chosen if mutant.value is not None}
@@ -88,9 +83,6 @@ def instrument(sites: Sites, mutants: Sequence[Mutant] = ()) -> Instruments:
         for number, value in enumerate(found.values):
             table[token := secrets.token_hex(8)] = changed.get(number, value.text)
             edits += _filled(value.edits, names, token)
-        for aside in found.asides:
-            asides[token := secrets.token_hex(8)] = aside.text
-            edits += _filled(aside.edits, names, token)
         replaced = [edit for mutant in chosen for edit in mutant.edits if edit[0] < edit[1]]
         edits = [edit for edit in edits if not any(_inside(edit, other) for other in replaced)]
         edits += [(*edit[:2], edit[2].replace("$choice$", one.text)) for one in chosen for edit in one.edits]
@@ -100,7 +92,7 @@ def instrument(sites: Sites, mutants: Sequence[Mutant] = ()) -> Instruments:
     for mutant in mutants:
         key = (mutant.file, mutant.test)
         by_function[key] = (*by_function.get(key, ()), mutant)
-    return Instruments(files, names, table, receipts, asides, by_function, originals)
+    return Instruments(files, names, table, receipts, by_function, originals)
 
 
 def _filled(edits: Iterable[Edit], names: Mapping[str, str], token: str) -> list[Edit]:

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from codegate.durable import digest
-from codegate.grading.controls.sites import Alias, Aside, Edit, FileSites, Mutant, Receipt, Sites, Value
+from codegate.grading.controls.sites import Alias, Edit, FileSites, Mutant, Receipt, Sites, Value
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.sandboxes import Sandboxes, environment_key
 from codegate.sandbox import Sandbox, SandboxError
@@ -50,7 +50,7 @@ class _Change(BaseModel):
     weak: bool = False
 
 
-_Site = Receipt | Value | Aside | _Change | Alias
+_Site = Receipt | Value | _Change | Alias
 _SITE: Final[TypeAdapter[_Site]] = TypeAdapter(Annotated[_Site, Field(discriminator="kind")])
 
 
@@ -115,7 +115,6 @@ def _file_sites(data: bytes, sites: Sequence[_Site]) -> FileSites:
         data=data,
         receipts=tuple(site for site in sites if isinstance(site, Receipt)),
         values=tuple(site for site in sites if isinstance(site, Value)),
-        asides=tuple(site for site in sites if isinstance(site, Aside)),
         mutants=tuple(one for site in sites if isinstance(site, _Change) for one in _mutants(site, sites)),
         aliases=tuple(site for site in sites if isinstance(site, Alias)),
     )

@@ -1,9 +1,8 @@
 """What is found in hidden tests: where they can be instrumented.
 
 A *receipt* is a call behind an assertion: a test that reports success without it did not pass the assertion. A
-*value* is a literal that the test reads from a table, so that its text does not give the answer away. An *aside* is
-what the text says to people, and no run has. A *mutant* makes one assertion expect something else: no correct program
-passes both a test and its mutant.
+*value* is a literal that the test reads from a table, so that its text does not give the answer away. A *mutant* makes
+one assertion expect something else: no correct program passes both a test and its mutant.
 
 All offsets are in bytes of the file's UTF-8 text. In an edit's text ``$receipt$``, ``$guard$``, ``$value$`` and
 ``$change$`` stand for the names of functions that the test driver brings, ``$token$`` for a random word, and
@@ -52,18 +51,6 @@ class Value(_Site):
     text: str
 
 
-class Aside(_Site):
-    """A comment or a message, which may give an answer away.
-
-    Attributes:
-        text: what people see where a run prints its token.
-    """
-
-    kind: Literal["aside"]
-    edits: tuple[Edit, ...]
-    text: str
-
-
 class Mutant(_Site):
     """A change of one assertion, after which a right answer fails its test.
 
@@ -107,7 +94,6 @@ class FileSites:
     data: bytes
     receipts: tuple[Receipt, ...] = ()
     values: tuple[Value, ...] = ()
-    asides: tuple[Aside, ...] = ()
     mutants: tuple[Mutant, ...] = ()
     aliases: tuple[Alias, ...] = ()
 

@@ -38,7 +38,6 @@ var (
 	failures    = regexp.MustCompile(`^(Error|Errorf|Fatal|Fatalf|Fail|FailNow)$`)
 	testers     = regexp.MustCompile(`^(\*testing\.[TBF]|testing\.TB)$`)
 	checkers    = regexp.MustCompile(`^"(github\.com/stretchr/testify/(assert|require|suite)|gotest\.tools/(v3/)?assert)"$`)
-	directives  = regexp.MustCompile(`^/[/*](line |go:|export )`)
 	output      = regexp.MustCompile(`(?i)^//\s*(unordered )?output:`)
 	equality    = regexp.MustCompile(`^(Equal|EqualValues|Exactly)f?$`)
 	anyKind     = regexp.MustCompile(`^(Equal|NotEqual|EqualValues|NotEqualValues|Exactly|Contains|NotContains)f?$`)
@@ -259,9 +258,6 @@ func (f *finder) function(node *ast.FuncDecl, owners map[string]string, comments
 	} else if !tested && len(node.Type.Params.List) > 0 {
 		return // TestMain
 	}
-	if !strings.HasPrefix(f.test, "Example") {
-		f.asides(node.Body, comments)
-	}
 	first := len(f.found)
 	f.wants, f.known = nil, map[string]bool{}
 	f.secrets(node.Body)
@@ -281,19 +277,6 @@ func (f *finder) function(node *ast.FuncDecl, owners map[string]string, comments
 	}
 	f.preferLiterals(first)
 	f.test = ""
-}
-
-// asides finds the comments in a test, but for those that the compiler reads: no run has them.
-func (f *finder) asides(body *ast.BlockStmt, groups []*ast.CommentGroup) {
-	for _, group := range groups {
-		for _, one := range group.List {
-			inside := one.Pos() > body.Pos() && one.End() < body.End()
-			if inside && !directives.MatchString(one.Text) {
-				blank := " " + strings.Repeat("\n", strings.Count(one.Text, "\n"))
-				f.add("aside", record{"edits": []edit{{f.at(one.Pos()), f.at(one.End()), blank}}, "text": ""})
-			}
-		}
-	}
 }
 
 func main() {

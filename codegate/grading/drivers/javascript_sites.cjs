@@ -25,9 +25,6 @@ class File {
     const lists = [...text.matchAll(/\{([^{}]*)\}\s*(?:from|=\s*require\()\s*['"](?:node:)?(?:assert|chai)\b/g)];
     this.imported = new Set(lists.flatMap(([, list]) => list.split(',').map((one) => one.split(/:|\sas\s/).at(-1).trim())));
     this.words = [...new Set([...text.matchAll(/(['"`])((?:(?!\1)[^\\\n]){2,200})\1/g)].flatMap(([, , one]) => one.match(/[a-z]{2,12}/gi) ?? []))];
-    this.said = new Set(); // messages of assertions
-    this.bodies = new Set(); // functions of tests and groups
-    this.nested = 0; // functions of a test that what is looked at is in
     this.code = /\.[mc]?ts$/.test(path) ? withoutTypes(text) : text;
     if (this.code.length !== text.length) throw new SyntaxError('offsets differ');
     this.offsets = [0];
@@ -41,8 +38,7 @@ class File {
   parse() {
     const options = { ecmaVersion: 'latest', allowHashBang: true, allowAwaitOutsideFunction: true, allowReturnOutsideFunction: true };
     const parse = (sourceType) => {
-      this.comments = [];
-      return acorn.parse(this.code, { ...options, sourceType, onComment: this.comments });
+      return acorn.parse(this.code, { ...options, sourceType });
     };
     try {
       return parse('module');
@@ -81,31 +77,6 @@ class File {
     return undefined;
   }
 
-  // --- asides ---------------------------------------------------------------------------------------------------------
-
-  /** Take comments out of every run, but for those that tools read, and those of functions whose text may be asked for. */
-  blank() {
-    const inner = (node) => (/^(Class|Function|ArrowFunction|Method)/.test(node.type) && !this.bodies.has(node) ? [node] : children(node).flatMap(inner));
-    const kept = inner(this.tree);
-    for (const { start, end, value } of this.comments) {
-      if (!TOOLS.test(value) && !kept.some((node) => node.start <= start && end <= node.end) && !this.text.startsWith('#!', start)) {
-        this.add({ kind: 'aside', edits: [[start, end, breaksIn(value) || ' ']], text: '' });
-      }
-    }
-  }
-
-  /** Take the message of an assertion, which is for people, out of every run. */
-  message(call) {
-    const found = assertionOf(call, this.imported);
-    const chained = call.callee.type === 'Identifier' && call.callee.name === 'expect';
-    const place = chained ? 1 : found?.kind !== 'assert' ? -1 : EQUAL.test(found.name) ? 2 : /^(ok|assert)$/.test(found.name) ? 1 : -1;
-    const said = call.arguments[place];
-    const text = said && (said.type === 'Literal' ? said.value : said.type === 'TemplateLiteral' ? this.code.slice(said.start, said.end) : null);
-    if (typeof text !== 'string' || call.arguments.some((arg) => arg.type === 'SpreadElement')) return;
-    const edits = [[said.start, said.end, `("$token$"${breaksIn(this.code.slice(said.start, said.end))})`]];
-    if (this.add({ kind: 'aside', edits, text: text.slice(0, 1000) })) this.said.add(said);
-  }
-
   // --- declarations ---------------------------------------------------------------------------------------------------
 
   /** Look for tests; `titles` lead here, null where they are not known. */
@@ -125,7 +96,6 @@ class File {
   declaration(call, { kind, table }, titles, handles) {
     const body = call.arguments.findLast(isFunction) ?? call.arguments.slice(1).findLast((node) => node.type === 'CallExpression');
     if (!body) return;
-    this.bodies.add(body);
     const title = titleOf(call.arguments[0], table);
     const options = call.arguments.filter((node) => node.type === 'ObjectExpression').flatMap((node) => node.properties);
     const odd = options.some((property) => property.type === 'SpreadElement' || INVERTING.has(nameOf(property.key)));
@@ -175,8 +145,6 @@ class File {
 
   hide(node, handles, parent) {
     const { start, end } = node;
-    if (this.said.has(node)) return;
-    if (node.type === 'CallExpression' && !this.nested) this.message(node);
     if (node.type === 'Literal' || node.type === 'TemplateLiteral' && !node.expressions.length) {
       const value = node.type === 'Literal' ? node.value : node.quasis[0].value.cooked;
       if (typeof value !== 'string' && !(typeof value === 'number' && Number.isFinite(value)) || this.hidden.has(start)) return;
@@ -197,13 +165,10 @@ class File {
       }
       if (parent && declares(node, handles)) return; // a test of its own
     }
-    const nested = isFunction(node) && !this.bodies.has(node);
-    this.nested += nested;
     for (const child of children(node)) {
       const key = child === node.key && !node.computed;
       if (!key) this.hide(child, handles, node);
     }
-    this.nested -= nested;
   }
 
   // --- mutants --------------------------------------------------------------------------------------------------------
@@ -250,7 +215,7 @@ class File {
     };
     const change = (arg) => {
       const number = this.value([[arg.start, arg.start, '$change$("$token$", ('], [arg.end, arg.end, '))']], '0');
-      if (number !== undefined) mutant([], ['1'], number);
+      if (number !== undefined) mutant([], ['1'], number, { weak: true }); // who reads the text can try the call
     };
     const args = call && !call.arguments.some((arg) => arg.type === 'SpreadElement') ? call.arguments : [];
     if (kind === 'chain') {
@@ -313,7 +278,7 @@ class File {
     const parts = (name) => [...this.composite].some((whole) => name === whole || name.startsWith(`${whole} > `));
     const alone = (name) => this.declared.get(name) === 1; // of functions with equal titles, some may not be run
     const shared = (name) => name.includes(HOLE) && !alone(name); // and it is not known which id is of which
-    const kept = this.found.filter(({ kind, test, order }) => kind === 'value' || kind === 'aside'
+    const kept = this.found.filter(({ kind, test, order }) => kind === 'value'
       || (kind === 'receipt' ? alone(test) : !parts(test) && !shared(test) && (order > 0 || !this.straight.has(test))));
     const first = kept.find(({ kind }) => kind !== 'mutant');
     // What is called has no type; compilers that check types before they run a test would not run it.
@@ -333,7 +298,6 @@ for (const [path, text] of Object.entries(files)) {
     const tree = file.parse();
     file.tree = tree;
     file.search(tree, []);
-    file.blank();
     found = file.finish();
   } catch (error) {
     if (!(error instanceof SyntaxError || error instanceof RangeError || error instanceof TypeError)) throw error;

@@ -42,9 +42,6 @@ const MIRRORED = new Map([
 const PARTS = /^(toContain|toMatch|contains?|includes?|string|match)$/;
 const MODULES = /^(require|(do|un|dontM)?[mM]ock|unmock|deepUnmock|hoisted|(import|require)\w+|createMockFromModule|resolve|glob)$/;
 
-/** Comments that mean something to what compiles or runs a test. */
-const TOOLS = /[@#]|\b(istanbul|c8|v8|webpack|vite|vitest|jest|node)\b/;
-
 /** Classes that no error is of beside another one. */
 const ERRORS = ['EvalError', 'URIError'];
 

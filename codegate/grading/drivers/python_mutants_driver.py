@@ -145,7 +145,7 @@ class Mutants:
         side = next((side for side in reversed(sides) if names_in(side) <= self.known), sides[-1])
         start, end = self.file.start(side), self.file.end(side)
         number = self.file.value([[start, start, '$change$("$token$", '], [end, end, ")"]], "0")
-        self.add(at, [], ["1"], number)
+        self.add(at, [], ["1"], number, weak=True)  # who reads the text can try the call
 
     def bound(self, name: Any) -> list[Any]:
         """Return the expressions that a name may stand for."""

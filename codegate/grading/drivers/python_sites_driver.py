@@ -16,9 +16,8 @@ import os
 import re
 import sys
 import warnings
-from typing import Any, Iterable, Iterator
+from typing import Any, Iterator
 
-from codegate.grading.drivers.python_asides_driver import comments, docstring, messages
 from codegate.grading.drivers.python_mutants_driver import Mutants
 from codegate.grading.drivers.python_written_driver import EXPECTING, name_of
 
@@ -67,12 +66,6 @@ class File:
         self.add(kind="value", edits=edits, text=text)
         self.values += 1
         return self.values - 1
-
-    def aside(self, start: int, end: int, *, text: str | None = None) -> None:
-        """Add something that is not for the program to read; ``text``: what people see of it, if it stays a text."""
-        breaks = "\n" * len(re.findall(rb"\r\n|\n|\r", self.data[start:end]))
-        new = "" if text is None else '("$token$"%s)' % breaks
-        self.add(kind="aside", edits=[[start, end, new]], text=text or "")
 
     def add(self, **record: Any) -> None:
         """Add a record."""
@@ -224,22 +217,6 @@ def hide(file: File, node: Any, seen: set[int]) -> None:
                 hide(file, part, seen)
 
 
-def asides(file: File, tree: Any, functions: Iterable[Any], seen: set[int]) -> None:
-    """Find what the tests say besides what they run; functions of other names help them."""
-    functions = [function for function in functions if function.name.startswith("test")]
-    tables = [node for node in tree.body if isinstance(node, (ast.Assign, ast.AnnAssign))]
-    for start, end in comments(file.data, file.lines, [*functions, *tables]):
-        file.aside(start, end)
-    for function in functions:
-        first = docstring(function)
-        for node in [*messages(function), *([first] if first else [])]:
-            if id(node) not in seen:
-                seen.update(id(part) for part in ast.walk(node))
-                written = file.data[file.start(node) : file.end(node)].decode("utf-8")
-                text = node.value if isinstance(node, ast.Constant) and type(node.value) is str else written
-                file.aside(file.start(node), file.end(node), text=text[:1000])
-
-
 def known_names(tree: Any) -> set[str]:
     """Return the names of a module that are not of the code under test: built-in ones, of the standard library."""
     known = set(dir(builtins))
@@ -264,7 +241,6 @@ def search(file: File) -> None:
         tree = ast.parse(file.data)
     tests = dict(functions_in(tree.body))
     seen: set[int] = set()
-    asides(file, tree, tests.values(), seen)
     for node in tests.values():
         # Equal literals of one function are one object, which a value that is read from a table is not.
         if not any(isinstance(part, ast.Call) and name_of(part.func) == "id" for part in ast.walk(node)):
