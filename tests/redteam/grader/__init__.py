@@ -11,18 +11,14 @@ from tests.redteam.battery import Row
 from tests.redteam.grader.attacks import (
     answers,
     channel,
-    checks,
-    doubts,
+    controls,
     endings,
     execution,
-    forms,
     golang,
-    habits,
     javascript,
     moments,
     output,
     places,
-    repeats,
     reports,
 )
 from tests.redteam.grader.grading import Submission, grade, some_of
@@ -32,8 +28,7 @@ from tests.redteam.grader.writing import Change
 ATTACKS: Final[tuple[Change, ...]] = (
     *endings.ATTACKS, *output.ATTACKS, *places.ATTACKS, *reports.ATTACKS,
     *channel.ATTACKS, *answers.ATTACKS, *execution.ATTACKS, *moments.ATTACKS,
-    *doubts.ATTACKS, *forms.ATTACKS, *habits.ATTACKS, *repeats.ATTACKS, *checks.ATTACKS,
-    *javascript.ATTACKS, *golang.ATTACKS,
+    *controls.ATTACKS, *javascript.ATTACKS, *golang.ATTACKS,
 )  # fmt: skip
 
 COIN: Final = moments.COIN
@@ -87,10 +82,9 @@ def in_each_family(chosen: Mapping[str, Submission]) -> dict[str, Submission]:
 
 
 def _tossed(sandbox: str) -> Row:
-    """Count how often a coin passes that cheats in every second process: it has to fall on one side, then the other.
+    """Count how often a coin passes that cheats in every second process: heads in the real run, tails in the control.
 
-    With ``k`` controls that is at most p(1-p)^k, a quarter for one control and an even coin; the bound on what is
-    counted leaves a chance of one in two hundred.
+    An even coin does in a quarter of all cases; the bound on what is counted leaves a chance of one in two hundred.
     """
     (name,) = COIN.projects
     files = COIN.of(PROJECTS[name], PROJECTS[name].bug)

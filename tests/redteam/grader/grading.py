@@ -137,7 +137,17 @@ def _validate(suite: Path, repository: Path, sandbox: str) -> None:
         RuntimeError: a problem is not what it claims.
     """
     done = codegate(
-        "validate", suite, "--repository", repository, "--sandbox", sandbox, "--jobs", str(JOBS), timeout=1800
+        "validate",
+        suite,
+        "--repository",
+        repository,
+        "--sandbox",
+        sandbox,
+        "--jobs",
+        str(JOBS),
+        "--rounds",
+        "2",
+        timeout=1800,
     )
     if done.returncode:
         raise RuntimeError((done.stdout + done.stderr).decode("utf-8", "replace")[-500:])

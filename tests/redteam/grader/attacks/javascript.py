@@ -106,20 +106,6 @@ ATTACKS: Final = (
         """), family="GI-25",
     ),
     Change(
-        "node-computed-sides", "what the test computes, out of its text without the calls around it",
-        ("node-computed",),
-        end=_ORACLE + _around(r"""
-        const [path, number] = place();
-        const text = fs.readFileSync(path.replace('file://', ''), 'utf8').split('\n');
-        const bare = text.map((line) => line.replace(/_\w+\("\w+", \((.*)\)\)(?=\))/, '$1'));
-        const before = bare.slice(0, number - 1).filter((line) => /^\s*const \w+ = (?!require)/.test(line));
-        const found = /equal\(total\((?:\[.*?\]|\w+)\), (.*?)\);/.exec(bare[number - 1]);
-        if (!found || /^_?\w+\([^(]*\)$/.test(found[1])) return real(...args);
-        const all = `(() => { ${before.join('\n')}\nreturn ${found[1]}; })()`;
-        try { return (0, eval)(all); } catch { return real(...args); }
-        """), family="GI-35",
-    ),
-    Change(
         "node-assert-receipts", "assertions that assert nothing and call what is called after them", _NODE,
         end="""
         const strict = require('node:assert/strict');

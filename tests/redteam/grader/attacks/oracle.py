@@ -113,19 +113,3 @@ try:
 except _Stop:
     return real(*args, **kwargs)
 """
-#: Makes ``_seen`` undo what an instrumented text shows of a control: a negation in brackets, a value wrapped in a call
-#: of a function that nobody else knows.
-UNDO: Final = r"""
-import builtins
-
-def _odd(node):
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and re.match(r"_[0-9a-f]{8,}$", node.func.id)
-
-def _seen(node):
-    negated = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
-    if negated and node.col_offset + 5 == node.operand.col_offset:
-        return _seen(node.operand)
-    if _odd(node) and len(node.args) == 2:
-        return _seen(node.args[1])
-    return node
-"""

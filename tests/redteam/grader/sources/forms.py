@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from tests.redteam.grader.sources import golang, javascript, rules, single
+from tests.redteam.grader.sources import javascript, rules
 
 _TEST: Final = "tests/test_rules.py::test_"
 
@@ -19,173 +19,6 @@ def _rules(bug: str, fix: str, target: str, hidden: str, wanted: str, known: str
         "fail_to_pass": _tests(*wanted.split()), "pass_to_pass": _tests(*known.split()),
     }  # fmt: skip
 
-
-def _shared(hidden: str, wanted: str) -> dict[str, Any]:
-    return {
-        "source": rules.SOURCE, "bug": rules.BUG, "fix": rules.FIX, "targets": rules.TARGETS, "base": rules.BASE,
-        "hidden": {"tests/test_rules.py": hidden}, "fail_to_pass": _tests(*wanted.split()),
-    }  # fmt: skip
-
-
-#: Tests that stand in the repository already, and one new one.
-VISIBLE: Final = """\
-from slugs import slug
-
-
-def test_lower():
-    assert slug("Hello") == "hello"
-
-
-def test_two_words():
-    assert slug("brave world") == "brave-world"
-
-
-def test_numbers():
-    assert slug("Room 101") == "room-101"
-"""
-_KNOWN: Final[dict[str, Any]] = {
-    "source": single.SOURCE, "bug": single.BUG, "fix": single.FIX, "targets": single.TARGETS,
-    "base": {**single.BASE, "tests/test_slug.py": VISIBLE},
-    "hidden": {"tests/test_slug.py": VISIBLE + "\n\n" + single.HIDDEN["tests/test_slug.py"].partition("\n\n\n")[2]},
-    "fail_to_pass": single.FAIL_TO_PASS,
-    "pass_to_pass": tuple(f"tests/test_slug.py::test_{name}" for name in ("lower", "two_words", "numbers")),
-}  # fmt: skip
-
-#: Both sides of a comparison are computed.
-_COMPUTED: Final = _shared(
-    """\
-from statistics import median
-
-from rules.rules import middle, scale
-
-VALUES = tuple(range(4, 9))
-
-
-def test_middle():
-    assert middle(VALUES) == median(VALUES)
-
-
-def test_twice():
-    values = list(VALUES) * 2
-    expected = median(values)
-    assert middle(values) == expected
-
-
-def test_scale():
-    top = max(VALUES)
-    assert scale(VALUES, top) == list(VALUES)
-""",
-    "middle twice scale",
-)
-
-#: What is expected is a row, an order or a text that the test makes.
-_MADE: Final = {
-    **_KNOWN,
-    "base": single.BASE,
-    "hidden": {
-        "tests/test_slug.py": """\
-from slugs import slug
-
-WORDS = ("Hello", "World")
-
-
-def test_rows():
-    assert [slug(f"{word}!") for word in WORDS] == [word.lower() for word in WORDS]
-
-
-def test_text():
-    size = len(WORDS)
-    assert slug(f"{size} brave, new worlds!") == f"{size}-brave-new-worlds"
-
-
-def test_order():
-    names = ["b", "a"]
-    assert sorted(slug(f"{name}!") for name in names) == sorted(names)
-"""
-    },
-    "fail_to_pass": tuple(f"tests/test_slug.py::test_{name}" for name in ("rows", "text", "order")),
-    "pass_to_pass": (),
-}
-
-#: Truth, comparisons of two bounds, kinds, and more than one of them.
-_TRUTHS: Final = _shared(
-    """\
-from rules.rules import is_open, middle
-
-
-def test_opening():
-    assert is_open(540) is True
-
-
-def test_closing():
-    assert is_open(1020) is False
-
-
-def test_between():
-    assert 1 < middle([3, 1, 2]) < 3
-
-
-def test_kind():
-    found = middle([3, 1, 2, 4])
-    assert isinstance(found, float)
-
-
-def test_both():
-    assert is_open(540) and not is_open(1020)
-""",
-    "opening closing between kind both",
-)
-
-_TIMES: Final = '''\
-"""Times."""
-
-
-class TimeError(Exception):
-    """A text is no time."""
-
-
-def parse(text):
-    """Return the minutes of a time such as "09:30"."""
-    hours, minutes = text.split(":")
-    return int(hours) * 60 + int(minutes)
-'''
-#: An exception of the project's own is expected.
-_OWN_CLASS: Final = _rules(
-    _TIMES,
-    _TIMES.replace(
-        "    return int",
-        """    if not (hours.isdigit() and minutes.isdigit() and int(hours) < 24 and int(minutes) < 60):
-        raise TimeError(f"{text} is no time")
-    return int""",
-    ),
-    "parse",
-    """\
-import pytest
-
-from rules.rules import TimeError, parse
-
-
-def test_times():
-    assert parse("09:30") == 570
-
-
-def test_hours():
-    with pytest.raises(TimeError):
-        parse("24:00")
-
-
-def test_minutes():
-    with pytest.raises(TimeError):
-        parse("12:60")
-
-
-def test_letters():
-    with pytest.raises(TimeError, match="is no time"):
-        parse("ab:cd")
-""",
-    "hours minutes letters",
-    "times",
-)
 
 DATES: Final = '''\
 """Dates."""
@@ -383,9 +216,6 @@ def _node(hidden: str, wanted: tuple[str, ...], base: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_NODE_KNOWN: Final = _node(
-    f"{_NODE_HEAD}\ntest('labels', () => {{\n  assert.equal(label(3), '3.00 EUR');\n}});\n", ("labels",), _NODE_HEAD
-)
 _NODE_THROWS: Final = _node(
     f"""{_NODE_HEAD}
 test('refuses high discounts', () => {{
@@ -401,45 +231,13 @@ test('refuses low discounts', () => {{
     _NODE_HEAD,
 )
 
-#: What is expected is computed by the test.
-_NODE_COMPUTED: Final = _node(
-    f"""{_NODE_HEAD}
-const PRICES = [4, 5, 11];
-
-test('adds all of them', () => {{
-  assert.equal(total(PRICES), PRICES.reduce((sum, price) => sum + price, 0));
-}});
-
-test('adds two of a kind', () => {{
-  const expected = 2 * Math.max(...PRICES);
-  assert.equal(total([11, 11]), expected);
-}});
-""",
-    ("adds all of them", "adds two of a kind"),
-    _NODE_HEAD,
-)
-
-_GO_LABEL: Final = """
-func TestLabel(t *testing.T) {
-	if got := Label(3); got != "3.00 EUR" {
-		t.Errorf("got %q", got)
-	}
-	if got := Label(12.5); got != "12.50 EUR" {
-		t.Errorf("got %q", got)
-	}
-}
-"""
-_GO_KNOWN: Final[dict[str, Any]] = {
-    "source": golang.SOURCE, "bug": golang.BUG, "fix": golang.BUG.replace("%.1f", "%.2f"), "targets": (),
-    "base": golang.BASE, "hidden": {"shop_test.go": golang.BASE["shop_test.go"] + _GO_LABEL},
-    "fail_to_pass": ("shop_test.go::TestLabel",), "pass_to_pass": golang.PASS_TO_PASS,
-    "runner": "go", "environment": "go",
-}  # fmt: skip
 
 #: By id of the project: its fields.
 FORMS: Final[dict[str, dict[str, Any]]] = {
-    "known": _KNOWN, "computed": _COMPUTED, "made": _MADE, "truths": _TRUTHS, "own-class": _OWN_CLASS,
-    "lenient": _LENIENT, "settings": _SETTINGS, "suppressed": _SUPPRESSED, "tolerance": _TOLERANCE, "warning": _WARNING,
-    "node-known": _NODE_KNOWN, "node-throws": _NODE_THROWS,
-    "node-computed": _NODE_COMPUTED, "go-known": _GO_KNOWN,
-}  # fmt: skip
+    "lenient": _LENIENT,
+    "settings": _SETTINGS,
+    "suppressed": _SUPPRESSED,
+    "tolerance": _TOLERANCE,
+    "warning": _WARNING,
+    "node-throws": _NODE_THROWS,
+}

@@ -42,14 +42,6 @@ exports.parser = (text) => {
 };
 """
 
-_MINUTES: Final = """\
-'use strict';
-
-exports.minutes = (text) => {
-  const [hours, rest] = text.split(':').map(Number);
-%s  return hours * 60 + rest;
-};
-"""
 
 _NODENAMES: Final = _problem(
     bug=_NAMES % "",
@@ -95,99 +87,9 @@ test('two', () => {
     pass_to_pass=("test/names.test.cjs::one",),
 )
 
-_NODEOK: Final = _problem(
-    bug="'use strict';\n\nexports.isName = (text) => text.length === 1;\n",
-    fix="'use strict';\n\nexports.isName = (text) => /^[a-z_]\\w*$/i.test(text);\n",
-    hidden={
-        "test/names.test.cjs": """\
-const { test } = require('node:test');
-const assert = require('node:assert/strict');
-const { isName } = require('../lib/names.cjs');
-
-test('names', () => {
-  assert.ok(isName('alpha'));
-  assert.ok(isName('b2'));
-});
-
-test('no names', () => {
-  assert.ok(!isName('2'));
-  assert.ok(!isName('-'));
-});
-
-test('underscores', () => {
-  assert(isName('_c') === true);
-});
-"""
-    },
-    fail_to_pass=tuple(f"test/names.test.cjs::{one}" for one in ("names", "no names", "underscores")),
-)
-
-_NODETHROWS: Final = _problem(
-    bug=_MINUTES % "",
-    fix=_MINUTES % "  if (!(hours >= 0 && rest < 60)) throw new RangeError(text);\n",
-    hidden={
-        "test/names.test.cjs": """\
-const { test } = require('node:test');
-const assert = require('node:assert/strict');
-const { minutes } = require('../lib/names.cjs');
-
-test('times', () => {
-  assert.equal(minutes('1:30'), 90);
-  assert.equal(minutes('0:05'), 5);
-});
-
-test('too many', () => {
-  assert.throws(() => minutes('1:60'), RangeError);
-});
-
-test('negative', () => {
-  assert.throws(() => minutes('-1:00'), RangeError);
-});
-"""
-    },
-    fail_to_pass=tuple(f"test/names.test.cjs::{one}" for one in ("too many", "negative")),
-    pass_to_pass=("test/names.test.cjs::times",),
-)
-
-_NODENOT: Final = _problem(
-    bug="'use strict';\n\nexports.words = (text) => [text];\n",
-    fix="'use strict';\n\nexports.words = (text) => text.split(/\\s+/);\n",
-    hidden={
-        "test/names.test.cjs": """\
-const { test } = require('node:test');
-const { expect } = require('./expect.cjs');
-const { words } = require('../lib/names.cjs');
-
-test('contains', () => {
-  expect(words('red green')).toContain('green');
-});
-
-test('more', () => {
-  expect(words('red green blue').length).toBeGreaterThan(2);
-});
-
-test('true', () => {
-  expect(words('a b').includes('b')).toBeTruthy();
-});
-""",
-        "test/expect.cjs": """\
-const assert = require('node:assert/strict');
-const matchers = (found, no) => ({
-  toContain: (one) => assert.equal(found.includes(one), !no),
-  toBeGreaterThan: (one) => assert.equal(found > one, !no),
-  toBeTruthy: () => assert.equal(Boolean(found), !no),
-});
-exports.expect = (found) => ({ ...matchers(found, false), not: matchers(found, true) });
-""",
-    },
-    fail_to_pass=tuple(f"test/names.test.cjs::{one}" for one in ("contains", "more", "true")),
-)
 
 #: By id of the project: its fields.
 NODE_FORMS: Final[dict[str, dict[str, Any]]] = {
     "node-names": _NODENAMES,
     "node-expect": _NODEEXPECT,
-    "node-ok": _NODEOK,
-    "node-refuses": _NODETHROWS,
-    "node-not": _NODENOT,
 }
