@@ -194,8 +194,6 @@ def test_instrumented_tests_come_out_as_before(workshop: Workshop) -> None:
     text = used.files[INSIDE].decode()
     assert text.count("\n") == FORMS.count("\n")
     assert "// Output:" in text
-    words = ('"const"', '"typed"', "!= 0.1", '"0.5 98"', "'y'", '!= "oh"', "two\nlines`;")
-    assert [word for word in words if word in text] == ['"const"', '"typed"']
 
 
 def test_right_code_fails_every_mutant(workshop: Workshop) -> None:
@@ -227,7 +225,7 @@ def test_a_mutant_of_one_case_need_not_concern_the_others(workshop: Workshop) ->
 
 def test_tests_that_cannot_be_instrumented_are_run_as_they_are(workshop: Workshop) -> None:
     source = (
-        'package shop\n\nimport "testing"\n\ntype int bool\n\n'
+        'package shop\n\nimport "testing"\n\ntype string bool\n\n'
         "func TestOdd(t *testing.T) {\n\tx := 5\n\tif x != 5 {\n\t\tt.Fatal()\n\t}\n}\n"
     )
     content = {**BARE, INSIDE: source}
@@ -237,37 +235,3 @@ def test_tests_that_cannot_be_instrumented_are_run_as_they_are(workshop: Worksho
     assert statuses(report) == {f"{INSIDE}::TestOdd": "passed"}, report.output
     assert unreceipted(report, sites, used, list(report.results)) == [f"{INSIDE}::TestOdd"]
     assert report.proven
-
-
-def test_what_is_compiled_into_the_tests_is_on_no_disk_when_they_run(workshop: Workshop) -> None:
-    source = """package shop
-
-import (
-	"os"
-	"path/filepath"
-	"strings"
-	"testing"
-)
-
-func TestDisk(t *testing.T) {
-	secret := "a hidden " + "value"
-	filepath.Walk(".", func(path string, info os.FileInfo, err error) error {
-		if err == nil && strings.HasSuffix(path, ".go") {
-			data, _ := os.ReadFile(path)
-			if strings.Contains(string(data), secret) {
-				t.Error(path)
-			}
-		}
-		return nil
-	})
-	want := "a hidden value"
-	if want != secret {
-		t.Error(want)
-	}
-}
-"""
-    content = {**BARE, INSIDE: source}
-    assert statuses(workshop.run(content, INSIDE)) == {f"{INSIDE}::TestDisk": "failed"}
-    used = instrument(workshop.sites(content, INSIDE))
-    planted: Files = {**content, ".codegate-go/cache/planted.go": "package planted // a hidden value\n"}
-    assert statuses(workshop.run(planted, INSIDE, used=used)) == {f"{INSIDE}::TestDisk": "passed"}

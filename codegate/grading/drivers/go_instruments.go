@@ -31,9 +31,6 @@ func cg_receipt(token string) {
 	}
 }
 
-// cg_value returns a literal.
-func cg_value(token string) interface{} { return cg_table[token] }
-
 // cg_change returns what it is given or, where the table says so, something that nothing is equal to.
 func cg_change(token string, given interface{}) interface{} {
 	if cg_table[token] == true {
@@ -42,16 +39,7 @@ func cg_change(token string, given interface{}) interface{} {
 	return given
 }
 
-// cg_guard returns whether something equals a literal, which takes its type; or a condition, turned round where the
-// table says so.
+// cg_guard returns a condition, inverted where the table says so.
 func cg_guard(token string, given interface{}) bool {
-	left, right := cg_reflect.ValueOf(given), cg_reflect.ValueOf(cg_table[token])
-	if right.Kind() == cg_reflect.Bool {
-		return left.Bool() != right.Bool()
-	}
-	texts := right.Kind() == cg_reflect.String
-	if !left.IsValid() || texts != (left.Kind() == cg_reflect.String) || !right.Type().ConvertibleTo(left.Type()) {
-		return false
-	}
-	return right.Convert(left.Type()).Interface() == given
+	return cg_reflect.ValueOf(given).Bool() != (cg_table[token] == true)
 }

@@ -1,4 +1,4 @@
-// The literals of Go test files: which ones a call can take the place of, and what is near to them. Part of go_sites.go.
+// The literals of Go test files: which ones a test expects, and what is near to them. Part of go_sites.go.
 package main
 
 import (
@@ -59,8 +59,8 @@ func literals(node ast.Expr) []ast.Expr {
 	return found
 }
 
-// near returns the texts of other values of the same kind, as near as an honest mistake is; kind is a type or empty.
-func (f *finder) near(literal ast.Expr, kind string) []string {
+// near returns the texts of other values of the same kind, as near as an honest mistake is.
+func (f *finder) near(literal ast.Expr) []string {
 	text, sign := "", int64(1)
 	if minus, ok := literal.(*ast.UnaryExpr); ok {
 		literal, sign = minus.X, -1
@@ -103,11 +103,6 @@ func (f *finder) near(literal ast.Expr, kind string) []string {
 					found = append(found, strconv.Quote(one))
 				}
 			}
-		}
-	}
-	for at := range found {
-		if kind != "" {
-			found[at] = kind + "(" + found[at] + ")"
 		}
 	}
 	return found
@@ -155,9 +150,9 @@ func away(one, other string) int {
 }
 
 // strange returns a value that nothing has beside the literal's which was not asked for it, or nothing.
-func (f *finder) strange(literal ast.Expr, kind string) []string {
+func (f *finder) strange(literal ast.Expr) []string {
 	if kindOf(literal) == token.IDENT {
-		return f.near(literal, kind)
+		return f.near(literal)
 	}
 	node, ok := literal.(*ast.BasicLit)
 	if !ok || node.Kind != token.STRING || node.Value == `""` || node.Value == "``" {
@@ -167,11 +162,7 @@ func (f *finder) strange(literal ast.Expr, kind string) []string {
 	if err != nil {
 		return nil
 	}
-	doubled := strconv.Quote(inner + inner)
-	if kind != "" {
-		doubled = kind + "(" + doubled + ")"
-	}
-	return []string{doubled}
+	return []string{strconv.Quote(inner + inner)}
 }
 
 // styled returns word in capitals, with a capital, or in small letters, as like is.
@@ -199,18 +190,6 @@ func other(text string, from int) string {
 	return text + "x"
 }
 
-// hide replaces a literal of a known type by a call.
-func (f *finder) hide(literal ast.Expr, kind string) {
-	found := kindOf(literal)
-	if kind == "" || found == token.ILLEGAL || found == token.IMAG || (found == token.IDENT && kind != "bool") {
-		return
-	}
-	text := f.text(literal)
-	breaks := strings.Repeat("\n", strings.Count(text, "\n"))
-	place := edit{f.at(literal.Pos()), f.at(literal.End()), `$value$(` + breaks + `"$token$").(` + kind + ")"}
-	f.hidden[literal.Pos()] = secret{f.value(kind+"("+text+")", place), kind}
-}
-
 // usual returns the type that a literal has by itself; none where it could be too large for it.
 func usual(literal ast.Expr) string {
 	if kindOf(literal) == token.INT {
@@ -225,29 +204,19 @@ func usual(literal ast.Expr) string {
 	return map[token.Token]string{token.STRING: "string", token.INT: "int", token.FLOAT: "float64", token.CHAR: "rune"}[kindOf(literal)]
 }
 
-// element hides what is written as an element of a composite literal, of the type kind.
-func (f *finder) element(node, kind ast.Expr) {
-	inner, isComposite := node.(*ast.CompositeLit)
-	switch {
-	case isComposite:
-		f.composite(inner, kind)
-	case kindOf(node) == token.ILLEGAL:
-		f.secrets(node)
-	case kind == nil:
-	case basic[f.text(kind)]:
-		f.hide(node, f.text(kind))
-	case f.text(kind) == "any" || f.text(kind) == "interface{}":
-		f.hide(node, usual(node))
-	}
+// wantsOf notes the elements of composite literals below node that a test expects, by the names of their fields.
+func (f *finder) wantsOf(node ast.Node) {
+	ast.Inspect(node, func(node ast.Node) bool {
+		if table, ok := node.(*ast.CompositeLit); ok {
+			f.composite(table, nil, table.Pos())
+			return false
+		}
+		return true
+	})
 }
 
-// composite hides the elements of a composite literal, and notes those that a test expects, by their names; kind is the
-// literal's type where it names none itself.
-func (f *finder) composite(node *ast.CompositeLit, kind ast.Expr) {
-	if f.table == token.NoPos {
-		f.table = node.Pos()
-		defer func() { f.table = token.NoPos }()
-	}
+// composite notes what is expected of one literal at the place table; kind is its type where it names none itself.
+func (f *finder) composite(node *ast.CompositeLit, kind ast.Expr, table token.Pos) {
 	if node.Type != nil {
 		kind = node.Type
 	}
@@ -257,107 +226,34 @@ func (f *finder) composite(node *ast.CompositeLit, kind ast.Expr) {
 	if name, ok := kind.(*ast.Ident); ok {
 		kind = f.types[name.Name]
 	}
-	fields := []*ast.Field{}
-	types := map[string]ast.Expr{}
-	if structure, ok := kind.(*ast.StructType); ok {
-		for _, field := range structure.Fields.List {
+	fields := []string{}
+	var inner ast.Expr
+	switch kind := kind.(type) {
+	case *ast.StructType:
+		for _, field := range kind.Fields.List {
 			for _, name := range field.Names {
-				fields = append(fields, &ast.Field{Names: []*ast.Ident{name}, Type: field.Type})
-				types[name.Name] = field.Type
+				fields = append(fields, name.Name)
 			}
 		}
+	case *ast.ArrayType:
+		inner = kind.Elt
+	case *ast.MapType:
+		inner = kind.Value
 	}
 	for at, part := range node.Elts {
 		name := ""
 		if pair, ok := part.(*ast.KeyValueExpr); ok {
 			name, part = nameOf(pair.Key), pair.Value
 		} else if at < len(fields) {
-			name = fields[at].Names[0].Name
+			name = fields[at]
 		}
-		switch kind := kind.(type) {
-		case *ast.ArrayType:
-			f.element(part, kind.Elt)
-		case *ast.MapType:
-			f.element(part, kind.Value)
-		default:
-			f.element(part, types[name])
-			if wanted.MatchString(name) {
-				f.wants = append(f.wants, expected{f.table, name, part})
-			}
+		if next, ok := part.(*ast.CompositeLit); ok {
+			f.composite(next, inner, table)
+		} else {
+			f.wantsOf(part)
 		}
-	}
-}
-
-// compared hides the literal of a comparison, whatever the type of the other side: the comparison becomes a call.
-func (f *finder) compared(node *ast.BinaryExpr) bool {
-	if node.Op != token.EQL && node.Op != token.NEQ {
-		return false
-	}
-	opening := map[token.Token]string{token.EQL: "", token.NEQ: "!"}[node.Op] + `$guard$("$token$", `
-	left, right := usual(node.X), usual(node.Y)
-	if (left == "") == (right == "") {
-		return false
-	}
-	literal, rest := node.Y, node.X
-	start, end := f.at(rest.Pos()), f.at(rest.End())
-	edits := []edit{{start, start, opening}, {end, f.at(node.End()), ")"}}
-	if left != "" {
-		literal, rest = node.X, node.Y
-		edits = []edit{{f.at(literal.Pos()), f.at(rest.Pos()), opening}, {f.at(rest.End()), f.at(rest.End()), ")"}}
-	}
-	if strings.Count(f.text(node), "\n") != strings.Count(f.text(rest), "\n") {
-		return false // a long text, or a break at the operator
-	}
-	f.hidden[literal.Pos()] = secret{f.value(f.text(literal), edits...), usual(literal)}
-	f.secrets(rest)
-	return true
-}
-
-// secrets hides the literals below node, where a call can take their place whatever the types of the rest are.
-func (f *finder) secrets(node ast.Node) {
-	ast.Inspect(node, func(node ast.Node) bool {
-		switch node := node.(type) {
-		case *ast.GenDecl:
-			return node.Tok == token.VAR
-		case *ast.ArrayType, *ast.StructType, *ast.InterfaceType:
-			return false
-		case *ast.CompositeLit:
-			f.composite(node, nil)
-			return false
-		case *ast.BinaryExpr:
-			return !f.compared(node)
-		case *ast.AssignStmt:
-			if node.Tok == token.DEFINE && len(node.Lhs) == 1 && len(node.Rhs) == 1 {
-				f.hide(node.Rhs[0], usual(node.Rhs[0]))
-			}
-		case *ast.ValueSpec:
-			for _, value := range node.Values {
-				if kind := node.Type; kind == nil {
-					f.hide(value, usual(value))
-				} else {
-					f.element(value, kind)
-				}
-			}
-			return node.Type == nil
-		case *ast.CallExpr:
-			f.arguments(node)
-		}
-		return true
-	})
-}
-
-// arguments hides the literals that assertions are given, of those packages whose parameters are known.
-func (f *finder) arguments(call *ast.CallExpr) {
-	function, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || !f.checks {
-		return
-	}
-	for at, arg := range call.Args {
-		switch {
-		case anyKind.MatchString(function.Sel.Name) && at < 3:
-			f.hide(arg, usual(arg))
-		case textual.MatchString(function.Sel.Name) && at < 3 && usual(arg) == "string":
-			f.hide(arg, "string")
+		if inner == nil && wanted.MatchString(name) {
+			f.wants = append(f.wants, expected{table, name, part})
 		}
 	}
 }

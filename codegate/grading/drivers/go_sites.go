@@ -2,9 +2,8 @@
 //
 // Its text is sent into a fresh sandbox and built there: what it imports is in every test program, so it is compiled
 // already. Standard input is {"files": {path: text}}; each find is a line of JSON on standard output, of which
-// controls/sites.py says what it means. In Go $value$(token) is a hidden literal; $guard$(token, x) whether x equals
-// one or, where the table has a bool, x, turned round if that is true; $change$(token, x) is x, or another value if
-// the table says true.
+// controls/sites.py says what it means. Literals stay in the text: to read one is to pass its mutant too. In Go
+// $guard$(token, x) is x, inverted if the table says true; $change$(token, x) is x, or another value if it does.
 package main
 
 import (
@@ -28,7 +27,6 @@ const (
 	enoughLiterals = 2
 	opposites      = "True False NoError Error Nil NotNil Empty NotEmpty Zero NotZero Contains NotContains Same NotSame Panics" +
 		" NotPanics Greater LessOrEqual Less GreaterOrEqual Regexp NotRegexp ErrorIs NotErrorIs FileExists NoFileExists"
-	named = "string bool int int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 byte rune float32 float64"
 )
 
 var (
@@ -40,25 +38,16 @@ var (
 	checkers    = regexp.MustCompile(`^"(github\.com/stretchr/testify/(assert|require|suite)|gotest\.tools/(v3/)?assert)"$`)
 	output      = regexp.MustCompile(`(?i)^//\s*(unordered )?output:`)
 	equality    = regexp.MustCompile(`^(Equal|EqualValues|Exactly)f?$`)
-	anyKind     = regexp.MustCompile(`^(Equal|NotEqual|EqualValues|NotEqualValues|Exactly|Contains|NotContains)f?$`)
-	textual     = regexp.MustCompile(`^(EqualError|ErrorContains)f?$`)
 	last        = regexp.MustCompile(`^(Len|EqualError|InDelta|JSONEq|YAMLEq)f?$`)
 	parts       = regexp.MustCompile(`Contains|Has`)
 	compares    = regexp.MustCompile(`Equal|Contains|Has|Match|Is$`)
 	conversions = regexp.MustCompile(`^(New|Errorf|string|bool|rune|byte|u?int(8|16|32|64)?|float(32|64))$`)
 	opposite    = map[string]string{}
-	basic       = map[string]bool{}
 )
 
 type edit [3]any
 
 type record map[string]any
-
-// secret is a literal that is read from the table: its number among the values, and its type.
-type secret struct {
-	number int
-	kind   string
-}
 
 // scope says which names are a *testing.T or its kin ("tester"), and which have assertions as methods ("asserter").
 type scope map[string]string
@@ -70,11 +59,9 @@ type finder struct {
 	test   string
 	found  []record
 	values int
-	hidden map[token.Pos]secret
 	types  map[string]ast.Expr
 	words  []string        // of all of its texts
 	checks bool            // a package of assertions is imported
-	table  token.Pos       // where the outermost composite literal starts
 	wants  []expected      // elements of composite literals that a test expects
 	known  map[string]bool // names of what it expects that has mutants
 }
@@ -170,14 +157,10 @@ func (f *finder) expectPart(order token.Pos, node ast.Expr) bool {
 	return f.expectAs(order, node, f.strange)
 }
 
-func (f *finder) expectAs(order token.Pos, node ast.Expr, others func(ast.Expr, string) []string) bool {
+func (f *finder) expectAs(order token.Pos, node ast.Expr, others func(ast.Expr) []string) bool {
 	found := literals(node)
 	for _, literal := range some(found) {
-		if known, ok := f.hidden[literal.Pos()]; ok {
-			f.mutant(order, others(literal, known.kind), known.number)
-		} else {
-			f.mutant(order, others(literal, ""), -1, edit{f.at(literal.Pos()), f.at(literal.End()), "$choice$"})
-		}
+		f.mutant(order, others(literal), -1, edit{f.at(literal.Pos()), f.at(literal.End()), "$choice$"})
 	}
 	return len(found) > 0
 }
@@ -213,7 +196,7 @@ func search(path, text string) []record {
 	if err != nil || strings.Contains(text, "\r") {
 		return nil // the compiler will say what is wrong with it; offsets are not right where lines end in two bytes
 	}
-	f := &finder{file: path, src: []byte(text), place: files.File(tree.Pos()), hidden: map[token.Pos]secret{}, types: map[string]ast.Expr{}}
+	f := &finder{file: path, src: []byte(text), place: files.File(tree.Pos()), types: map[string]ast.Expr{}}
 	for _, entry := range tree.Imports {
 		f.checks = f.checks || checkers.MatchString(entry.Path.Value)
 	}
@@ -230,13 +213,8 @@ func search(path, text string) []record {
 	})
 	owners := suites(tree)
 	for _, decl := range tree.Decls {
-		switch node := decl.(type) {
-		case *ast.GenDecl:
-			f.secrets(node)
-		case *ast.FuncDecl:
-			if node.Body != nil && tests.MatchString(node.Name.Name) {
-				f.function(node, owners, tree.Comments)
-			}
+		if node, ok := decl.(*ast.FuncDecl); ok && node.Body != nil && tests.MatchString(node.Name.Name) {
+			f.function(node, owners, tree.Comments)
 		}
 	}
 	return f.found[:min(len(f.found), mostSites)]
@@ -260,7 +238,7 @@ func (f *finder) function(node *ast.FuncDecl, owners map[string]string, comments
 	}
 	first := len(f.found)
 	f.wants, f.known = nil, map[string]bool{}
-	f.secrets(node.Body)
+	f.wantsOf(node.Body)
 	for at, step := 0, 1+len(f.wants)/mostWanted; at < len(f.wants); at += step {
 		want := f.wants[at]
 		if text := f.text(want.node); text != `""` && text != "0" { // what a case has that is expected to fail
@@ -282,9 +260,6 @@ func (f *finder) function(node *ast.FuncDecl, owners map[string]string, comments
 func main() {
 	for words, at := strings.Fields(opposites), 0; at < len(words); at += 2 {
 		opposite[words[at]], opposite[words[at+1]] = words[at+1], words[at]
-	}
-	for _, name := range strings.Fields(named) {
-		basic[name] = true
 	}
 	var input struct{ Files map[string]string }
 	if json.NewDecoder(os.Stdin).Decode(&input) != nil {

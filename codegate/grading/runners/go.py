@@ -42,7 +42,11 @@ class Go:
             "token": token,
             "pipe": pipe,
             "added": _companions(used, files, pipe),
-            "originals": {file: used.originals[file].decode("utf-8") for file in files if file in used.originals},
+            "originals": {
+                file: used.originals[file].decode("utf-8")
+                for file in files
+                if file in used.originals and not used.mutants
+            },
             "folder": files[0].rpartition("/")[0],
             "files": files,
             "shuffle": "off" if selection.order == "natural" else str(selection.hash_seed),
