@@ -19,7 +19,7 @@ ATTACKS = frozenset(
         "channel-by-gc@functions", "driver-again-with-receipts@single", "tests-rewritten-at-run-time@single",
         "always-equal@single", "oracle@classes", "oracle@unittest", "raises-by-gc@functions", "memorised-tests@single",
         "constants-written@single", "assertions-stripped@single", "comparison-of-texts@single",
-        "first-time-tmp@single", "low-process-number@single", "oracle-alone@twice", "node-oracle@node", "go-oracle@go",
+        "first-time-tmp@single", "low-process-number@single", "oracle-alone@twice",
     }
 )  # fmt: skip
 HONEST = frozenset(

@@ -101,7 +101,7 @@ def _rows(problem: Problem, report: TestReport, sites: Sites) -> dict[Function, 
     for test in controlled_tests(problem, sites):
         function = function_of(test, sites)
         if function[0] in sites:
-            ids = ids_of(function, report, sites)
+            ids = ids_of(function, report, sites) if test.endswith("]") else []
             found.setdefault(function, []).extend([ids.index(test)] if test in ids else [])
     return found
 

@@ -132,6 +132,8 @@ def passes_mutant(test: str, real: TestReport, report: TestReport, sites: Sites,
 
 def name_in(report: TestReport, test: str, real: TestReport, sites: Sites) -> str:
     """Return what ``test`` of the ``real`` run is called in ``report``: the mutant of a row may change the row's id."""
+    if not test.endswith("]"):
+        return test  # no row
     function = function_of(test, sites)
     before, now = ids_of(function, real, sites), ids_of(function, report, sites)
     return now[before.index(test)] if test in before and len(before) == len(now) else test
