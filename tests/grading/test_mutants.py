@@ -72,6 +72,9 @@ def helped(value):
 def test_about():
     assert total([0.1]) == pytest.approx(0.1, abs=2)
 
+def test_empty():
+    assert total([1]) == []
+
 def test_part():
     assert "nine" in total("ninety nine")
 
@@ -111,6 +114,8 @@ def test_a_mutant_expects_something_else(forms: FileSites) -> None:
     assert said["test_both"] == {"assert not total([2]) and not total([])", "assert total([2]) and total([])"}
     assert "assert isinstance(total([2]), str)" in said["test_kind"] | {"assert isinstance(total([2]), str)"}
     assert said["test_computed"] == {"assert total(PRICES) == (sum(PRICES))"}
+    assert said["test_empty"] == {"assert total([1]) == [0]", "assert total([1]) == ['']"}
+    assert not any(mutant.weak for mutant in forms.mutants_by_function["test_empty"])
     wanted = {text.partition("\n")[2].strip().partition("\n")[2].strip() for text in said["test_ways"]}
     assert wanted == {"assert total(prices) == (wanted)"}
 

@@ -45,6 +45,8 @@ OPERATORS = {
     ast.Gt: (rb">", ["<=", "<"]), ast.LtE: (rb"<=", [">"]), ast.In: (rb"\bin\b", ["not in"]),
     ast.NotIn: (rb"\bnot\s+in\b", ["in"]), ast.Is: (rb"\bis\b", ["is not"]), ast.IsNot: (rb"\bis\s+not\b", ["is"]),
 }  # fmt: skip
+#: How empty containers are written, and what has something in it.
+EMPTY = {"[]": ["[0]", "['']"], "()": ["(0,)", "('',)"], "{}": ["{0: 0}", "{'': ''}"]}
 EQUAL = re.compile(r"equal|same|close|assertCountEqual|_with$|_calls$", re.IGNORECASE)
 UNEQUAL = re.compile(r"not|un(?=equal)", re.IGNORECASE)
 #: Classes that no exception or warning is of beside another one.
@@ -133,6 +135,10 @@ class Mutants:
             found = literals(side)
             for node in some(found):
                 self.literal(at, node, tolerance=tolerance)
+            if not found and self.file.text_of(side) in EMPTY:
+                start, end = self.file.start(side), self.file.end(side)
+                self.add(at, [[start, end, "$choice$"]], EMPTY[self.file.text_of(side)])
+                return
             if found:
                 return
         before = self.count

@@ -56,6 +56,10 @@ class File:
         offset: int = self.lines[node.end_lineno - 1] + node.end_col_offset
         return offset
 
+    def text_of(self, node: Any) -> str:
+        """Return what is written for a node."""
+        return self.data[self.start(node) : self.end(node)].decode("utf-8")
+
     def receipt(self, at: int, required: bool, edits: list[list[Any]]) -> None:
         """Add the receipt of an assertion that ends at ``at``."""
         self.ends.add(at)
