@@ -6,7 +6,7 @@ import numpy as np
 
 from bench.gate.model import World, true_rates
 from codegate.gating.drift import change_between
-from codegate.gating.nightly import PAGE_LEVEL, WINDOW
+from codegate.gating.trend import PAGE_LEVEL, WINDOW
 
 
 @dataclass(frozen=True)

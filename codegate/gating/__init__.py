@@ -8,18 +8,15 @@ from codegate.gating.baseline import (
     EXPIRE_DAYS,
     MAX_BASELINE_BYTES,
     MAX_LOCK_BYTES,
-    WARN_DAYS,
     Age,
     Baseline,
     Lock,
     Pinning,
-    PooledRun,
     Transport,
     age_of,
     load_baseline,
     load_lock,
     load_pinned,
-    missing_samples,
     parse_lock,
     samples_each,
     verify_pinned,
@@ -36,12 +33,11 @@ from codegate.gating.comparability import (
 )
 from codegate.gating.compare import compare
 from codegate.gating.confirm import confirm
-from codegate.gating.difference import BaselineDifference, difference_of
 from codegate.gating.drift import (
+    BaselineDifference,
     Change,
-    Rate,
-    change_between,
     counts_of,
+    difference_of,
     pass_rate,
 )
 from codegate.gating.history import (
@@ -50,19 +46,10 @@ from codegate.gating.history import (
     history_entry,
     read_history,
 )
-from codegate.gating.limits import CUT
 from codegate.gating.looks import MAX_LOOKS
-from codegate.gating.lost import TOLERATED_PROBLEMS
-from codegate.gating.nightly import (
-    STALE_DAYS,
-    Alarm,
-    Watch,
-    history_alarms,
-    watch,
-)
+from codegate.gating.lost import CUT, TOLERATED_PROBLEMS
 from codegate.gating.pinning import (
     MIN_SAMPLES,
-    DriftShown,
     Origin,
     RunSamples,
     pin,
@@ -70,7 +57,7 @@ from codegate.gating.pinning import (
     refresh,
     reset,
 )
-from codegate.gating.policy import CohortPolicy, GatePolicy, OnInconclusive, Scope
+from codegate.gating.policy import GatePolicy
 from codegate.gating.power import (
     PowerStatement,
     RateModel,
@@ -81,19 +68,21 @@ from codegate.gating.power import (
 )
 from codegate.gating.samples import CandidateSamples, Sample
 from codegate.gating.trend import (
+    STALE_DAYS,
+    Alarm,
     MatrixCell,
     Series,
+    Watch,
     days_since,
+    history_alarms,
     matrix_of,
     series_of,
-    slope_of,
+    watch,
 )
 from codegate.gating.verdict import (
-    Cohort,
     Drift,
     Flip,
     Verdict,
-    VerdictKind,
     worst,
 )
 
@@ -107,7 +96,6 @@ __all__ = [
     "QUARANTINED",
     "STALE_DAYS",
     "TOLERATED_PROBLEMS",
-    "WARN_DAYS",
     "Age",
     "Alarm",
     "Baseline",
@@ -115,35 +103,26 @@ __all__ = [
     "Calibration",
     "CandidateSamples",
     "Change",
-    "Cohort",
-    "CohortPolicy",
     "Drift",
-    "DriftShown",
     "Flip",
     "GatePolicy",
     "HistoryEntry",
     "Lock",
     "MatrixCell",
-    "OnInconclusive",
     "Origin",
     "Pinning",
-    "PooledRun",
     "PowerStatement",
-    "Rate",
     "RateModel",
     "RunSamples",
     "Sample",
-    "Scope",
     "Series",
     "Transport",
     "Verdict",
-    "VerdictKind",
     "Watch",
     "age_of",
     "append_history",
     "baseline_model",
     "calibrate",
-    "change_between",
     "compare",
     "confirm",
     "counts_of",
@@ -157,7 +136,6 @@ __all__ = [
     "load_pinned",
     "matrix_of",
     "mismatches",
-    "missing_samples",
     "only_stored_answers",
     "parse_lock",
     "pass_rate",
@@ -170,7 +148,6 @@ __all__ = [
     "samples_each",
     "series_of",
     "setting_changes",
-    "slope_of",
     "typical_model",
     "verify_pinned",
     "watch",

@@ -1,7 +1,7 @@
-"""The pinned baseline: ``baseline.json`` holds the samples of blessed runs, ``codegate.lock`` says which file it is.
+"""The pinned baseline: ``baseline.json`` holds the pinned samples, ``codegate.lock`` names the file.
 
-Both are read as if an attacker had written them: capped in size, strictly typed, and worth nothing unless their
-digests agree. A missing or broken baseline is an error with a remedy, never "nothing to compare, so pass".
+Both are untrusted input: capped in size, strictly typed, and refused unless their digests agree. A missing or broken
+baseline is an error with a remedy, never "nothing to compare, so pass".
 """
 
 import json
@@ -23,9 +23,9 @@ BASELINE_SCHEMA: Literal["codegate.baseline/3"] = "codegate.baseline/3"
 LOCK_SCHEMA: Literal["codegate.lock/1"] = "codegate.lock/1"
 
 WARN_DAYS: Final = 60
-"""From this age on ``show`` and ``verify`` ask for fresh samples."""
+"""From this age on ``show`` and ``verify`` recommend a refresh."""
 EXPIRE_DAYS: Final = 90
-"""From this age on ``verify`` refuses: GitHub too keeps an artifact for 90 days, unless told otherwise."""
+"""From this age on ``verify`` fails; GitHub keeps artifacts for 90 days by default."""
 
 MAX_BASELINE_BYTES: Final = 16 * 1024 * 1024
 MAX_LOCK_BYTES: Final = 64 * 1024
@@ -40,15 +40,11 @@ Freshness = Literal["fresh", "old", "expired", "future"]
 
 
 def utc_time(text: str) -> str:
-    """Return an ISO 8601 time that says its zone as UTC to the second.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """Return an ISO 8601 time with a zone as UTC to the second; raises ValueError for any other text."""
     try:
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is None:
-            message = "it does not say its time zone"
+            message = "it has no time zone"
             raise ValueError(message)
         return moment.astimezone(UTC).isoformat(timespec="seconds")
     except OverflowError:
@@ -79,18 +75,17 @@ class PooledRun(_File):
 
 
 class Pinning(_File):
-    """What somebody did to the baseline on purpose.
+    """One entry of a baseline's provenance.
 
     Attributes:
         action: ``pin``, ``refresh`` (samples pooled), ``replace`` (samples replaced) or ``reset`` (another model).
         at: when.
         who: the git user, or the GitHub account that started the workflow; None when neither is known.
-        commit: of the repository at hand; None when there is none.
-        runs: ids of the runs that it brought in.
-        predecessor: digest of the baseline that was pinned before, if one was.
-        predecessor_model: the model that was pinned before.
-        drift: p of the test whether the new samples differ from the stored ones, where it was made.
-        reason: why, in the words of who did it.
+        commit: of the repository; None without one.
+        runs: ids of the runs that were added.
+        predecessor: digest of the baseline that was pinned before, if any; ``predecessor_model``: its model.
+        drift: p of the test that new and stored samples have the same rates; None where none was made.
+        reason: as the author gave it.
     """
 
     action: Literal["pin", "refresh", "replace", "reset"]
@@ -111,10 +106,10 @@ class Baseline(_File):
         created: UTC time of the last pinning or refresh.
         codegate: version that wrote it.
         spec: the candidate as configured, so that fresh samples of it can be made.
-        runs: where the samples come from; all samples of all of these runs are in.
+        runs: the runs that the samples come from, each in full.
         suite_digest: digest of the suite that was run.
         complete: every problem has every sample and none was lost to infrastructure.
-        provenance: who did what to it, the last entry last; a reset begins it anew.
+        provenance: who changed it, oldest first; a reset starts a new list.
         digest: SHA-256 of the canonical JSON of everything else in the file.
     """
 
@@ -130,11 +125,11 @@ class Baseline(_File):
     digest: _Sha256
 
     def computed_digest(self) -> str:
-        """Return the digest that the content has, whatever ``digest`` says."""
+        """Return the digest of the content."""
         return digest(self.model_dump(mode="json", by_alias=True, exclude={"digest"}))
 
     def sealed(self) -> "Baseline":
-        """Return the same baseline with the digest that its content has."""
+        """Return the baseline with ``digest`` set from its content."""
         return self.model_copy(update={"digest": self.computed_digest()})
 
 
@@ -151,7 +146,7 @@ class Age:
     state: Freshness
 
     def words(self) -> str:
-        """Return what to tell people about it, empty when it is fresh."""
+        """Return a warning for people; empty when it is fresh."""
         match self.state:
             case "old":
                 return f"its newest samples are {self.days} days old; refresh it with fresh runs of the same model"
@@ -164,12 +159,7 @@ class Age:
 
 
 def age_of(baseline: Baseline, now: datetime | None = None) -> Age:
-    """Return the age of the newest samples: a refresh has shown that the older ones still agree with them.
-
-    Args:
-        baseline: what was pinned.
-        now: the present; the clock's if None.
-    """
+    """Return the age of the newest samples: a refresh has shown that older ones still agree with them."""
     newest = max(datetime.fromisoformat(run.finished) for run in baseline.runs)
     days = ((now or datetime.now(UTC)) - newest).days
     if days < -1:  # clocks of two machines may differ by a little
@@ -179,7 +169,7 @@ def age_of(baseline: Baseline, now: datetime | None = None) -> Age:
 
 
 class Transport(_File):
-    """Where else the bytes of a pinned baseline can be had. Nothing there is trusted: the lock's SHA-256 is.
+    """Where else to download a pinned baseline; its bytes are checked against the lock's SHA-256.
 
     Attributes:
         artifact: name of the GitHub artifact that holds it.
@@ -205,7 +195,7 @@ class Lock(_File):
         digest: the baseline's own digest.
         suite_digest: digest of the suite it was made with.
         model: the pinned model.
-        transport: where else it can be had; None: the file is the only place.
+        transport: where else to download it; None: nowhere.
     """
 
     lock_schema: Literal["codegate.lock/1"] = Field(default=LOCK_SCHEMA, alias="schema")
@@ -226,10 +216,9 @@ def samples_each(samples: CandidateSamples) -> int:
 
 
 def missing_samples(samples: CandidateSamples) -> tuple[str, ...]:
-    """Return what a complete run would have and ``samples`` has not, one line for each problem and sample.
+    """Return one line for each sample that a complete run would have and ``samples`` lacks.
 
-    A run is complete when every problem has the sample indices 0..k-1, k being the most that any has, and each
-    of them counts.
+    A run is complete when every problem has a graded sample at each index 0..k-1, k being the most of any problem.
     """
     width = samples_each(samples)
     lines: list[str] = []
@@ -243,17 +232,13 @@ def missing_samples(samples: CandidateSamples) -> tuple[str, ...]:
                 lines.append(f"{problem}: sample {index} is missing")
             elif entries[index].passed is None:
                 why = entries[index].failure
-                said = "was not run" if why == "not run" else f"was lost to {why or 'infrastructure'}"
-                lines.append(f"{problem}: sample {index} {said}")
+                state = "was not run" if why == "not run" else f"was lost to {why or 'infrastructure'}"
+                lines.append(f"{problem}: sample {index} {state}")
     return tuple(lines)
 
 
 def write_baseline(path: Path, baseline: Baseline) -> None:
-    """Write ``baseline`` to ``path`` atomically; equal baselines give equal bytes.
-
-    Raises:
-        InfrastructureError: the disk refused.
-    """
+    """Write ``baseline`` to ``path`` atomically; equal baselines give equal bytes."""
     write_atomic(path, encoded(baseline))
 
 
@@ -269,14 +254,8 @@ def load_baseline(path: Path) -> Baseline:
 def write_lock(lock_path: Path, baseline_path: Path, transport: Transport | None = None) -> Lock:
     """Write a lock that pins the baseline at ``baseline_path``, and return it.
 
-    Args:
-        lock_path: the lock.
-        baseline_path: the baseline file.
-        transport: where else the same bytes can be had.
-
     Raises:
         UsageError: the baseline does not load, or is not below the lock's folder.
-        InfrastructureError: the disk refused.
     """
     data = _read(baseline_path, MAX_BASELINE_BYTES, "baseline")
     baseline = _verified(baseline_path, data)
@@ -321,7 +300,7 @@ def parse_lock(data: bytes, place: Path | str) -> Lock:
 
 
 def load_pinned(lock_path: Path) -> Baseline:
-    """Read the baseline that ``lock_path`` pins, and check that it is that one, byte for byte.
+    """Return the baseline that ``lock_path`` pins, verified byte for byte.
 
     Raises:
         UsageError: lock or baseline is missing or broken, or they do not belong together.
@@ -332,16 +311,10 @@ def load_pinned(lock_path: Path) -> Baseline:
 
 
 def verify_pinned(lock: Lock, data: bytes, lock_place: Path | str, place: Path | str) -> Baseline:
-    """Return the baseline in ``data``, which has to be the one that ``lock`` pins, byte for byte.
-
-    Args:
-        lock: what is pinned.
-        data: the bytes of the baseline file.
-        lock_place: where the lock is, for error messages.
-        place: where the bytes are.
+    """Return the baseline in ``data`` if it is the one that ``lock`` pins, byte for byte.
 
     Raises:
-        UsageError: they are not the pinned ones, are broken, or contradict the lock.
+        UsageError: it is another, broken, or contradicts the lock; names ``lock_place`` and ``place``.
     """
     if sha256(data) != lock.sha256:
         raise UsageError(

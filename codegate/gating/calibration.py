@@ -1,7 +1,7 @@
-"""The pinned model against itself: how often does the gate, on the user's own samples, alarm about nothing?
+"""Measure the gate's false alarms on one model's own samples.
 
-The samples of every problem are split at random into two halves, one plays the baseline and one the candidate, and
-the gate compares them. Both halves are of one model, so every ``regressed`` is a false alarm.
+The samples of every problem are split at random into a baseline half and a candidate half, and the gate compares them.
+Both halves are of one model, so every ``regressed`` is a false alarm.
 """
 
 import random
@@ -26,7 +26,7 @@ _Z: Final = 1.959963984540054  # standard normal quantile of 0.975
 
 @dataclass(frozen=True)
 class Calibration:
-    """What the splits showed.
+    """The gate's verdicts on random splits.
 
     Attributes:
         problems: how many were split; those with fewer than four independent samples are left out.
@@ -66,15 +66,9 @@ class Calibration:
 
 
 def calibrate(samples: CandidateSamples, policy: GatePolicy, *, splits: int = 400, seed: int = 0) -> Calibration:
-    """Compare random halves of one model's samples with each other.
+    """Return the gate's verdicts on random halves of one model's samples.
 
-    Floors and problems that must pass are left out of the policy: they are outside of what alpha promises.
-
-    Args:
-        samples: of one model, four per problem at least.
-        policy: the gate's.
-        splits: how many to make, 1 at least.
-        seed: of the random splits; the same seed gives the same splits.
+    Floors and ``must_pass`` are left out: they are outside of what alpha promises. Equal seeds give equal splits.
 
     Raises:
         UsageError: fewer than two problems have four independent samples.
@@ -129,7 +123,7 @@ def _one_split(
         half = len(entries) // 2
         chosen = draw.sample(entries, 2 * half)
         for side, part in zip(sides, (chosen[:half], chosen[half:]), strict=True):
-            # Copies are out already: what is left over of their answers says nothing about the halves.
+            # Without answers: copies are removed already.
             side[problem] = tuple(
                 sample.model_copy(update={"index": index, "answer": None}) for index, sample in enumerate(part)
             )

@@ -62,7 +62,7 @@ def cohorts(
 
 
 def below_floor(cohort: Cohort) -> bool:
-    """Tell whether the candidate is below the cohort's floor beyond chance."""
+    """Return whether the candidate is below the cohort's floor beyond chance."""
     return cohort.floor is not None and cohort.upper is not None and cohort.upper < cohort.floor
 
 
@@ -72,10 +72,7 @@ def broken_floors(found: tuple[Cohort, ...]) -> tuple[Cohort, ...]:
 
 
 def unseen_floors(carried: Collection[str], policy: GatePolicy) -> dict[str, str]:
-    """Return the tags with a floor that are not among those ``carried``, each with the tag that may be meant.
-
-    The second is the end of a sentence; empty where no tag is like it.
-    """
+    """Return tags with a floor that no problem carries, each with a suggestion as the end of a sentence."""
     unseen = sorted(policy.cohorts.keys() - set(carried))
     close = {tag: get_close_matches(tag, sorted(carried), 1) for tag in unseen}
     return {tag: f"; did you mean {found[0]!r}?" if found else "." for tag, found in close.items()}
@@ -101,6 +98,6 @@ def cohort_warnings(found: tuple[Cohort, ...], level: float) -> list[str]:
         elif cohort.tier != "advisory":
             sentences.append(
                 f"On {problems} the candidate solves {cohort.candidate_rate:.1%}, below the {cohort.tier} floor of "
-                f"{cohort.floor:.1%}, though so few problems may show that by chance."
+                f"{cohort.floor:.1%}; with so few problems this may be chance."
             )
     return sentences

@@ -1,4 +1,4 @@
-"""Comparability: in what baseline and candidate differ, and whether they may."""
+"""Differences between baseline and candidate, and which of them forbid a comparison."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,12 +28,12 @@ _MODEL: Final = frozenset({"provider", "model", "base_url"})
 
 @dataclass(frozen=True)
 class Differences:
-    """In what two sides differ.
+    """How two sides differ.
 
     Attributes:
-        mismatches: what forbids a comparison.
-        changes: what does not, and is shown with the verdict.
-        unproved: places that would not forbid it either if the suite were proved there; the baseline's first.
+        mismatches: differences that forbid a comparison.
+        changes: differences that do not, shown with the verdict.
+        unproved: places that would be allowed to differ if the suite were proved there; the baseline's first.
     """
 
     mismatches: tuple[Mismatch, ...]
@@ -42,11 +42,10 @@ class Differences:
 
 
 def differences(baseline: CandidateSamples, candidate: CandidateSamples, compared: Compared) -> Differences:
-    """Return in what the two sides differ, sorted by field.
+    """Return how the two sides differ, sorted by field.
 
-    Conditions and problems must be equal; for the places that code ran in it is enough that the suite was proved to
-    grade alike in both. Settings may differ if ``compared`` is ``candidate``. The model itself is named by every
-    verdict, so it is not listed.
+    Conditions and problems must be equal; places may differ where the suite was proved to grade the same in both.
+    Settings may differ if ``compared`` is ``candidate``. The model is not listed: every verdict names it.
     """
     changed = tuple(one for one in setting_changes(baseline, candidate) if one.field != "model")
     held = tuple(one for one in changed if compared == "model" and one.field not in _MODEL)
@@ -66,17 +65,14 @@ def differences(baseline: CandidateSamples, candidate: CandidateSamples, compare
 def condition_differences(
     there: Mapping[str, str], here: Mapping[str, str], proved: Sequence[Mapping[str, str]]
 ) -> Differences:
-    """Return in what the conditions of two sides differ.
+    """Return how the conditions ``here`` differ from the baseline's ``there``.
 
-    Args:
-        there: the baseline's.
-        here: those that are compared with it.
-        proved: places in which the suite was proved to grade alike, as known ``here``.
+    ``proved`` are places in which the suite was proved to grade the same.
     """
     unequal = tuple(
         one
         for one in _unequal(there, here)
-        # An environment that only one side has is a matter of its problems, and bubblewrap has no images.
+        # Only one side has the environment where its problems differ, or where a sandbox has no images.
         if not (is_place(one.field) and one.field != SANDBOX and ABSENT in {one.baseline, one.candidate})
     )
     places = tuple(one for one in unequal if is_place(one.field))
@@ -113,9 +109,9 @@ def _unequal(left: Mapping[str, str], right: Mapping[str, str], absent: str = AB
 def without_quarantined(
     baseline: CandidateSamples, candidate: CandidateSamples
 ) -> tuple[CandidateSamples, CandidateSamples, tuple[Exclusion, ...]]:
-    """Return both sides without the problems that one of them ran and the other has in quarantine, and which they are.
+    """Return both sides without problems that only one has in quarantine, and those problems.
 
-    A quarantine is no other question: the suite's digest is the same. Any other absence is left for ``mismatches``.
+    A quarantine does not change the suite's digest. Any other absence is left for ``mismatches``.
     """
     gone = {
         problem: reason
@@ -131,9 +127,9 @@ def without_quarantined(
 def without_changed(
     baseline: CandidateSamples, candidate: CandidateSamples
 ) -> tuple[CandidateSamples, CandidateSamples, tuple[Exclusion, ...]]:
-    """Return both sides without the problems that are not the same on both, and which they are.
+    """Return both sides without the problems that differ, and those problems.
 
-    The suite's own digest, which any change of a problem changes too, is then no condition.
+    The suite's own digest is then no condition: any change of a problem changes it.
     """
     old, new = baseline.problem_digests, candidate.problem_digests
     gone: dict[str, str] = {}
@@ -151,7 +147,7 @@ def without_changed(
 
 
 def only_stored_answers(baseline: CandidateSamples, candidate: CandidateSamples) -> bool:
-    """Tell whether each graded answer of the candidate is also one of the baseline's to the same problem."""
+    """Return whether the baseline holds each graded answer of the candidate."""
     stored = {problem: {sample.answer for sample in entries} for problem, entries in baseline.samples.items()}
     answers = [
         (problem, sample.answer)
@@ -176,12 +172,8 @@ def _without(side: CandidateSamples, gone: Collection[str]) -> CandidateSamples:
 def check_samples(samples: CandidateSamples, side: str) -> None:
     """Refuse samples that contradict themselves.
 
-    Args:
-        samples: what to check.
-        side: how to call it in the message, ``baseline`` or ``candidate``.
-
     Raises:
-        UsageError: a sample index twice or out of order, or samples of a problem that has no digest.
+        UsageError: a sample index twice or out of order, or samples of a problem without a digest; names ``side``.
     """
     where = f"{side} {samples.label!r}"
     unknown = sorted(samples.samples.keys() - samples.problem_digests.keys())

@@ -1,4 +1,4 @@
-"""The gate itself: two sets of samples and a policy go in, a ``Verdict`` with its evidence comes out."""
+"""Compare two sets of samples under a policy: the verdict with its evidence."""
 
 from dataclasses import dataclass, replace
 
@@ -14,10 +14,8 @@ from codegate.gating.decision import (
     detectable_drop,
     too_few,
 )
-from codegate.gating.flips import flips
-from codegate.gating.limits import judge_limits
-from codegate.gating.lost import lost_warning, shortage, survives_losses
-from codegate.gating.matching import Matched, clusters_of, copied, counted, match, without_copies
+from codegate.gating.lost import judge_limits, lost_warning, shortage, survives_losses
+from codegate.gating.matching import Matched, clusters_of, copied, counted, flips, match, without_copies
 from codegate.gating.policy import GatePolicy
 from codegate.gating.population_test import population_test
 from codegate.gating.samples import CandidateSamples
@@ -28,7 +26,7 @@ from codegate.gating.verdict import Cohort, Exclusion, PopulationFinding, Verdic
 
 @dataclass(frozen=True)
 class _Evidence:
-    """What a comparison of two comparable sides found."""
+    """What a comparison found."""
 
     matched: Matched
     result: Comparison | None = None
@@ -37,10 +35,13 @@ class _Evidence:
     population: PopulationFinding | None = None
     detectable: float | None = None
     unsolved: tuple[str, ...] = ()
-    unasked: tuple[str, ...] = ()
+    ungraded: tuple[str, ...] = ()
     unsampled: tuple[str, ...] = ()
     futile: bool = False
     warnings: tuple[str, ...] = ()
+
+
+_NOTHING = _Evidence(Matched({}, {}, ()))
 
 
 def compare(
@@ -141,13 +142,13 @@ def _blocked(baseline: CandidateSamples, candidate: CandidateSamples, policy: Ga
         return "There are no problems to compare."
     if absent := tuple(sorted(set(policy.must_pass) - compared.keys())):
         return (
-            f"Nothing can pass: what must pass is left out of the comparison: {listed(absent)}. "
-            "Release it with `codegate validate`, or take it out of `gate.must_pass`."
+            f"No run can pass: `gate.must_pass` names problems that are left out of the comparison: {listed(absent)}. "
+            "Release them with `codegate validate`, or remove them from `gate.must_pass`."
         )
     for tag, meant in _unseen(baseline, candidate, policy).items():
         if policy.cohorts[tag].tier == "critical":
             return (
-                f"Nothing can pass: no compared problem carries the tag {tag!r}, which has a critical floor{meant} "
+                f"No run can pass: no compared problem carries the tag {tag!r}, which has a critical floor{meant} "
                 "Correct `gate.cohorts`, or tag the problems."
             )
     return None
@@ -205,8 +206,10 @@ def _examine(
         cohorts=found,
         population=_population(pairs, clusters, policy) if policy.scope == "suite" else None,
         detectable=detectable_drop(pairs, terms),
-        unsolved=tuple(sorted(p for p in set(policy.must_pass) if p in matched.pairs and _never(matched.pairs[p]))),
-        unasked=tuple(sorted(set(policy.must_pass) - matched.pairs.keys())),
+        unsolved=tuple(
+            sorted(p for p in set(policy.must_pass) if p in matched.pairs and not matched.pairs[p].candidate_passed)
+        ),
+        ungraded=tuple(sorted(set(policy.must_pass) - matched.pairs.keys())),
         unsampled=tuple(
             sorted(
                 tag
@@ -220,12 +223,8 @@ def _examine(
     )
 
 
-def _never(pair: Pair) -> bool:
-    return pair.candidate_passed == 0
-
-
 def _population(pairs: tuple[Pair, ...], clusters: list[str], policy: GatePolicy) -> PopulationFinding:
-    """Return what the same counts show about problems like these, read once, at a level of its own."""
+    """Return what the counts show about problems like these, tested once at its own level."""
     level = policy.alpha * POPULATION_LEVEL
     found = population_test(pairs, margin=policy.margin, level=level, level_regressed=level, clusters=clusters)
     terms = Terms(policy.model_copy(update={"scope": "population"}), (1,), 1)
@@ -247,7 +246,6 @@ def _conclude(
     evidence: _Evidence,
     terms: Terms,
 ) -> tuple[VerdictKind, str]:
-    """Return the verdict and its reason."""
     result, pairs = evidence.result, tuple(evidence.matched.pairs.values())
     sources = {**baseline.clusters, **candidate.clusters}
     assert result is not None  # noqa: S101 - for the type checker; there are pairs
@@ -255,13 +253,13 @@ def _conclude(
     instead = None
     if decision == "pass" and not survives_losses(baseline, candidate, evidence.matched, sources, terms):
         decision = "inconclusive"
-        instead = "with what was lost counted as failed, it would not be a pass."
+        instead = "with the lost samples counted as failures it would not pass."
     kind, conclusion = _demands(decision, evidence, terms) or (decision, instead)
     return kind, reason_of(kind, result, pairs, terms, evidence.detectable, conclusion)
 
 
 def _demands(decision: Decision, evidence: _Evidence, terms: Terms) -> tuple[Decision, str] | None:
-    """Return what floors and problems that must pass make of a decision, None where they change nothing."""
+    """Return the decision by floors and must_pass; None where they change nothing."""
     pending = terms.pending and not evidence.futile
     if broken := broken_floors(evidence.cohorts):
         worst = broken[0]
@@ -270,15 +268,15 @@ def _demands(decision: Decision, evidence: _Evidence, terms: Terms) -> tuple[Dec
             f"critical floor of {worst.floor:.1%} beyond chance."
         )
     if evidence.unsolved and not pending:
-        return "regressed", f"it never solved what must pass: {listed(evidence.unsolved)}."
+        return "regressed", f"it never solved a problem of `gate.must_pass`: {listed(evidence.unsolved)}."
     if decision != "pass":
         return None
     if evidence.unsolved:
         return "inconclusive", (
-            f"what must pass has not been solved yet ({listed(evidence.unsolved)}), and sampling goes on."
+            f"a problem of `gate.must_pass` is not solved yet ({listed(evidence.unsolved)}); sampling goes on."
         )
-    if evidence.unasked:
-        return "inconclusive", f"there is no graded sample of what must pass: {listed(evidence.unasked)}."
+    if evidence.ungraded:
+        return "inconclusive", f"a problem of `gate.must_pass` has no graded sample: {listed(evidence.ungraded)}."
     if evidence.unsampled:
         return "inconclusive", (
             f"not every problem tagged {evidence.unsampled[0]!r} has a graded sample, and the tag has a critical floor."
@@ -294,21 +292,21 @@ def _verdict(
     reason: str,
     sides: tuple[CandidateSamples, CandidateSamples],
     terms: Terms,
-    evidence: _Evidence | None = None,
+    evidence: _Evidence = _NOTHING,
 ) -> Verdict:
     baseline, candidate = sides
-    result = evidence.result if evidence else None
-    regressions, improvements = flips(evidence.matched) if evidence and result else ((), ())
+    result = evidence.result
+    regressions, improvements = flips(evidence.matched) if result else ((), ())
     return Verdict(
         kind=kind,
         scope=terms.policy.scope,
         reason=reason,
-        population=evidence.population if evidence else None,
+        population=evidence.population,
         candidate=candidate.candidate,
         label=candidate.label,
         baseline_label=baseline.label,
-        problems=len(evidence.matched.pairs) if evidence else 0,
-        advisory=evidence.advisory if evidence else False,
+        problems=len(evidence.matched.pairs),
+        advisory=evidence.advisory,
         baseline_rate=result.baseline_rate if result else None,
         candidate_rate=result.candidate_rate if result else None,
         difference=result.difference if result else None,
@@ -324,13 +322,13 @@ def _verdict(
         candidates=terms.candidates,
         level=terms.level,
         level_regressed=terms.level_regressed,
-        detectable_drop=evidence.detectable if evidence else None,
+        detectable_drop=evidence.detectable,
         units=result.n if result else 0,
-        futile=evidence.futile if evidence else False,
-        cohorts=evidence.cohorts if evidence else (),
-        must_pass_failed=evidence.unsolved if evidence else (),
-        warnings=evidence.warnings if evidence else (),
+        futile=evidence.futile,
+        cohorts=evidence.cohorts,
+        must_pass_failed=evidence.unsolved,
+        warnings=evidence.warnings,
         regressions=regressions,
         improvements=improvements,
-        excluded=evidence.matched.excluded if evidence else (),
+        excluded=evidence.matched.excluded,
     )

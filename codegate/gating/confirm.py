@@ -1,8 +1,8 @@
 """Confirm a regression with fresh samples of the pinned model, made now.
 
-Every gate on one stored baseline shares that baseline's luck, and what broke since it was stored (an environment, a
-provider, a time limit) looks like a worse candidate. Fresh samples dilute the one and show the other. They are made
-only after a regression, so a candidate that passes costs nothing more.
+All gates on one stored baseline share its sampling error, and a later fault of the environment, the provider or a time
+limit counts against the candidate. Fresh samples reduce the first and reveal the second. They are made only after a
+regression, so a candidate that passes costs nothing more.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ def confirm(
     looks: tuple[int, ...] | None = None,
     candidates: int = 1,
 ) -> Verdict:
-    """Return the verdict that is left of a regression once the pinned model has fresh samples.
+    """Return the verdict after a comparison with fresh samples of the pinned model.
 
     Fresh and stored samples of the pinned model are compared by the exact stratified test. Where they differ (two-
     sided p below 1 %), the stored baseline no longer describes the model here and now, and the candidate is compared
@@ -42,16 +42,7 @@ def confirm(
     is inconclusive: only one of two comparisons shows a drop. A floor or a problem that must pass counts only where
     the pinned model meets that demand now. What was no regression is returned as it is.
 
-    Args:
-        stored: the pinned baseline.
-        fresh: new samples of the pinned model, three per problem by default, made under today's conditions.
-        candidate: the samples that the regression was found in.
-        policy: as for ``compare``.
-        looks: as for ``compare``.
-        candidates: as for ``compare``.
-
-    Raises:
-        UsageError: as ``compare``.
+    Arguments and errors as for ``compare``; ``fresh`` was made under today's conditions.
     """
     first = compare(stored, candidate, policy, looks=looks, candidates=candidates)
     if first.kind != "regressed":
@@ -81,7 +72,7 @@ def confirm(
 
 
 def _shared(fresh: CandidateSamples, candidate: CandidateSamples, second: Verdict, policy: GatePolicy) -> str | None:
-    """Return that too little of a regression on the suite shows against the fresh samples alone; None where enough."""
+    """Return that the drop against the fresh samples alone is too small; None where it is large enough."""
     demanded = second.must_pass_failed or broken_floors(second.cohorts)
     if second.kind != "regressed" or policy.scope == "population" or demanded:
         return None
@@ -125,12 +116,13 @@ def pooled(stored: CandidateSamples, fresh: CandidateSamples) -> CandidateSample
 
 
 def _still_fair(policy: GatePolicy, own: Verdict) -> tuple[GatePolicy, list[str]]:
-    """Return the policy without the demands that the pinned model itself does not meet now, and what was dropped."""
+    """Return the policy without demands that the pinned model fails now, and a warning for each."""
     warnings: list[str] = []
     unsolved = set(own.must_pass_failed)
     if unsolved:
         warnings.append(
-            f"Nor does the pinned model solve what must pass in its fresh samples: {listed(tuple(sorted(unsolved)))}."
+            f"The pinned model's fresh samples do not solve all of `gate.must_pass` either: "
+            f"{listed(tuple(sorted(unsolved)))}."
         )
     broken = {cohort.tag for cohort in broken_floors(own.cohorts)}
     if broken:

@@ -1,4 +1,4 @@
-"""The rule of the gate: what the counts of one look decide. Pure, so that ``plan`` can simulate it."""
+"""Decide by the counts of one look. Pure, so that ``plan`` can simulate it."""
 
 import math
 from collections.abc import Sequence
@@ -57,7 +57,7 @@ class Terms:
 
     @property
     def pending(self) -> bool:
-        """Tell whether a look is left."""
+        """Return whether a look is left."""
         return self.samples < self.looks[-1]
 
     @property
@@ -129,7 +129,7 @@ def decide(found: Comparison, pairs: Sequence[Pair], terms: Terms) -> Decision:
 
 
 def has_headroom(found: Comparison, policy: GatePolicy) -> bool:
-    """Tell whether the baseline solves enough for a drop of the margin to show."""
+    """Return whether the baseline solves enough for a drop of the margin to show."""
     return found.baseline_rate > (policy.margin if policy.scope == "suite" else 2 * policy.margin - NEAR)
 
 

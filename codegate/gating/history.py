@@ -1,7 +1,7 @@
-"""``history.jsonl``: one line for each candidate of each finished run, for trends, drift and the nightly watch.
+"""``history.jsonl``: one line for each candidate of each finished run, for trends and the nightly watch.
 
-Append-only, one writer at a time, and idempotent: a run that is there already is not added again. It is read as if
-an attacker had written it. A last line that was cut short is no entry.
+Append-only, one writer at a time, idempotent: no run is added twice. It is untrusted input. An incomplete last line is
+ignored.
 """
 
 import fcntl
@@ -29,7 +29,7 @@ MAX_HISTORY_BYTES: Final = 64 << 20
 MAX_LINE_BYTES: Final = 4 << 20
 _MAX_PROBLEMS: Final = 100_000
 _LOCK_SECONDS: Final = 10.0
-_MEND: Final = "Restore the file from version control, or take the line out."
+_RESTORE: Final = "Restore the file from version control, or remove the line."
 
 _Text = Annotated[str, StringConstraints(max_length=2000)]
 _Count = Annotated[int, Field(ge=0, le=1_000_000)]
@@ -41,13 +41,13 @@ class HistoryEntry(BaseModel):
     Attributes:
         run: the run's id.
         at: when its last sample was made.
-        candidate: the candidate's key, ``label`` its name for people, ``model`` what responses said answered.
+        candidate: the candidate's key, ``label`` its name for people, ``model`` the one that the responses name.
         suite_digest: digest of the suite.
         conditions: conditions and settings of the samples; ``conditions_digest`` is the digest of all of them.
-        proved: places in which the suite was known to grade alike.
+        proved: places in which the suite was proved to grade the same.
         samples: the most samples that any problem has.
         counts: passes and counted samples by problem.
-        lost: samples that infrastructure lost.
+        lost: samples lost to infrastructure faults.
         pass_rate: mean over problems of the share that passed, in 0..1; None when nothing counted.
         cost: US dollars that the model calls cost; None where it is not known.
     """
@@ -105,12 +105,8 @@ def mean_rate(counts: Mapping[str, tuple[int, int]]) -> float | None:
 def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
     """Return the entry of one candidate's samples in one finished run.
 
-    Args:
-        part: the samples.
-        cost: US dollars, if known.
-
     Raises:
-        UsageError: the run is unfinished, has no time, or holds text that no file can hold.
+        UsageError: the run is unfinished, has no time, or holds text that cannot be encoded.
     """
     samples = part.samples
     entries = [sample for many in samples.samples.values() for sample in many]
@@ -144,18 +140,18 @@ def read_history(path: Path) -> tuple[HistoryEntry, ...]:
     Raises:
         UsageError: the file is missing, too large, or a line of it is no entry or contradicts another.
     """
-    return _ordered(_lines(path))
+    return tuple(sorted(_lines(path), key=lambda entry: (entry.at, entry.run, entry.candidate)))
 
 
 def append_history(path: Path, entries: Sequence[HistoryEntry]) -> tuple[HistoryEntry, ...]:
-    """Add the entries that are not there yet, and return those.
+    """Append the entries that are new, and return those.
 
     Raises:
-        UsageError: what is there is broken or says something else about one of the runs, or another process holds it.
+        UsageError: the file is broken, contradicts an entry, would be too large, or another process holds it.
         InfrastructureError: the disk refused.
     """
     with _locked(path):
-        _mend(path)
+        _repair_last_line(path)
         known = {entry.key: entry for entry in _lines(path)}
         added: list[HistoryEntry] = []
         for entry in entries:
@@ -168,18 +164,14 @@ def append_history(path: Path, entries: Sequence[HistoryEntry]) -> tuple[History
         size = path.stat().st_size
         lines = [entry.line() for entry in added]
         if any(len(line) >= MAX_LINE_BYTES for line in lines) or size + sum(map(len, lines)) >= MAX_HISTORY_BYTES:
-            raise UsageError(f"{path} would be larger than {MAX_HISTORY_BYTES} bytes.", "Begin a new history.")
+            raise UsageError(f"{path} would be larger than {MAX_HISTORY_BYTES} bytes.", "Start a new history file.")
         for line in lines:
             append_line(path, line)
     return tuple(added)
 
 
-def _ordered(entries: Iterator[HistoryEntry]) -> tuple[HistoryEntry, ...]:
-    return tuple(sorted(entries, key=lambda entry: (entry.at, entry.run, entry.candidate)))
-
-
 def _lines(path: Path) -> Iterator[HistoryEntry]:
-    """Yield each entry once; where two branches were merged a run may be there twice."""
+    """Yield each entry once; a merge of two branches may have duplicated lines."""
     known: dict[tuple[str, str], HistoryEntry] = {}
     for number, line in enumerate(read_lines(path, MAX_HISTORY_BYTES, MAX_LINE_BYTES), start=1):
         try:
@@ -197,8 +189,8 @@ def _lines(path: Path) -> Iterator[HistoryEntry]:
 
 def _contradiction(path: Path, entry: HistoryEntry) -> UsageError:
     return UsageError(
-        f"{path} already says something else about candidate {entry.label} of run {entry.run}.",
-        "Take that line out if the run was carried on since.",
+        f"{path} has another entry for candidate {entry.label} of run {entry.run}.",
+        "Remove that line if the run was resumed since.",
     )
 
 
@@ -207,11 +199,11 @@ def _entry(line: bytes, place: str) -> HistoryEntry:
         parse_json(line.decode("utf-8"), place)  # keys given twice, NaN: more than the model refuses
         return HistoryEntry.model_validate_json(line, strict=True)
     except UnicodeDecodeError:
-        raise UsageError(f"{place} is not UTF-8 text.", _MEND) from None
+        raise UsageError(f"{place} is not UTF-8 text.", _RESTORE) from None
     except ValidationError as error:
-        raise UsageError(f"{place} is not an entry: {_first(error)}.", _MEND) from None
+        raise UsageError(f"{place} is not an entry: {_first(error)}.", _RESTORE) from None
     except UsageError as error:
-        raise UsageError(error.cause, _MEND) from None
+        raise UsageError(error.cause, _RESTORE) from None
 
 
 def _first(error: ValueError) -> str:
@@ -224,7 +216,7 @@ def _first(error: ValueError) -> str:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Make the file if need be, and keep every other process from appending."""
+    """Create the file if it is missing, and lock it against other processes."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -248,8 +240,8 @@ def _locked(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _mend(path: Path) -> None:
-    """End the last line, or cut it off where it is no entry."""
+def _repair_last_line(path: Path) -> None:
+    """End the last line, or remove it where it is no entry."""
     with open_regular(path, MAX_HISTORY_BYTES) as file:
         data = file.read()
     if not data or data.endswith(b"\n"):
@@ -270,4 +262,4 @@ def _mend(path: Path) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise InfrastructureError(f"cannot mend {path}: {error.strerror or error}.", "Check the disk.") from error
+        raise InfrastructureError(f"cannot repair {path}: {error.strerror or error}.", "Check the disk.") from error

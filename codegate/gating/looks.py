@@ -1,6 +1,6 @@
-"""When a gated run compares, and the error that each of those looks may make.
+"""The looks of a gated run, and the level of each.
 
-A test that is repeated on growing data at its full level errs more often than that level says (Armitage, McPherson
+A test that is repeated on growing data at its full level errs more often than that level (Armitage, McPherson
 and Rowe 1969, JRSS A 132:235). The looks therefore share the error: a look that has more samples may spend more of it
 (spending alpha t^2; Lan and DeMets 1983, Biometrika 70:659). docs/statistics.md has the simulations behind the table.
 """
@@ -27,8 +27,8 @@ _LEVELS: Final[Mapping[tuple[int, ...], tuple[float, ...]]] = MappingProxyType(
 )
 """Level of each look for an error of 5 % in all; one look of any size has ``_SINGLE``.
 
-The schedules of up to five samples have 0.8 of the levels that the spending function gives: with few samples a
-candidate whose rates are all middling looks steadier than it is.
+The schedules of up to five samples have 0.8 of the spending function's levels: with few samples the variance of a
+candidate with middling rates is underestimated.
 """
 
 

@@ -1,8 +1,10 @@
-"""Lost samples: what infrastructure faults took out of a comparison, and when they leave too little to decide.
+"""Samples that decide nothing: lost to infrastructure faults, or cut by a limit of the configuration.
 
-Samples are left out, not problems, and never count as failures. A run makes them again at its next look.
+Lost samples are left out, never their problems, and never count as failures. A run repeats them at its next look.
+Where a limit cut too many answers, no verdict is a regression.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Final, Literal
 
@@ -10,7 +12,12 @@ from codegate.gating.decision import Decision, Terms, compare_counts, decide
 from codegate.gating.matching import Matched, clusters_of, counted
 from codegate.gating.samples import CandidateSamples
 from codegate.gating.statistics import Pair
+from codegate.gating.verdict import VerdictKind
 
+CUT: Final = frozenset({"truncated", "context_overflow", "provider.timeout"})
+"""Failure classes and faults of answers that a limit of the configuration ended."""
+MOST_CUT: Final = 0.10
+"""Largest share of such answers that a regression may rest on."""
 TOLERATED_PROBLEMS: Final = 0.10
 """Share of the problems that a look may be without, and that may have less than half of their samples at the end."""
 _STOPPED: Final = 0.5  # share of the problems without any sample at which a provider or a machine is down
@@ -21,9 +28,9 @@ Shortage = Literal["wait", "infrastructure"]
 
 
 def shortage(baseline: CandidateSamples, candidate: CandidateSamples, terms: Terms) -> tuple[Shortage, str] | None:
-    """Return why there are too few graded samples to decide now, or None.
+    """Return why too few graded samples are left to decide now; None where enough are.
 
-    ``wait``: the next look makes the lost samples again. ``infrastructure``: no look is left, or most problems have no
+    ``wait``: the next look repeats the lost samples. ``infrastructure``: no look is left, or most problems have no
     sample at all.
     """
     problems = list(baseline.problem_digests)
@@ -35,13 +42,12 @@ def shortage(baseline: CandidateSamples, candidate: CandidateSamples, terms: Ter
         if without > TOLERATED_PROBLEMS * len(problems):
             return "wait", f"{without} of {len(problems)} problems have no graded sample yet; the next look retries."
         return None
-    for whose, samples in (("the baseline", baseline), (candidate.label, candidate)):
+    for name, samples in (("the baseline", baseline), (candidate.label, candidate)):
         planned = max((len(entries) for entries in samples.samples.values()), default=0)
-        thin = sum(2 * _counts(samples, name) < planned for name in problems)
+        thin = sum(2 * _counts(samples, problem) < planned for problem in problems)
         if thin > most:
             return "infrastructure", (
-                f"{thin} of {len(problems)} problems have fewer than half of the {planned} samples of {whose}: "
-                f"{_CAUSE}."
+                f"{thin} of {len(problems)} problems have fewer than half of the {planned} samples of {name}: {_CAUSE}."
             )
     return None
 
@@ -60,7 +66,10 @@ def survives_losses(
     sources: Mapping[str, str],
     terms: Terms,
 ) -> bool:
-    """Tell whether a pass holds with what was lost counted as failed: whole problems always, samples where many are."""
+    """Return whether a pass holds with losses counted as failures.
+
+    Problems without a graded sample always count, single samples where many are lost.
+    """
     pairs = dict(matched.pairs)
     if _share_lost(candidate, matched) > _MANY:
         pairs = _with_failures(candidate, matched)
@@ -72,9 +81,9 @@ def survives_losses(
 
 
 def lost_warning(candidate: CandidateSamples, matched: Matched, sources: Mapping[str, str], terms: Terms) -> str | None:
-    """Return what the verdict would be with the lost samples as failures, where many are lost.
+    """Return a warning with the verdict that counts losses as failures; None where few are lost.
 
-    Losses are taken to be random. Where a limit of the configuration took them, those answers would have failed.
+    Losses are taken to be random; answers that a limit of the configuration cut would have failed.
     """
     share = _share_lost(candidate, matched)
     if share <= _WARN_ABOVE:
@@ -91,7 +100,6 @@ def _share_lost(candidate: CandidateSamples, matched: Matched) -> float:
 
 
 def _with_failures(candidate: CandidateSamples, matched: Matched) -> dict[str, Pair]:
-    """Return the counts with the candidate's lost samples as failures."""
     return {
         name: pair._replace(
             candidate_n=pair.candidate_n + sum(sample.passed is None for sample in candidate.samples[name])
@@ -103,3 +111,18 @@ def _with_failures(candidate: CandidateSamples, matched: Matched) -> dict[str, P
 def _decision(pairs: Mapping[str, Pair], sources: Mapping[str, str], terms: Terms) -> Decision:
     counts = tuple(pairs.values())
     return decide(compare_counts(counts, clusters_of(list(pairs), sources), terms), counts, terms)
+
+
+def judge_limits(candidate: CandidateSamples, kind: VerdictKind, reason: str) -> tuple[VerdictKind, str]:
+    """Return verdict and reason, made inconclusive where a limit cut too many answers."""
+    samples = [sample for entries in candidate.samples.values() for sample in entries]
+    cut = Counter(sample.failure for sample in samples if sample.failure in CUT)
+    answers = sum(sample.passed is not None or sample.failure in CUT for sample in samples)
+    if cut.total() <= MOST_CUT * answers or kind not in {"regressed", "inconclusive"}:
+        return kind, reason
+    what = ", ".join(f"{name} {count}" for name, count in sorted(cut.items()))
+    advice = " ".join(candidate.limits[name] for name in sorted(filter(None, cut)) if name in candidate.limits)
+    return "inconclusive", (
+        f"A limit cut {cut.total()} of {answers} answers ({what}), more than {MOST_CUT:.0%}: this measures the limit, "
+        f"not the model. {advice or 'Raise that limit.'} Measured under this limit: {reason}"
+    )

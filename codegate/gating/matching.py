@@ -1,13 +1,16 @@
-"""From two sets of samples to one pair of counts per problem: exclusions, copies and clusters."""
+"""Pair the counts of two sides by problem: exclusions, copies, clusters, and which problems changed."""
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
+from codegate.gating.exact import beta_binomial_cdf
 from codegate.gating.samples import CandidateSamples, Sample
 from codegate.gating.statistics import Pair
-from codegate.gating.verdict import Exclusion
+from codegate.gating.verdict import Exclusion, Flip
+
+_BEYOND_CHANCE: Final = 0.01
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ def _missing_reason(side: str, left: tuple[Sample, ...], right: tuple[Sample, ..
 
 
 def copied(samples: CandidateSamples) -> tuple[int, int]:
-    """Return on how many problems all graded answers are the same, and of how many problems with two or more."""
+    """Return the problems whose graded answers are all equal, and those with two or more answers."""
     several = [
         {sample.answer for sample in entries}
         for entries in map(counted, samples.samples.values())
@@ -71,11 +74,10 @@ def copied(samples: CandidateSamples) -> tuple[int, int]:
 
 
 def without_copies(samples: CandidateSamples) -> CandidateSamples:
-    """Return the samples with equal answers counted once per problem, where most problems have only equal ones.
+    """Return the samples with copies removed, where most problems have only copies of one answer.
 
-    A model at temperature 0, or behind a cache, gives one answer, repeated: its samples are no independent
-    draws, and to count them as such would overstate the evidence. Few equal answers are no copies: a problem may be
-    easy. Of equal answers the first graded one stays.
+    A model at temperature 0, or behind a cache, repeats one answer: its samples are not independent, and counting each
+    would overstate the evidence. A few equal answers are no copies: a problem may be easy. The first graded one stays.
     """
     same, several = copied(samples)
     if 2 * same <= several:
@@ -83,7 +85,7 @@ def without_copies(samples: CandidateSamples) -> CandidateSamples:
 
     def once(entries: tuple[Sample, ...]) -> tuple[Sample, ...]:
         if len({sample.answer for sample in counted(entries)}) > 1:
-            return entries  # draws that differ: the equal ones among them are as likely as they are frequent
+            return entries
         seen: set[str] = set()
         kept = []
         for sample in entries:
@@ -98,5 +100,41 @@ def without_copies(samples: CandidateSamples) -> CandidateSamples:
 
 
 def clusters_of(problems: list[str], sources: Mapping[str, str]) -> list[str]:
-    """Return, for each problem, the name of its cluster: a problem without a source is a cluster of its own."""
+    """Return the cluster of each problem; one without a source is a cluster of its own."""
     return [f"source {sources[problem]}" if problem in sources else f"problem {problem}" for problem in problems]
+
+
+def beyond_chance(passed: int, n: int, other_passed: int, other_n: int) -> bool:
+    """Return whether ``passed`` of ``n`` is fewer than the other side's samples explain.
+
+    The predictive distribution of the one side given the other (beta-binomial after Jeffreys' prior Beta(1/2, 1/2))
+    puts at most 1 % on so few passes: 0 of 3 after 9 of 10, or 0 of 2 after 10 of 10, but not 0 of 1.
+    """
+    return beta_binomial_cdf(passed, n, other_passed + 0.5, other_n - other_passed + 0.5) <= _BEYOND_CHANCE
+
+
+def flips(matched: Matched) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
+    """Return (regressions, improvements), the largest change first."""
+    changed = [
+        Flip(
+            problem=problem,
+            baseline_rate=pair.baseline_rate,
+            baseline_n=pair.baseline_n,
+            candidate_rate=pair.candidate_rate,
+            candidate_n=pair.candidate_n,
+            candidate_failure=matched.failures[problem],
+            beyond_chance=_changed_beyond_chance(pair),
+        )
+        for problem, pair in matched.pairs.items()
+        if pair.difference != 0.0
+    ]
+    changed.sort(key=lambda flip: (-abs(flip.candidate_rate - flip.baseline_rate), flip.problem))
+    worse = tuple(flip for flip in changed if flip.candidate_rate < flip.baseline_rate)
+    return worse, tuple(flip for flip in changed if flip.candidate_rate > flip.baseline_rate)
+
+
+def _changed_beyond_chance(pair: Pair) -> bool:
+    if pair.difference < 0.0:
+        return beyond_chance(pair.candidate_passed, pair.candidate_n, pair.baseline_passed, pair.baseline_n)
+    failed, other_failed = pair.candidate_n - pair.candidate_passed, pair.baseline_n - pair.baseline_passed
+    return beyond_chance(failed, pair.candidate_n, other_failed, pair.baseline_n)

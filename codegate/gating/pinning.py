@@ -1,7 +1,7 @@
-"""How a baseline comes to be and changes: pin, refresh, reset. Every way pools all of the runs it is given.
+"""Pin, refresh and reset a baseline. Each pools all of the runs it is given.
 
-Nothing here chooses: of several runs the best one would make every later candidate look worse than it is (pinning
-the best of five single-sample runs turns 5 % of false alarms into 20 %).
+A choice among runs would bias the baseline: pinning the best of five single-sample runs turns 5 % of false alarms
+into 20 %.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from codegate.gating.drift import Change, change_between, counts_of, p_words
 from codegate.gating.samples import CandidateSamples
 
 MIN_SAMPLES: Final = 5
-"""Samples per problem that a baseline has to have; 10 is what the guide asks for."""
+"""Least samples per problem of a baseline; the guide recommends 10."""
 DRIFT_LEVEL: Final = 0.01
 """Two-sided p below which new samples of the pinned model count as drifted from the stored ones."""
 
@@ -43,7 +43,7 @@ class DriftShown(CodegateError):
 
 @dataclass(frozen=True)
 class RunSamples:
-    """What one finished run has of one candidate.
+    """The samples of one candidate in one finished run.
 
     Attributes:
         run: the run's id.
@@ -51,7 +51,7 @@ class RunSamples:
         suite_digest: digest of the suite that was run.
         spec: the candidate as configured.
         samples: its samples.
-        looks: how often the gate looked at the run while it went on.
+        looks: looks that the gate took while the run went on.
     """
 
     run: str
@@ -64,7 +64,7 @@ class RunSamples:
 
 @dataclass(frozen=True)
 class Origin:
-    """Who acts, on which commit, and when (now if None); None where it is not known."""
+    """Who acts, on which commit and when; None: unknown, or for ``at`` now."""
 
     who: str | None = None
     commit: str | None = None
@@ -121,9 +121,13 @@ def pin(
         UsageError: as ``pool``; too few samples; another model is pinned; or text that no file can hold.
     """
     samples = pool(parts)
-    if replaced is not None:
-        _check_pinned(replaced, samples)
-    return _new("pin", parts, samples, origin or Origin(), min_samples, replaced)
+    if replaced is not None and replaced.model != samples.model:
+        raise UsageError(
+            f"the lock pins model {replaced.model!r}, and the runs are of {samples.model!r}.",
+            "Only `codegate baseline reset` accepts a new snapshot: "
+            f"`codegate baseline reset RUN --from {replaced.digest[:_PREFIX]} --reason WHY`.",
+        )
+    return _frozen("pin", parts, samples, origin, min_samples, predecessor=_pinned(replaced))
 
 
 def reset(
@@ -139,7 +143,7 @@ def reset(
 
     Args:
         lock: what is pinned now.
-        old: what the caller takes to be pinned: the model, or the baseline's digest or its first 12 digits at least.
+        old: what is expected to be pinned: the model, or at least the first 12 digits of the baseline's digest.
         parts: runs of the new model, all of which count.
         reason: why.
         origin: who does it.
@@ -152,17 +156,22 @@ def reset(
     if old != lock.model and not by_digest:
         raise UsageError(
             f"{old!r} is not what is pinned: that is model {lock.model!r}, baseline {lock.digest[:_PREFIX]}.",
-            "Name with --from what you mean to replace; somebody else may have reset it meanwhile.",
+            "Pass the pinned model or digest with --from; another reset may have replaced it meanwhile.",
         )
     if not reason.strip() or len(reason) > 1000:
-        raise UsageError("a reset needs a reason of 1 to 1000 characters.", "Say with --reason why.")
+        raise UsageError("a reset needs a reason of 1 to 1000 characters.", "Pass it with --reason.")
     samples = pool(parts)
     if samples.model == lock.model:
         raise UsageError(
-            f"the runs are of {lock.model!r}, which is the pinned model.",
+            f"the runs are of {lock.model!r}, which is already pinned.",
             "Add them with `codegate baseline refresh`, or pin them with `codegate baseline pin --replace`.",
         )
-    return _new("reset", parts, samples, origin or Origin(), min_samples, lock, reason=reason.strip())
+    predecessor = _pinned(lock)
+    return _frozen("reset", parts, samples, origin, min_samples, predecessor=predecessor, reason=reason.strip())
+
+
+def _pinned(lock: Lock | None) -> tuple[str, str] | None:
+    return (lock.digest, lock.model) if lock is not None else None
 
 
 def refresh(
@@ -181,7 +190,7 @@ def refresh(
         baseline: what is pinned.
         parts: new runs, all of which count.
         replace: keep none of the stored samples.
-        accept_drift: go on although the new samples differ from the stored ones by more than chance.
+        accept_drift: accept new samples that differ from the stored ones by more than chance.
         reason: why, for the record.
         origin: who does it.
         min_samples: least samples per problem afterwards.
@@ -197,7 +206,7 @@ def refresh(
     stored = baseline.samples
     known = {run.id for run in baseline.runs}
     if again := [part.run for part in parts if part.run in known]:
-        raise UsageError(f"run {again[0]} is in the baseline already.", "Give runs that were made since.")
+        raise UsageError(f"run {again[0]} is already in the baseline.", "Pass runs that were made since.")
     _check_model(fresh.model, stored.model, "the new runs", "the baseline")
     if fresh.candidate != stored.candidate:
         raise UsageError(
@@ -211,88 +220,87 @@ def refresh(
     if change.p < DRIFT_LEVEL and not accept_drift:
         raise DriftShown(
             f"the pinned model has drifted: {change.words()}.",
-            "Check environment and provider first. If the change is to stay, say --accept-drift, and --replace to "
-            "forget the old samples.",
+            "Check the environment and the provider first. To keep the change, pass --accept-drift, and --replace to "
+            "drop the old samples.",
         )
-    when = _now(origin or Origin())
-    samples = fresh if replace else _renumbered(joined)
-    _check_enough(samples, min_samples)
-    event = _event(
-        "replace" if replace else "refresh", parts, origin or Origin(), when, predecessor=baseline.digest,
-        predecessor_model=stored.model, drift=change.p, reason=_drift_reason(change, reason),
-    )  # fmt: skip
-    made = baseline.model_copy(
-        update={
-            "created": when,
-            "codegate": __version__,
-            "runs": (() if replace else baseline.runs) + _runs(parts),
-            "samples": samples,
-            "provenance": (*baseline.provenance, event),
-        }
-    ).sealed()
-    return _checked_text(made), change
-
-
-def _drift_reason(change: Change, reason: str) -> str:
     accepted = f"drift accepted ({p_words(change.p)})" if change.p < DRIFT_LEVEL else ""
-    return "; ".join(text for text in (accepted, reason.strip()) if text)[:1000]
+    made = _frozen(
+        "replace" if replace else "refresh",
+        parts,
+        fresh if replace else _renumbered(joined),
+        origin,
+        min_samples,
+        predecessor=(baseline.digest, stored.model),
+        baseline=baseline,
+        drift=change.p,
+        reason="; ".join(text for text in (accepted, reason.strip()) if text)[:1000],
+    )
+    return made, change
 
 
-def _new(
-    action: Literal["pin", "reset"],
-    parts: Sequence[RunSamples],
-    samples: CandidateSamples,
-    origin: Origin,
-    min_samples: int,
-    replaced: Lock | None,
-    reason: str = "",
-) -> Baseline:
-    _check_enough(samples, min_samples)
-    when = _now(origin)
-    event = _event(
-        action, parts, origin, when, reason=reason,
-        predecessor=replaced.digest if replaced else None, predecessor_model=replaced.model if replaced else None,
-    )  # fmt: skip
-    made = Baseline(
-        created=when,
-        codegate=__version__,
-        spec=parts[0].spec,
-        runs=_runs(parts),
-        suite_digest=parts[0].suite_digest,
-        complete=True,
-        samples=samples,
-        provenance=(event,),
-        digest="0" * 64,
-    ).sealed()
-    return _checked_text(made)
-
-
-def _event(
+def _frozen(
     action: Literal["pin", "refresh", "replace", "reset"],
     parts: Sequence[RunSamples],
-    origin: Origin,
-    when: str,
+    samples: CandidateSamples,
+    origin: Origin | None,
+    min_samples: int,
     *,
-    predecessor: str | None,
-    predecessor_model: str | None,
+    predecessor: tuple[str, str] | None,
+    baseline: Baseline | None = None,
     drift: float | None = None,
     reason: str = "",
-) -> Pinning:
-    return Pinning(
+) -> Baseline:
+    """Return the baseline of ``samples``, with ``action`` as the last entry of its provenance.
+
+    Args:
+        action: what is done.
+        parts: the new runs.
+        samples: all samples of the baseline.
+        origin: who does it.
+        min_samples: least samples per problem.
+        predecessor: digest and model of what was pinned before.
+        baseline: the baseline that is refreshed: its provenance stays, and its runs unless they are replaced.
+        drift: p of the test for drift.
+        reason: why.
+    """
+    each = samples_each(samples)
+    if each < min_samples:
+        raise UsageError(
+            f"the baseline would have {each} sample{'s' if each != 1 else ''} per problem; at least {min_samples} are "
+            "needed, because its sampling error is part of every later verdict.",
+            f"Run it with `codegate run SUITE --samples 10`, add more runs of it, or pass --min-samples {each}.",
+        )
+    origin = origin or Origin()
+    event = Pinning(
         action=action,
-        at=when,
+        at=(origin.at or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds"),
         who=origin.who,
         commit=origin.commit,
         runs=tuple(part.run for part in parts),
-        predecessor=predecessor,
-        predecessor_model=predecessor_model,
+        predecessor=predecessor[0] if predecessor else None,
+        predecessor_model=predecessor[1] if predecessor else None,
         drift=drift,
         reason=reason,
     )
-
-
-def _now(origin: Origin) -> str:
-    return (origin.at or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds")
+    made = Baseline(
+        created=event.at,
+        codegate=__version__,
+        spec=baseline.spec if baseline else parts[0].spec,
+        runs=(*(baseline.runs if baseline and action == "refresh" else ()), *_runs(parts)),
+        suite_digest=baseline.suite_digest if baseline else parts[0].suite_digest,
+        complete=True,
+        samples=samples,
+        provenance=(*(baseline.provenance if baseline else ()), event),
+        digest="0" * 64,
+    ).sealed()
+    try:
+        encoded(made)
+    except UnicodeEncodeError:
+        raise UsageError(
+            f"run {made.runs[-1].id!r} holds text that is not Unicode (half a surrogate pair), so it cannot be pinned.",
+            "Look for it in the candidate's name and the problems' ids.",
+        ) from None
+    return made
 
 
 def _runs(parts: Sequence[RunSamples]) -> tuple[PooledRun, ...]:
@@ -338,10 +346,10 @@ def _joined(left: CandidateSamples, right: CandidateSamples, left_name: str, rig
 
 
 def _check_unpeeked(part: RunSamples) -> None:
-    if part.looks > 1:  # it ended when it looked good enough, so it looks better than the model is
+    if part.looks > 1:
         raise UsageError(
-            f"run {part.run} was gated while it went on and ended where its verdict was settled, so its samples are "
-            "no fair picture of the model.",
+            f"run {part.run} was gated and stopped as soon as its verdict was clear, so its samples are a biased "
+            "estimate of the model's pass rate.",
             "Pin runs of a fixed number of samples: `codegate run SUITE --samples 10`.",
         )
 
@@ -359,40 +367,9 @@ def _check_complete(part: RunSamples) -> None:
     )
 
 
-def _check_enough(samples: CandidateSamples, least: int) -> None:
-    each = samples_each(samples)
-    if each < least:
-        raise UsageError(
-            f"the baseline would have {each} sample{'s' if each != 1 else ''} per problem, and {least} are needed: "
-            "its luck is in every later verdict.",
-            f"Run it with `codegate run SUITE --samples 10`, give more runs of it, or say --min-samples {each}.",
-        )
-
-
 def _check_model(found: str, wanted: str, where: str, other: str) -> None:
     if found != wanted:
         raise UsageError(
             f"in {where} the model {found!r} answered, in {other} it was {wanted!r}.",
             "A baseline is of one snapshot; accept another one with `codegate baseline reset`.",
         )
-
-
-def _check_pinned(lock: Lock, samples: CandidateSamples) -> None:
-    if lock.model != samples.model:
-        raise UsageError(
-            f"the lock pins model {lock.model!r}, and the runs are of {samples.model!r}.",
-            f"A new snapshot is accepted by `codegate baseline reset RUN --from {lock.digest[:_PREFIX]} --reason WHY` "
-            "only.",
-        )
-
-
-def _checked_text(baseline: Baseline) -> Baseline:
-    try:
-        encoded(baseline)
-    except UnicodeEncodeError:
-        raise UsageError(
-            f"run {baseline.runs[-1].id!r} holds text that is not Unicode (half a surrogate pair), so it cannot be "
-            "pinned.",
-            "Look for it in the candidate's name and the problems' ids.",
-        ) from None
-    return baseline

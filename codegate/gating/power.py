@@ -1,4 +1,4 @@
-"""What a gate can find, before any model call: the gate itself, on simulated candidates.
+"""The power of a gate before any model call: the gate itself, on simulated candidates.
 
 The true pass rates of the problems are drawn from what the baseline shows about them (a beta-binomial posterior), or
 from a typical suite; candidates are drawn from those rates, and each simulated gate decides by the same rule as a
@@ -36,7 +36,7 @@ _SEED: Final = 20261123
 
 @dataclass(frozen=True)
 class RateModel:
-    """What is known of the problems' true pass rates: Beta(m s, (1-m) s) with m ``rate`` and s ``strength``.
+    """Distribution of the problems' true pass rates: Beta(m s, (1-m) s) with m ``rate`` and s ``strength``.
 
     Attributes:
         rate: mean pass rate of the pinned model.
@@ -102,7 +102,7 @@ def fitted_model(counts: Sequence[tuple[int, int]], clusters: Sequence[str]) -> 
 def typical_model(
     problems: int, *, rate: float = 0.6, samples: int = 10, clusters: Sequence[str] | None = None
 ) -> RateModel:
-    """Return the rate model of a suite that nothing is known of yet: U-shaped difficulty, s = .4.
+    """Return the rate model of a suite without a baseline: U-shaped difficulty, s = .4.
 
     Args:
         problems: how many problems.
@@ -196,7 +196,7 @@ def _other_model(model: RateModel, rates: Sequence[float], churn: float, random_
 
 @dataclass(frozen=True)
 class PowerStatement:
-    """What to expect of a gate; drops and shares are in 0..1.
+    """Expected verdicts of a gate; drops and shares are in 0..1.
 
     Attributes:
         problems: number of problems; ``units``: pull requests that they come from.
@@ -225,7 +225,7 @@ class PowerStatement:
         return round(min(case.samples for case in cases) * self.problems), self.max_samples * self.problems
 
     def sentences(self) -> tuple[str, ...]:
-        """Return it for people."""
+        """Return the forecast for people."""
         what = f"{self.problems} problem" + ("" if self.problems == 1 else "s")
         if self.units < self.problems:
             what += f" from {self.units} pull requests"

@@ -25,7 +25,7 @@ class CandidateSamples(BaseModel):
 
     Attributes:
         conditions: what must be equal on both sides: the suite's digest, the grader, the sandbox.
-        proved: places (sandbox, images) in which the suite was proved to grade alike, that of the samples included.
+        proved: places (sandbox, images) in which the suite was proved to grade the same, this one included.
         settings: what is under test, by field: model, provider, sampling, prompt, solver.
         problem_digests: by problem id, as are ``samples``.
         excluded: why the other problems of the suite were not run.

@@ -182,12 +182,12 @@ def mismatch_reason(differing: tuple[Mismatch, ...], unproved: Sequence[Mapping[
 
 
 def _proof(unproved: Sequence[Mapping[str, str]]) -> str:
-    """Return which commands prove that a suite grades alike in these places."""
+    """Return the commands that prove that a suite grades the same in these places."""
     if not unproved:
         return ""
     commands = " and ".join(f"`{_command(place)}`" for place in unproved)
     return (
-        f" Sandboxes and base images may differ where the suite is proved to grade alike on both: run {commands}, "
+        f" Sandboxes and base images may differ where the suite is proved to grade the same on both: run {commands}, "
         "commit proved.json in the suite's folder, and run the candidate again."
     )
 

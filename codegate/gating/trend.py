@@ -1,21 +1,44 @@
-"""Where a history is going: one series per candidate and conditions, its slope, and which model answered when."""
+"""Trends of a history, and the nightly watch: does the pinned model still solve what it solved when it was pinned?
+
+The nights' samples are compared with the stored ones by the exact stratified test of "no problem's rate fell". It is
+the right test for one model on fixed problems: the gate's paired t would add the differences *between* problems to
+the noise. Seven nights pooled at p < 0.002 page: thirty equal nights page in about 1 % of months, and a drop of ten
+points is paged after three or four nights. Two nights in a row below 0.05 warn.
+"""
 
 import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, Literal
 
 from codegate.gating import student
-from codegate.gating.drift import LEVEL, Rate, pass_rate
+from codegate.gating.baseline import Baseline
+from codegate.gating.comparability import condition_differences
+from codegate.gating.drift import LEVEL, Change, Rate, change_between, counts_of, p_words, pass_rate
 from codegate.gating.history import HistoryEntry
 from codegate.gating.statistics import within_variance
+from codegate.gating.verdict import Mismatch
 
 DAYS: Final = 30
 """A slope is the change of the pass rate over this many days."""
 _SECONDS: Final = 86_400.0
-_LEAST: Final = 3  # points of a line that could also not have been one
+_LEAST: Final = 3  # runs below which a slope means nothing
+
+WINDOW: Final = 7
+"""Nights that are pooled."""
+PAGE_LEVEL: Final = 0.002
+"""One-sided p of the pooled nights below which the watch pages."""
+WARN_LEVEL: Final = 0.05
+"""One-sided p of a night below which it is a bad one; two in a row warn."""
+STALE_DAYS: Final = 7
+"""A history whose newest run is older than this is stale."""
+_SHOWN: Final = 14  # nights that are judged
+_NAMED: Final = 3  # fields that a message names
+_SHORT: Final = 30  # characters of a value
+
+AlarmKind = Literal["drop", "two_nights", "snapshot", "conditions", "slope", "stale"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +74,7 @@ class Series:
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """What one model did on one version of the suite, all runs together."""
+    """The pooled pass rate of one model on one version of the suite."""
 
     model: str
     suite_digest: str
@@ -62,7 +85,7 @@ class MatrixCell:
 
 
 def series_of(entries: Sequence[HistoryEntry]) -> tuple[Series, ...]:
-    """Return the series of a history: runs that differ in a condition are never on one line."""
+    """Return the series of a history, one for each candidate and conditions."""
     found: dict[tuple[str, str], list[HistoryEntry]] = defaultdict(list)
     for entry in entries:
         found[entry.candidate, entry.conditions_digest].append(entry)
@@ -73,7 +96,7 @@ def series_of(entries: Sequence[HistoryEntry]) -> tuple[Series, ...]:
 
 
 def matrix_of(entries: Sequence[HistoryEntry]) -> tuple[MatrixCell, ...]:
-    """Return what each model did on each version of the suite, pooled over the runs, sorted by both."""
+    """Return the pooled pass rate of each model on each version of the suite, sorted by both."""
     found: dict[tuple[str, str], list[HistoryEntry]] = defaultdict(list)
     for entry in entries:
         found[entry.model, entry.suite_digest].append(entry)
@@ -103,10 +126,14 @@ def pooled_counts(entries: Sequence[HistoryEntry]) -> dict[str, tuple[int, int]]
 def slope_of(entries: Sequence[HistoryEntry]) -> Slope | None:
     """Return the least-squares slope of the pass rate over time; None below three runs or without any time between.
 
-    The residual variance is never taken to be less than what sampling alone makes of a run's rate, mean p(1-p) / (n k),
-    with p(1-p) estimated from the repeated samples of each problem: three runs that happen to be in line prove little.
+    The residual variance is at least the sampling variance of a run's rate, mean p(1-p) / (n k), with p(1-p) estimated
+    from the repeated samples of each problem: three runs in line by chance prove little.
     """
-    points = [(_days(entry.at), entry.pass_rate) for entry in entries if entry.pass_rate is not None]
+    points = [
+        (datetime.fromisoformat(entry.at).timestamp() / _SECONDS, entry.pass_rate)
+        for entry in entries
+        if entry.pass_rate is not None
+    ]
     if len(points) < _LEAST:
         return None
     n = len(points)
@@ -117,20 +144,12 @@ def slope_of(entries: Sequence[HistoryEntry]) -> Slope | None:
         return None
     slope = math.fsum((x - middle) * (y - mean) for x, y in points) / spread
     residual = math.fsum((y - mean - slope * (x - middle)) ** 2 for x, y in points) / (n - 2)
-    error = math.sqrt(max(residual, _sampling_variance(entries)) / spread)
+    cells = [cell for cell in pooled_counts(entries).values() if cell[1]]
+    samples = math.fsum(k for entry in entries for _, k in entry.counts.values()) / len(entries)
+    sampling = (within_variance(cells) or 0.0) / max(samples, 1.0)
+    error = math.sqrt(max(residual, sampling) / spread)
     width = student.quantile(0.5 + LEVEL / 2, n - 2) * error
     return Slope(slope * DAYS, (slope - width) * DAYS, (slope + width) * DAYS, n)
-
-
-def _sampling_variance(entries: Sequence[HistoryEntry]) -> float:
-    cells = [cell for cell in pooled_counts(entries).values() if cell[1]]
-    within = within_variance(cells) or 0.0
-    samples = [sum(n for _, n in entry.counts.values()) for entry in entries]
-    return within / max(math.fsum(samples) / len(samples), 1.0)
-
-
-def _days(at: str) -> float:
-    return datetime.fromisoformat(at).timestamp() / _SECONDS
 
 
 def days_since(entries: Sequence[HistoryEntry], now: datetime | None = None) -> int | None:
@@ -139,3 +158,152 @@ def days_since(entries: Sequence[HistoryEntry], now: datetime | None = None) -> 
         return None
     newest = max(datetime.fromisoformat(entry.at) for entry in entries)
     return max(((now or datetime.now(UTC)) - newest).days, 0)
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """One alarm. ``page``: act now, ``warn``: act soon. ``text`` is one sentence for people."""
+
+    kind: AlarmKind
+    level: Literal["page", "warn"]
+    text: str
+
+
+@dataclass(frozen=True)
+class Night:
+    """The runs of one UTC day.
+
+    Attributes:
+        date: the day.
+        runs: their ids.
+        alone: the day's samples against the stored ones.
+        window: the same of the last seven nights, this one included; ``nights``: how many these are.
+    """
+
+    date: str
+    runs: tuple[str, ...]
+    alone: Change
+    window: Change
+    nights: int
+
+
+@dataclass(frozen=True)
+class Watch:
+    """The last nights, the runs that were left out with reasons, and the alarms, gravest first."""
+
+    nights: tuple[Night, ...]
+    left_out: tuple[tuple[str, str], ...]
+    alarms: tuple[Alarm, ...]
+
+    @property
+    def pages(self) -> bool:
+        """Return whether an alarm pages."""
+        return any(alarm.level == "page" for alarm in self.alarms)
+
+
+def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> Watch:
+    """Compare runs of the pinned candidate since the pinning with the pinned samples; ``entries``: oldest first."""
+    pinned = {run.id for run in baseline.runs}
+    since = max(run.finished for run in baseline.runs)
+    by_day: dict[str, list[HistoryEntry]] = defaultdict(list)
+    left_out: list[tuple[str, str]] = []
+    latest: HistoryEntry | None = None
+    for entry in entries:
+        if entry.candidate != baseline.samples.candidate or entry.run in pinned or entry.at <= since:
+            continue
+        latest = entry
+        if differing := condition_differences(baseline.samples.fields, entry.conditions, entry.proved).mismatches:
+            left_out.append((entry.run, f"made under other conditions: {_named(differing)}"))
+        elif entry.model != baseline.samples.model:
+            left_out.append((entry.run, f"{entry.model} answered"))
+        elif not any(n for _, n in entry.counts.values()):
+            left_out.append((entry.run, "every sample was lost to infrastructure faults"))
+        else:
+            by_day[entry.at[:10]].append(entry)
+    days = sorted(by_day)
+    stored = counts_of(baseline.samples)
+    found = [
+        night
+        for last in range(max(len(days) - _SHOWN, 0), len(days))
+        if (night := _night(stored, by_day, days[max(last - WINDOW + 1, 0) : last + 1])) is not None
+    ]
+    return Watch(tuple(found), tuple(left_out), _alarms(baseline, found, latest, dict(left_out)))
+
+
+def _night(stored: dict[str, tuple[int, int]], by_day: dict[str, list[HistoryEntry]], days: list[str]) -> Night | None:
+    today = by_day[days[-1]]
+    alone = change_between(stored, pooled_counts(today))
+    window = change_between(stored, pooled_counts([entry for day in days for entry in by_day[day]]))
+    if alone is None or window is None:
+        return None  # no problem in common
+    return Night(days[-1], tuple(entry.run for entry in today), alone, window, len(days))
+
+
+def _named(differing: Sequence[Mismatch]) -> str:
+    named = [f"{one.field} {one.candidate[:_SHORT]}, pinned {one.baseline[:_SHORT]}" for one in differing[:_NAMED]]
+    return "; ".join(named) + (f"; and {len(differing) - _NAMED} more" if len(differing) > _NAMED else "")
+
+
+def _alarms(
+    baseline: Baseline, nights: Sequence[Night], latest: HistoryEntry | None, left_out: dict[str, str]
+) -> tuple[Alarm, ...]:
+    alarms: list[Alarm] = []
+    model = baseline.samples.model
+    if latest is not None and latest.model != model:
+        alarms.append(
+            Alarm("snapshot", "page", f"{model} is pinned, but {latest.model} answered in run {latest.run}: the "
+                  "provider serves another snapshot.")
+        )  # fmt: skip
+    if nights and nights[-1].window.p_drop < PAGE_LEVEL:
+        last = nights[-1]
+        days = "night" if last.nights == 1 else f"{last.nights} nights"
+        alarms.append(
+            Alarm("drop", "page", f"{model} has become worse in the last {days}: {_drop_words(last.window)}.")
+        )
+    bad = [night for night in nights[-2:] if night.alone.p_drop < WARN_LEVEL]
+    if len(bad) == 2:
+        alarms.append(
+            Alarm("two_nights", "warn", f"{model} was worse two nights in a row: {_drop_words(bad[-1].alone)} the "
+                  "second time.")
+        )  # fmt: skip
+    if latest is not None and latest.run in left_out and latest.model == model:
+        alarms.append(Alarm("conditions", "warn", f"run {latest.run} was not compared: {left_out[latest.run]}."))
+    return tuple(alarms)
+
+
+def _drop_words(change: Change) -> str:
+    text = (
+        f"{change.before:.1%} pinned, {change.after:.1%} now on {change.n} problems ({change.difference * 100:+.1f} pp"
+    )
+    if change.interval is not None:
+        low, high = (f"{end * 100:+.1f}" for end in change.interval)
+        text += f", 95% interval {low}..{high}"
+    return f"{text}, one-sided {p_words(change.p_drop)})"
+
+
+def history_alarms(
+    entries: Sequence[HistoryEntry], now: datetime | None = None, stale_days: int = STALE_DAYS
+) -> tuple[Alarm, ...]:
+    """Return the alarms of a history without a baseline: new snapshots, falling rates, a stale history.
+
+    ``entries``: oldest first; ``stale_days``: largest age of the newest run.
+    """
+    alarms = [alarm for series in series_of(entries) for alarm in _series_alarms(series)]
+    age = days_since(entries, now)
+    if age is not None and age > stale_days:
+        alarms.append(Alarm("stale", "warn", f"the last run is {age} days old."))
+    return tuple(alarms)
+
+
+def _series_alarms(series: Series) -> list[Alarm]:
+    alarms = []
+    if len(series.entries) > 1:
+        before, last = series.entries[-2:]
+        if before.model != last.model:
+            alarms.append(
+                Alarm("snapshot", "warn", f"{series.label}: {before.model} answered until run {before.run}, "
+                      f"{last.model} since run {last.run}.")
+            )  # fmt: skip
+    if series.slope is not None and series.slope.high < 0:
+        alarms.append(Alarm("slope", "warn", f"{series.label} is getting worse: {series.slope.words()}."))
+    return alarms

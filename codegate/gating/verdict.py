@@ -1,4 +1,4 @@
-"""Verdict: what a comparison means, with all of its evidence."""
+"""Verdict of a comparison, with its evidence."""
 
 from collections.abc import Sequence
 from typing import Final, Literal
@@ -28,7 +28,7 @@ class Flip(_Frozen):
     """A problem whose pass rate differs between baseline and candidate (rates in 0..1, with their n).
 
     ``beyond_chance``: a candidate that is as good on this problem would do so badly (or well) in fewer than 1 of 100
-    runs. Single flips are else what noise looks like.
+    runs. Other single flips are noise.
     """
 
     problem: str
@@ -63,7 +63,7 @@ class Cohort(_Frozen):
         problems: compared problems with the tag.
         p_regression: one-sided p of "no drop" on them alone; None below five problems.
         p_holm: the same, adjusted for the number of cohorts by Holm's rule.
-        floor: pass rate that the policy asks for; None where it asks for none.
+        floor: least pass rate by the policy; None where it sets none.
         upper: upper Wilson bound of the candidate's pass rate at the level of the gate; None without a floor.
     """
 
@@ -131,7 +131,7 @@ class Verdict(_Frozen):
         p_regression: one-sided p of "no drop"; small means a drop.
         p_noninferior: one-sided p of "the drop is at least the margin"; small means it is not.
         alpha: one-sided error over all looks and candidates, from the policy.
-        looks: how many looks were planned before the first one; ``look`` is how many were taken.
+        looks: planned looks; ``look``: taken ones.
         samples: samples per problem that the look has; ``max_samples``: that the last planned one has.
         candidates: how many candidates the run gates together.
         level: one-sided level that ``p_noninferior`` was judged by; ``level_regressed`` the one of ``p_regression``.
@@ -141,7 +141,7 @@ class Verdict(_Frozen):
         confirmed: whether a regression was seen against fresh baseline samples too; None without such samples.
         mismatches: fields that must be equal and are not; only an incomparable verdict has them.
         changes: fields that may differ and do, beside the model: what else was changed with it.
-        must_pass_failed: problems that the policy says must pass and that the candidate never solved.
+        must_pass_failed: problems of the policy's ``must_pass`` that the candidate never solved.
     """
 
     kind: VerdictKind
@@ -184,7 +184,7 @@ class Verdict(_Frozen):
 
     @property
     def confidence(self) -> float:
-        """Return the level of ``interval``, in 0..1."""
+        """Return the level of ``interval``."""
         return 1.0 - self.level - self.level_regressed
 
     @property
@@ -199,8 +199,5 @@ class Verdict(_Frozen):
 
 
 def worst(verdicts: Sequence[Verdict]) -> Verdict | None:
-    """Return the verdict that decides about several candidates; None where nothing was compared.
-
-    A fault on our side is never hidden behind a verdict.
-    """
+    """Return the worst verdict, infrastructure first; None without any."""
     return min(verdicts, key=lambda verdict: _WORST.index(verdict.kind), default=None)

@@ -71,7 +71,7 @@ def test_pin_refuses(tmp_path: Path) -> None:
     write_run(tmp_path / "copy", pattern(4, 5), run="r-1")
     write_run(tmp_path / "other", pattern(4, 5), conditions={**CONDITIONS, "grader": "2"})
     for words, *runs in (
-        ("say --min-samples 4", "few"),
+        ("pass --min-samples 4", "few"),
         ("p-99: sample 2 was lost to provider.timeout", "lost"),
         ("run r-1 is given twice", "r-1", "copy"),
         ("grader (1 in run r-1, 2 in run other)", "r-1", "other"),
@@ -83,7 +83,7 @@ def test_pin_refuses(tmp_path: Path) -> None:
 
 def test_a_new_snapshot_is_accepted_by_a_reset_only(home: Path) -> None:
     write_run(home / "r-3", pattern(20, 5), spec=NEWER)
-    refused(2, "accepted by `codegate baseline reset", "baseline", "pin", "r-3", "--replace", cwd=home)
+    refused(2, "Only `codegate baseline reset` accepts", "baseline", "pin", "r-3", "--replace", cwd=home)
     refused(2, "'m-other' is not what is pinned",
             "baseline", "reset", "r-3", "--from", "m-other", "--reason", "x", cwd=home)  # fmt: skip
     refused(2, "needs a reason", "baseline", "reset", "r-3", "--from", SPEC.model, "--reason", " ", cwd=home)
@@ -107,7 +107,7 @@ def test_refresh_adds_what_is_the_same_and_stops_at_drift(home: Path) -> None:
     assert done.code == 0, done.stderr
     assert done.document["baseline"]["samples"] == 12
     assert done.document["drift"]["n"] == 20
-    refused(2, "run same is in the baseline already", "baseline", "refresh", "same", cwd=home)
+    refused(2, "run same is already in the baseline", "baseline", "refresh", "same", cwd=home)
     accepted = codegate("baseline", "refresh", "worse", "--replace", "--accept-drift", "--json", cwd=home)
     assert accepted.document["baseline"]["samples"] == 5
     assert [event["action"] for event in accepted.document["baseline"]["provenance"]] == ["pin", "refresh", "replace"]

@@ -85,7 +85,7 @@ def test_the_watch_pages_about_another_snapshot(home: Path) -> None:
     assert codegate("history", "append", name, cwd=home).code == 0
     done = codegate("history", "watch", cwd=home)
     assert done.code == 1
-    assert "m-2025-06-01 is pinned, and in run night-01 m-2025-09-09 answered" in done.stdout
+    assert "m-2025-06-01 is pinned, but m-2025-09-09 answered in run night-01" in done.stdout
     assert codegate("history", "append", other, cwd=home).code == 0
     done = codegate("history", "watch", cwd=home)
     assert done.code == 0

@@ -13,18 +13,17 @@ from codegate.gating import (
     Baseline,
     CandidateSamples,
     Origin,
-    PooledRun,
     Sample,
     Transport,
     age_of,
     load_baseline,
     load_lock,
     load_pinned,
-    missing_samples,
     pin,
     write_baseline,
     write_lock,
 )
+from codegate.gating.baseline import PooledRun, missing_samples
 from tests.gating.sampling import NOON, SPEC, part, side, uniform
 
 

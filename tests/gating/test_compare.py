@@ -212,7 +212,7 @@ def test_a_pass_must_hold_with_the_lost_problems_counted_as_failed() -> None:
         after[f"p{i:03}"] = [None] * 3
     verdict = compare(side(before), side(after), POLICY)
     assert verdict.kind == "inconclusive"
-    assert "with what was lost counted as failed, it would not be a pass" in verdict.reason
+    assert "with the lost samples counted as failures it would not pass" in verdict.reason
 
 
 def test_lost_problems_decide_nothing_only_at_the_end() -> None:
@@ -254,7 +254,7 @@ def test_a_pass_with_many_lost_samples_must_hold_with_them_as_failures() -> None
     }
     verdict = compare(side(before), side(after), POLICY)
     assert verdict.kind == "inconclusive"
-    assert "with what was lost counted as failed, it would not be a pass" in verdict.reason
+    assert "with the lost samples counted as failures it would not pass" in verdict.reason
 
 
 @pytest.mark.parametrize("lost", [[None], []])

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from codegate.errors import UsageError
-from codegate.gating import CandidateSamples, CohortPolicy, GatePolicy, Sample, compare
+from codegate.gating import CandidateSamples, GatePolicy, Sample, compare
 from codegate.gating.compare import samples_taken
-from codegate.gating.flips import beyond_chance
 from codegate.gating.looks import SCHEDULES, level
+from codegate.gating.matching import beyond_chance
+from codegate.gating.policy import CohortPolicy
 from tests.gating.sampling import side, uniform
 
 POLICY = GatePolicy()
@@ -184,10 +185,10 @@ def test_what_must_pass_decides_alone_once_the_looks_are_taken() -> None:
     assert compare(before, after, POLICY, looks=looks).kind == "pass"
     early = compare(before, after, policy, looks=looks)
     assert (early.kind, early.must_pass_failed) == ("inconclusive", ("p000",))
-    assert "has not been solved yet (p000)" in early.reason
+    assert "is not solved yet (p000)" in early.reason
     late = compare(before, side(lost(60, 1, 3)), policy, looks=looks)
     assert late.kind == "regressed"
-    assert "it never solved what must pass: p000" in late.reason
+    assert "it never solved a problem of `gate.must_pass`: p000" in late.reason
     once: Results = {**lost(60, 1, 3), "p000": [False, False, True]}
     assert compare(before, side(once), policy, looks=looks).kind == "pass"
 
@@ -197,7 +198,7 @@ def test_what_must_pass_and_has_no_sample_is_no_pass() -> None:
     before, after = side(uniform(60, 60, 5)), side({**uniform(60, 60, 5), "p000": [None] * 5})
     verdict = compare(before, after, policy)
     assert verdict.kind == "inconclusive"
-    assert "no graded sample of what must pass: p000" in verdict.reason
+    assert "a problem of `gate.must_pass` has no graded sample: p000" in verdict.reason
 
 
 def test_what_must_pass_and_does_not_exist_is_an_error() -> None:
@@ -250,7 +251,11 @@ def test_what_nothing_can_pass_is_known_before_the_first_sample() -> None:
             mistyped,
             "the tag 'mony', which has a critical floor; did you mean 'money'?",
         ),
-        (gone, GatePolicy(must_pass=("q-1",)), "what must pass is left out of the comparison: q-1."),
+        (
+            gone,
+            GatePolicy(must_pass=("q-1",)),
+            "problems that are left out of the comparison: q-1.",
+        ),
         (side({}), GatePolicy(drop_changed=True), "no problems to compare"),
     ):
         verdict = compare(baseline, none, policy, looks=policy.looks)

@@ -23,8 +23,8 @@ from codegate.gating import (
     matrix_of,
     read_history,
     series_of,
-    slope_of,
 )
+from codegate.gating.trend import slope_of
 from tests.gating.sampling import NOON, SETTINGS, part, uniform
 
 
@@ -79,12 +79,12 @@ def test_any_cut_of_the_file_loses_at_most_the_last_line(
 
 def test_a_run_that_says_something_else_now_is_refused(path: Path) -> None:
     append_history(path, [entry()])
-    with pytest.raises(UsageError, match="says something else about candidate x of run run-1"):
+    with pytest.raises(UsageError, match="has another entry for candidate x of run run-1"):
         append_history(path, [entry(rate=(4, 4))])
     path.write_bytes(entry().line() + b"\n" + entry().line() + b"\n")
     assert len(read_history(path)) == 1, "two branches that were merged may both have it"
     path.write_bytes(entry().line() + b"\n" + entry(rate=(4, 4)).line() + b"\n")
-    with pytest.raises(UsageError, match="something else"):
+    with pytest.raises(UsageError, match="has another entry"):
         read_history(path)
 
 

@@ -7,19 +7,8 @@ from hypothesis import strategies as st
 
 from codegate.candidates import CandidateSpec
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import (
-    Baseline,
-    DriftShown,
-    Lock,
-    Origin,
-    counts_of,
-    difference_of,
-    pass_rate,
-    pin,
-    pool,
-    refresh,
-    reset,
-)
+from codegate.gating import Baseline, Lock, Origin, counts_of, difference_of, pass_rate, pin, pool, refresh, reset
+from codegate.gating.pinning import DriftShown
 from tests.gating.sampling import CONDITIONS, NOON, SETTINGS, SPEC, part, uniform
 
 OTHER = CandidateSpec(provider="replay", model="y.jsonl", name="y")
@@ -94,7 +83,7 @@ def test_text_that_no_file_can_hold_is_not_pinned() -> None:
 
 
 def test_too_few_samples_are_refused_with_the_way_out() -> None:
-    with pytest.raises(UsageError, match=r"would have 4 samples per problem, and 5 are needed") as caught:
+    with pytest.raises(UsageError, match=r"would have 4 samples per problem; at least 5 are needed") as caught:
         pin([part(uniform(3, 3, 2), "a"), part(uniform(3, 3, 2), "b")])
     assert "--samples 10" in caught.value.remedy
     assert "--min-samples 4" in caught.value.remedy
@@ -109,7 +98,7 @@ def test_a_run_given_twice_is_refused() -> None:
 
 
 def test_a_run_that_ended_where_its_verdict_was_settled_is_no_baseline() -> None:
-    with pytest.raises(UsageError, match="no fair picture of the model"):
+    with pytest.raises(UsageError, match="a biased estimate of the model's pass rate"):
         pin([replace(part(MIXED), looks=3)])
 
 
@@ -184,7 +173,7 @@ def test_a_reset_names_what_it_replaces_and_why(old: str) -> None:
         ("0", "why", OTHER, "is not what is pinned"),
         ("model-x", " ", OTHER, "needs a reason"),
         ("model-x", "y" * 1001, OTHER, "needs a reason"),
-        ("model-x", "why", SPEC, "which is the pinned model"),
+        ("model-x", "why", SPEC, "which is already pinned"),
     ],
 )
 def test_a_reset_that_is_not_deliberate_is_refused(old: str, reason: str, spec: CandidateSpec, told: str) -> None:
@@ -209,7 +198,7 @@ def test_a_refresh_pools_or_replaces_and_keeps_the_provenance() -> None:
     assert [run.id for run in replaced.runs] == ["run-2"]
     assert [event.action for event in replaced.provenance] == ["pin", "replace"]
     assert {len(entries) for entries in replaced.samples.samples.values()} == {5}
-    with pytest.raises(UsageError, match="5 are needed"):
+    with pytest.raises(UsageError, match="at least 5 are needed"):
         refresh(first, [part({name: [True, False] for name in MIXED}, "run-2")], replace=True, accept_drift=True)
 
 
@@ -227,7 +216,7 @@ def test_a_refresh_with_drifted_samples_takes_a_word() -> None:
 
 def test_a_refresh_takes_new_runs_of_the_same_candidate_only() -> None:
     first = pin([part(MIXED)])
-    with pytest.raises(UsageError, match="run run-1 is in the baseline already"):
+    with pytest.raises(UsageError, match="run run-1 is already in the baseline"):
         refresh(first, [part(MIXED)])
     with pytest.raises(UsageError, match="in the new runs the model 'model-y' answered, in the baseline"):
         refresh(first, [part(MIXED, "run-2", spec=OTHER)])

@@ -3,7 +3,7 @@
 import pytest
 
 from codegate.errors import ExitCode
-from codegate.gating import VerdictKind
+from codegate.gating.verdict import VerdictKind
 from codegate.github.step import figures
 from codegate.reporting import build_view
 from tests.reporting.example import example

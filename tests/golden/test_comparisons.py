@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from codegate.gating import CandidateSamples, CohortPolicy, GatePolicy, Sample, compare
+from codegate.gating import CandidateSamples, GatePolicy, Sample, compare
+from codegate.gating.policy import CohortPolicy
 from tests.golden.golden import check, codegate, lines
 from tests.golden.runs import write_run
 

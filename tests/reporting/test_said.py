@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from codegate.candidates import CandidateSpec, Message, Prices
-from codegate.gating import Cohort, Drift, Flip, Verdict
+from codegate.gating import Drift, Flip, Verdict
+from codegate.gating.verdict import Cohort
 from codegate.reporting import (
     Evidence,
     ReportView,

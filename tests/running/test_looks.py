@@ -9,15 +9,8 @@ import pytest
 
 from codegate.candidates import CandidateSpec, open_provider
 from codegate.errors import ExitCode, InfrastructureError, UsageError
-from codegate.gating import (
-    EXPIRE_DAYS,
-    WARN_DAYS,
-    Baseline,
-    GatePolicy,
-    RunSamples,
-    Verdict,
-    pin,
-)
+from codegate.gating import EXPIRE_DAYS, Baseline, GatePolicy, RunSamples, Verdict, pin
+from codegate.gating.baseline import WARN_DAYS
 from codegate.running import (
     AttemptSummary,
     Gate,
@@ -29,12 +22,12 @@ from codegate.running import (
     RunOptions,
     RunRequest,
     candidate_samples,
-    execute,
     gate_run,
     plan_run,
     run_suite,
 )
 from codegate.running.gate import settled_candidates
+from codegate.running.scheduler import execute
 from codegate.sandbox import select_backend
 from codegate.suite import Suite, load_suite
 from tests.running.runs import SPECS, outcome
@@ -187,7 +180,7 @@ def test_nothing_is_spent_where_nothing_can_pass(
     assert server.asked == []
     (verdict,) = gate_run(run, gate)
     assert verdict.kind == "inconclusive"
-    assert "what must pass is left out of the comparison: calc-half" in verdict.reason
+    assert "`gate.must_pass` names problems that are left out of the comparison: calc-half" in verdict.reason
 
 
 @pytest.mark.bwrap

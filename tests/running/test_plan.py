@@ -7,7 +7,8 @@ import pytest
 
 from codegate.candidates import CandidateSpec, Sampling
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import GatePolicy, RunSamples, Verdict, VerdictKind, compare, pin
+from codegate.gating import GatePolicy, RunSamples, Verdict, compare, pin
+from codegate.gating.verdict import VerdictKind
 from codegate.running import (
     Gate,
     Run,

@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 from scipy import stats
 
-from codegate.gating import Baseline, HistoryEntry, change_between, history_entry, pin, watch
+from codegate.gating import Baseline, HistoryEntry, history_entry, pin, watch
+from codegate.gating.drift import change_between
 from tests.gating.sampling import CONDITIONS, NOON, SETTINGS, SPEC, part
 
 Rates = list[float]
@@ -111,7 +112,7 @@ def test_only_runs_of_the_pinned_candidate_since_the_pinning_count() -> None:
     assert watch(baseline, [pinned, before, stranger]) == watch(baseline, [])
     lost = history_entry(part({f"p{i}": [None] for i in range(16)}, "lost", finished=NOON + timedelta(days=2)))
     found = watch(baseline, [lost])
-    assert found.left_out == (("lost", "infrastructure lost every sample"),)
+    assert found.left_out == (("lost", "every sample was lost to infrastructure faults"),)
     assert found.nights == ()
     assert not found.pages
 
@@ -123,7 +124,7 @@ def test_another_snapshot_pages_and_its_samples_do_not_count() -> None:
     found = watch(baseline, [other])
     [alarm] = found.alarms
     assert (alarm.kind, alarm.level, found.nights) == ("snapshot", "page", ())
-    assert "model-x is pinned, and in run other model-2 answered" in alarm.text
+    assert "model-x is pinned, but model-2 answered in run other" in alarm.text
     back = run_of(draw, [0.9] * 16, "back", 1, 2)
     assert watch(baseline, [other, back]).alarms == (), "it is over when the pinned one answers again"
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.gating import CandidateSamples, GatePolicy, compare
-from codegate.gating.limits import judge_limits
+from codegate.gating.lost import judge_limits
 from tests.gating.sampling import side, uniform
 
 POLICY = GatePolicy()
@@ -32,7 +32,7 @@ def test_truncated_answers_are_reported_as_misconfiguration() -> None:
     verdict = compare(baseline, failing(30, 30, limits={"truncated": ADVICE, "context_overflow": "No."}), POLICY)
     assert verdict.kind == "inconclusive"
     assert verdict.reason.startswith(
-        "A limit cut 30 of 30 answers (truncated 30), more than 10%: this shows the limit, not the model. "
+        "A limit cut 30 of 30 answers (truncated 30), more than 10%: this measures the limit, not the model. "
         f"{ADVICE} Measured under this limit: "
     )
     assert "0.0%" in verdict.reason, "what was measured is there as well"
