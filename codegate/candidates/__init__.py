@@ -1,7 +1,7 @@
-"""Who answers: candidate specs, snapshot rules, prices, and the providers behind one small protocol.
+"""Candidate specs, snapshot rules, prices, and the providers behind one protocol.
 
-A spec comes in, a ``Provider`` goes out; conversations pass through it in the neutral form of ``chat``. The
-providers' SDKs are imported only when a candidate needs them.
+A spec goes in, a ``Provider`` comes out; conversations have the neutral form of ``chat``. A provider's SDK is imported
+only when a candidate needs it.
 """
 
 from codegate.candidates.chat import (
@@ -21,9 +21,9 @@ from codegate.candidates.endpoint import check_base_url
 from codegate.candidates.prices import Price, Prices, cost, worst_case_call_cost
 from codegate.candidates.redaction import Redactor, environment_secrets, redactor_for
 from codegate.candidates.registry import open_provider
-from codegate.candidates.replay import ReplayProvider, transcript_header, transcript_line
+from codegate.candidates.replay import transcript_line
 from codegate.candidates.snapshots import check_snapshot
-from codegate.candidates.spec import CandidateSpec, ProviderName, SolverName, answers_in_file, parse_candidate
+from codegate.candidates.spec import CandidateSpec, SolverName, answers_in_file, parse_candidate
 from codegate.candidates.weights import ScoreWeights
 
 __all__ = [
@@ -36,9 +36,7 @@ __all__ = [
     "Provider",
     "ProviderError",
     "ProviderFault",
-    "ProviderName",
     "Redactor",
-    "ReplayProvider",
     "Sampling",
     "ScoreWeights",
     "SolverName",
@@ -54,7 +52,6 @@ __all__ = [
     "open_provider",
     "parse_candidate",
     "redactor_for",
-    "transcript_header",
     "transcript_line",
     "worst_case_call_cost",
 ]

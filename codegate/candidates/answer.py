@@ -1,4 +1,4 @@
-"""What both APIs' answers have in common: JSON that may be anything, and the little of it that is used."""
+"""Send one request and parse its answer, for both APIs; the JSON is untrusted."""
 
 import json
 import time
@@ -14,10 +14,10 @@ from codegate.strict import check_shape
 _NOTHING: Final = Usage(input_tokens=0, output_tokens=0, cached_tokens=0)
 
 MAX_TOKENS: Final = 100_000_000
-"""A count above this is no count."""
+"""A larger token count is treated as unknown."""
 
 
-def ask(
+def call_model(
     spec: CandidateSpec,
     calls: Calls,
     faults: Faults,
@@ -25,18 +25,17 @@ def ask(
     read: Callable[[bytes, float], Completion],
     relax: Callable[[str], bool],
 ) -> Completion:
-    """Return the answer to one request, from the pinned model and within ``spec.timeout_seconds``.
+    """Return the pinned model's answer to one request, within ``spec.timeout_seconds``.
 
-    A request that was declined for its prompt is an answer without text: the model cannot do better next time.
+    A request that was declined for its prompt is an answer without text: a retry would not help.
 
     Args:
         spec: the candidate.
         calls: the provider's calls under way.
-        faults: names what goes wrong.
-        send: makes the request and returns the answer's bytes; runs in a thread of its own.
-        read: turns the bytes and the seconds they took into a completion.
-        relax: called with the server's message about a request that it declined; returns whether ``send`` now makes
-            a different one that may be accepted.
+        faults: converts errors.
+        send: makes the request and returns the answer's bytes; runs in its own thread.
+        read: converts the bytes and their seconds to a completion.
+        relax: given the server's message about a declined request, changes what ``send`` sends; returns whether it did.
 
     Raises:
         ProviderError: no usable answer came.
@@ -50,7 +49,7 @@ def ask(
         if fault is None:
             raise
         if (fault.stop is not None or fault.fault == "bad_request") and relax(fault.cause):
-            return ask(spec, calls, faults, send, read, relax)
+            return call_model(spec, calls, faults, send, read, relax)
         if fault.stop is not None:
             seconds = time.monotonic() - start
             return Completion(text=fault.cause, stop_reason=fault.stop, usage=_NOTHING, seconds=seconds)
@@ -91,7 +90,7 @@ def text_of(content: object) -> str:
 
 
 def tool_calls_of(calls: list[tuple[object, object, object]], faults: Faults) -> tuple[ToolCall, ...]:
-    """Return the calls as (id, name, arguments), with ids that are there and distinct: the answers refer to them."""
+    """Return the calls (id, name, arguments) with distinct ids, since results refer to them."""
     result: list[ToolCall] = []
     seen: set[str] = set()
     for number, (raw_id, name, arguments) in enumerate(calls):
@@ -111,7 +110,7 @@ def tool_calls_of(calls: list[tuple[object, object, object]], faults: Faults) ->
 
 
 def token_count(value: object) -> int | None:
-    """Return ``value`` if it can be a number of tokens, else None: an absurd count is an unknown one."""
+    """Return ``value`` if it can be a number of tokens, else None."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_TOKENS:
         return None
     return value

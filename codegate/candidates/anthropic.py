@@ -1,12 +1,12 @@
 """Anthropic's Messages API through the official SDK.
 
-Wire format: https://docs.anthropic.com/en/api/messages. As for OpenAI, the SDK sends and this module reads.
+Wire format: https://docs.anthropic.com/en/api/messages. As for OpenAI, the SDK sends and this module parses.
 """
 
 import json
 from typing import Any
 
-from codegate.candidates.answer import as_document, ask, text_of, token_count, tool_calls_of
+from codegate.candidates.answer import as_document, call_model, text_of, token_count, tool_calls_of
 from codegate.candidates.chat import Completion, Message, ProblemKey, Sampling, StopReason, ToolSpec, Usage
 from codegate.candidates.declined import error_object
 from codegate.candidates.endpoint import Endpoint
@@ -39,7 +39,7 @@ class AnthropicProvider:
         endpoint: where it is reached and with which key.
 
     Raises:
-        UsageError: the sampling is not Anthropic's.
+        UsageError: the sampling has a setting that the API lacks.
     """
 
     def __init__(self, spec: CandidateSpec, endpoint: Endpoint) -> None:
@@ -48,7 +48,7 @@ class AnthropicProvider:
                 f"candidate {spec.label}: Anthropic's API has no seed and no temperature above 1.",
                 "Remove `seed` and lower `temperature` in the candidate's sampling.",
             )
-        import anthropic  # noqa: PLC0415 - a second that only this candidate pays
+        import anthropic  # noqa: PLC0415 - slow to import
 
         self._spec = spec
         self._calls = Calls()
@@ -104,7 +104,7 @@ class AnthropicProvider:
         def send() -> bytes:
             return create(**request, timeout=timeout).http_response.content
 
-        return ask(self._spec, self._calls, self._faults, send, self._read, lambda _refusal: False)
+        return call_model(self._spec, self._calls, self._faults, send, self._read, lambda _refusal: False)
 
     def close(self) -> None:
         """Cut calls under way and release connections; idempotent."""
@@ -130,7 +130,7 @@ class AnthropicProvider:
         reason = document.get("stop_reason")
         stop = _STOP.get(reason) if isinstance(reason, str) else None
         if stop is None:
-            raise faults.malformed("unknown stop_reason", content, said=reason)
+            raise faults.malformed("unknown stop_reason", content, value=reason)
         if stop == "stop" and calls:
             stop = "tool_calls"
         model = document.get("model")
@@ -181,7 +181,7 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
 
 
 def _usage(raw: object) -> Usage:
-    """Return the usage; ``input_tokens`` of the API is what neither came from nor went into the cache."""
+    """Return the usage; the API's ``input_tokens`` excludes tokens read from or written to the cache."""
     if not isinstance(raw, dict):
         return Usage()
     fresh = token_count(raw.get("input_tokens"))

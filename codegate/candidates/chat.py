@@ -46,7 +46,7 @@ class ToolSpec(_Frozen):
 
 
 class ToolCall(_Frozen):
-    """A call the model asks for. ``arguments`` is the raw JSON text, maybe malformed: the caller checks it."""
+    """A tool call of the model; ``arguments`` is its raw JSON text, unchecked."""
 
     id: str
     name: str
@@ -63,7 +63,7 @@ class Message(_Frozen):
 
 
 class Usage(_Frozen):
-    """Tokens of one or more calls. None means the provider did not say; it is never guessed.
+    """Tokens of one or more calls; None where the provider reported none.
 
     ``input_tokens`` counts all input, cached or not; ``cached_tokens`` is the part of it read from a cache.
     """
@@ -90,7 +90,7 @@ StopReason = Literal["stop", "tool_calls", "length", "refusal", "content_filter"
 
 
 class Completion(_Frozen):
-    """A model's answer. ``model`` is the snapshot that the provider says answered, None when it does not say."""
+    """A model's answer; ``model`` is the snapshot that the provider reports, None without a report."""
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
@@ -104,7 +104,7 @@ ProviderFault = Literal[
     "authentication",  # 401, 403: wrong or missing key
     "not_found",  # 404: no such model or address
     "bad_request",  # 400, 413, 422: the request itself
-    "quota",  # 402, or 429 that says the account is out of money
+    "quota",  # 402, or 429 for an account without credit
     "rate_limit",  # 429
     "overloaded",  # 5xx, 529
     "connection",  # refused, reset, cut, DNS, TLS
@@ -115,10 +115,10 @@ ProviderFault = Literal[
 
 
 class ProviderError(InfrastructureError):
-    """A provider did not give a usable answer. ``running.faults`` says what each fault means for the run.
+    """A provider gave no usable answer; ``running.faults`` maps each fault to retries.
 
-    The message never holds a key: providers redact it before raising. ``stop`` is set where the request was declined
-    for its content (the prompt is too long, a filter matched): that is an answer without text.
+    Providers redact keys from the message. ``stop`` is set where the request was declined for its content (a long
+    prompt, a filter): that is an answer without text.
     """
 
     exit_code = ExitCode.INFRASTRUCTURE
@@ -131,14 +131,14 @@ class ProviderError(InfrastructureError):
 
 
 class ProblemKey(_Frozen):
-    """Which problem and sample a call belongs to; ``replay`` looks its answer up by it, others ignore it."""
+    """Problem and sample of a call; only ``replay`` uses them, to look up its answer."""
 
     problem: str
     sample: int
 
 
 class Provider(Protocol):
-    """A source of completions. Thread-safe. One call is one attempt at the wire: retries are the caller's."""
+    """A source of completions. Thread-safe. One call is one request; the caller retries."""
 
     def complete(
         self, key: ProblemKey, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], sampling: Sampling

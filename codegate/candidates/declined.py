@@ -1,7 +1,7 @@
-"""Why a provider declined a request, read from its error object and its text.
+"""Classify declined requests by the error object and its text.
 
-Sources of the texts: the error pages of OpenAI and Anthropic, and the servers that speak Chat Completions (vLLM,
-llama.cpp, Azure). A text that none of the patterns knows is a plain ``bad_request``.
+The texts are those of OpenAI, Anthropic, and servers of Chat Completions (vLLM, llama.cpp, Azure). An unknown text is a
+plain ``bad_request``.
 """
 
 import re
@@ -60,13 +60,7 @@ _FILTER: Final = re.compile(r"[\"'](?:content_filter|content_policy_violation|in
 
 
 def fault_of_status(status: int, kind: str, message: str) -> ProviderFault:
-    """Return the fault that an HTTP status stands for.
-
-    Args:
-        status: 400 or above.
-        kind: key of ``FAULT_OF_KIND``; empty for none.
-        message: the server's.
-    """
+    """Return the fault of an HTTP status from 400; ``kind`` is a key of ``FAULT_OF_KIND`` or empty."""
     out_of_money = FAULT_OF_KIND.get(kind) == "quota" or "credit balance is too low" in message
     if status == 402 or (status in {400, 403, 429} and out_of_money):
         return "quota"
@@ -104,7 +98,7 @@ def error_object(document: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def setting_named(body: object, message: str) -> str | None:
-    """Return the key of a candidate in codegate.yml that a refused parameter comes from; None when none is named."""
+    """Return the configuration key of the refused parameter; None where none is named."""
     found = _unwrapped(body)
     parameter = found.get("param") if isinstance(found, dict) else None
     if isinstance(parameter, str) and parameter in _SETTINGS:
@@ -116,11 +110,7 @@ def setting_named(body: object, message: str) -> str | None:
 
 
 def stop_named(text: str) -> StopReason | None:
-    """Return the stop reason that a declined request amounts to; None for a fault.
-
-    Args:
-        text: the error object as it came: codes and message.
-    """
+    """Return the stop reason of a declined request by its error object; None for a fault."""
     if _FILTER.search(text):
         return "content_filter"
     if _CONTEXT.search(text) and not _LIMIT_TOO_LARGE.search(text):
@@ -129,13 +119,13 @@ def stop_named(text: str) -> StopReason | None:
 
 
 def blames_output_limit(text: str) -> bool:
-    """Return whether the output limit is above what the model, or its context beside the prompt, has room for."""
+    """Return whether the output limit exceeds the model's, or its context minus the prompt."""
     beside_prompt = _CONTEXT.search(text) is not None and _OUTPUT_LIMIT.search(text) is not None
     return beside_prompt or _LIMIT_TOO_LARGE.search(text) is not None
 
 
 def blames_model_maximum(text: str) -> bool:
-    """Return whether the output limit is above the model's own, whatever the prompt is."""
+    """Return whether the output limit exceeds the model's own, for any prompt."""
     return _LIMIT_TOO_LARGE.search(text) is not None and not _CONTEXT.search(text)
 
 

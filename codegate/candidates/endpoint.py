@@ -1,4 +1,4 @@
-"""Where a model is reached and with which key: the rule for base URLs, and the key bound to them."""
+"""Check base URLs, and bind API keys to them."""
 
 import ipaddress
 import os
@@ -13,7 +13,7 @@ OFFICIAL: Final = {"openai": "https://api.openai.com/v1", "anthropic": "https://
 _HOSTS: Final = {"openai": "api.openai.com", "anthropic": "api.anthropic.com"}
 KEY_VARIABLES: Final = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 NO_KEY: Final = "none"
-"""Sent to a local server that wants no key: the SDKs refuse to send nothing."""
+"""Sent to a local server without a key: the SDKs require one."""
 
 # A narrow grammar instead of a URL parser: no two parsers can disagree about the host of what matches it.
 _URL = re.compile(
@@ -30,26 +30,24 @@ _Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A checked address and its key. The key is in no ``repr``; to a ``keyless`` one nothing goes that could be one."""
+    """A checked address and its key, which ``repr`` hides; a ``keyless`` one gets no header that may hold one."""
 
     base_url: str
     key: str = field(repr=False)
     key_variable: str
     official: bool
     direct: bool
-    """No proxy stands in between: the address is of this machine, or unencrypted."""
+    """Without a proxy: the address is this machine's, or unencrypted."""
     keyless: bool = False
 
 
 def check_base_url(url: str, *, allow_http: bool = False) -> bool:
-    """Refuse a base URL that is not allowed; return whether it is this machine's.
+    """Return whether an allowed base URL is this machine's: https, or http to this machine.
 
-    Args:
-        url: https anywhere, or http to this machine.
-        allow_http: http to a private address is allowed too. What a name stands for is checked when it is used.
+    ``allow_http`` also allows http to private addresses; names are resolved and checked when they are used.
 
     Raises:
-        UsageError: anything else, among it user information, link-local addresses and odd spellings of a host.
+        UsageError: any other URL, user information, a link-local address or an unusual spelling of a host.
     """
     match = _URL.fullmatch(url)
     if match is None or int(match["port"] or 1) not in range(1, 65536):
@@ -66,13 +64,9 @@ def check_base_url(url: str, *, allow_http: bool = False) -> bool:
 
 
 def owner_of(provider: str, base_url: str | None) -> str | None:
-    """Return whose own address it is, ``openai`` or ``anthropic``; None for every other server.
+    """Return ``openai`` or ``anthropic`` for their own addresses, regional ones included; None for others.
 
-    Regional names (``eu.api.openai.com``) are the provider's own as well, however they are spelled.
-
-    Args:
-        provider: who is asked when there is no ``base_url``.
-        base_url: where, as configured.
+    Without a ``base_url`` it is ``provider``.
     """
     if base_url is None:
         return provider
@@ -92,11 +86,10 @@ def resolve_endpoint(
     keyless: bool = False,
     allow_http: bool = False,
 ) -> Endpoint:
-    """Return where ``provider`` is reached and the key for it, read from the environment unless ``keyless``.
+    """Return address and key of ``provider``; the key is from the environment unless ``keyless``.
 
     Raises:
-        UsageError: the base URL is not allowed, its name does not stand for private addresses where it has to, or
-            there is no key for an address that needs one: neither this machine's nor one of plain http.
+        UsageError: the base URL is not allowed, resolves to a public address over http, or needs a key that is not set.
     """
     loopback = check_base_url(base_url, allow_http=allow_http) if base_url is not None else False
     direct = loopback or (base_url is not None and base_url.startswith("http://"))
@@ -113,7 +106,7 @@ def resolve_endpoint(
         )
     if not key.isascii() or not key.isprintable():
         raise UsageError(
-            f"the key in {variable} holds characters that no key has (a line break, perhaps).",
+            f"the key in {variable} has non-printable or non-ASCII characters, such as a line break.",
             f"Set {variable} again.",
         )
     return Endpoint(
@@ -127,10 +120,7 @@ def resolve_endpoint(
 
 
 def _check_resolved(url: str) -> None:
-    """Refuse an ``http://`` address unless all that its host resolves to is private.
-
-    Link-local addresses are not: a cloud's metadata service answers there.
-    """
+    """Refuse an ``http://`` host with an address that is public or, as cloud metadata services, link-local."""
     match = _URL.fullmatch(url)
     host = match["host"].strip("[]") if match else ""
     try:
@@ -153,9 +143,9 @@ def _address(host: str, url: str) -> _Address | None:
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
-        # "127.1", "0x7f000001" and "2130706433" are addresses to a resolver and names to a careless check.
+        # Resolvers take "127.1", "0x7f000001" and "2130706433" for addresses.
         if re.fullmatch(r"[0-9.]*|.*\.(0[xX][0-9a-fA-F]*|\d+)|0[xX][0-9a-fA-F]+", host) or ":" in host:
-            raise UsageError(f"base URL {url!r} has an odd spelling of an address.", _RULE) from None
+            raise UsageError(f"base URL {url!r} has an unusual spelling of an address.", _RULE) from None
         return None
     return _unmapped(address)
 

@@ -1,12 +1,12 @@
 """OpenAI's Chat Completions, and every server that speaks them, through the official SDK.
 
-Wire format: https://platform.openai.com/docs/api-reference/chat/create. The SDK builds and sends the request;
-the answer is read here, since the SDK accepts any JSON as an answer and fails later on what is missing.
+Wire format: https://platform.openai.com/docs/api-reference/chat/create. The SDK builds and sends the request; this
+module parses the answer, since the SDK accepts any JSON and fails later on missing fields.
 """
 
 from typing import Any, Final
 
-from codegate.candidates.answer import as_document, ask, text_of, token_count, tool_calls_of
+from codegate.candidates.answer import as_document, call_model, text_of, token_count, tool_calls_of
 from codegate.candidates.chat import (
     Completion,
     Message,
@@ -56,7 +56,7 @@ class OpenAIProvider:
     """
 
     def __init__(self, spec: CandidateSpec, endpoint: Endpoint) -> None:
-        import openai  # noqa: PLC0415 - half a second that only this candidate pays
+        import openai  # noqa: PLC0415 - slow to import
 
         self._spec = spec
         self._calls = Calls()
@@ -114,7 +114,7 @@ class OpenAIProvider:
                 self._sends_default_limit = False
             return True
 
-        return ask(self._spec, self._calls, self._faults, send, self._read, relax)
+        return call_model(self._spec, self._calls, self._faults, send, self._read, relax)
 
     def close(self) -> None:
         """Cut calls under way and release connections; idempotent."""
@@ -144,7 +144,7 @@ class OpenAIProvider:
         finish = choice.get("finish_reason")
         stop = "stop" if finish is None else _STOP.get(finish) if isinstance(finish, str) else None
         if stop is None:
-            raise faults.malformed("unknown finish_reason", content, said=finish)
+            raise faults.malformed("unknown finish_reason", content, value=finish)
         if stop == "stop" and calls:
             stop = "tool_calls"
         text = text_of(message.get("content"))

@@ -1,6 +1,6 @@
-"""What model calls cost, by prices that the user declares: none is known to codegate, because prices change.
+"""Compute the cost of model calls from prices that the user declares.
 
-All sums are exact decimals in US dollars. What is unknown stays unknown: no price and no token count is guessed.
+Sums are exact decimals in US dollars. Unknown prices and token counts stay unknown; none is built in or guessed.
 """
 
 from decimal import Decimal
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from codegate.candidates.chat import Usage
 
 UNSEEN_TOKENS: Final = 2_000
-"""Input tokens of a call that its request does not show: a provider's own prompt where tools are offered."""
+"""Input tokens beyond the request: the provider's own prompt where tools are offered."""
 
 _MILLION: Final = Decimal(1_000_000)
 
@@ -22,8 +22,7 @@ Price = Annotated[Decimal, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 class Prices(BaseModel):
     """US dollars per million tokens of one model, as its user declares them.
 
-    ``input`` is for input tokens that no cache was involved with, ``cache_read`` for those that came from a cache.
-    Without ``cache_read`` cached tokens cost what other input does; that is never too little.
+    ``input`` is for uncached input tokens, ``cache_read`` for cached ones; without it these cost as ``input``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -43,8 +42,8 @@ class Prices(BaseModel):
 def cost(usage: Usage, prices: Prices | None) -> Decimal | None:
     """Return what ``usage`` costs in US dollars; None when a price or a needed token count is unknown.
 
-    (input - cached) * input price + cached * cache price + output * output price. How many tokens were cached has to
-    be known only where they have a price of their own.
+    (input - cached) * input price + cached * cache price + output * output price. The cached tokens must be known only
+    where they have their own price.
     """
     if prices is None or usage.input_tokens is None or usage.output_tokens is None:
         return None
@@ -58,16 +57,15 @@ def cost(usage: Usage, prices: Prices | None) -> Decimal | None:
 
 
 def worst_case_call_cost(request_bytes: int, max_output_tokens: int, prices: Prices | None) -> Decimal | None:
-    """Return US dollars that one model call cannot exceed: what a hard budget reserves before the call is made.
+    """Return the most US dollars that one call can cost, which a budget reserves before it; None without prices.
 
-    No tokenizer makes more tokens than the text has bytes (each token stands for one byte at least; the marks around
-    messages are shorter than the JSON around them), so the input is at most the bytes of the request and what the
-    request does not show. Each of these is taken at the dearest input price.
+    A token stands for at least one byte, and the marks around messages are shorter than their JSON, so the input is at
+    most the bytes of the request and ``UNSEEN_TOKENS``, each at the highest input price.
 
     Args:
-        request_bytes: size of the request's JSON in UTF-8: messages, tools and all.
+        request_bytes: size of the whole request's JSON in UTF-8.
         max_output_tokens: the limit that the request sets.
-        prices: the model's; None gives None.
+        prices: the model's.
 
     Raises:
         ValueError: a negative size or limit.
@@ -77,5 +75,5 @@ def worst_case_call_cost(request_bytes: int, max_output_tokens: int, prices: Pri
         raise ValueError(message)
     if prices is None:
         return None
-    dearest = max(price for price in (prices.input, prices.cache_read, prices.cache_write) if price is not None)
-    return ((request_bytes + UNSEEN_TOKENS) * dearest + max_output_tokens * prices.output) / _MILLION
+    highest = max(price for price in (prices.input, prices.cache_read, prices.cache_write) if price is not None)
+    return ((request_bytes + UNSEEN_TOKENS) * highest + max_output_tokens * prices.output) / _MILLION

@@ -1,4 +1,4 @@
-"""Keys kept out of every text: raw, encoded, split up, or in part."""
+"""Remove keys from text: raw, encoded, split up, or in part."""
 
 import base64
 import html
@@ -17,16 +17,15 @@ from codegate.candidates.spec import CandidateSpec
 
 MARK: Final = "[redacted]"
 WINDOW: Final = 8
-"""So many consecutive characters of a key, or of an encoding of it, are taken for the key."""
+"""Consecutive characters of a key or its encoding that are redacted."""
 SHORTEST: Final = len(MARK)
-"""What is shorter is no secret but a word, such as ``none`` or ``test``: code would be spoilt by leaving it out."""
+"""Least length of a secret: shorter values are words such as ``none`` or ``test``, which code needs."""
 
 _SECRET_NAME: Final = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
-# What may stand between two characters of a key that somebody split up: blanks, line ends, what is not shown, and the
-# zeros that UTF-16 leaves when it is read as something else.
+# Separators within a split key: blanks, line ends, invisible characters, and the zeros of UTF-16.
 _BETWEEN: Final = r"[\s\x00\xad\u034f\u061c\u115f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufe0f\ufeff]"
 _SPLITTER: Final = re.compile(_BETWEEN)
-# The same as a JSON text within a text spells it, such as the arguments of a tool call.
+# The same, escaped by JSON within a text, such as the arguments of a tool call.
 _SPELLED: Final = (
     r"\\+(?:[nrtf]|u(?:0000|00a[0d]|034f|061c|115f|180e|200[b-fB-F]|202[89a-eA-E]|206[0-9]"
     r"|[fF][eE]0[fF]|[fF][eE][fF][fF]))"
@@ -38,14 +37,14 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Redactor:
-    """Replaces every trace of keys in a text.
+    """Replaces keys in texts, whole or split up, in their encodings.
 
-    A trace is a key or an encoding of it, in one piece or split up: URL (once and twice), JSON, HTML, shell, base64
+    Encodings: URL (once and twice), JSON, HTML, shell, base64
     (all three alignments, both alphabets), hexadecimal, UTF-16, and each of these backwards. Keys shorter than
     ``SHORTEST`` are replaced in short messages only, where they occur whole.
 
     Args:
-        keys: the keys; empty ones and what stands for no key are left out.
+        keys: the keys; empty ones and ``NO_KEY`` are ignored.
     """
 
     def __init__(self, *keys: str) -> None:
@@ -91,7 +90,7 @@ class Redactor:
         return "".join(pieces)
 
     def clean(self, value: Any) -> Any:
-        """Return plain data (of JSON) with every key in its texts replaced, those of mappings' keys too."""
+        """Return JSON data with keys replaced in all texts and mapping keys."""
         if isinstance(value, str):
             return self.redact_whole(value)
         if isinstance(value, dict):
@@ -144,7 +143,7 @@ def _forms(key: str) -> Iterator[str]:
 
 
 def _coded(raw: bytes) -> Iterator[str]:
-    """Yield hexadecimal and base64; of the latter, what is the same whatever stands before and after."""
+    """Yield hexadecimal and base64; of the latter, the part that does not depend on neighbours."""
     yield raw.hex()
     yield raw.hex().upper()
     for shift in range(3):

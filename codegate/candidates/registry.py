@@ -1,4 +1,4 @@
-"""From a spec to a provider. The SDKs are imported by the providers that need them, when they are opened."""
+"""Open the provider of a candidate."""
 
 from pathlib import Path
 

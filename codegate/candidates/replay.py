@@ -1,6 +1,6 @@
-"""Replay: answers read from a file of transcripts, written by hand or recorded from a paid run.
+"""Replay answers from a file of transcripts, handwritten or recorded from a paid run.
 
-The file is JSON Lines. The first line says what the file is::
+The file is JSON Lines. The first line is the header::
 
     {"schema":"codegate.transcripts/1","label":"handwritten","model":"pinned-2025-06-01","note":"..."}
 
@@ -77,10 +77,9 @@ class _Transcript(_Strict):
 
 
 class ReplayProvider:
-    """Answers from a file. Holds no state of a conversation: which answer is next follows from the messages.
+    """Answers from a file, stateless: the messages determine the next answer.
 
-    Where a problem has answers for sample 0 alone, they are those of every sample. Where it has those of several, a
-    sample that is missing is a fault of its own: the file was recorded sample by sample, and lacks one.
+    A problem with answers for sample 0 alone has them for every sample; otherwise a missing sample is a fault.
 
     Args:
         path: the file of transcripts.
@@ -112,7 +111,7 @@ class ReplayProvider:
 
     @property
     def label(self) -> Label:
-        """Return whether the transcripts were written by hand or recorded."""
+        """Return whether the transcripts are handwritten or recorded."""
         return self._header.label
 
     @property
@@ -123,7 +122,7 @@ class ReplayProvider:
     def complete(
         self, key: ProblemKey, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], sampling: Sampling
     ) -> Completion:
-        """Return the recorded answer that follows as many answers as ``messages`` hold; see ``Provider``."""
+        """Return the answer after those in ``messages``; see ``Provider``."""
         del tools, sampling
         sample = key.sample if key.problem in self._recorded else 0
         transcript = self._transcripts.get((key.problem, sample))
@@ -138,7 +137,7 @@ class ReplayProvider:
             raise ProviderError(
                 "bad_request",
                 f"{self._path}: the transcript for problem {key.problem}, sample {transcript.sample} ends after "
-                f"{len(transcript.responses)} responses; number {turn + 1} was asked for.",
+                f"{len(transcript.responses)} responses; response {turn + 1} is missing.",
                 "Replay it with the solver and the settings that it was recorded with.",
             )
         response = transcript.responses[turn]
@@ -171,8 +170,7 @@ def transcript_line(
 ) -> bytes:
     """Return the line that replays the answers among ``messages``, without its line break.
 
-    A conversation knows the usage and the time of all its calls together: they are put on the last answer, and
-    zeros on the others, so that their sums come out as recorded.
+    Usage and time are totals of the conversation: the last answer carries them, the others zeros.
 
     Args:
         key: problem and sample.

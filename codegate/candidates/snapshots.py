@@ -1,4 +1,4 @@
-"""Only pinned snapshots are candidates: a floating alias is refused by name, and so is another model's answer."""
+"""Refuse floating aliases of models, and answers of other models than the pinned one."""
 
 import datetime
 import re
@@ -25,14 +25,14 @@ _LATEST = re.compile(r"(?i)(?:^|[^a-z0-9])latest(?:$|[^a-z0-9])")
 
 
 def check_snapshot(spec: CandidateSpec) -> None:
-    """Accept only a model that names one snapshot for good.
+    """Refuse a model that is no pinned snapshot.
 
     At the providers' own addresses, given or not, the name must carry a date, or follow Anthropic's dateless scheme
     for pinned versions (generation 4.6 and later). At any other ``base_url`` the served file is the snapshot, and
     only names like ``latest`` are refused.
 
     Raises:
-        UsageError: the model is a floating alias; the message asks for the dated form.
+        UsageError: the model is a floating alias; the remedy names the dated form.
     """
     if spec.provider not in EXAMPLES:
         return
@@ -55,10 +55,10 @@ def check_snapshot(spec: CandidateSpec) -> None:
 
 
 def check_answered(spec: CandidateSpec, completion: Completion) -> None:
-    """Accept an answer only from the pinned model; at a server that is not the providers' own any name may answer.
+    """Refuse an answer of another model at the providers' own addresses; elsewhere any name passes.
 
     Raises:
-        ProviderError: another snapshot answered (``model_mismatch``), or the provider did not say which.
+        ProviderError: another snapshot answered (``model_mismatch``), or the provider did not name it.
     """
     if spec.provider not in EXAMPLES or owner_of(spec.provider, spec.base_url) is None:
         return
@@ -67,7 +67,7 @@ def check_answered(spec: CandidateSpec, completion: Completion) -> None:
     answered = "an unnamed model" if completion.model is None else repr(completion.model[:120])
     raise ProviderError(
         "model_mismatch",
-        f"{spec.provider}: {spec.model!r} was asked and {answered} answered.",
+        f"{spec.provider}: {answered} answered a request to {spec.model!r}.",
         "Pin the snapshot that the provider serves; a new one is accepted by a new baseline only.",
     )
 

@@ -33,9 +33,9 @@ _BASE_URL = re.compile(r"@(?=[A-Za-z][A-Za-z0-9+.-]*://)")
 
 
 def _no_runner_variable(name: str) -> str:
-    """Refuse what a GitHub runner sets: its tokens are for GitHub, and would go to whatever address is asked."""
+    """Refuse variables of a GitHub runner: a candidate's address must not get its tokens."""
     if re.match("(?:ACTIONS|GITHUB|INPUT|RUNNER)_", name, re.IGNORECASE):
-        message = f"{name} is a variable of the runner's, and no key of a provider"
+        message = f"{name} is a variable of the runner, not a provider's key"
         raise ValueError(message)
     return name
 
@@ -94,16 +94,16 @@ class CandidateSpec(BaseModel):
         return f"{label}@{self.base_url}" if self.base_url else label
 
     @property
-    def asks_a_model(self) -> bool:
-        """Tell whether its answers come from a model that is asked now, which takes time and usually money."""
+    def calls_a_model(self) -> bool:
+        """Return whether its answers take model calls."""
         return self.provider in {"openai", "anthropic"}
 
     def key(self) -> str:
-        """Return the 16-digit identity of everything about the candidate that can change its answers."""
+        """Return the 16-digit digest of all fields that can change its answers."""
         return digest(self.model_dump(mode="json", exclude=_NO_ANSWER))[:16]
 
     def short_form(self) -> str | None:
-        """Return the short form that names this candidate, None where none covers all that can change its answers."""
+        """Return the short form with the same key; None where there is none."""
         text = self.model_copy(update={"name": ""}).label
         try:
             return text if parse_candidate(text).key() == self.key() else None
@@ -111,10 +111,7 @@ class CandidateSpec(BaseModel):
             return None
 
     def settings(self) -> dict[str, str]:
-        """Return everything about the candidate that can change its answers, as text, by the name of its field.
-
-        What is not set, and the number of turns of a solver that has one only, is left out.
-        """
+        """Return the fields that can change its answers as text; unset and unused ones are left out."""
         fields = self.model_dump(mode="json", exclude=_NO_ANSWER | {"sampling"}, exclude_none=True)
         if self.solver == "single_shot":
             del fields["max_iterations"]
@@ -165,8 +162,8 @@ def parse_candidate(text: str) -> CandidateSpec:
 def answers_in_file(place: str) -> UsageError:
     """Return the error for a ``predictions`` candidate where a model would have to be called."""
     return UsageError(
-        f"{place}: the answers of `predictions` are in a file, and no model can be called for them.",
-        "Give the file: codegate run SUITE --predictions FILE.",
+        f"{place}: `predictions` has its answers in a file; there is no model to call.",
+        "Pass the file: codegate run SUITE --predictions FILE.",
     )
 
 

@@ -1,13 +1,10 @@
-"""What counts how much when candidates are weighed by one number. The gate never looks at it: execution decides."""
+"""Weights of the weighted score in reports; the gate does not use it."""
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class ScoreWeights(BaseModel):
-    """Weights of the parts of the weighted score, and what is half as good as can be in two of them.
-
-    The weights need not add up to 1; each counts by its share of their sum.
-    """
+    """Weights of the parts of the weighted score, relative to their sum, and two half-value points."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

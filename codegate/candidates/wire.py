@@ -1,8 +1,7 @@
-"""One model call on the wire: a wall-clock deadline, a size cap, no redirects, and every failure named.
+"""Bound one model call: a deadline, a size cap, no redirects, and classified errors.
 
-The SDKs build the requests and know the errors' names; this module holds what they leave open. Their timeouts
-are per read, so a server that drips outlasts them; they read answers of any size; they follow redirects and send
-the request's body, a repository's source, with them.
+The SDKs do not bound these: their timeouts are per read, so a slow server outlasts them; they read answers of any size;
+they follow redirects and send the request's body, a repository's source, with them.
 """
 
 import contextlib
@@ -45,7 +44,7 @@ class _Call(Generic[Result]):
     stopped: bool = False
 
     def trace(self, _event: str, info: Mapping[str, Any]) -> None:
-        """Remember every connection made (the ``trace`` extension of httpx's transport)."""
+        """Record every connection (the ``trace`` extension of httpx's transport)."""
         stream = info.get("return_value")
         if hasattr(stream, "get_extra_info"):
             self.streams.append(stream)
@@ -76,8 +75,8 @@ class Calls:
     def run(self, work: Callable[[], Result], seconds: float) -> Result:
         """Return what ``work`` returns, or raise what it raises, within ``seconds``.
 
-        ``work`` runs in a thread of its own: whatever blocks it (a name lookup, a header that never ends), this
-        call returns in time, and the connection is cut behind it.
+        ``work`` runs in its own thread: if it blocks, for example in a name lookup, this call still returns in time and
+        the connection is cut.
 
         Raises:
             TimeoutError: the deadline passed.
@@ -124,7 +123,7 @@ class Calls:
 
 
 class _BoundedSend:
-    """Mixed into an SDK's HTTP client: reads the whole answer up to a cap, and follows no redirect."""
+    """Mixin of an SDK's HTTP client: reads the answer up to a cap, follows no redirect."""
 
     withheld: frozenset[str] = frozenset()
 
@@ -155,15 +154,14 @@ class _BoundedSend:
 
 
 def bounded_client(kind: type[Any], endpoint: Endpoint, timeout: Any) -> Any:
-    """Return an instance of the SDK's HTTP client class ``kind`` with the bounds of this module.
+    """Return an SDK's HTTP client of class ``kind`` with the bounds of this module.
 
-    The proxy settings of the environment hold, except towards this machine and over plain http: a key must not
-    travel to a proxy in clear text.
+    The environment's proxy settings hold, except for this machine and plain http: a proxy must not see a key.
     """
     _silence(kind)
     withheld = _from_environment() if endpoint.keyless else frozenset()
     client = type("BoundedClient", (_BoundedSend, kind), {"withheld": withheld})
-    # The mounts too: an SDK may read the proxy variables itself, whatever ``trust_env`` says.
+    # The mounts too: an SDK may read the proxy variables itself, even without ``trust_env``.
     direct = {"mounts": dict.fromkeys(("all://", "http://", "https://"))} if endpoint.direct else {}
     return client(
         **direct,
@@ -176,17 +174,17 @@ def bounded_client(kind: type[Any], endpoint: Endpoint, timeout: Any) -> Any:
 
 
 def _from_environment() -> frozenset[str]:
-    """Return the names of the headers that the SDKs take from the environment, in small letters."""
-    said = "\n".join(os.environ.get(f"{sdk}_CUSTOM_HEADERS", "") for sdk in ("OPENAI", "ANTHROPIC"))
-    named = (line.partition(":")[0].strip().lower() for line in said.splitlines())
+    """Return the lower-case names of headers that the SDKs take from the environment."""
+    lines = "\n".join(os.environ.get(f"{sdk}_CUSTOM_HEADERS", "") for sdk in ("OPENAI", "ANTHROPIC"))
+    named = (line.partition(":")[0].strip().lower() for line in lines.splitlines())
     return frozenset({"openai-organization", "openai-project", *named})
 
 
 def _silence(kind: type[Any]) -> None:
-    """Let nothing into the log of the SDK that ``kind`` is of, nor of the HTTP client that it stands on.
+    """Disable the logs of the SDK of ``kind`` and of its HTTP client.
 
-    OPENAI_LOG, ANTHROPIC_LOG and a logging set-up of somebody's own would print requests, which hold the source, and
-    the answers' headers, which may hold an echo of the key.
+    OPENAI_LOG, ANTHROPIC_LOG or a user's logging configuration would print requests, which hold the source, and
+    response headers, which may echo the key.
     """
     for package in {base.__module__.partition(".")[0] for base in kind.__mro__} - {"builtins"}:
         for name in (package, package.replace("httpx", "httpcore")):
@@ -204,7 +202,7 @@ class SdkErrors:
 
 
 class Faults:
-    """Turns what went wrong with a call into a ``ProviderError`` whose text holds no key."""
+    """Converts errors of a call to ``ProviderError`` with a redacted text."""
 
     def __init__(self, provider: str, model: str, endpoint: Endpoint, errors: SdkErrors) -> None:
         self._where = f"{provider} ({model} at {endpoint.base_url})"
@@ -213,7 +211,7 @@ class Faults:
         self._redactor = Redactor(endpoint.key)
 
     def of(self, error: Exception, seconds: float) -> ProviderError | None:
-        """Return the fault that ``error`` is, or None when it is none that a provider can cause."""
+        """Return the fault of ``error``; None where no provider can cause it."""
         chain = _chain(error)
         if any(isinstance(link, _AnswerTooLargeError) for link in chain):
             return self.malformed(f"the answer is larger than {MAX_ANSWER_BYTES >> 20} MiB")
@@ -239,16 +237,13 @@ class Faults:
             return self.malformed(self._text(error))
         return None
 
-    def malformed(self, what: str, content: bytes = b"", *, said: object = None) -> ProviderError:
-        """Return the fault of an answer that is not what the protocol promises, with its first characters.
+    def malformed(self, what: str, content: bytes = b"", *, value: object = None) -> ProviderError:
+        """Return the fault of an answer that violates the protocol, with its first characters.
 
-        Args:
-            what: what is wrong with it.
-            content: the answer.
-            said: the word of the answer that ``what`` is about, shown with it.
+        ``value`` is the offending value of the answer, shown after ``what``.
         """
-        if said is not None:
-            what = f"{what} {self._clean(str(said), 40)!r}"
+        if value is not None:
+            what = f"{what} {self._clean(str(value), 40)!r}"
         shown = self._clean(content[:4096].decode("utf-8", "replace"), 120)
         return self._error(
             "malformed",
@@ -264,7 +259,7 @@ class Faults:
         return found
 
     def visible(self, text: str) -> str:
-        """Return model output with the key itself replaced, should a server echo it, and no lone surrogates."""
+        """Return model output without the key, which a server may echo, and without lone surrogates."""
         return self._redactor.redact_whole(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
     def _of_status(self, error: Exception) -> ProviderError:
@@ -291,8 +286,8 @@ class Faults:
             "quota": "The account behind the key is out of credit or quota.",
             "bad_request": f"Change or remove `{setting}` of the candidate in codegate.yml." if setting else "",
         }.get(fault, "")
-        said = self._clean(message)
-        found = self._error(fault, f"status {status}" + (f": {said}" if said else ""), remedy, retry_after)
+        text = self._clean(message)
+        found = self._error(fault, f"status {status}" + (f": {text}" if text else ""), remedy, retry_after)
         found.stop = stop_named(raw) if fault == "bad_request" else None
         return found
 
@@ -313,7 +308,7 @@ class Faults:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that the server asks to wait: ``retry-after-ms``, seconds, or an HTTP date (RFC 9110)."""
+    """Return the seconds of ``retry-after-ms`` or ``retry-after``, a number or an HTTP date (RFC 9110)."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = headers.get(name, "").strip()
         if not value:
@@ -340,5 +335,5 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 def _root(chain: list[BaseException]) -> BaseException:
-    """Return the innermost error that says something."""
+    """Return the innermost error with a message."""
     return next((link for link in reversed(chain) if str(link)), chain[0])

@@ -110,7 +110,7 @@ def command(
         note("the suite is not as it was when the baseline was made: problems that have changed since are not compared")
     statement = power_statement(model, settings.gate, looks=looks, candidates=together)
     runs = [load_run(path) for path in like] or _pooled_runs(pinned)
-    expenses = {spec.label: sample_expense(runs, spec.prices) for spec in settings.candidates if spec.asks_a_model}
+    expenses = {spec.label: sample_expense(runs, spec.prices) for spec in settings.candidates if spec.calls_a_model}
 
     assumed = f"no baseline: a pass rate of {rate or USUAL_RATE:.0%} assumed"
     source = f"baseline {pinned.samples.label}" if pinned is not None else assumed

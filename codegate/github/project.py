@@ -144,7 +144,7 @@ def _priced(candidates: Sequence[CandidateSpec]) -> dict[str, Prices]:
 
 def _check_prices(candidates: Sequence[CandidateSpec]) -> None:
     for spec in candidates:
-        if spec.asks_a_model and spec.prices is not None and not (spec.prices.input and spec.prices.output):
+        if spec.calls_a_model and spec.prices is not None and not (spec.prices.input and spec.prices.output):
             raise UsageError(
                 f"the proposal says that {spec.label} costs nothing, and the base commit has a budget in dollars.",
                 "Write what it costs under `prices`.",

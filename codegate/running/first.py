@@ -41,7 +41,7 @@ def ask_first(
     answered = {outcome.candidate for outcome in graded}
     first: dict[str, list[Job]] = {}
     for job in left:
-        new = job.candidate.asks_a_model and job.candidate.key() not in answered
+        new = job.candidate.calls_a_model and job.candidate.key() not in answered
         if new and job.problem.id in before.manifest.problems:
             first.setdefault(job.candidate.key(), []).append(job)
     tried: set[tuple[str, str, int]] = set()

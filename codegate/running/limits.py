@@ -45,7 +45,7 @@ def call_needs(
         samples: per problem in a gated run, whatever they show; None: as many as the policy plans at most.
     """
     calls = [candidate.max_iterations if candidate.solver == "tool_loop" else 1 for candidate in candidates
-             if candidate.asks_a_model]  # fmt: skip
+             if candidate.calls_a_model]  # fmt: skip
     pinned = max(calls, default=0)
     most = samples or policy.max_samples
     return CallNeeds(

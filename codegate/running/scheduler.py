@@ -303,7 +303,7 @@ class _Execution:
         self._broken = prepare_environments(self._sandboxes, (job.problem for job in left), self._stop)
         if self._sandboxes.assurances:
             self._journal.record_assurances(self._sandboxes.assurances)
-        asked = any(job.candidate.asks_a_model for job in left)
+        asked = any(job.candidate.calls_a_model for job in left)
         record = self._journal.soundness()
         known = {} if record is None else record.problems
         problems = {

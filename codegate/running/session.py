@@ -250,7 +250,7 @@ def _check_prices(request: RunRequest, candidates: Sequence[CandidateSpec]) -> N
     if request.options.budget_usd is None:
         return
     for candidate in candidates:
-        if candidate.asks_a_model and candidate.prices is None:
+        if candidate.calls_a_model and candidate.prices is None:
             raise UsageError(
                 f"a budget in dollars needs to know what {candidate.label} costs.",
                 "Write its `prices` in codegate.yml (docs/configuration.md), or limit the calls: max_model_calls.",
@@ -270,7 +270,7 @@ def _open_pinned(
         return None
     try:
         reason = why_not(gate.baseline, candidates, request.keyless)
-        if request.options.budget_usd is not None and spec.asks_a_model and spec.prices is None:
+        if request.options.budget_usd is not None and spec.calls_a_model and spec.prices is None:
             reason = f"the budget in dollars needs to know what {spec.label} costs"
         if reason is None and spec.key() not in providers:
             providers[spec.key()] = open_provider(spec, request.options.transcripts)

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from codegate.candidates import Message, ProviderError, ProviderName, Sampling
+from codegate.candidates import Message, ProviderError, Sampling
 from codegate.candidates.declined import setting_named, stop_named
+from codegate.candidates.spec import ProviderName
 from tests.candidates.test_providers import KEY, ask, opened
 from tests.candidates.wire_server import Reply, as_json, chat_answer, messages_answer, wire_server
 

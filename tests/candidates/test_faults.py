@@ -13,19 +13,11 @@ from typing import Any
 
 import pytest
 
-from codegate.candidates import (
-    CandidateSpec,
-    Message,
-    ProblemKey,
-    Provider,
-    ProviderError,
-    ProviderName,
-    Sampling,
-    open_provider,
-)
+from codegate.candidates import CandidateSpec, Message, ProblemKey, Provider, ProviderError, Sampling, open_provider
 from codegate.candidates.anthropic import AnthropicProvider
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.openai import OpenAIProvider
+from codegate.candidates.spec import ProviderName
 from tests.candidates.conftest import CANARY
 from tests.candidates.test_providers import ask, opened
 from tests.candidates.wire_server import Reply, as_json, chat_answer, messages_answer, wire_server

@@ -14,13 +14,13 @@ from codegate.candidates import (
     Message,
     ProblemKey,
     Provider,
-    ProviderName,
     Sampling,
     ToolCall,
     ToolSpec,
     open_provider,
 )
 from codegate.candidates.chat import DEFAULT_OUTPUT_TOKENS
+from codegate.candidates.spec import ProviderName
 from codegate.errors import UsageError
 from tests.candidates.conftest import CANARY
 from tests.candidates.wire_server import Received, WireServer, as_json, chat_answer, messages_answer, wire_server

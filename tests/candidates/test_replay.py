@@ -14,15 +14,14 @@ from codegate.candidates import (
     Message,
     ProblemKey,
     ProviderError,
-    ReplayProvider,
     Sampling,
     ToolCall,
     Usage,
     open_provider,
     parse_candidate,
-    transcript_header,
     transcript_line,
 )
+from codegate.candidates.replay import ReplayProvider, transcript_header
 from codegate.errors import UsageError
 
 HEADER = {"schema": "codegate.transcripts/1", "label": "handwritten", "model": "pinned-2025-06-01", "note": "by hand"}

@@ -12,9 +12,9 @@ from codegate.candidates import (
     ProviderError,
     Usage,
     parse_candidate,
-    transcript_header,
     transcript_line,
 )
+from codegate.candidates.replay import transcript_header
 from codegate.errors import UsageError
 from codegate.mining.cut import Cut
 from codegate.mining.probes.example import public_text

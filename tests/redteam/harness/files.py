@@ -92,7 +92,7 @@ _FILES: dict[str, Attack] = {
     "address-of-metadata-by-tls": _candidate("https://169.254.169.254/latest", "link-local"),
     "address-mapped": _candidate("https://[::ffff:169.254.169.254]/v1", "link-local"),
     "address-octal": _candidate("http://0177.0.0.1/v1", "base URL"),
-    "address-hexadecimal": _candidate("https://0xa9fea9fe/v1", "odd spelling"),
+    "address-hexadecimal": _candidate("https://0xa9fea9fe/v1", "unusual spelling"),
     "address-of-a-file": _candidate("file:///etc/passwd", "base URL"),
     "address-with-a-user": _candidate("https://api.openai.com:hunter2hunter2@evil.example/v1", "base URL"),
     "address-like-this-machine": _candidate("http://localhost.evil.example/v1", "unencrypted"),
