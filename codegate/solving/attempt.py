@@ -1,10 +1,12 @@
-"""Attempt: one candidate on one problem, one sample. Written to disk before it is graded, because it was paid for."""
+"""Attempt: one candidate on one problem, one sample; and the model calls that it is made of."""
 
-from typing import Literal
+import json
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from codegate.candidates import Message, Usage
+from codegate.candidates import Completion, Message, ToolSpec, Usage
 from codegate.durable import digest
 
 AttemptStop = Literal[
@@ -31,12 +33,12 @@ class AttemptSummary(BaseModel):
     Attributes:
         patch: unified diff against the base tree, source paths only; empty when nothing was changed.
         patch_error: why the model's own edits could not be applied, None when they could.
-        contains_code: whether the answer held code at all.
+        contains_code: whether the answer held code.
         usage: tokens over all calls; a field that some call did not report is null.
-        models: the distinct snapshots that the provider said answered.
+        models: the distinct snapshots that the provider reported.
         model_seconds: time in model calls; ``tool_seconds``: time in the model's own test runs.
-        answer: digest of the model's whole answer, by which copies are known; None until ``summary``, and where no
-            model answered: the reference's patches are alike because they are certain, not because they are copies.
+        answer: digest of the whole answer, which identifies copies; None until ``summary`` and without a model, as for
+            the reference, whose equal patches are no copies.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -59,7 +61,7 @@ class AttemptSummary(BaseModel):
 
 
 class Attempt(AttemptSummary):
-    """What a candidate did about a problem.
+    """A candidate's work on a problem.
 
     Attributes:
         messages: the transcript, in order.
@@ -84,3 +86,24 @@ class Attempt(AttemptSummary):
         ]
         kept = AttemptSummary.model_validate(self.model_dump(include=set(AttemptSummary.model_fields)))
         return kept.model_copy(update={"answer": digest([answers, self.patch]) if answers else None})
+
+
+ModelCall: TypeAlias = Callable[[Callable[[], Completion], int], Completion]
+"""Makes one model call, given its request's approximate bytes; adds retries, budgets and limits."""
+
+
+def request_bytes(messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> int:
+    """Return the size of a request as JSON in ASCII, about that of any provider's format."""
+    parts = [part.model_dump(mode="json") for part in (*messages, *tools)]
+    return len(json.dumps(parts))
+
+
+def stop_of(completion: Completion) -> AttemptStop | None:
+    """Return why the answer ended prematurely, None where it did not."""
+    match completion.stop_reason:
+        case "length" | "context_overflow" as stop:
+            return stop
+        case "refusal" | "content_filter":
+            return "refusal"
+        case _:
+            return None

@@ -1,4 +1,4 @@
-"""What a single-shot model sees of a repository: the files that the statement speaks about, up to a budget.
+"""Build the single-shot prompt's context: the files most relevant to the statement.
 
 Files are ranked by Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009) of their
 words against the statement's, identifiers split at underscores and capitals. Nothing of the fix is used.
@@ -16,7 +16,7 @@ from codegate.suite import PathClassifier, Tree
 DEFAULT_BUDGET: Final = 60_000
 MAX_LISTED: Final = 400
 CHUNK_LINES: Final = 120
-"""A file that would take more than a third of the budget is cut into pieces of so many lines, ranked one by one."""
+"""Lines of the separately ranked pieces of a file that exceeds a third of the budget."""
 
 _K1: Final = 1.2
 _B: Final = 0.75
@@ -47,7 +47,7 @@ class _Piece:
 
 
 def build_context(base: Tree, statement: str, public_tests: tuple[str, ...], budget: int = DEFAULT_BUDGET) -> str:
-    """Return the repository as text for a prompt: the list of files, then files in clearly delimited blocks.
+    """Return the repository for a prompt: the list of files, then files in delimited blocks.
 
     Args:
         base: the tree that the model is to fix.
@@ -80,7 +80,7 @@ def build_listing(base: Tree) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Return the lower-case words of ``text``, identifiers taken apart, common words left out."""
+    """Return the lower-case words of ``text``, identifiers split, common words left out."""
     found = (word.lower() for word in _WORD.findall(text))
     return [word for word in found if len(word) > 1 and word not in _STOP_WORDS]
 
@@ -107,7 +107,7 @@ def _pieces(path: str, text: str, budget: int) -> list[_Piece]:
 
 
 def _ranked(pieces: list[_Piece], statement: str) -> list[_Piece]:
-    """Return ``pieces``, best first; equal scores by path and place, so that the order is always the same."""
+    """Return ``pieces``, best first; ties by path and line, for a deterministic order."""
     query = set(words(statement))
     counts = [Counter(words(piece.text) + words(piece.path) * _PATH_WEIGHT) for piece in pieces]
     lengths = [sum(count.values()) for count in counts]

@@ -1,4 +1,4 @@
-"""A model's answer read as edits: SEARCH/REPLACE blocks and unified diffs in fences. Any text is accepted.
+"""Parse a model's answer into edits: SEARCH/REPLACE blocks and fenced unified diffs.
 
 A block is::
 
@@ -49,14 +49,14 @@ class DiffEdit:
 
 @dataclass(frozen=True)
 class ParsedEdits:
-    """The edits in the order of the text, and what looked like one and was none."""
+    """The edits in the order of the text, and the malformed ones."""
 
     edits: tuple[BlockEdit | DiffEdit, ...]
     problems: tuple[str, ...]
 
 
 def parse_edits(text: str) -> ParsedEdits:
-    """Return the edits that ``text`` holds; never raises, whatever the text is."""
+    """Return the edits in ``text``; never raises."""
     lines = text.replace("\r\n", "\n").split("\n")
     edits: list[BlockEdit | DiffEdit] = []
     problems: list[str] = []
@@ -66,7 +66,7 @@ def parse_edits(text: str) -> ParsedEdits:
     while position < len(lines) and max(len(edits), len(problems)) <= MAX_EDITS:
         line = lines[position]
         if _SEARCH.fullmatch(line.strip()):
-            diff = None  # blocks inside of a fence called diff are what counts
+            diff = None  # a block within a fenced diff takes precedence
             path = _path_above(lines, position) or path
             end, block = _block(lines, position)
             if block is None:
@@ -91,10 +91,9 @@ def parse_edits(text: str) -> ParsedEdits:
 
 
 def apply_edits(workspace: Workspace, parsed: ParsedEdits) -> str | None:
-    """Make the edits; return why they could not all be made, None when they could.
+    """Apply the edits; return the first error, None without one.
 
-    An unsafe path is refused by the workspace, which remembers it, and the other edits go on; any other failure
-    is an error of the whole answer.
+    The workspace records an unsafe path, and the other edits go on; any other failure is an error of the whole answer.
     """
     if parsed.problems:
         return parsed.problems[0] + "."
@@ -112,7 +111,7 @@ def apply_edits(workspace: Workspace, parsed: ParsedEdits) -> str | None:
 
 
 def contains_code(text: str) -> bool:
-    """Return whether ``text`` holds code at all: an edit, a fence with something in it, or two lines of it."""
+    """Return whether ``text`` holds code: an edit, a non-empty fence, or two lines of code."""
     parsed = parse_edits(text)
     if parsed.edits:
         return True
@@ -133,7 +132,7 @@ def _apply_block(workspace: Workspace, edit: BlockEdit) -> None:
         return
     content = workspace.content(edit.path)
     lines = content.split("\n")
-    # Whole lines are matched, by one search over the text: comparing line by line takes a hostile answer's square.
+    # One search for whole lines over the text: line by line, a hostile answer takes quadratic time.
     text = "\n" + "\n".join(line.removesuffix("\r") for line in lines) + "\n"
     wanted = "\n" + "\n".join(edit.search) + "\n"
     found = text.find(wanted)
@@ -163,7 +162,7 @@ def _apply_diff(workspace: Workspace, edit: DiffEdit) -> None:
 
 
 def _path_above(lines: list[str], position: int) -> str:
-    """Return the path on the nearest line above that is neither blank nor a bare fence, or nothing."""
+    """Return the path on the nearest line above that is neither blank nor a bare fence, or ""."""
     for line in reversed(lines[max(0, position - 4) : position]):
         if not line.strip() or _REPLACE.fullmatch(line.strip()):
             if _REPLACE.fullmatch(line.strip()):
@@ -184,7 +183,7 @@ def _path_above(lines: list[str], position: int) -> str:
 
 
 def _block(lines: list[str], start: int) -> tuple[int, tuple[tuple[str, ...], tuple[str, ...]] | None]:
-    """Return the position after the block that begins at ``start``, and its two parts if it is whole."""
+    """Return the position after the block at ``start``, and its two parts if it is complete."""
     divider = None
     for position in range(start + 1, len(lines)):
         stripped = lines[position].strip()
@@ -201,7 +200,7 @@ def _block(lines: list[str], start: int) -> tuple[int, tuple[tuple[str, ...], tu
 
 @dataclass(frozen=True)
 class _OpenDiff:
-    """A fence of a diff that is open: the line after its opening, and the opening's blanks and marks."""
+    """An open fence of a diff: the line after it, and its indent and marks."""
 
     start: int
     marks: str

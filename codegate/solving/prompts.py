@@ -1,7 +1,7 @@
-"""The prompts, and the version that stands for their exact text.
+"""The prompts, and the version of their exact text.
 
-A version is ``name/number+digest``: the number is raised by hand when a prompt is meant to change, the digest
-changes with every character, so that two runs with different prompts never look comparable.
+A version is ``name/number+digest``: the number is raised manually for an intended change; the digest changes with every
+character, so that runs with different prompts are never comparable by mistake.
 """
 
 from typing import Final
@@ -58,7 +58,7 @@ TOOL_LOOP_USER: Final = """\
 """
 
 SOLVER_VERSION: Final = "3"
-"""Raised when a model may be shown or allowed something else than before: context, ranking, tool limits, edits."""
+"""Raised when context, ranking, tool limits or edits change."""
 
 _TEXTS: Final[dict[SolverName, tuple[str, str]]] = {
     "single_shot": (SINGLE_SHOT_SYSTEM, SINGLE_SHOT_USER),
@@ -70,8 +70,6 @@ _NUMBERS: Final[dict[SolverName, int]] = {"single_shot": 2, "tool_loop": 2}
 def prompt_version(solver: SolverName, extra: object = None) -> str:
     """Return the version of a solver's prompts, for example ``single_shot/2+ab12cd34``.
 
-    Args:
-        solver: whose prompts.
-        extra: JSON data that the model also sees as part of the prompt, such as the tools' descriptions.
+    ``extra`` is further JSON data of the prompt, such as the tools' descriptions.
     """
     return f"{solver}/{_NUMBERS[solver]}+{digest([SOLVER_VERSION, _TEXTS[solver], extra])[:8]}"

@@ -1,8 +1,7 @@
 """Single shot: one prompt, one answer, its edits applied."""
 
 from codegate.candidates import CandidateSpec, Message, ProblemKey, Provider
-from codegate.solving.attempt import Attempt, AttemptStop
-from codegate.solving.calls import ModelCall, request_bytes, stop_of
+from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, request_bytes, stop_of
 from codegate.solving.context import build_context
 from codegate.solving.edits import apply_edits, contains_code, parse_edits
 from codegate.solving.prompts import SINGLE_SHOT_SYSTEM, SINGLE_SHOT_USER, prompt_version
@@ -13,12 +12,9 @@ from codegate.suite import Problem, Tree
 def single_shot(
     problem: Problem, base: Tree, candidate: CandidateSpec, provider: Provider, sample: int, call: ModelCall
 ) -> Attempt:
-    """Return the attempt of a model that is asked once.
+    """Return the attempt of a single model call.
 
-    A refusal changes nothing. Of a truncated answer the edits count when all that it begins are complete.
-
-    Raises:
-        ProviderError: no usable answer came.
+    A refusal changes nothing. The edits of a truncated answer count if all that it begins are complete.
     """
     context = build_context(base, problem.statement, problem.manifest.public_tests)
     messages: tuple[Message, ...] = (

@@ -1,4 +1,4 @@
-"""One candidate on one problem, one sample."""
+"""Solve one problem with one candidate, one sample."""
 
 from codegate.candidates import (
     CandidateSpec,
@@ -8,14 +8,12 @@ from codegate.candidates import (
     transcript_line,
 )
 from codegate.errors import UsageError
-from codegate.solving.attempt import Attempt, AttemptStop
-from codegate.solving.calls import ModelCall
+from codegate.solving.attempt import Attempt, AttemptStop, ModelCall
 from codegate.solving.prompts import prompt_version
-from codegate.solving.reference import reference
 from codegate.solving.single_shot import single_shot
 from codegate.solving.tool_loop import tool_loop, tool_loop_version
 from codegate.solving.toolbox import TestTool
-from codegate.suite import Problem, Tree
+from codegate.suite import Problem, Tree, make_patch
 
 _STOP_REASONS: dict[AttemptStop, StopReason] = {
     "answered": "stop",
@@ -35,24 +33,24 @@ def solve(
     run_public_tests: TestTool,
     call: ModelCall,
 ) -> Attempt:
-    """Let ``candidate`` work on ``problem`` and return what it did.
+    """Return the attempt of ``candidate`` on ``problem``.
 
     Args:
-        problem: what is asked.
-        base: the problem's base tree.
-        candidate: who answers, and with which solver.
+        problem: the problem.
+        base: its base tree.
+        candidate: the candidate, with its solver.
         provider: the candidate's provider, None for ``reference`` and ``empty``.
         sample: number of the sample, from 0.
         run_public_tests: runs the public tests on a tree and returns their output.
-        call: makes each model call; retries, budgets and limits belong here.
+        call: makes each model call, with retries, budgets and limits.
 
     Raises:
-        ProviderError: no usable answer came, after whatever ``call`` does about that.
+        ProviderError: no usable answer came, in spite of the retries of ``call``.
         InfrastructureError: the sandbox of the public tests failed.
-        UsageError: the candidate needs a provider and got none.
+        UsageError: ``provider`` is None where the candidate needs one.
     """
     if candidate.provider in {"reference", "empty"}:
-        return reference(problem, base, candidate, sample)
+        return _reference(problem, base, candidate, sample)
     if provider is None:
         raise UsageError(f"candidate {candidate.label} needs a provider.", "Open one with open_provider.")
     if candidate.solver == "tool_loop":
@@ -60,8 +58,23 @@ def solve(
     return single_shot(problem, base, candidate, provider, sample, call)
 
 
+def _reference(problem: Problem, base: Tree, candidate: CandidateSpec, sample: int) -> Attempt:
+    """Return the attempt whose patch is the problem's own fix, or none for the provider ``empty``."""
+    fixes = candidate.provider == "reference"
+    return Attempt(
+        problem=problem.id,
+        candidate=candidate.key(),
+        sample=sample,
+        solver=candidate.provider,
+        prompt_version="none",
+        patch=make_patch(base, problem.fix) if fixes else "",
+        contains_code=fixes,
+        iterations=0,
+    )
+
+
 def prompt_version_of(candidate: CandidateSpec) -> str:
-    """Return the prompt version that attempts of ``candidate`` carry, for comparability keys."""
+    """Return the prompt version of ``candidate``'s attempts, for comparability."""
     if candidate.provider in {"reference", "empty"}:
         return "none"
     if candidate.provider == "predictions":

@@ -1,11 +1,10 @@
-"""The tool loop: the model reads, writes and runs the public tests until it is done or out of turns."""
+"""Tool loop: the model reads, edits and runs the public tests until it ends or its turns do."""
 
 from functools import partial
 from typing import Final
 
 from codegate.candidates import CandidateSpec, Message, ProblemKey, Provider, ToolCall, Usage
-from codegate.solving.attempt import Attempt, AttemptStop
-from codegate.solving.calls import ModelCall, request_bytes, stop_of
+from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, request_bytes, stop_of
 from codegate.solving.context import build_listing
 from codegate.solving.edits import contains_code
 from codegate.solving.prompts import TOOL_LOOP_SYSTEM, TOOL_LOOP_USER, prompt_version
@@ -25,12 +24,7 @@ def tool_loop(
     run_public_tests: TestTool,
     call: ModelCall,
 ) -> Attempt:
-    """Return the attempt of a model that works with tools, in at most ``candidate.max_iterations`` calls.
-
-    Raises:
-        ProviderError: no usable answer came.
-        InfrastructureError: the sandbox of the public tests failed.
-    """
+    """Return the attempt of a loop with tools, of at most ``candidate.max_iterations`` calls."""
     tools = tool_specs()
     toolbox = Toolbox(Workspace(base), run_public_tests)
     messages: tuple[Message, ...] = (
@@ -47,8 +41,8 @@ def tool_loop(
     iterations = calls = 0
     seconds = 0.0
     while stop == "iterations" and iterations < candidate.max_iterations:
-        ask = partial(provider.complete, key, messages, tools, candidate.sampling)
-        completion = call(ask, request_bytes(messages, tools))
+        request = partial(provider.complete, key, messages, tools, candidate.sampling)
+        completion = call(request, request_bytes(messages, tools))
         iterations += 1
         usage += completion.usage
         seconds += completion.seconds
@@ -86,12 +80,12 @@ def tool_loop(
 
 
 def tool_loop_version() -> str:
-    """Return the version of the prompts and of the tools that are offered with them."""
+    """Return the version of the prompts and the tools."""
     return prompt_version("tool_loop", [tool.model_dump(mode="json") for tool in tool_specs()])
 
 
 def _results(toolbox: Toolbox, calls: tuple[ToolCall, ...], left_out: int) -> tuple[Message, ...]:
-    """Return the answers to ``calls``; the last one says so when calls over the cap were not made."""
+    """Return the results of ``calls``; the last one notes calls over the cap."""
     results = [Message(role="tool", text=toolbox.answer(call), tool_call_id=call.id) for call in calls]
     if left_out:
         toolbox.errors += left_out

@@ -1,4 +1,4 @@
-"""The tools of the tool loop, over a workspace in memory. Whatever a model sends is answered, never raised."""
+"""The tools of the tool loop over a workspace in memory; errors become results."""
 
 import time
 from collections.abc import Callable
@@ -107,7 +107,7 @@ class Toolbox:
         self._sent = 0
 
     def answer(self, call: ToolCall) -> str:
-        """Return what the model is told about ``call``.
+        """Return the result of ``call`` for the model.
 
         Raises:
             InfrastructureError: the sandbox of the public tests failed.

@@ -1,7 +1,7 @@
-"""The tree that a model works on: in memory, capped, and left behind but for its source files.
+"""The tree that a model works on: in memory and capped; only its source files leave.
 
-Nothing here touches the host's files: a path that a model invents has only the tree to reach into. Links are
-neither followed nor written.
+Nothing here touches the host's files: a path of a model reaches into the tree only. Links are neither followed nor
+written.
 """
 
 import unicodedata
@@ -22,16 +22,16 @@ SHOWN_LINE: Final = 300
 
 
 class WorkspaceError(CodegateError):
-    """What the model asked for cannot be done; the text is for the model to read."""
+    """The edit or read is not possible; the text is for the model."""
 
 
 class UnsafePathError(WorkspaceError):
-    """The path leaves the tree, or goes through a link or a file; the workspace remembers it as dropped."""
+    """The path leaves the tree, or goes through a link or a file; it is recorded as dropped."""
 
 
 @dataclass(frozen=True)
 class Frozen:
-    """What is left of a workspace: the patch of its source files, and every other path with the reason."""
+    """The patch of a workspace's source files, and every other path with the reason."""
 
     patch: str
     dropped: tuple[DroppedPath, ...]
@@ -40,8 +40,7 @@ class Frozen:
 class Workspace:
     """A base tree and the changes made to it. Not thread-safe: one attempt owns it.
 
-    Args:
-        base: the tree to start from; it is never changed.
+    ``base`` is never changed.
     """
 
     def __init__(self, base: Tree) -> None:
@@ -183,8 +182,7 @@ class Workspace:
     def freeze(self) -> Frozen:
         """Return the patch of the changed source files, and the other paths that were written to.
 
-        Only source crosses into grading: the tests that grade are hidden ones, and configuration could decide
-        what a test run is.
+        Only source crosses into grading: tests are replaced by hidden ones, and configuration could alter the test run.
         """
         classifier = PathClassifier.of(self._base)
         kept: dict[str, TreeFile | None] = {}
@@ -210,7 +208,7 @@ class Workspace:
         return file
 
     def _writable(self, path: str) -> str:
-        """Return the path in the tree that may be written, or refuse and remember the refusal."""
+        """Return the path in the tree to write, or record the refusal and raise."""
         name = _normal(path)
         if not is_plain_path(name) or not name.isprintable() or unicodedata.normalize("NFC", name) != name:
             self._refuse(name, "unsafe")

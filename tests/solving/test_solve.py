@@ -5,14 +5,8 @@ from typing import Any
 
 import pytest
 
-from codegate.candidates import (
-    CandidateSpec,
-    Completion,
-    ProviderError,
-    ReplayProvider,
-    SolverName,
-    transcript_header,
-)
+from codegate.candidates import CandidateSpec, Completion, ProviderError, SolverName
+from codegate.candidates.replay import ReplayProvider, transcript_header
 from codegate.errors import InfrastructureError, UsageError
 from codegate.solving import Attempt, prompt_version_of, record_attempt, solve
 from codegate.solving.prompts import prompt_version

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from codegate.candidates import CandidateSpec, Completion, ReplayProvider, SolverName
+from codegate.candidates import CandidateSpec, Completion, SolverName
+from codegate.candidates.replay import ReplayProvider
 from codegate.durable import sha256
 from codegate.suite import (
     Base,
