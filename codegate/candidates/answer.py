@@ -2,19 +2,69 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from codegate.candidates.chat import Completion, ProviderError, ToolCall, Usage
+from codegate.candidates.chat import Completion, ProviderError, StopReason, ToolCall, Usage
+from codegate.candidates.declined import error_object
+from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.snapshots import check_answered
 from codegate.candidates.spec import CandidateSpec
-from codegate.candidates.wire import Calls, Faults
+from codegate.candidates.wire import CONNECT_SECONDS, Calls, Faults, SdkErrors, bounded_client
 from codegate.strict import check_shape
 
 _NOTHING: Final = Usage(input_tokens=0, output_tokens=0, cached_tokens=0)
 
 MAX_TOKENS: Final = 100_000_000
 """A larger token count is treated as unknown."""
+
+
+class SdkProvider:
+    """Base of the providers behind an SDK. Thread-safe; one ``complete`` is one accepted HTTP request.
+
+    Args:
+        spec: the candidate.
+        endpoint: its address and key.
+        sdk: the SDK's module; ``client`` is its client's class and ``base`` that of its errors.
+    """
+
+    def __init__(self, spec: CandidateSpec, endpoint: Endpoint, sdk: Any, client: Any, base: type[Exception]) -> None:
+        self._spec = spec
+        self._calls = Calls()
+        errors = SdkErrors(sdk.APIStatusError, sdk.APITimeoutError, sdk.APIConnectionError, base)
+        self._faults = Faults(spec.provider, spec.model, endpoint, errors)
+        self._timeout = sdk.Timeout(spec.timeout_seconds, connect=min(CONNECT_SECONDS, spec.timeout_seconds))
+        self._client = client(
+            api_key=endpoint.key,
+            base_url=endpoint.base_url,
+            timeout=self._timeout,
+            max_retries=0,
+            http_client=bounded_client(sdk.DefaultHttpxClient, endpoint, self._timeout),
+        )
+
+    def close(self) -> None:
+        """Cut calls under way and release connections; idempotent."""
+        self._calls.close()
+        self._client.close()
+
+    def _document(self, content: bytes) -> dict[str, Any]:
+        """Return the answer's JSON object; raises ProviderError where it is an error."""
+        document = as_document(content, self._faults)
+        if (refused := error_object(document)) is not None:
+            raise self._faults.refused(refused[1], refused[0])
+        return document
+
+    def _stop(
+        self, field: str, reason: object, reasons: Mapping[str, StopReason], calls: tuple[ToolCall, ...], content: bytes
+    ) -> StopReason:
+        stop = reasons.get(reason) if isinstance(reason, str) else None
+        if stop is None:
+            raise self._faults.malformed(f"unknown {field}", content, value=reason)
+        return "tool_calls" if stop == "stop" and calls else stop
+
+    def _model(self, document: Mapping[str, Any]) -> str | None:
+        model = document.get("model")
+        return self._faults.visible(model) if isinstance(model, str) and model else None
 
 
 def call_model(

@@ -6,18 +6,10 @@ Wire format: https://docs.anthropic.com/en/api/messages. As for OpenAI, the SDK 
 import json
 from typing import Any
 
-from codegate.candidates.answer import as_document, call_model, text_of, token_count, tool_calls_of
+from codegate.candidates.answer import SdkProvider, call_model, text_of, token_count, tool_calls_of
 from codegate.candidates.chat import Completion, Message, ProblemKey, Sampling, StopReason, ToolSpec, Usage
-from codegate.candidates.declined import error_object
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.spec import CandidateSpec
-from codegate.candidates.wire import (
-    CONNECT_SECONDS,
-    Calls,
-    Faults,
-    SdkErrors,
-    bounded_client,
-)
 from codegate.errors import UsageError
 
 _STOP: dict[str, StopReason] = {
@@ -31,16 +23,8 @@ _STOP: dict[str, StopReason] = {
 }
 
 
-class AnthropicProvider:
-    """A model behind the Messages API. Thread-safe; one ``complete`` is one HTTP request.
-
-    Args:
-        spec: the candidate.
-        endpoint: where it is reached and with which key.
-
-    Raises:
-        UsageError: the sampling has a setting that the API lacks.
-    """
+class AnthropicProvider(SdkProvider):
+    """A model behind the Messages API; raises UsageError for settings that the API lacks."""
 
     def __init__(self, spec: CandidateSpec, endpoint: Endpoint) -> None:
         if spec.sampling.seed is not None or (spec.sampling.temperature or 0) > 1:
@@ -50,28 +34,7 @@ class AnthropicProvider:
             )
         import anthropic  # noqa: PLC0415 - slow to import
 
-        self._spec = spec
-        self._calls = Calls()
-        self._faults = Faults(
-            "anthropic",
-            spec.model,
-            endpoint,
-            SdkErrors(
-                anthropic.APIStatusError,
-                anthropic.APITimeoutError,
-                anthropic.APIConnectionError,
-                anthropic.AnthropicError,
-            ),
-        )
-        timeout = anthropic.Timeout(spec.timeout_seconds, connect=min(CONNECT_SECONDS, spec.timeout_seconds))
-        self._http = bounded_client(anthropic.DefaultHttpxClient, endpoint, timeout)
-        self._client = anthropic.Anthropic(
-            api_key=endpoint.key,
-            base_url=endpoint.base_url,
-            timeout=timeout,
-            max_retries=0,
-            http_client=self._http,
-        )
+        super().__init__(spec, endpoint, anthropic, anthropic.Anthropic, anthropic.AnthropicError)
         # Older SDKs add the token of ANTHROPIC_AUTH_TOKEN by themselves, whatever address they talk to.
         self._client.auth_token = None
 
@@ -98,24 +61,17 @@ class AnthropicProvider:
                 {"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in tools
             ]
         create = self._client.messages.with_raw_response.create
-        # The SDK refuses long answers without streaming unless the call itself names its timeout.
-        timeout = self._client.timeout
 
         def send() -> bytes:
-            return create(**request, timeout=timeout).http_response.content
+            # The SDK refuses long answers without streaming unless the call itself names its timeout.
+            content: bytes = create(**request, timeout=self._timeout).http_response.content
+            return content
 
         return call_model(self._spec, self._calls, self._faults, send, self._read, lambda _refusal: False)
 
-    def close(self) -> None:
-        """Cut calls under way and release connections; idempotent."""
-        self._calls.close()
-        self._client.close()
-
     def _read(self, content: bytes, seconds: float) -> Completion:
         faults = self._faults
-        document = as_document(content, faults)
-        if (refused := error_object(document)) is not None:
-            raise faults.refused(refused[1], refused[0])
+        document = self._document(content)
         blocks = document.get("content")
         if not isinstance(blocks, list):
             raise faults.malformed("it holds no content", content)
@@ -127,19 +83,12 @@ class AnthropicProvider:
             ],
             faults,
         )
-        reason = document.get("stop_reason")
-        stop = _STOP.get(reason) if isinstance(reason, str) else None
-        if stop is None:
-            raise faults.malformed("unknown stop_reason", content, value=reason)
-        if stop == "stop" and calls:
-            stop = "tool_calls"
-        model = document.get("model")
         return Completion(
             text=faults.visible(text_of(blocks)),
             tool_calls=calls,
-            stop_reason=stop,
+            stop_reason=self._stop("stop_reason", document.get("stop_reason"), _STOP, calls, content),
             usage=_usage(document.get("usage")),
-            model=faults.visible(model) if isinstance(model, str) and model else None,
+            model=self._model(document),
             seconds=seconds,
         )
 

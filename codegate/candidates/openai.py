@@ -6,31 +6,11 @@ module parses the answer, since the SDK accepts any JSON and fails later on miss
 
 from typing import Any, Final
 
-from codegate.candidates.answer import as_document, call_model, text_of, token_count, tool_calls_of
-from codegate.candidates.chat import (
-    Completion,
-    Message,
-    ProblemKey,
-    Sampling,
-    StopReason,
-    ToolSpec,
-    Usage,
-)
-from codegate.candidates.declined import (
-    blames_model_maximum,
-    blames_output_limit,
-    error_object,
-    wants_newer_limit,
-)
+from codegate.candidates.answer import SdkProvider, call_model, text_of, token_count, tool_calls_of
+from codegate.candidates.chat import Completion, Message, ProblemKey, Sampling, StopReason, ToolSpec, Usage
+from codegate.candidates.declined import blames_model_maximum, blames_output_limit, wants_newer_limit
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.spec import CandidateSpec
-from codegate.candidates.wire import (
-    CONNECT_SECONDS,
-    Calls,
-    Faults,
-    SdkErrors,
-    bounded_client,
-)
 
 _STOP: dict[str, StopReason] = {
     "stop": "stop",
@@ -47,37 +27,16 @@ _STOP: dict[str, StopReason] = {
 _LIMIT_NAMES: Final = ("max_completion_tokens", "max_tokens")
 
 
-class OpenAIProvider:
-    """A model behind Chat Completions. Thread-safe; one ``complete`` is one HTTP request that was not declined.
-
-    Args:
-        spec: the candidate.
-        endpoint: where it is reached and with which key.
-    """
+class OpenAIProvider(SdkProvider):
+    """A model behind Chat Completions."""
 
     def __init__(self, spec: CandidateSpec, endpoint: Endpoint) -> None:
         import openai  # noqa: PLC0415 - slow to import
 
-        self._spec = spec
-        self._calls = Calls()
-        self._faults = Faults(
-            "openai",
-            spec.model,
-            endpoint,
-            SdkErrors(openai.APIStatusError, openai.APITimeoutError, openai.APIConnectionError, openai.OpenAIError),
-        )
+        super().__init__(spec, endpoint, openai, openai.OpenAI, openai.OpenAIError)
         # Servers other than OpenAI's know the older name of the limit; OpenAI's newer models only the newer.
         self._limit_name = "max_completion_tokens" if endpoint.official else "max_tokens"
         self._sends_default_limit = True
-        timeout = openai.Timeout(spec.timeout_seconds, connect=min(CONNECT_SECONDS, spec.timeout_seconds))
-        self._http = bounded_client(openai.DefaultHttpxClient, endpoint, timeout)
-        self._client = openai.OpenAI(
-            api_key=endpoint.key,
-            base_url=endpoint.base_url,
-            timeout=timeout,
-            max_retries=0,
-            http_client=self._http,
-        )
 
     def complete(
         self, key: ProblemKey, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], sampling: Sampling
@@ -98,7 +57,8 @@ class OpenAIProvider:
         create = self._client.chat.completions.with_raw_response.create
 
         def send() -> bytes:
-            return create(**request).http_response.content
+            content: bytes = create(**request).http_response.content
+            return content
 
         def relax(refusal: str) -> bool:
             limit_name = next((name for name in _LIMIT_NAMES if name in request), None)
@@ -116,16 +76,9 @@ class OpenAIProvider:
 
         return call_model(self._spec, self._calls, self._faults, send, self._read, relax)
 
-    def close(self) -> None:
-        """Cut calls under way and release connections; idempotent."""
-        self._calls.close()
-        self._client.close()
-
     def _read(self, content: bytes, seconds: float) -> Completion:
         faults = self._faults
-        document = as_document(content, faults)
-        if (refused := error_object(document)) is not None:
-            raise faults.refused(refused[1], refused[0])
+        document = self._document(content)
         choices = document.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
         message = choice.get("message") if isinstance(choice, dict) else None
@@ -142,21 +95,16 @@ class OpenAIProvider:
             faults,
         )
         finish = choice.get("finish_reason")
-        stop = "stop" if finish is None else _STOP.get(finish) if isinstance(finish, str) else None
-        if stop is None:
-            raise faults.malformed("unknown finish_reason", content, value=finish)
-        if stop == "stop" and calls:
-            stop = "tool_calls"
+        stop = self._stop("finish_reason", "stop" if finish is None else finish, _STOP, calls, content)
         text = text_of(message.get("content"))
         if not text and not calls and isinstance(message.get("refusal"), str) and message["refusal"]:
             text, stop = message["refusal"], "refusal"
-        model = document.get("model")
         return Completion(
             text=faults.visible(text),
             tool_calls=calls,
             stop_reason=stop,
             usage=_usage(document.get("usage")),
-            model=faults.visible(model) if isinstance(model, str) and model else None,
+            model=self._model(document),
             seconds=seconds,
         )
 
