@@ -14,17 +14,16 @@ from codegate.running.config import (
     named_candidates,
     priced,
 )
-from codegate.running.expense import SampleExpense, sample_expense
+from codegate.running.expense import BASELINE_SAMPLES, CallNeeds, SampleExpense, call_needs, sample_expense
 from codegate.running.gate import Gate, gate_run, run_exit_code
-from codegate.running.journal import MANIFEST, RUN_FILES, Journal, Spending, load_run
-from codegate.running.limits import BASELINE_SAMPLES, CallNeeds, call_needs
+from codegate.running.journal import MANIFEST, RUN_FILES, Journal, load_run
 from codegate.running.merging import merge_shards, shard_folders
-from codegate.running.outcome import Fault, Outcome, Run, RunManifest, Shard
-from codegate.running.plan import candidate_settings, new_run_id, plan_run, suite_model
+from codegate.running.outcome import Outcome, Run, RunManifest
+from codegate.running.plan import RunOptions, candidate_settings, new_run_id, plan_run, suite_model
 from codegate.running.predictions import grade_predictions
 from codegate.running.readiness import check_images
 from codegate.running.samples import candidate_samples, choose_candidate
-from codegate.running.scheduler import Progress, RunOptions, execute
+from codegate.running.scheduler import Progress
 from codegate.running.session import RunRequest, check_same_plan, opened_backend, plan_shards, run_suite
 from codegate.running.shards import ShardChoice, shard_choice
 from codegate.solving import AttemptSummary
@@ -39,7 +38,6 @@ __all__ = [
     "CallLimitReached",
     "CallNeeds",
     "Config",
-    "Fault",
     "Gate",
     "Journal",
     "Outcome",
@@ -49,9 +47,7 @@ __all__ = [
     "RunOptions",
     "RunRequest",
     "SampleExpense",
-    "Shard",
     "ShardChoice",
-    "Spending",
     "call_needs",
     "candidate_samples",
     "candidate_settings",
@@ -60,7 +56,6 @@ __all__ = [
     "choose_candidate",
     "config_schema",
     "configuration",
-    "execute",
     "gate_run",
     "grade_predictions",
     "load_config",

@@ -1,7 +1,6 @@
-"""Answers that were made elsewhere: a predictions file becomes candidates, and its patches their attempts.
+"""Run a predictions file: its models become candidates, its patches their attempts.
 
-No model is called: the attempts are on the disk before the run grades them, as those of any other run are. The run
-keeps the predictions in its folder, so that it can be resumed without the file.
+No model is called. The run keeps the predictions in its folder, so that it can be resumed without the file.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +27,7 @@ class Answers:
 
     Attributes:
         candidates: one for each model in the file. A candidate's identity is its name and the content of its answers.
-        samples: what every problem that is answered has of every model; what some have beyond it is not used.
+        samples: the least samples of any answered problem and model; further ones are not used.
         predictions: what the file holds, with problem ids; ``model_name_or_path`` is the candidate's label.
     """
 
@@ -38,12 +37,7 @@ class Answers:
 
 
 def read_answers(path: Path, suite: Suite, label: str | None = None) -> Answers:
-    """Return the answers in the predictions file ``path``.
-
-    Args:
-        path: the file.
-        suite: the suite whose problems it names.
-        label: what to call its only model; default: as the file does.
+    """Return the answers in the predictions file ``path``; ``label`` renames its only model.
 
     Raises:
         UsageError: as ``predictions_for``; ``label`` is given for several models; a name is too long; or every problem
@@ -72,14 +66,9 @@ def read_answers(path: Path, suite: Suite, label: str | None = None) -> Answers:
 
 
 def keep_answers(journal: Journal, suite: Suite, announce: Callable[[str], None]) -> None:
-    """Write the attempts of a run's predictions candidates that are not there yet.
+    """Write the missing attempts of the run's predictions candidates; announce missing and unused answers.
 
-    A problem that the file lacks has empty answers: they fail as ``no_patch``, and are announced.
-
-    Args:
-        journal: the run, open for writing.
-        suite: the suite of the run.
-        announce: called with what is missing and what is not used.
+    A problem that the file lacks has empty answers, which fail as ``no_patch``.
 
     Raises:
         UsageError: the run's folder has no answers, or others than the run was planned with.
@@ -101,7 +90,7 @@ def keep_answers(journal: Journal, suite: Suite, announce: Callable[[str], None]
     missing: dict[str, list[str]] = {}
     for candidate, problem, sample in wanted:
         if candidate.key() not in known:
-            raise UsageError(f"{path} is not what {candidate.label} was planned with.", "Restore it.")
+            raise UsageError(f"{path} has changed since {candidate.label} was planned.", "Restore it.")
         made = patches[candidate.label].get(problem, ())
         if not made:
             missing.setdefault(candidate.label, []).append(problem)
@@ -121,12 +110,12 @@ def keep_answers(journal: Journal, suite: Suite, announce: Callable[[str], None]
 def run_predictions(
     runs: Sequence[Run], suite: Suite | None = None, slug: str | None = None
 ) -> tuple[tuple[Prediction, ...], int]:
-    """Return the predictions that ``runs`` amount to, and how many samples have no answer because of a fault.
+    """Return the predictions of ``runs``, and the number of samples that a fault left without an answer.
 
     Args:
         runs: samples of one candidate in several runs follow each other.
         suite: with it, instances have the ids of an export; without, those of problems.
-        slug: the repository that the export names.
+        slug: repository of the export.
 
     Raises:
         UsageError: a problem of a run is not in ``suite``.

@@ -1,4 +1,4 @@
-"""Model calls of a run: at most so many at once and in all, for at most so much, retried as the fault table says."""
+"""Model calls of a run: limited in number, concurrency and cost, retried by the fault table."""
 
 import threading
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from codegate.running.outcome import Fault
 _NOT_BILLED: Final[frozenset[ProviderFault]] = frozenset(
     {"authentication", "not_found", "bad_request", "quota", "rate_limit", "overloaded"}
 )
-"""Faults with which a provider declined a request; of all others nobody knows what they cost."""
+"""Faults with which a provider declined a request unbilled; the cost of all others is unknown."""
 
 _WAIT_SECONDS: Final = 0.1
 
@@ -28,12 +28,12 @@ class ModelCalls:
     """Makes the model calls of one execution. Thread-safe.
 
     Args:
-        at_once: requests under way at the same time. A call that waits for its next try is not under way: it holds
-            no slot, so that a rate limit of one provider does not keep the others waiting.
-        limit: requests in all, None for no limit. Every request counts, failed tries too: who knows what they cost.
-        budget: US dollars in all, None for no limit. Before a call is made the most that it can cost is set aside.
-        before: what other executions, and other runs on the same limits, have used of them.
-        journal: told of each call before it is made; when it cannot write that down, nobody is asked.
+        at_once: concurrent requests. A call that waits for a retry holds no slot, so that a rate limit of one provider
+            does not block the others.
+        limit: requests in all, failed tries included; None for no limit.
+        budget: US dollars in all; None for no limit. The most that a call can cost is reserved before it is made.
+        before: what earlier executions, and other runs on the same limits, have used.
+        journal: records each call before it is made; without the record no call is made.
         stop: set when the run ends early.
     """
 
@@ -60,16 +60,11 @@ class ModelCalls:
         self._changed = threading.Condition()
 
     def make(self, candidate: CandidateSpec, action: Callable[[], Completion], request_bytes: int) -> Completion:
-        """Make one call.
-
-        Args:
-            candidate: who is asked.
-            action: asks.
-            request_bytes: size of the request.
+        """Return the completion of one call, which ``action`` makes.
 
         Raises:
-            Faulted: it failed for good, or an earlier call of ``candidate`` showed that every one of its calls would.
-            CallLimitReached: it would be one too many, or could cost too much.
+            Faulted: it failed after its retries, or an earlier call of ``candidate`` showed that every call would.
+            CallLimitReached: it would exceed the limit of calls or the budget.
             Interrupted: the run ends.
         """
         worst = worst_case_call_cost(request_bytes, candidate.sampling.output_limit, candidate.prices)
@@ -101,13 +96,15 @@ class ModelCalls:
                 self._settle(key, worst, paid)
 
     def _reserve(self, key: str, worst: Decimal | None) -> None:
-        """Count a call and set aside what it can cost; wait while calls under way may turn out cheaper than feared."""
+        """Count a call and reserve its worst cost; wait while calls under way may release some of theirs."""
         with self._changed:
             while True:
                 if key in self._fatal:
                     raise Faulted(self._fatal[key])
                 if self._limit is not None and self._made >= self._limit:
-                    raise CallLimitReached(f"the limit of {self._limit} model calls{self._wasted()} is reached.")
+                    count, last = len(self._failures), self._failures[-1].cause.rstrip(".") if self._failures else ""
+                    failed = f", {count} of which failed (the last: {last})," if count else ""
+                    raise CallLimitReached(f"the limit of {self._limit} model calls{failed} is reached.")
                 if self._budget is None or self._spent + (worst or 0) <= self._budget:
                     break
                 if not self._under_way:
@@ -117,15 +114,10 @@ class ModelCalls:
                     )
                 self._changed.wait(_WAIT_SECONDS)
                 check_going(self._stop)
-            self._journal.record_call(key, worst)  # first, so that not even a crash makes a call that no limit counts
+            self._journal.record_call(key, worst)  # before the call, so that a crash leaves no uncounted one
             self._made += 1
             self._spent += worst or 0
             self._under_way += 1
-
-    def _wasted(self) -> str:
-        if not self._failures:
-            return ""
-        return f", {len(self._failures)} of which failed (the last: {self._failures[-1].cause.rstrip('.')}),"
 
     def _settle(self, key: str, worst: Decimal | None, paid: Decimal | None) -> None:
         with self._changed:

@@ -64,7 +64,7 @@ class Config(BaseModel):
         ge=1,
         le=100,
         strict=True,
-        description="Samples per problem and candidate, made whatever they show. Without it a gated run makes one at "
+        description="Samples per problem and candidate, a fixed number. Without it a gated run makes one at "
         "each of the gate's looks until the verdict is settled, and a run without a baseline makes one.",
     )
     sandbox: Annotated[str, AfterValidator(_choice)] = Field(
@@ -83,7 +83,7 @@ class Config(BaseModel):
     budget_usd: Price | None = Field(
         default=None,
         description="The run stops, resumable, before a model call that might take its costs above so many US dollars; "
-        "every candidate that asks a model then needs prices.",
+        "every candidate that calls a model then needs prices.",
     )
     prices: Mapping[str, Prices] = Field(
         default={},
@@ -97,9 +97,9 @@ class Config(BaseModel):
     gate: GatePolicy = GatePolicy()
 
     def gates_with(self, lock: Path) -> bool:
-        """Tell whether a run is gated with ``lock``, which is where ``baseline`` leads.
+        """Return whether a run is gated with ``lock``, the file that ``baseline`` names.
 
-        Only a default that nobody wrote down may lead to nothing: a link to nothing is a lock that is broken.
+        Only the default may name a missing file; a dangling link is a broken lock.
 
         Raises:
             UsageError: ``baseline`` is in the file, and what it names is missing.
@@ -109,7 +109,7 @@ class Config(BaseModel):
         if "baseline" in self.model_fields_set:
             raise UsageError(
                 f"there is no {lock}, which `baseline` in the configuration names.",
-                "Restore it, or pin a run with `codegate baseline pin`; to run ungated until then, take the key out.",
+                "Restore it, or pin a run with `codegate baseline pin`; to run ungated until then, remove the key.",
             )
         return False
 
@@ -154,9 +154,9 @@ def configuration(candidates: Sequence[CandidateSpec], path: Path | None, defaul
     """Return the configuration and the folder that its paths are relative to.
 
     Args:
-        candidates: they win over those of the file; with them there need be no file.
-        path: the file that somebody named.
-        default: the file that counts otherwise, where there is one.
+        candidates: they replace those of the file; with them no file is needed.
+        path: the file that the user named.
+        default: the file to read otherwise, if it exists.
 
     Raises:
         UsageError: as ``load_config``; there is neither a candidate nor a file.
@@ -182,7 +182,7 @@ def config_schema() -> dict[str, Any]:
 
 
 def check_candidate(candidate: CandidateSpec, place: str) -> None:
-    """Refuse a candidate whose model could change under our feet, or cannot be asked.
+    """Refuse a candidate whose model may change, or that cannot be run.
 
     Raises:
         UsageError: a floating alias, or answers from a file; the message begins with ``place``.

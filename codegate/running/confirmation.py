@@ -1,8 +1,7 @@
-"""Confirmation: before a regression is reported, the pinned model gets fresh samples, here and now.
+"""Confirm regressions by fresh samples of the pinned model before they are reported.
 
 A stored baseline can be out of date: the provider serves another model under the name, or the machine grades more
-slowly than it did. Fresh samples of the pinned model show whether it is that or a worse candidate. A run without a
-regression makes none.
+slowly. Fresh samples distinguish that from a worse candidate. A run without a regression makes none.
 """
 
 import threading
@@ -15,8 +14,8 @@ from codegate.gating import Baseline
 from codegate.running.gate import Gate, gate_candidate
 from codegate.running.journal import CONFIRMATION, Journal
 from codegate.running.outcome import Run
-from codegate.running.plan import plan_run
-from codegate.running.scheduler import Progress, RunOptions, execute
+from codegate.running.plan import RunOptions, plan_run
+from codegate.running.scheduler import Progress, execute
 from codegate.sandbox import Backend
 from codegate.suite import Suite
 
@@ -24,8 +23,8 @@ from codegate.suite import Suite
 def why_not(baseline: Baseline, candidates: Sequence[CandidateSpec], keyless: frozenset[str]) -> str | None:
     """Return why the pinned model gets no fresh samples, or None where it may.
 
-    A baseline file does not decide where a key goes: an address of its own, or a variable that holds the key, counts
-    only where a candidate of the user's has the very same.
+    A baseline file must not direct an API key: its address and key variable count only where a candidate of the user
+    has the same.
     """
     spec = baseline.spec
     if spec.provider == "predictions":
@@ -41,7 +40,7 @@ def why_not(baseline: Baseline, candidates: Sequence[CandidateSpec], keyless: fr
 def pinned_prices(
     baseline: Baseline, candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]
 ) -> Prices | None:
-    """Return the pinned model's prices from the user's configuration; those of the baseline file do not count."""
+    """Return the pinned model's prices from the configuration, not from the baseline file."""
     spec = baseline.spec
     same = [one.prices for one in candidates if (one.provider, one.model) == (spec.provider, spec.model)]
     return next((known for known in same if known is not None), prices.get(spec.model))
@@ -60,25 +59,14 @@ def confirm_regressions(
     interrupt: threading.Event,
     announce: Callable[[str], None],
 ) -> Run:
-    """Make fresh samples of the pinned model if a candidate of ``run`` regressed; return the run with them.
+    """Return ``run`` with fresh samples of the pinned model, made if a candidate regressed.
 
-    The samples are a run of their own in the folder ``confirmation`` of the run's; it is continued when it is there.
-
-    Args:
-        journal: the finished run's.
-        run: the finished run.
-        suite: the suite of both.
-        backend: where code runs.
-        providers: by candidate key, the pinned model's among them.
-        gate: what the run was compared with.
-        pinned: the baseline's own candidate, at the user's prices.
-        options: how to go about it; calls of both runs count against one limit.
-        progress: called after each outcome.
-        interrupt: set by the user's wish to stop.
-        announce: called with the reason for more calls.
+    The samples are a run of their own in the subfolder ``confirmation``, which is resumed if it exists. Calls of both
+    runs count against the limits in ``options``; ``pinned`` is the baseline's candidate at the user's prices, and
+    ``providers`` holds its provider. Other arguments as for ``execute``.
 
     Raises:
-        CodegateError: as ``execute``; what was made stays, and a resumed run goes on with it.
+        CodegateError: as ``execute``; finished samples are kept for a resumed run.
     """
     count = gate.policy.confirm_samples
     judged = run.model_copy(update={"confirmation": None})

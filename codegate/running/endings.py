@@ -1,4 +1,4 @@
-"""How a model's answer ended: the failure class that follows from it, and which limit to raise."""
+"""Classify how a model's answer ended, and name the limit to raise."""
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
@@ -46,10 +46,7 @@ def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) ->
 
 
 def limit_advice(candidate: CandidateSpec, outcomes: Iterable[Outcome]) -> dict[str, str]:
-    """Return, by failure class or fault, which limit of the candidate to raise, from what, and what that costs.
-
-    Only the classes and faults in ``CUT`` are in it.
-    """
+    """Return which limit to raise, with its cost, by the failure classes and faults in ``CUT``."""
     made = tuple(outcomes)
     endings = {o.grade.failure if o.grade is not None else o.fault.cause if o.fault is not None else None for o in made}
     return {ending: _advice(ending, candidate, made) for ending in sorted(CUT.intersection(endings))}
@@ -75,15 +72,15 @@ def _detail(failure: FailureClass, attempt: Attempt, candidate: CandidateSpec) -
         known = attempt.usage.output_tokens if attempt.iterations == 1 else None
         after = f" after {known} output tokens" if known is not None else ""
         limit = f"`sampling.max_output_tokens` ({candidate.sampling.output_limit})"
-        whose = f"the limit is {limit}." if _ours(attempt, candidate) else f"a limit of the server below {limit}."
-        return f"The answer was truncated{after}: {whose}"
+        cause = f"the limit is {limit}." if _ours(attempt, candidate) else f"a limit of the server below {limit}."
+        return f"The answer was truncated{after}: {cause}"
     if failure == "refused":
         return f"The model or a filter of the provider refused: {text or 'no reason given'}"
     return f"The conversation does not fit the model's context: {text or 'no further text'}"
 
 
 def _ours(attempt: AttemptSummary, candidate: CandidateSpec) -> bool:
-    """Tell whether the candidate's own output limit truncated the answer; taken to be so where nothing is known."""
+    """Return whether the candidate's own output limit truncated the answer; assumed where unknown."""
     if attempt.iterations != 1 or attempt.usage.output_tokens is None:
         return True
     return attempt.usage.output_tokens >= _REACHED * candidate.sampling.output_limit

@@ -1,17 +1,24 @@
-"""What a run will take, reckoned from one that was made: tokens, dollars and minutes of a sample."""
+"""Estimate a run: its most model calls, and tokens, dollars and minutes of a sample."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Final
 
-from codegate.candidates import Prices, cost
+from codegate.candidates import CandidateSpec, Prices, cost
+from codegate.gating import GatePolicy
 from codegate.running.outcome import Outcome, Run
+
+BASELINE_SAMPLES: Final = 10
+"""Default samples per problem of a baseline: the number that the statistics were simulated with."""
+
+_RETRIES: Final = 10  # one spare call per ten, and ten more, because failed tries count too
 
 
 @dataclass(frozen=True)
 class SampleExpense:
-    """Means over the samples of a run; None where no sample says.
+    """Means over the samples of runs; None where no sample reports a value.
 
     Attributes:
         samples: how many they are made from.
@@ -28,22 +35,14 @@ class SampleExpense:
     grading_seconds: float | None
 
     def minutes(self, samples: float, models: int, sandboxes: int) -> float | None:
-        """Return how long so many samples take when so many calls and sandboxes are at work at once.
-
-        Calls and gradings go on side by side, so it is the longer of both.
-        """
+        """Return the minutes for ``samples``: the longer of calls and gradings, which run concurrently."""
         if self.model_seconds is None or self.grading_seconds is None:
             return None
         return samples * max(self.model_seconds / models, self.grading_seconds / sandboxes) / 60
 
 
 def sample_expense(runs: Sequence[Run], prices: Prices | None) -> SampleExpense:
-    """Return what a sample took in ``runs``; samples that a fault cut short do not count.
-
-    Args:
-        runs: runs of the model, or of one like it.
-        prices: of the model that is to be asked.
-    """
+    """Return the mean expense of a graded sample in ``runs``, at ``prices``."""
     made = [outcome for run in runs for outcome in run.outcomes if outcome.attempt and outcome.grade]
     usages = [outcome.attempt.usage for outcome in made if outcome.attempt]
     costs = [sum_ for usage in usages if (sum_ := cost(usage, prices)) is not None]
@@ -63,3 +62,40 @@ def _model_seconds(outcome: Outcome) -> float:
 
 def _mean(values: Sequence[float]) -> float | None:
     return math.fsum(values) / len(values) if values else None
+
+
+@dataclass(frozen=True)
+class CallNeeds:
+    """Most model calls of each kind of run, without retries.
+
+    Attributes:
+        baseline: of the run that a baseline is made of.
+        gate: of a gated run, with the confirmation of a regression.
+    """
+
+    baseline: int
+    gate: int
+
+    @property
+    def limit(self) -> int:
+        """Return the least limit under which each run can finish, with room for retries."""
+        most = max(self.baseline, self.gate)
+        return most + most // _RETRIES + _RETRIES if most else 0
+
+
+def call_needs(
+    problems: int, candidates: Sequence[CandidateSpec], policy: GatePolicy, samples: int | None = None
+) -> CallNeeds:
+    """Return the most model calls of a baseline and of a gate of ``candidates``.
+
+    The pinned model is taken to need as many calls as the candidate that needs most. ``samples`` are per problem of the
+    gated run; None: the policy's most.
+    """
+    calls = [candidate.max_iterations if candidate.solver == "tool_loop" else 1 for candidate in candidates
+             if candidate.calls_a_model]  # fmt: skip
+    pinned = max(calls, default=0)
+    most = samples or policy.max_samples
+    return CallNeeds(
+        baseline=problems * BASELINE_SAMPLES * pinned,
+        gate=problems * (most * sum(calls) + policy.confirm_samples * pinned),
+    )

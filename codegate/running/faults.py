@@ -1,7 +1,6 @@
-"""The one table of infrastructure faults: cause, how often it is retried, and whether its candidate goes on.
+"""The table of infrastructure faults: causes, their retries, and which end a candidate.
 
-No second opinion elsewhere. Whatever is not in the table is about the run and not about one outcome, and ends it: a
-full disk under the journal with its own message, a bug in codegate with a traceback.
+An error that is not in the table ends the run: a full disk with its own message, a bug in codegate with a traceback.
 """
 
 import random
@@ -22,12 +21,12 @@ LONGEST_WAIT_SECONDS: Final = 60.0
 
 @dataclass(frozen=True)
 class FaultRule:
-    """What a fault means.
+    """How a run treats a fault.
 
     Attributes:
         retries: further tries after the first.
         wait: seconds before the first retry; doubles each time, with jitter; a server's Retry-After wins.
-        ends: exit code of a run whose first call ends so; None where a later call may end otherwise.
+        ends: exit code of a run whose first call fails with it; None where a later call may succeed.
         in_a_row: with ``ends``, after so many without an answer in between no further call of the candidate is made.
     """
 
@@ -71,7 +70,7 @@ def cause_of(error: InfrastructureError) -> str:
 
 
 class Faulted(Exception):
-    """An infrastructure fault that its retries did not cure."""
+    """An infrastructure fault that outlasted its retries."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.message)
@@ -79,26 +78,22 @@ class Faulted(Exception):
 
 
 def fault_of(cause: str, error: InfrastructureError, retries: int = 0) -> Fault:
-    """Return what the journal says about ``error``."""
+    """Return the journal's record of ``error``."""
     text = str(error).encode("utf-8", "replace").decode("utf-8")
     return Fault(cause=cause, message=text[:2000], retries=retries)
 
 
 def check_going(stop: threading.Event) -> None:
-    """Go on unless the run is ending.
-
-    Raises:
-        Interrupted: ``stop`` was set.
-    """
+    """Raise Interrupted if ``stop`` is set."""
     if stop.is_set():
         raise Interrupted("the run was interrupted.")
 
 
 def with_retries(action: Callable[[], Result], stop: threading.Event, cause: str | None = None) -> Result:
-    """Call ``action`` and retry it as the table says.
+    """Return the result of ``action``, retried by the table.
 
     Args:
-        action: what to do.
+        action: the call.
         stop: set when the run ends early.
         cause: row of the table for every fault of ``action``; None for each error's own.
 

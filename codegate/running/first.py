@@ -1,7 +1,7 @@
-"""The first problem: each candidate answers one before the rest of the run is paid for.
+"""Probe each candidate with a first problem before the rest of the run is paid for.
 
-A wrong key, a parameter that the provider refuses or a limit that truncates every answer shows in the first answers.
-They are outcomes of the run like any other, so nothing is paid twice.
+A wrong key, a refused parameter or a limit that truncates every answer shows in the first answers. They are outcomes
+of the run, so nothing is paid twice.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,22 +15,22 @@ from codegate.running.outcome import Fault, Outcome, Run
 from codegate.running.plan import Job
 
 _MOST: Final = 3
-"""Answers that a limit has to cut before the run ends: a single problem may be an exception."""
+"""Cut answers that end the run: a single problem may be an exception."""
 
 
-def ask_first(
+def probe_candidates(
     left: Sequence[Job], work: Callable[[list[Job], int, int], None], load: Callable[[], Run], resume: str
 ) -> set[tuple[str, str, int]]:
-    """Give each candidate that has not answered yet a first problem, and more while a limit cuts its answers.
+    """Run a first problem of each new candidate, and more while a limit cuts its answers.
 
     Args:
         left: the jobs that are not done.
-        work: does jobs and journals their outcomes; called with how many are done already, and how many may follow.
+        work: runs jobs and journals their outcomes; takes the numbers of finished and of later jobs too.
         load: returns the run so far.
-        resume: how the run is continued, for people.
+        resume: how to resume the run, for people.
 
     Returns:
-        The keys of the jobs that were done.
+        The keys of the finished jobs.
 
     Raises:
         UsageError: a request was declined, or a limit cut every answer; the message has the remedy.
@@ -72,7 +72,7 @@ def _refuse_declined(tried: Sequence[Job], made: dict[tuple[str, str, int], Outc
     codes = {FAULTS[fault.cause].ends for _, fault in faults}
     kind = UsageError if ExitCode.USAGE in codes else InfrastructureError
     causes = " ".join(f"the first request of {label} failed: {fault.message}" for label, fault in faults)
-    raise kind(causes, f"The run stopped there. A changed candidate needs a new run; after any other change: {resume}")
+    raise kind(causes, f"The run stopped. A changed candidate needs a new run; after any other change: {resume}")
 
 
 def _is_cut(outcome: Outcome | None) -> bool:

@@ -1,4 +1,4 @@
-"""The gate of a run: which samples each verdict is made from, when a verdict is settled, and the exit code."""
+"""Gate a run: the samples of each verdict, when it is settled, and the exit code."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -25,25 +25,21 @@ from codegate.running.samples import candidate_samples, samples_at_look
 
 @dataclass(frozen=True)
 class Gate:
-    """What a run is gated with."""
+    """Baseline and policy of a gated run."""
 
     baseline: Baseline
     policy: GatePolicy
 
     @property
     def digest(self) -> str:
-        """Return the identity of both, as far as they decide."""
+        """Return the identity of both, without policy fields that are only reported."""
         shown_only = {"max_p95_latency", "max_cost_per_resolved", "on_inconclusive"}
         policy = self.policy.model_dump(mode="json", exclude=shown_only)
         return digest({"baseline": self.baseline.digest, "policy": policy})
 
 
 def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
-    """Compare one candidate of ``run`` with the baseline, on the samples that every problem has so far.
-
-    Raises:
-        UsageError: one side contradicts itself.
-    """
+    """Return the verdict on one candidate, on the samples that every problem has so far."""
     samples = candidate_samples(run, candidate)
     stored, looks, together = gate.baseline.samples, run.manifest.looks, len(run.manifest.candidates)
     if (age := age_of(gate.baseline)).state == "expired" and not gate.policy.allow_expired:
@@ -80,31 +76,22 @@ def _renewal(baseline: Baseline, age: Age) -> str:
 def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
     """Return the keys of the candidates that need no more samples.
 
-    A baseline that was made under other conditions, and a policy under which nothing can pass, settle it before the
-    first look: nothing is spent on what cannot be compared, or cannot pass. What the outcomes say settles it only
-    where the run was planned to look at them on the way.
+    A baseline under other conditions, or a policy under which no candidate can pass, settles it before the first look.
+    Outcomes settle it only in a run that was planned with several looks.
     """
     settled = set()
     run = run.model_copy(update={"confirmation": None})  # it reopens no look
     for candidate in run.manifest.candidates:
         verdict = gate_candidate(run, candidate, gate)
         decided = run.manifest.sequential and (verdict.kind != "inconclusive" or verdict.futile)
-        vain = verdict.futile and not run.of(candidate.key())
-        if verdict.kind == "incomparable" or vain or (decided and samples_at_look(run, candidate.key())):
+        hopeless = verdict.futile and not run.of(candidate.key())
+        if verdict.kind == "incomparable" or hopeless or (decided and samples_at_look(run, candidate.key())):
             settled.add(candidate.key())
     return frozenset(settled)
 
 
 def check_finished(run: Run, settled: Collection[str] = ()) -> None:
-    """Refuse a run that has not tried all that it planned: a missing outcome is no fault that a gate tolerates.
-
-    Args:
-        run: the run.
-        settled: keys of candidates that the looks so far are enough for.
-
-    Raises:
-        UsageError: some planned outcome is not there; says how many are.
-    """
+    """Raise UsageError if a planned outcome is missing; candidates in ``settled`` need no more of them."""
     wanted = {
         (candidate.key(), problem, sample)
         for candidate in run.manifest.candidates
@@ -122,22 +109,18 @@ def check_finished(run: Run, settled: Collection[str] = ()) -> None:
 
 
 def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
-    """Refuse to gate a run with several looks by another baseline or policy than it was planned for.
-
-    Raises:
-        UsageError: its looks were planned for another baseline or policy.
-    """
+    """Raise UsageError if the run's looks were planned for another baseline or policy."""
     if manifest.sequential and (gate is None or gate.digest != manifest.gated_by):
         raise UsageError(
-            f"run {manifest.id} was planned for another baseline or gate policy than is at hand.",
+            f"run {manifest.id} was planned for another baseline or gate policy than the current one.",
             "Restore codegate.lock and `gate` in codegate.yml as they were, or start a new run.",
         )
 
 
 def gate_run(run: Run, gate: Gate) -> tuple[Verdict, ...]:
-    """Compare every candidate of ``run`` with the baseline of ``gate``.
+    """Return the verdict on every candidate of ``run``.
 
-    A verdict warns where that is old, and where fresh samples of the pinned model did not confirm a regression.
+    Verdicts warn of an old baseline, and of a regression that fresh samples of the pinned model did not confirm.
 
     Raises:
         UsageError: the run is unfinished or was planned for another gate.
@@ -148,6 +131,10 @@ def gate_run(run: Run, gate: Gate) -> tuple[Verdict, ...]:
     age = age_of(gate.baseline)
     gates = age.state != "expired" or gate.policy.allow_expired
     old = (f"the baseline is not fresh: {age.words()}",) if age.words() and gates else ()
+
+    def unconfirmed(verdict: Verdict) -> bool:
+        return bool(verdict.kind == "regressed" and verdict.confirmed is None and gate.policy.confirm_samples)
+
     return tuple(
         verdict.model_copy(
             update={
@@ -155,7 +142,7 @@ def gate_run(run: Run, gate: Gate) -> tuple[Verdict, ...]:
                     *verdict.warnings,
                     *old,
                     *_own(run, candidate, gate.baseline),
-                    *_unconfirmed(verdict, gate.policy),
+                    *(("not confirmed by a fresh baseline run",) if unconfirmed(verdict) else ()),
                 )
             }
         )
@@ -164,7 +151,7 @@ def gate_run(run: Run, gate: Gate) -> tuple[Verdict, ...]:
 
 
 def _own(run: Run, candidate: CandidateSpec, baseline: Baseline) -> tuple[str, ...]:
-    """Return a warning where a candidate's samples are the baseline's own: they agree with it whatever they are."""
+    """Return a warning where the baseline is compared with its own samples."""
     if run.manifest.id in {one.id for one in baseline.runs}:
         return (f"run {run.manifest.id} is part of the pinned baseline, so it is compared with itself",)
     if only_stored_answers(baseline.samples, candidate_samples(run, candidate)):
@@ -172,14 +159,8 @@ def _own(run: Run, candidate: CandidateSpec, baseline: Baseline) -> tuple[str, .
     return ()
 
 
-def _unconfirmed(verdict: Verdict, policy: GatePolicy) -> tuple[str, ...]:
-    if verdict.kind != "regressed" or verdict.confirmed is not None or not policy.confirm_samples:
-        return ()
-    return ("not confirmed by a fresh baseline run",)
-
-
 def run_exit_code(run: Run, verdicts: Sequence[Verdict]) -> ExitCode:
-    """Return the exit code of a gated run; without a baseline, 4 when any outcome is missing its grade, else 0."""
+    """Return the worst verdict's exit code; without verdicts 4 if an outcome has no grade, else 0."""
     deciding = worst(verdicts)
     if deciding is not None:
         return deciding.exit_code

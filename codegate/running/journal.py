@@ -1,7 +1,7 @@
-"""A run on disk: what was planned and found, ``outcomes.jsonl``, ``calls.log`` and ``transcripts/``.
+"""A run on disk: ``run.json``, ``outcomes.jsonl``, ``calls.log``, ``transcripts/`` and records of its sandboxes.
 
-Attempts are written before they are graded, because they were paid for; outcomes are appended one fsynced line
-each. A crash at any line loses at most what was in flight, and a resumed run repeats neither.
+An attempt is written before it is graded, because it was paid for; outcomes are appended, one fsynced line each. A
+crash loses at most the outcome in flight, and a resumed run repeats no finished one.
 """
 
 import fcntl
@@ -30,12 +30,12 @@ MAX_TRANSCRIPT_BYTES: Final = 256 << 20
 MAX_CALL_LINE_BYTES: Final = 200
 
 CONFIRMATION: Final = "confirmation"
-"""Folder, in a run's own, of the run that asked the pinned model again."""
+"""Subfolder of the run that confirmed a regression."""
 
 MANIFEST: Final = "run.json"
 OUTCOMES: Final = "outcomes.jsonl"
 ANSWERS: Final = "answers.jsonl"
-"""The predictions file of a run whose answers were made elsewhere."""
+"""Predictions file of a run that calls no model."""
 _CALLS: Final = "calls.log"
 _TRANSCRIPTS: Final = "transcripts"
 _SANDBOX: Final = "sandbox.json"
@@ -76,12 +76,7 @@ class Journal:
 
     @classmethod
     def create(cls, folder: Path, manifest: RunManifest) -> "Journal":
-        """Start a run in a new folder.
-
-        Raises:
-            UsageError: there already is a run, or what is left of one.
-            InfrastructureError: the disk refused.
-        """
+        """Return the journal of a new run; raises UsageError where ``folder`` holds files of one."""
         for name in (MANIFEST, OUTCOMES, _CALLS, _TRANSCRIPTS, _SANDBOX, _SOUNDNESS, ANSWERS, CONFIRMATION):
             if os.path.lexists(folder / name):
                 raise UsageError(
@@ -93,23 +88,19 @@ class Journal:
 
     @classmethod
     def open(cls, folder: Path) -> "Journal":
-        """Open the run in ``folder``.
-
-        Raises:
-            UsageError: there is none, or its ``run.json`` is broken.
-        """
+        """Return the journal in ``folder``; raises UsageError if ``run.json`` is missing or broken."""
         if not (folder / MANIFEST).exists():
             raise UsageError(f"{folder} holds no run: it has no {MANIFEST}.", "Give the folder that `run` named.")
         return cls(folder, read_json(folder / MANIFEST, RunManifest))
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Keep every other process from writing to the run, and mend a line that a crash cut short.
+        """Lock the run against other processes, and drop an incomplete last line.
 
-        At the end the journal is closed to threads that are still at work: another process may be writing then.
+        At the end the journal refuses writes of threads that are still running: another process may hold it then.
 
         Raises:
-            UsageError: another process is at it, or a part of the folder is a link or another odd file.
+            UsageError: another process holds the lock, or a part of the folder is a link or of the wrong kind.
             InfrastructureError: the disk refused.
         """
         for name, kind in ((OUTCOMES, stat.S_ISREG), (_CALLS, stat.S_ISREG), (_TRANSCRIPTS, stat.S_ISDIR)):
@@ -134,11 +125,11 @@ class Journal:
             os.close(descriptor)
 
     def append(self, outcome: Outcome) -> None:
-        """Add an outcome; it is on the disk when this returns.
+        """Append an outcome durably.
 
         Raises:
-            InfrastructureError: the disk refused; every later call says the same, since a part of the line may have
-                been written, and what follows it would be lost with it.
+            InfrastructureError: the disk refused; so does every later call, because a partial line may have been
+                written, and what follows it would be lost.
         """
         with self._lock:
             self._check_open()
@@ -156,8 +147,8 @@ class Journal:
         A graded outcome wins over a fault, whichever came first; of two faults the later one counts.
 
         Raises:
-            UsageError: a line is not an outcome of this run (a last line that was cut short is left out), or two
-                lines grade one sample differently: no run does that, so lines were added or changed.
+            UsageError: a line is no outcome of this run (an incomplete last line is ignored), or two lines grade one
+                sample differently: lines were added or changed.
         """
         counted: dict[tuple[str, str, int], tuple[int, Outcome]] = {}
         for number, outcome in self._written():
@@ -191,23 +182,11 @@ class Journal:
             yield number, outcome
 
     def record_call(self, candidate: str, usd: Decimal | None = None) -> None:
-        """Count a model call that is about to be made; the count is on the disk when this returns.
-
-        Args:
-            candidate: the candidate's key.
-            usd: the most that it can cost; None where that is not known.
-
-        Raises:
-            InfrastructureError: the disk refused.
-        """
+        """Record durably a call about to be made, with its worst cost, None where unknown."""
         self._append_call(f"call {candidate} {'-' if usd is None else usd}")
 
     def record_cost(self, candidate: str, usd: Decimal) -> None:
-        """Correct what was written down for a call by ``usd``, now that it is known what it cost.
-
-        Raises:
-            InfrastructureError: the disk refused.
-        """
+        """Correct a recorded call by ``usd``: its cost minus its worst cost."""
         self._append_call(f"cost {candidate} {usd}")
 
     def _append_call(self, line: str) -> None:
@@ -216,13 +195,7 @@ class Journal:
             append_line(self.folder / _CALLS, line.encode("ascii"))
 
     def spending(self) -> Spending:
-        """Return how many model calls the run has made and what they cost, by all its executions.
-
-        A call that was cut short counts with the most that it can have cost.
-
-        Raises:
-            UsageError: the record cannot be read.
-        """
+        """Return calls and cost of all executions; an interrupted call counts at its worst cost."""
         calls, usd = 0, Decimal(0)
         for found in self._calls():
             calls += found["what"] == b"call"
@@ -230,7 +203,7 @@ class Journal:
         return Spending(calls, usd)
 
     def take_calls(self, other: "Journal") -> None:
-        """Add what ``other`` has written down of its model calls; raises as ``record_call`` and ``spending``."""
+        """Append the recorded calls of ``other``."""
         for found in other._calls():
             self._append_call(found[0].rstrip(b"\n").decode("ascii"))
 
@@ -241,18 +214,13 @@ class Journal:
         for number, line in enumerate(read_lines(path, MAX_JOURNAL_BYTES, MAX_CALL_LINE_BYTES), start=1):
             if not line.endswith(b"\n"):
                 break
-            found = _CALL.search(line)  # a line that a crash cut short may stand before it
+            found = _CALL.search(line)  # an incomplete line may precede it
             if found is None:
                 raise UsageError(f"{path} line {number} is not of a model call.", "Restore the file.")
             yield found
 
     def write_attempt(self, attempt: Attempt) -> None:
-        """Keep an attempt, before anything else is done with it.
-
-        Raises:
-            UsageError: the candidate's folder is a link.
-            InfrastructureError: the disk refused.
-        """
+        """Write an attempt durably."""
         path = self._transcript(attempt.candidate, attempt.problem, attempt.sample)
         with self._lock:
             self._check_open()
@@ -261,78 +229,49 @@ class Journal:
             write_atomic(path, json_text(attempt).encode("ascii"))
 
     def read_attempt(self, candidate: str, problem: str, sample: int) -> Attempt | None:
-        """Return the attempt that was kept, or None.
-
-        Raises:
-            UsageError: there is one, but it is broken.
-        """
+        """Return the written attempt, or None; raises UsageError if it is broken."""
         path = self._transcript(candidate, problem, sample)
         if not os.path.lexists(path):
             return None
         try:
             attempt = check_model(parse_json(read_text(path, MAX_TRANSCRIPT_BYTES), str(path)), Attempt, str(path))
         except UsageError as error:
-            raise UsageError(error.cause, "Restore the file, or remove it to ask the model again.") from error
+            raise UsageError(error.cause, "Restore the file, or remove it to repeat the model calls.") from error
         if (attempt.candidate, attempt.problem, attempt.sample) != (candidate, problem, sample):
-            raise UsageError(f"{path} holds another attempt.", "Restore the file, or remove it to ask again.")
+            raise UsageError(f"{path} holds another attempt.", "Restore the file, or remove it to repeat the calls.")
         return attempt
 
     def record_assurances(self, found: Sequence[Assurance]) -> None:
-        """Keep what was found of the sandboxes; of two findings about the same place the newer one stays.
-
-        Raises:
-            UsageError: what is kept cannot be read.
-            InfrastructureError: the disk refused.
-        """
+        """Record the sandboxes' assurances; a newer one of the same place replaces the older."""
         kept = {one.place: one for one in (*self.assurances(), *found)}
-        record = SandboxRecord(assurances=tuple(kept.values())[-200:])
-        with self._lock:
-            self._check_open()
-            write_atomic(
-                self.folder / _SANDBOX, record.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n"
-            )
+        self._write_record(_SANDBOX, SandboxRecord(assurances=tuple(kept.values())[-200:]))
 
     def assurances(self) -> tuple[Assurance, ...]:
-        """Return what was found of the sandboxes, by all of the run's executions.
-
-        Raises:
-            UsageError: it cannot be read.
-        """
+        """Return the assurances of the sandboxes of all executions."""
         path = self.folder / _SANDBOX
         return read_json(path, SandboxRecord).assurances if os.path.lexists(path) else ()
 
     def record_soundness(self, record: SoundnessRecord) -> None:
-        """Keep which problems are sound here; what is kept counts for the whole run.
+        """Record which problems are sound here, for the whole run."""
+        self._write_record(_SOUNDNESS, record)
 
-        Raises:
-            InfrastructureError: the disk refused.
-        """
+    def _write_record(self, name: str, record: SandboxRecord | SoundnessRecord) -> None:
         with self._lock:
             self._check_open()
-            write_atomic(
-                self.folder / _SOUNDNESS, record.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n"
-            )
+            write_atomic(self.folder / name, record.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n")
 
     def soundness(self) -> SoundnessRecord | None:
-        """Return which problems were found sound before any model was asked; None when nobody looked.
-
-        Raises:
-            UsageError: it cannot be read.
-        """
+        """Return which problems were sound before the first model call; None without a check."""
         path = self.folder / _SOUNDNESS
         return read_json(path, SoundnessRecord) if os.path.lexists(path) else None
 
     def confirmation(self) -> "Journal | None":
-        """Return the journal of the run that asked the pinned model again; None where nothing came of one.
-
-        Raises:
-            UsageError: it is broken.
-        """
+        """Return the journal of the run that confirmed a regression, None without one."""
         folder = self.folder / CONFIRMATION
         return Journal.open(folder) if os.path.lexists(folder / MANIFEST) else None
 
     def load(self) -> Run:
-        """Return the run as it is now, with the one that confirmed it; unsound problems are left out as quarantined."""
+        """Return the run so far with its confirmation; unsound problems are excluded as quarantined."""
         again = self.confirmation()
         confirmation = again._load() if again is not None else None
         return self._load().model_copy(update={"confirmation": confirmation})
@@ -378,7 +317,7 @@ class Journal:
                     os.fsync(file.fileno())
         except OSError as error:
             raise InfrastructureError(
-                f"cannot mend {self._outcomes}: {error.strerror or error}.", "Check the disk and its permissions."
+                f"cannot repair {self._outcomes}: {error.strerror or error}.", "Check the disk and its permissions."
             ) from error
 
 
@@ -396,7 +335,7 @@ def _check_kind(path: Path, is_kind: Callable[[int], bool]) -> None:
 
 
 def _end_of_last_line(file: BinaryIO, end: int) -> int:
-    """Return where the last whole line before ``end`` ends, reading backwards."""
+    """Return the end of the last complete line before ``end``."""
     while end > 0:
         start = max(0, end - _BLOCK)
         file.seek(start)
@@ -408,5 +347,5 @@ def _end_of_last_line(file: BinaryIO, end: int) -> int:
 
 
 def load_run(folder: Path) -> Run:
-    """Read the run in ``folder``; raises as ``Journal.open`` and ``Journal.outcomes``."""
+    """Return the run in ``folder``; raises as ``Journal.open`` and ``Journal.outcomes``."""
     return Journal.open(folder).load()

@@ -1,7 +1,7 @@
-"""Merging: the shards of a run become the run, with nothing lost and nothing counted twice.
+"""Merge the shards of a run; no outcome is lost or counted twice.
 
-Shards come from other machines, as artifacts: each is read as a stranger's folder, and what does not fit the plan that
-the run's id has the digest of is refused. What that cannot show is a shard that lies about its own outcomes.
+Shards are untrusted artifacts of other machines: what contradicts the plan, whose digest is part of the run's id, is
+refused. A shard with forged outcomes of its own cannot be detected.
 """
 
 import contextlib
@@ -39,12 +39,12 @@ class _Part:
 
 
 def shard_folders(folders: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the run folders that are meant: each folder itself, or, where it is no run, those in it.
+    """Return each folder that is a run, and the runs in each other folder.
 
     In a folder of downloaded artifacts a run is one level down, or in a folder ``run`` there, beside its reports.
 
     Raises:
-        UsageError: a folder neither is nor holds a run, or holds far too many.
+        UsageError: a folder neither is nor holds a run, or holds too many.
     """
     found: list[Path] = []
     for folder in folders:
@@ -60,7 +60,7 @@ def shard_folders(folders: Sequence[Path]) -> tuple[Path, ...]:
 def _runs_in(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder.", "Give the folders of the shards, or the folder they are in.")
-    # Not through a link, which an artifact may have brought.
+    # An artifact may hold links.
     children = [child for child in sorted(folder.iterdir()) if not child.is_symlink()]
     places = [place for child in children for place in (child, child / "run") if not place.is_symlink()]
     return [place for place in places if os.path.lexists(place / MANIFEST)]
@@ -69,15 +69,13 @@ def _runs_in(folder: Path) -> list[Path]:
 def merge_shards(
     folders: Sequence[Path], out: Path | None = None, *, run_id: str | None = None, gate: Gate | None = None
 ) -> Journal:
-    """Write the run that the shards in ``folders`` are the parts of, and return its journal.
-
-    The outcomes that count come in the order of the plan, so that it does not matter which shard was done first.
+    """Write the run of the shards in ``folders``, in the order of the plan, and return its journal.
 
     Args:
         folders: one for each shard, in any order.
-        out: folder of the run, which must not be there yet; None makes ``runs/<id>``.
-        run_id: the id that the run must have; None takes that of the shards.
-        gate: what the run was planned to be compared with; None where it was planned without.
+        out: new folder of the run; None makes ``runs/<id>``.
+        run_id: the id that the run must have; None: that of the shards.
+        gate: as the run was planned with.
 
     Raises:
         UsageError: a shard is missing, doubled, unfinished, broken, or of another run; names it.
@@ -104,7 +102,7 @@ def _opened(folder: Path) -> tuple[Journal, Shard]:
 
 
 def _complete(found: Sequence[tuple[Journal, Shard]], run_id: str | None) -> list[_Part]:
-    """Return the parts in order, once it is known that they are all of one run, each once."""
+    """Return the parts in order; refuse missing and doubled ones, and those of other runs."""
     if not found:
         raise UsageError("no shard was given.", "Give the folder of each.")
     first, shard = found[0]
@@ -145,7 +143,7 @@ def _size(journal: Journal) -> int:
     try:
         return (journal.folder / OUTCOMES).lstat().st_size
     except OSError:
-        return 0  # reading it says what is wrong
+        return 0  # reading it raises the error
 
 
 def _common(manifest: RunManifest) -> dict[str, Any]:
@@ -160,13 +158,13 @@ def _read(journal: Journal, number: int, shard: Shard) -> _Part:
 
 
 def _soundness(parts: Sequence[_Part], total: int) -> SoundnessRecord | None:
-    """Return which problems were sound where they ran, None where no shard looked; too many are refused here."""
+    """Return which problems were sound; None without checks. Raises where too many were not."""
     records = [(part, record) for part in parts if (record := part.journal.soundness()) is not None]
     problems: dict[str, str | None] = {}
     for part, record in records:
         if strange := sorted(record.problems.keys() - part.journal.manifest.problems.keys()):
             raise UsageError(
-                f"{part.name} says whether {strange[0]!a} is sound, which is not its problem.",
+                f"{part.name} has a soundness record of {strange[0]!a}, which is not its problem.",
                 "Restore its soundness.json, or run it again.",
             )
         problems |= record.problems
@@ -194,7 +192,7 @@ def _check_finished(part: _Part, unsound: Mapping[str, str], over: Collection[st
 
 @contextmanager
 def _new_folder(out: Path) -> Iterator[Path]:
-    """Give a folder that becomes ``out`` when all is in it: half a run is never taken for one."""
+    """Yield a temporary folder, renamed to ``out`` at the end: an incomplete run is never visible."""
     if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
         raise UsageError(f"{out} exists already.", "Choose another --out.")
     try:

@@ -1,4 +1,4 @@
-"""Outcome: attempt and grade, one line of a run's journal; and the run's own description."""
+"""Outcome, one line of a run's journal, and the manifest of a run."""
 
 import json
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ class Outcome(BaseModel):
     sandbox: str | None = Field(
         default=None,
         max_length=1000,
-        description="What was found of the sandboxes, as `verified (docker, runc 1.3.5)`.",
+        description="Assurance of the sandboxes, as `verified (docker, runc 1.3.5)`.",
     )
     grading_seconds: float = 0.0
     finished: str = Field(default="", description="UTC time, ISO 8601.")
@@ -70,10 +70,7 @@ class Outcome(BaseModel):
         return self
 
     def line(self) -> str:
-        """Return the outcome as one line of JSON.
-
-        Patches and test names can hold bytes that are not UTF-8, as lone surrogates: only escaped do they survive.
-        """
+        """Return the outcome as one line of JSON; lone surrogates of undecodable bytes are escaped."""
         return json_text(self)
 
     def words(self) -> str:
@@ -108,19 +105,19 @@ class Shard(BaseModel):
 
     @property
     def words(self) -> str:
-        """Return it as people write it, ``2/3``."""
+        """Return the shard as ``2/3``."""
         return f"{self.number}/{self.of}"
 
 
 class RunManifest(BaseModel):
-    """``run.json``: what the run is made of; two runs with equal ``conditions`` are comparable.
+    """``run.json``: the plan of a run; two runs with equal ``conditions`` are comparable.
 
     ``problems`` maps problem id to digest, in suite order; ``excluded`` problem id to the reason it does not run.
 
     Attributes:
         samples: most samples per problem and candidate.
         looks: samples per problem at which the gate compares while the run goes on, the last of them ``samples``; a
-            candidate whose verdict is clear gets no more. A single entry: all samples are made whatever they show.
+            candidate whose verdict is clear gets no more. A single entry: a fixed number of samples.
         gated_by: digest of the baseline and the policy that the run is gated with, None for an ungated one.
         clusters: by problem id the change that it was mined from, where that gave several problems.
         tags: by problem id its tags as ``name:value``.
@@ -162,23 +159,23 @@ class RunManifest(BaseModel):
 
     @property
     def sequential(self) -> bool:
-        """Tell whether the gate compares while the run goes on."""
+        """Return whether the gate compares while the run goes on."""
         return len(self.looks) > 1
 
     def planned(self) -> tuple[tuple[str, int], ...]:
-        """Return the problem and the sample of all that is planned of each candidate, sample by sample."""
+        """Return (problem, sample) of each planned outcome of a candidate, sample by sample."""
         return tuple((name, index) for index in range(self.samples) for name in self.problems)
 
     def fingerprint(self) -> str:
-        """Return what a run and its repetition have in common: all that was decided before the first look.
+        """Return the digest of all that is fixed before the first look.
 
-        A gate that is run again until it is green is no gate: a run with the same fingerprint is used again.
+        A repeated gate reuses the run with its fingerprint: repeating a gate until it passes would defeat it.
         """
         plan = self.model_dump(mode="json", by_alias=True, exclude={"id", "created", "codegate", "candidates"})
         return digest({"plan": plan, "candidates": [candidate.key() for candidate in self.candidates]})
 
     def without(self, unsound: Mapping[str, str]) -> "RunManifest":
-        """Return the manifest with the problems that are not sound here left out as quarantined."""
+        """Return the manifest with ``unsound`` problems excluded as quarantined."""
         return self.model_copy(
             update={
                 "problems": {name: value for name, value in self.problems.items() if name not in unsound},
@@ -188,9 +185,9 @@ class RunManifest(BaseModel):
 
 
 class SoundnessRecord(BaseModel):
-    """``soundness.json``: which problems the reference fix solved and no change did not, before any model was asked.
+    """``soundness.json``: by problem id why it is not sound here, None where it is.
 
-    ``problems`` maps problem id to what is wrong with it here, None where it is sound.
+    In a sound problem the reference fix passes and the unchanged tree fails, before the first model call.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -201,7 +198,7 @@ class SoundnessRecord(BaseModel):
 
 
 class SandboxRecord(BaseModel):
-    """``sandbox.json``: what was found of the sandboxes that a run used, whenever it was carried on."""
+    """``sandbox.json``: the assurances of the sandboxes of all executions of a run."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -210,15 +207,15 @@ class SandboxRecord(BaseModel):
 
 
 def json_text(model: BaseModel) -> str:
-    """Return ``model`` as JSON in ASCII, on one line in which no CI system finds a command to itself."""
+    """Return ``model`` as one line of JSON in ASCII without workflow commands of CI systems."""
     text = json.dumps(model.model_dump(mode="json", by_alias=True), ensure_ascii=True, allow_nan=False)
     return text.replace("##[", "#\\u0023[")
 
 
 class Run(BaseModel):
-    """A run as read from its folder: the manifest, the outcome that counts for each key, what holds its sandboxes.
+    """A run as read from its folder, with the outcome that counts for each key.
 
-    ``confirmation`` is the run that asked the pinned model again because of a regression, None where there was none.
+    ``confirmation`` is the run of fresh samples of the pinned model after a regression, None without one.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -1,19 +1,47 @@
-"""What a run will do: candidates x problems x samples, and the conditions that make two runs comparable."""
+"""Plan a run: candidates x problems x samples, and the conditions of comparable runs."""
 
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
 
 from codegate import __version__
 from codegate.candidates import CandidateSpec
 from codegate.errors import UsageError
 from codegate.gating import QUARANTINED, RateModel, typical_model
 from codegate.grading import GRADER_VERSION
+from codegate.running.journal import Spending
 from codegate.running.outcome import RunManifest
 from codegate.solving import prompt_version_of
 from codegate.suite import Problem, ProblemManifest, Provenance, Suite, place_of, proved_places
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a run is carried out; nothing here but ``transcripts`` and ``precheck`` changes its results.
+
+    Attributes:
+        models: model calls under way at once.
+        sandboxes: sandboxes at work at once; up to two more wait, started ahead of need.
+        max_model_calls: the run stops, resumable, before it makes more calls than this.
+        budget_usd: the run stops, resumable, before a call that might exceed this cost; needs prices.
+        spent_before: what another run has used of both limits.
+        repository: where base commits are, if not where the suite names it.
+        transcripts: folder that the paths of ``replay`` candidates are relative to.
+        precheck: check that every problem is sound here before the first model call.
+    """
+
+    models: int = 4
+    sandboxes: int = 2
+    max_model_calls: int | None = None
+    budget_usd: Decimal | None = None
+    spent_before: Spending = field(default_factory=Spending)
+    repository: Path | None = None
+    transcripts: Path = field(default_factory=Path)
+    precheck: bool = True
 
 
 @dataclass(frozen=True)
@@ -46,7 +74,7 @@ def plan_run(
     gated_by: str | None = None,
     images: Mapping[str, str] | None = None,
 ) -> RunManifest:
-    """Return the manifest of a new run of ``candidates`` on ``suite``; ``RunManifest`` says what the values mean.
+    """Return the manifest of a new run; see ``RunManifest`` for the values.
 
     ``images`` are the base images of the sandboxes, by version of Python.
 
@@ -87,7 +115,7 @@ def plan_run(
 
 
 def _tags(manifest: ProblemManifest) -> tuple[str, ...]:
-    """Return the tags that results are sliced by; that of the day is for training cut-offs."""
+    """Return the tags for slices of the results; the date is for training cut-offs."""
     known = dict(manifest.tags) | {"language": manifest.language}
     if manifest.kind is not None:
         known["kind"] = manifest.kind
@@ -97,12 +125,12 @@ def _tags(manifest: ProblemManifest) -> tuple[str, ...]:
 
 
 def suite_model(suite: Suite, rate: float, samples: int = 10) -> RateModel:
-    """Return what is known of a suite's pass rates before there is a baseline: problems of usual difficulty.
+    """Return the rate model of a suite without a baseline.
 
     Args:
         suite: the suite.
-        rate: pass rate that the pinned model is expected to have, in 0..1.
-        samples: samples per problem that its baseline is to have.
+        rate: expected pass rate of the pinned model, in 0..1.
+        samples: samples per problem of the planned baseline.
 
     Raises:
         UsageError: the suite has no active problem.
@@ -115,29 +143,24 @@ def suite_model(suite: Suite, rate: float, samples: int = 10) -> RateModel:
 
 
 def _clusters(problems: Sequence[Problem]) -> dict[str, str]:
-    """Return the change that each problem was mined from, where it gave several: what breaks one may break all."""
-    sources = {problem.id: _source(problem.manifest.provenance) for problem in problems}
+    """Return the change that each problem was mined from, where it gave several problems."""
+
+    def source(provenance: Provenance) -> str | None:
+        number = provenance.pull_request
+        return f"pull request {number}" if number is not None else provenance.commit
+
+    sources = {problem.id: source(problem.manifest.provenance) for problem in problems}
     counts = Counter(sources.values())
-    return {problem: source for problem, source in sources.items() if source is not None and counts[source] > 1}
-
-
-def _source(provenance: Provenance) -> str | None:
-    if provenance.pull_request is not None:
-        return f"pull request {provenance.pull_request}"
-    return provenance.commit
+    return {problem: name for problem, name in sources.items() if name is not None and counts[name] > 1}
 
 
 def candidate_settings(manifest: RunManifest, candidate: CandidateSpec) -> dict[str, str]:
-    """Return what a comparison tests of ``candidate``, by field: its settings, and the prompt's version in the run."""
+    """Return the settings of ``candidate`` by field, with the run's version of its prompt."""
     return candidate.settings() | {"prompt": manifest.prompts.get(candidate.key(), "unknown")}
 
 
 def check_resumable(manifest: RunManifest, suite: Suite) -> None:
-    """Refuse to mix outcomes that were made under different conditions in one run.
-
-    Raises:
-        UsageError: the suite, the grader or a prompt is not what it was when the run began.
-    """
+    """Raise UsageError if suite, grader or a prompt changed since the run began."""
     if suite.digest != manifest.suite_digest:
         raise UsageError(
             f"run {manifest.id} was made with another version of suite {manifest.suite} "
@@ -157,22 +180,18 @@ def check_resumable(manifest: RunManifest, suite: Suite) -> None:
 
 
 def check_place(manifest: RunManifest, images: Mapping[str, str]) -> None:
-    """Refuse to go on with a run on other base images than it began with.
-
-    Raises:
-        UsageError: a tag has moved; names the image to go on with.
-    """
-    for field, name in place_of(manifest.sandbox, images).items():
-        before = manifest.conditions.get(field)
+    """Raise UsageError if the run began on other base images; names the image to continue with."""
+    for key, name in place_of(manifest.sandbox, images).items():
+        before = manifest.conditions.get(key)
         if before != name:
             raise UsageError(
-                f"run {manifest.id} began with {field} {before}, and here it is {name}.",
+                f"run {manifest.id} began with {key} {before}; here it is {name}.",
                 f"Set CODEGATE_BASE_IMAGE={before}, or start a new run.",
             )
 
 
 def jobs(manifest: RunManifest, suite: Suite) -> tuple[Job, ...]:
-    """Return every job of a run, sample by sample and problem by problem, so that candidates stay abreast."""
+    """Return the jobs of a run by sample, problem and candidate, so that candidates advance together."""
     problems = {problem.id: problem for problem in suite.problems}
     return tuple(
         Job(candidate, problems[problem], sample)

@@ -1,4 +1,4 @@
-"""Grades patches that were made elsewhere: no model is called."""
+"""Grade the patches of predictions without model calls."""
 
 import threading
 import time
@@ -29,15 +29,7 @@ def grade_predictions(
     repository: Path | None,
     stop: threading.Event,
 ) -> Iterator[Outcome]:
-    """Grade each prediction and give its outcome, in the order of ``predictions``.
-
-    Args:
-        suite: the suite.
-        predictions: of problems in ``suite``, as ``predictions_for`` reads them; repeated ones are samples.
-        backend: where the code runs.
-        sandboxes: how many at once.
-        repository: where base commits are, if not at the suite's own place.
-        stop: set when the user wants to stop.
+    """Yield the outcome of each prediction, in order; repeated ones are samples.
 
     Raises:
         UsageError: a base commit is not in the repository, or an environment names an image that is not allowed.
@@ -45,8 +37,8 @@ def grade_predictions(
     """
     check_images(suite)
     problems = {problem.id: problem for problem in suite.problems}
-    asked = [problems[name] for name in dict.fromkeys(p.instance_id for p in predictions)]
-    check_bases(suite, asked, repository)
+    wanted = [problems[name] for name in dict.fromkeys(p.instance_id for p in predictions)]
+    check_bases(suite, wanted, repository)
     boxes = Sandboxes(backend, suite.locks, min(sandboxes, 2), suite.packages)
     redactor = redactor_for()
     base = lru_cache(sandboxes)(lambda name: load_base(suite, problems[name], repository))
@@ -86,7 +78,7 @@ def grade_predictions(
 
     workers = ThreadPoolExecutor(sandboxes, "codegate-grade")
     try:
-        broken = prepare_environments(boxes, asked, stop)
+        broken = prepare_environments(boxes, wanted, stop)
         yield from workers.map(one, predictions, samples)
     finally:
         workers.shutdown(cancel_futures=True)

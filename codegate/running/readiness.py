@@ -1,4 +1,4 @@
-"""What a run needs before the first model is asked: no money is spent on what cannot be graded."""
+"""Check what a run needs before its first model call: nothing is spent on what cannot be graded."""
 
 import os
 import re
@@ -20,10 +20,10 @@ _IMAGE: Final = re.compile(r"(?:[a-z0-9][a-z0-9./:_-]{0,250}@)?sha256:[0-9a-f]{6
 
 
 def check_images(suite: Suite) -> None:
-    """Check that every base image that ``suite`` names is one that the environment variable CODEGATE_IMAGES allows.
+    """Refuse base images of ``suite`` that CODEGATE_IMAGES does not allow.
 
-    A suite may be somebody else's: an image is fetched from wherever its name says, with the daemon's own
-    credentials, and its interpreter runs what speaks for a sandbox.
+    A suite is untrusted: the daemon fetches an image from any registry with its own credentials, and the image's
+    interpreter runs the sandbox's supervisor.
 
     Raises:
         UsageError: an image is not named by its content, or not allowed.
@@ -39,13 +39,13 @@ def check_images(suite: Suite) -> None:
             )
         if environment.image not in allowed:
             raise UsageError(
-                f"{place} wants the image {environment.image}, which nobody allowed here.",
-                f"If you trust it, put that into the environment variable {IMAGES_VARIABLE} (several: with blanks).",
+                f"{place} uses the image {environment.image}, which is not allowed here.",
+                f"If you trust it, add it to the environment variable {IMAGES_VARIABLE} (separated by blanks).",
             )
 
 
 def warn_of_expired(suite: Suite, announce: Callable[[str], None]) -> None:
-    """Announce which problems are left out by a quarantine that has expired, and what decides anew."""
+    """Announce the problems whose quarantine has expired, and the command that renews it."""
     expired = suite.expired(datetime.now(UTC).date())
     if expired:
         announce(
@@ -68,11 +68,11 @@ def check_bases(suite: Suite, problems: Sequence[Problem], repository: Path | No
     answers = git(home, "cat-file", "--batch-check", stdin=names.encode("ascii")).splitlines()
     for problem, answer in zip(mined, answers, strict=True):
         if answer.endswith(b" missing"):
-            load_base(suite, problem, repository)  # it says what is missing and what helps
+            load_base(suite, problem, repository)  # raises with cause and remedy
 
 
 def prepare_environments(sandboxes: Sandboxes, problems: Iterable[Problem], stop: threading.Event) -> dict[str, Fault]:
-    """Build every environment of ``problems``; return the fault of each that cannot be built, by environment id.
+    """Build the environments of ``problems``; return the faults by environment id.
 
     Raises:
         UsageError: a lock that no environment can be built from.

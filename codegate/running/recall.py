@@ -1,7 +1,7 @@
-"""How much of the reference fix a model wrote down word for word: what it may have read rather than worked out.
+"""Measure how much of the reference fix a patch repeats verbatim: a sign of memorisation.
 
-A short fix is often written alike by everybody. So only fixes with several distinctive lines are looked at, and the
-figure is compared between problems from before and after a model's training cut-off, never taken as proof by itself.
+Short fixes are often identical by chance, so only fixes with several distinctive lines count. The share is compared
+between problems from before and after a training cut-off, and is no proof by itself.
 """
 
 from typing import Final

@@ -1,6 +1,6 @@
-"""``result.json``: what a run was asked and what it found, without what a clock, a machine or an id has a part in.
+"""``result.json``: plan and outcomes of a run without times, machines and ids.
 
-Two runs that found the same have the same bytes, in whatever order and by however many machines they were made.
+Equal results have equal bytes, whatever the order and the number of machines.
 """
 
 import json
@@ -16,7 +16,7 @@ _PLAN: Final = ("suite", "suite_digest", "samples", "looks", "conditions", "prom
 
 
 def result_text(run: Run) -> str:
-    """Return the result of ``run`` as JSON in ASCII, outcomes in the order that they were planned in."""
+    """Return the result of ``run`` as JSON in ASCII, outcomes in the order of the plan."""
     manifest = run.manifest
     plan = manifest.model_dump(mode="json", include=set(_PLAN))
     made = {outcome.key: outcome for outcome in run.outcomes}
@@ -36,11 +36,7 @@ def result_text(run: Run) -> str:
 
 
 def write_result(run: Run, folder: Path) -> None:
-    """Write ``result.json`` into the run's ``folder``.
-
-    Raises:
-        InfrastructureError: the disk refused.
-    """
+    """Write ``result.json`` into the run's ``folder``."""
     write_atomic(folder / RESULT, result_text(run).encode("ascii"))
 
 

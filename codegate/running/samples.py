@@ -1,4 +1,4 @@
-"""From a run to what the gate compares."""
+"""Convert a run's outcomes to the samples that the gate compares."""
 
 from codegate.candidates import CandidateSpec
 from codegate.errors import UsageError
@@ -8,38 +8,27 @@ from codegate.running.outcome import Outcome, Run
 from codegate.running.plan import candidate_settings
 
 
-def complete_samples(run: Run, candidate: str) -> int:
-    """Return how many samples, from the first on, ``run`` has of every problem.
-
-    Args:
-        run: the run.
-        candidate: the candidate's key.
-    """
+def samples_at_look(run: Run, candidate: str) -> int:
+    """Return the samples per problem at a candidate's last complete look; 0 before the first."""
     made = {(outcome.problem, outcome.sample) for outcome in run.of(candidate)}
+    complete = run.manifest.samples
     for sample in range(run.manifest.samples):
         if any((name, sample) not in made for name in run.manifest.problems):
-            return sample
-    return run.manifest.samples
-
-
-def samples_at_look(run: Run, candidate: str) -> int:
-    """Return how many samples the last complete look of a candidate has; 0 before the first."""
-    complete = complete_samples(run, candidate)
+            complete = sample
+            break
     return max((look for look in run.manifest.looks if look <= complete), default=0)
 
 
 def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
-    """Return the samples of ``candidate`` in ``run``, None where there is no grade.
-
-    There is one for each planned sample; of a run with several looks, those of the looks that are complete.
+    """Return the planned samples of ``candidate``; with several looks, those of complete looks.
 
     Raises:
-        UsageError: the run is a shard: a part is no run to judge by.
+        UsageError: the run is a shard.
     """
     if run.manifest.shard is not None:
         raise UsageError(
             f"this is shard {run.manifest.shard.words} of run {run.manifest.id}, not the run.",
-            "Put its shards together with `codegate merge`.",
+            "Merge its shards with `codegate merge`.",
         )
     outcomes = {(o.problem, o.sample): o for o in run.of(candidate.key())}
     width = samples_at_look(run, candidate.key()) if run.manifest.sequential else run.manifest.samples
@@ -77,10 +66,10 @@ def _sample(index: int, outcome: Outcome | None) -> Sample:
 
 
 def choose_candidate(run: Run, name: str | None) -> CandidateSpec:
-    """Return the candidate of ``run`` whose label, model or key is ``name``; its only one when ``name`` is None.
+    """Return the candidate with this label, model or key; None: the only one.
 
     Raises:
-        UsageError: none or several fit; lists what there is.
+        UsageError: none or several match; lists the candidates.
     """
     candidates = run.manifest.candidates
     fitting = [c for c in candidates if name is None or name in {c.label, c.model, c.key()}]

@@ -9,11 +9,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from decimal import Decimal
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import Final, NoReturn
 
 from codegate.candidates import Provider, redactor_for
@@ -22,10 +20,10 @@ from codegate.grading import Grade, Sandboxes, TestReport, grade, run_tests, tes
 from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.endings import explain_ending
 from codegate.running.faults import FAULTS, Faulted, with_retries
-from codegate.running.first import ask_first
-from codegate.running.journal import Journal, Spending
+from codegate.running.first import probe_candidates
+from codegate.running.journal import Journal
 from codegate.running.outcome import Fault, Outcome, Run, SoundnessRecord
-from codegate.running.plan import Job, jobs
+from codegate.running.plan import Job, RunOptions, jobs
 from codegate.running.readiness import prepare_environments
 from codegate.running.recall import verbatim_recall
 from codegate.running.soundness import check_soundness, refuse_unsound
@@ -36,31 +34,6 @@ from codegate.suite import Problem, Suite, Tree, load_base
 _POLL_SECONDS: Final = 0.1
 _STOP_SECONDS: Final = 3.0
 _WARM: Final = 2
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """How a run is carried out; nothing here but ``transcripts`` and ``precheck`` changes its results.
-
-    Attributes:
-        models: model calls under way at once.
-        sandboxes: sandboxes at work at once; up to two more wait, started ahead of need.
-        max_model_calls: the run stops, resumable, before it makes more calls than this.
-        budget_usd: the run stops, resumable, before a call that might take its costs above this; needs prices.
-        spent_before: what another run made of both limits.
-        repository: where base commits are looked for, when not where the suite says.
-        transcripts: folder that the paths of ``replay`` candidates are relative to.
-        precheck: look whether every problem is sound here before a model is asked.
-    """
-
-    models: int = 4
-    sandboxes: int = 2
-    max_model_calls: int | None = None
-    budget_usd: Decimal | None = None
-    spent_before: Spending = field(default_factory=Spending)
-    repository: Path | None = None
-    transcripts: Path = field(default_factory=Path)
-    precheck: bool = True
 
 
 @dataclass(frozen=True)
@@ -85,48 +58,49 @@ def execute(
     *,
     probe: bool = True,
 ) -> Run:
-    """Do what is left of the run in ``journal`` and return the run.
+    """Execute what is left of the run in ``journal``, and return the run.
 
-    Outcomes that were graded before are kept. A run with several looks is done look by look: a candidate whose
-    verdict is clear gets no more samples, and samples that faults took are tried again at the next look.
+    Graded outcomes are kept. A run with several looks proceeds look by look: a candidate whose verdict is clear gets no
+    more samples, and samples that faults took are repeated at the next look.
 
     Args:
         journal: the run, open for writing.
         suite: the suite that it was planned for.
         backend: where code runs; on an interrupt its owner closes it.
         providers: by candidate key; they are closed when the run ends early.
-        options: how to go about it.
+        options: limits and places.
         progress: called after each outcome, by one thread at a time.
-        interrupt: set by the user's wish to stop.
-        settled: called before each look with the run so far; returns the keys of the candidates that are settled;
-            None: none ever is.
-        probe: ask each candidate that asks a model, and has not answered yet, a first problem before the others.
+        interrupt: set when the user stops the run.
+        settled: returns the keys of settled candidates, before each look; None: none ever is.
+        probe: run a first problem of each candidate that calls a model and has no answer yet, before the others.
 
     Raises:
         Interrupted: ``interrupt`` was set; everything finished by then is in the journal.
         CallLimitReached: ``options.max_model_calls`` was reached; what needed no further call was done.
         InfrastructureError: the disk refused the journal, or too many problems are not sound here.
-        UsageError: a base tree, a lock or a kept attempt is not usable, or a first answer shows that the candidate
-            is not configured well.
+        UsageError: a base tree, a lock or a kept attempt is not usable, or a first answer shows a misconfiguration.
     """
     every = jobs(journal.manifest, suite)
+
+    def over(so_far: Run) -> frozenset[str]:
+        return frozenset(settled(so_far)) if settled is not None else frozenset()
+
     run = _Execution(journal, suite, backend, providers, options, progress, interrupt)
     try:
         so_far = journal.load()
-        over = frozenset(settled(so_far)) if settled is not None else frozenset()
+        done = over(so_far)
         graded = {outcome.key for outcome in so_far.outcomes if outcome.grade is not None}
         failed = {outcome.key for outcome in so_far.outcomes if outcome.grade is None}
         left = [
-            job for job in every if job.key in failed or (job.key not in graded and job.candidate.key() not in over)
+            job for job in every if job.key in failed or (job.key not in graded and job.candidate.key() not in done)
         ]
         run.prepare(left)
         if probe:
-            # What is not sound here may leave nothing that can pass.
-            over = frozenset(settled(journal.load())) if settled is not None else frozenset()
-            run.probe([job for job in left if job.candidate.key() not in over])
+            done = over(journal.load())  # again: unsound problems may leave no candidate that can pass
+            run.probe([job for job in left if job.candidate.key() not in done])
         looks = journal.manifest.looks
         if failed and journal.manifest.sequential:
-            # On a resumed run the lost samples come first: they may be all that made a verdict clear.
+            # In a resumed run the lost samples come first: they may be all that a clear verdict lacks.
             sound = journal.load().manifest.problems
             run.work([job for job in every if job.key in failed and job.problem.id in sound], len(graded), 0)
         for number, look in enumerate((*looks, looks[-1])):  # once more at the end, for what was lost there
@@ -134,15 +108,15 @@ def execute(
             graded = {outcome.key for outcome in so_far.outcomes if outcome.grade is not None}
             if number == len(looks) and len(graded) == len(so_far.outcomes):
                 break  # nothing was lost
-            over = frozenset(settled(so_far)) if settled is not None else frozenset()
-            down = _down(so_far) - over if number else set()
+            done = over(so_far)
+            down = _down(so_far) - done if number else set()
             wanted = [
                 job
                 for job in every
-                if job.problem.id in so_far.manifest.problems and job.candidate.key() not in {*over, *down}
+                if job.problem.id in so_far.manifest.problems and job.candidate.key() not in {*done, *down}
             ]
-            over_with = graded | (_hopeless(so_far) if number else set())
-            now = [job for job in wanted if job.sample < look and job.key not in over_with]
+            skipped = graded | (_hopeless(so_far) if number else set())
+            now = [job for job in wanted if job.sample < look and job.key not in skipped]
             run.work(now, len(graded), sum(job.sample >= look for job in wanted))
             if down and journal.manifest.sequential and number == len(looks):
                 run.stop_for_losses(so_far, down)
@@ -152,7 +126,7 @@ def execute(
 
 
 def _down(run: Run) -> set[str]:
-    """Return the keys of candidates that faults took most samples of: more calls would only wait for a provider."""
+    """Return the keys of candidates that lost most samples to faults."""
     return {
         candidate.key()
         for candidate in run.manifest.candidates
@@ -161,13 +135,13 @@ def _down(run: Run) -> set[str]:
 
 
 def _hopeless(run: Run) -> set[tuple[str, str, int]]:
-    """Return the keys of the outcomes whose fault would only come again."""
+    """Return the keys of the outcomes with faults that no retry cures."""
     faults = ((outcome.key, FAULTS.get(outcome.fault.cause)) for outcome in run.outcomes if outcome.fault)
     return {key for key, rule in faults if rule is not None and not rule.retries}
 
 
 class _Execution:
-    """One execution of a run. Its threads are daemons: what hangs in one of them must not keep the process alive."""
+    """One execution of a run; its threads are daemons, so that a blocked one cannot keep the process alive."""
 
     def __init__(
         self,
@@ -207,27 +181,24 @@ class _Execution:
         self._limit: CallLimitReached | None = None
         self._lock = threading.Lock()
         problems = {problem.id: problem for problem in suite.problems}
-        # Jobs come problem by problem: as many trees as there are workers are in use at once, and no others.
+        # Jobs come problem by problem, so at most one tree per worker is in use.
         self._base = lru_cache(self._width)(lambda name: load_base(suite, problems[name], options.repository))
 
     def prepare(self, left: list[Job]) -> None:
-        """Build the environments of ``left`` and look whether its problems are sound; raises as ``work``."""
+        """Build the environments of ``left`` and check its problems' soundness; raises as ``work``."""
         self._total = len(left)
         self._finish([partial(self._prepare, left)])
         self._check_ended()
 
     def probe(self, left: list[Job]) -> None:
-        """Ask a first problem of each candidate in ``left`` that has not answered yet; raises as ``ask_first``."""
+        """Run a first problem of each new candidate; raises as ``probe_candidates``."""
         ready = [job for job in left if self._fault(job.problem) is None]
-        self._tried = ask_first(ready, self.work, self._journal.load, self._continue())
+        self._tried = probe_candidates(ready, self.work, self._journal.load, self._continue())
 
     def work(self, left: list[Job], done: int, later: int) -> None:
-        """Do every job in ``left``; raises what ended the run early.
+        """Execute the jobs in ``left``; raises what ended the run early.
 
-        Args:
-            left: what to do now.
-            done: outcomes that are in already.
-            later: jobs that may follow.
+        ``done`` outcomes precede them and ``later`` jobs may follow, for the progress.
         """
         # A fault of a first problem is for the next execution to repeat.
         left, self._tried = [job for job in left if job.key not in self._tried], set()
@@ -239,7 +210,7 @@ class _Execution:
         self._check_ended()
 
     def _check_ended(self) -> None:
-        if self._interrupt.is_set():  # whatever failed then, failed because sandboxes and calls were cut
+        if self._interrupt.is_set():  # other failures then follow from cut sandboxes and calls
             raise Interrupted(f"interrupted after {self._so_far()}", self._continue()) from self._failure
         if self._failure is not None:
             raise self._failure
@@ -271,11 +242,11 @@ class _Execution:
         return f"Continue with `codegate run {self._suite.folder} --resume {self._journal.folder}`{again}."
 
     def _finish(self, tasks: Iterable[Callable[[], None]]) -> None:
-        """Run ``tasks``, each in a thread, to their end; when the run ends early, cut their model calls and leave."""
+        """Run each of ``tasks`` in a thread; when the run ends early, cut their model calls and return."""
         threads = [threading.Thread(target=self._guarded, args=(task,), daemon=True) for task in tasks]
         for thread in threads:
             thread.start()
-        # Polling, because waiting for an event in the main thread and setting it in a signal handler can deadlock.
+        # Polling: an event that a signal handler sets while the main thread waits for it can deadlock.
         alive = threads
         while alive and not (self._interrupt.is_set() or self._stop.is_set()):
             alive[0].join(_POLL_SECONDS)
@@ -303,7 +274,7 @@ class _Execution:
         self._broken = prepare_environments(self._sandboxes, (job.problem for job in left), self._stop)
         if self._sandboxes.assurances:
             self._journal.record_assurances(self._sandboxes.assurances)
-        asked = any(job.candidate.calls_a_model for job in left)
+        calls_models = any(job.candidate.calls_a_model for job in left)
         record = self._journal.soundness()
         known = {} if record is None else record.problems
         problems = {
@@ -311,7 +282,7 @@ class _Execution:
             for job in left
             if job.problem.environment.id not in self._broken and job.problem.id not in known
         }
-        if asked and self._options.precheck and problems:
+        if calls_models and self._options.precheck and problems:
             found = check_soundness(problems.values(), self._base, self._sandboxes, self._options.sandboxes, self._stop)
             shard = self._journal.manifest.shard
             refuse_unsound({**known, **found}, shard.problems if shard is not None else None)
@@ -333,7 +304,7 @@ class _Execution:
             try:
                 self._record(job, self._outcome(job))
             except CallLimitReached as error:
-                self._limit = error  # jobs whose attempt was kept, or that ask nobody, can still be done
+                self._limit = error  # jobs with a kept attempt or without model calls go on
 
     def _record(self, job: Job, outcome: Outcome) -> None:
         with self._lock:
@@ -389,7 +360,7 @@ class _Execution:
             partial(self._public_tests, job.problem),
             partial(self._calls.make, job.candidate),
         )
-        # Before it is kept, graded or shown: what a model was told or runs may bring a key to light again.
+        # Before it is written, graded or shown: tool results may hold a key.
         attempt = self._redactor.clean_model(attempt)
         self._journal.write_attempt(attempt)
         return attempt
@@ -409,14 +380,14 @@ class _Execution:
             with self._sandbox_slots, self._sandboxes.open(problem.environment, limits) as sandbox:
                 try:
                     return describe_public_run(run_tests(sandbox, tree, selection))
-                except FilesRefused as error:  # the model's own doing: it is told, and it is no fault of ours
+                except FilesRefused as error:  # caused by the model, so no infrastructure fault
                     return f"The tests could not be run: {error}"
 
         return with_retries(run, self._stop)
 
 
 def describe_public_run(report: TestReport) -> str:
-    """Return what a model is told about a run of the public tests."""
+    """Return the tool result for a run of the public tests."""
     counts: dict[str, int] = {}
     for result in report.results.values():
         counts[result.status] = counts.get(result.status, 0) + 1

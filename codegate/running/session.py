@@ -1,4 +1,4 @@
-"""A whole run from its request: suite, backend, journal, execution."""
+"""Carry out a run from its request: suite, backend, journal, execution."""
 
 import contextlib
 import os
@@ -18,10 +18,10 @@ from codegate.running.gate import Gate, check_gate, settled_candidates
 from codegate.running.interrupts import interruptible
 from codegate.running.journal import ANSWERS, Journal
 from codegate.running.outcome import Run, RunManifest, Shard
-from codegate.running.plan import check_place, check_resumable, new_run_id, plan_run
+from codegate.running.plan import RunOptions, check_place, check_resumable, new_run_id, plan_run
 from codegate.running.readiness import check_bases, check_images, warn_of_expired
 from codegate.running.result import write_result
-from codegate.running.scheduler import Progress, RunOptions, execute
+from codegate.running.scheduler import Progress, execute
 from codegate.running.shards import ShardChoice, ShardPlan, check_planned_gate, part_of, share, shared_options
 from codegate.sandbox import Backend, Choice, check_choice, select_backend
 from codegate.suite import Suite, images_of, load_suite
@@ -37,19 +37,18 @@ class RunRequest:
 
     Attributes:
         suite: folder of the suite.
-        candidates: who answers; ignored when an earlier run is resumed.
-        samples: per problem and candidate; likewise. None leaves it to the gate's looks, and is 1 without a gate.
-        sandbox: where untrusted code runs; a resumed run stays where it began.
+        candidates: ignored when a run is resumed.
+        samples: per problem and candidate, ignored likewise; None: by the gate's looks, or 1 without a gate.
+        sandbox: where untrusted code runs; a resumed run keeps its kind.
         out: folder of a new run; None makes ``runs/<id>``.
         resume: folder of a run to continue.
-        keyless: candidates, by their keys, that no API key is sent for.
-        prices: what models cost, by model, for the pinned one.
-        gate: what the run is compared with; with it and no ``samples``, candidates are asked no more once their
-            verdict is settled.
-        answers: what ``candidates`` answered, where no model is called. Without ``samples`` all of it is graded.
-        images: base images by version of Python, those of the baseline; they are taken where they can be had.
-        shard: do one part of a shared run only. It makes a fixed number of samples (three for a gate, where
-            ``samples`` does not say), and no verdict: no shard knows what the others found.
+        keyless: keys of candidates that no API key is sent for.
+        prices: prices by model, for the pinned one.
+        gate: baseline and policy; without ``samples``, sampling of a candidate stops once its verdict is settled.
+        answers: answers of ``candidates`` from a file, for a run without model calls; default: all are graded.
+        images: the baseline's base images by version of Python, used where available.
+        shard: part of a shared run. It makes a fixed number of samples (three for a gate without ``samples``) and no
+            verdict.
     """
 
     suite: Path
@@ -69,10 +68,10 @@ class RunRequest:
 
 @contextmanager
 def opened_backend(sandbox: Choice, run_id: str, stop: threading.Event | None = None) -> Iterator[Backend]:
-    """Give a backend; at the end every sandbox of it is removed.
+    """Yield a backend; at the end all of its sandboxes are removed.
 
-    With ``stop``, Ctrl-C and SIGTERM set it and remove the sandboxes at once, and the block ends with
-    ``Interrupted`` whatever error that gives it. Without, they reach the block as ``KeyboardInterrupt``.
+    With ``stop``, Ctrl-C and SIGTERM set it and remove the sandboxes at once, and the block ends with ``Interrupted``.
+    Without, they reach the block as ``KeyboardInterrupt``.
 
     Raises:
         SandboxUnavailable: nothing can run untrusted code here.
@@ -99,16 +98,7 @@ def opened_backend(sandbox: Choice, run_id: str, stop: threading.Event | None = 
 def opened_providers(
     candidates: Sequence[CandidateSpec], folder: Path, keyless: Collection[str] = ()
 ) -> Iterator[dict[str, Provider | None]]:
-    """Give each candidate's provider by the candidate's key, and close them at the end.
-
-    Args:
-        candidates: who is asked.
-        folder: where relative files of transcripts are.
-        keyless: those of them, by their keys, that no API key is sent for.
-
-    Raises:
-        UsageError: a key is not set, an address is not allowed, or a transcript file is not usable.
-    """
+    """Yield the providers by candidate key, and close them at the end; raises as ``open_provider``."""
     providers: dict[str, Provider | None] = {}
     try:
         for candidate in candidates:
@@ -124,12 +114,12 @@ def opened_providers(
 def run_suite(
     request: RunRequest, progress: Callable[[Progress], None], announce: Callable[[str], None]
 ) -> tuple[Run, Journal]:
-    """Carry out a run, new or resumed, and return it with its journal.
+    """Return a run, new or resumed, with its journal.
 
-    A new run's folder is made when nothing is left that a user would have to mend first.
+    A new run's folder is created only after all checks of the request.
 
     Raises:
-        CodegateError: as ``execute`` and what it needs; outcomes that are in the journal stay there.
+        CodegateError: as ``execute`` and what it needs; outcomes in the journal are kept.
     """
     suite = load_suite(request.suite)
     warn_of_expired(suite, announce)
@@ -140,7 +130,7 @@ def run_suite(
         check_resumable(journal.manifest, suite)
         sandbox = _same_sandbox(request.sandbox, journal.manifest)
         run_id = journal.manifest.id
-        candidates = _as_asked(journal.manifest, request.candidates).candidates
+        candidates = _with_own_terms(journal.manifest, request.candidates).candidates
     elif request.answers is None:
         for candidate in candidates:
             if candidate.provider == PROVIDER:
@@ -158,7 +148,7 @@ def run_suite(
             journal = _new_journal(suite, request, backend.name, images, run_id, announce)
         check_place(journal.manifest, images)
         announce(f"run {journal.manifest.id} in {journal.folder}, sandbox {backend.name}")
-        journal.manifest = _as_asked(journal.manifest, request.candidates)
+        journal.manifest = _with_own_terms(journal.manifest, request.candidates)
         settled = _settled(request.gate, journal.manifest, suite)
         gate, again, shard = request.gate, journal.confirmation(), journal.manifest.shard
         pinned, options = None, request.options
@@ -181,16 +171,12 @@ def run_suite(
 
 
 def check_same_plan(folder: Path, request: RunRequest) -> None:
-    """Refuse to go on with the run in ``folder`` where ``request`` would plan another one.
-
-    Raises:
-        UsageError: there is no run, or it was planned otherwise; names what differs.
-    """
+    """Raise UsageError where ``request`` plans another run than ``folder`` holds; names what differs."""
     before = Journal.open(folder).manifest
     now = _plan(load_suite(request.suite), request, before.sandbox, before.id, fixed=request.shard is not None)
     if request.shard is not None:
         now = part_of(now, request.shard)
-    # Conditions that only open sandboxes show are compared once they are open.
+    # Conditions of the sandboxes are compared once these are open.
     now = now.model_copy(update={"conditions": {**before.conditions, **now.conditions}})
     if before.id == now.id and before.fingerprint() == now.fingerprint():
         return
@@ -205,11 +191,7 @@ def check_same_plan(folder: Path, request: RunRequest) -> None:
 
 
 def plan_shards(request: RunRequest, of: int) -> ShardPlan:
-    """Return how a run is shared: its id, and as many parts as are asked for, or one per problem where that is fewer.
-
-    Raises:
-        UsageError: no suite, no active problem, or no candidate.
-    """
+    """Return the id and the parts of a shared run: ``of``, or one per problem where these are fewer."""
     return share(_plan(load_suite(request.suite), request, "", new_run_id(), fixed=True), of)
 
 
@@ -264,7 +246,7 @@ def _open_pinned(
     providers: dict[str, Provider | None],
     announce: Callable[[str], None],
 ) -> CandidateSpec | None:
-    """Return the pinned model and add its provider to ``providers``; announce why where it cannot get fresh samples."""
+    """Return the pinned model and open its provider; announce why it cannot get fresh samples."""
     spec = gate.baseline.spec.model_copy(update={"prices": pinned_prices(gate.baseline, candidates, request.prices)})
     if not gate.policy.confirm_samples:
         return None
@@ -277,7 +259,7 @@ def _open_pinned(
     except UsageError as error:
         reason = error.cause
     if reason is not None:
-        announce(f"a regression could not be confirmed by fresh samples of the pinned model: {reason}")
+        announce(f"regressions will not be confirmed by fresh samples of the pinned model: {reason}")
         return None
     return spec
 
@@ -310,8 +292,8 @@ def _plan(
     )
 
 
-def _as_asked(manifest: RunManifest, candidates: Sequence[CandidateSpec]) -> RunManifest:
-    """Return the plan with the user's own prices and time limits, which are no part of what a candidate is."""
+def _with_own_terms(manifest: RunManifest, candidates: Sequence[CandidateSpec]) -> RunManifest:
+    """Return the plan with the user's prices and time limits, which are no part of a candidate's key."""
     own = {candidate.key(): candidate for candidate in candidates}
     return manifest.model_copy(
         update={"candidates": tuple(own.get(candidate.key(), candidate) for candidate in manifest.candidates)}
@@ -319,28 +301,24 @@ def _as_asked(manifest: RunManifest, candidates: Sequence[CandidateSpec]) -> Run
 
 
 def _same_gate(manifest: RunManifest, announce: Callable[[str], None]) -> Journal | None:
-    """Return the newest run that was planned for the same gate: new samples would be a second chance."""
+    """Return the newest run of the same gate: new samples would be a second chance."""
     if os.environ.get("CI"):
-        return None  # such a folder would come with the checkout, which may be a stranger's
+        return None  # such a folder would come with an untrusted checkout
     found: list[Journal] = []
     for folder in _RUNS.iterdir() if _RUNS.is_dir() else ():
-        with contextlib.suppress(UsageError, OSError):  # somebody else's folder
+        with contextlib.suppress(UsageError, OSError):  # no run
             journal = Journal.open(folder)
             if journal.manifest.fingerprint() == manifest.fingerprint():
                 found.append(journal)
     if not found:
         return None
     newest = max(found, key=lambda journal: journal.manifest.created)
-    announce(f"{newest.folder} is this gate's run: its outcomes are used again (--out FOLDER makes new ones)")
+    announce(f"{newest.folder} is this gate's run: its outcomes are reused (--out FOLDER makes new ones)")
     return newest
 
 
 def _settled(gate: Gate | None, manifest: RunManifest, suite: Suite) -> Callable[[Run], Collection[str]] | None:
-    """Return what tells the candidates that need no further look; samples of a fixed number are one look.
-
-    Raises:
-        UsageError: as ``check_gate`` and ``check_planned_gate``.
-    """
+    """Return the function that lists settled candidates; raises as ``check_gate`` and ``check_planned_gate``."""
     check_gate(manifest, gate)
     if manifest.shard is not None:
         check_planned_gate(manifest, gate)
@@ -354,11 +332,11 @@ def _settled(gate: Gate | None, manifest: RunManifest, suite: Suite) -> Callable
     return lambda run: settled_candidates(run, gate)
 
 
-def _same_sandbox(asked: Choice, manifest: RunManifest) -> Choice:
-    """Return the kind of sandbox that the run began with: its outcomes are compared as made under one."""
-    if asked in {"auto", manifest.sandbox} and manifest.sandbox != "auto":
+def _same_sandbox(choice: Choice, manifest: RunManifest) -> Choice:
+    """Return the kind of sandbox that the run began with."""
+    if choice in {"auto", manifest.sandbox} and manifest.sandbox != "auto":
         return check_choice(manifest.sandbox)
     raise UsageError(
-        f"run {manifest.id} began with {manifest.sandbox} sandboxes and cannot go on with {asked}.",
+        f"run {manifest.id} began with {manifest.sandbox} sandboxes and cannot continue with {choice}.",
         f"Leave out --sandbox, or start a new run (codegate.yml: `sandbox: {manifest.sandbox}`).",
     )

@@ -1,8 +1,8 @@
-"""Shards: one run on several machines, each of which does all samples and candidates of some of its problems.
+"""Split a run over machines; each takes all samples and candidates of some problems.
 
-Nothing but the run's id passes between them. It ends with a digest of the whole plan, so that each machine, which plans
-the run again by itself, knows that it does a part of the same run before anything is spent. Problems are dealt in turn,
-in the order of the suite: its neighbours are alike in what they take.
+Only the run's id passes between them. It ends with a digest of the whole plan: each machine plans the run again and
+checks that digest before anything is spent. Problems are distributed round-robin in the order of the suite, because
+neighbours cost about the same.
 """
 
 import re
@@ -15,7 +15,7 @@ from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.running.gate import Gate
 from codegate.running.outcome import MAX_SHARDS, RunManifest, Shard
-from codegate.running.scheduler import RunOptions
+from codegate.running.plan import RunOptions
 from codegate.suite import is_place
 
 _DIGITS: Final = 16
@@ -26,7 +26,7 @@ _CENT: Final = Decimal("0.000001")
 
 @dataclass(frozen=True)
 class ShardChoice:
-    """Which part of which run is to be done: ``number`` of ``of``, from 1, and the id that all parts have."""
+    """The part ``number`` of ``of``, from 1, of the run with this id."""
 
     number: int
     of: int
@@ -35,19 +35,19 @@ class ShardChoice:
 
 @dataclass(frozen=True)
 class ShardPlan:
-    """A run that is to be shared: its id, its parts as ``--shard`` takes them, and its samples per problem."""
+    """A shared run: its id, its parts as for ``--shard``, and its samples per problem."""
 
     run_id: str
     shards: tuple[str, ...]
     samples: int
 
     def document(self) -> dict[str, Any]:
-        """Return what a workflow needs: ``matrix`` is for ``strategy.matrix: ${{ fromJSON(…) }}``."""
+        """Return the outputs for a workflow; ``matrix`` is for ``strategy.matrix: ${{ fromJSON(…) }}``."""
         return {"run_id": self.run_id, "matrix": {"shard": list(self.shards)}}
 
 
 def shard_choice(shard: str | None, run_id: str | None) -> ShardChoice | None:
-    """Return the part that a user chose as ``2/3``; None where there is none.
+    """Return the part that was chosen as ``2/3``; None without one.
 
     Raises:
         UsageError: it is no part, or one of the two is missing.
@@ -56,7 +56,7 @@ def shard_choice(shard: str | None, run_id: str | None) -> ShardChoice | None:
         return None
     if shard is None or run_id is None:
         raise UsageError(
-            "a shard is known by its part and by its run, as in --shard 2/3 --run-id ID.",
+            "a shard needs its part and its run, as in --shard 2/3 --run-id ID.",
             "`codegate plan --shards 3` gives both.",
         )
     found = _SHARD.fullmatch(shard)
@@ -69,14 +69,14 @@ def shard_choice(shard: str | None, run_id: str | None) -> ShardChoice | None:
 
 
 def share(plan: RunManifest, of: int) -> ShardPlan:
-    """Return the parts of the run that ``plan`` describes: ``of`` of them, or one per problem where that is fewer."""
+    """Return the parts of ``plan``: ``of``, or one per problem where these are fewer."""
     parts = min(of, len(plan.problems))
     run_id = f"{plan.id}-{plan_digest(plan, parts)}"
     return ShardPlan(run_id, tuple(f"{number}/{parts}" for number in range(1, parts + 1)), plan.samples)
 
 
 def plan_digest(plan: RunManifest, of: int) -> str:
-    """Return the identity of all that shards have to agree on, and that is known before there is a sandbox."""
+    """Return the digest of what shards must agree on before there is a sandbox."""
     conditions = {name: value for name, value in plan.conditions.items() if not is_place(name)}
     known = plan.model_copy(update={"sandbox": "", "conditions": conditions, "proved": (), "shard": None})
     return digest([known.fingerprint(), list(plan.problems), plan.codegate, of])[:_DIGITS]
@@ -114,9 +114,9 @@ def joined(parts: Sequence[RunManifest]) -> RunManifest:
         UsageError: they are not the parts of one plan, which the run's id has the digest of.
     """
     first = parts[0]
-    hands = [list(part.problems) for part in parts]
-    longest = max(len(hand) for hand in hands)
-    order = [hand[turn] for turn in range(longest) for hand in hands if turn < len(hand)]
+    shares = [list(part.problems) for part in parts]
+    longest = max(map(len, shares))
+    order = [names[turn] for turn in range(longest) for names in shares if turn < len(names)]
     problems = {name: digest_ for part in parts for name, digest_ in part.problems.items()}
     whole = first.model_copy(
         update={
@@ -127,37 +127,32 @@ def joined(parts: Sequence[RunManifest]) -> RunManifest:
             "shard": None,
         }
     )
-    dealt = [list(whole.problems)[number :: len(parts)] for number in range(len(parts))]
-    if dealt != hands or first.id.rpartition("-")[2] != plan_digest(whole, len(parts)):
+    planned = [list(whole.problems)[number :: len(parts)] for number in range(len(parts))]
+    if planned != shares or first.id.rpartition("-")[2] != plan_digest(whole, len(parts)):
         raise UsageError(
-            f"the shards of run {first.id} are not those of its plan: problems, samples, candidates or conditions "
-            "are others.",
+            f"the shards of run {first.id} do not match its plan: problems, samples, candidates or conditions differ.",
             "Run all shards again.",
         )
     return whole
 
 
 def check_planned_gate(manifest: RunManifest, gate: Gate | None) -> None:
-    """Refuse to go on with a shared run under another gate than it was planned for, or under none.
-
-    Raises:
-        UsageError: its baseline or policy is not what is at hand.
-    """
+    """Raise UsageError unless the shared run was planned for ``gate``."""
     if (gate.digest if gate is not None else None) == manifest.gated_by:
         return
     if manifest.gated_by is None:
         raise UsageError(
-            f"run {manifest.id} was planned without a baseline, and one is at hand.",
+            f"run {manifest.id} was planned without a baseline, but one is configured.",
             "Leave it out (--no-gate), or plan the run again.",
         )
     raise UsageError(
-        f"run {manifest.id} was planned for another baseline or gate policy than is at hand.",
+        f"run {manifest.id} was planned for another baseline or gate policy than the current one.",
         "Restore codegate.lock and `gate` in codegate.yml as they were, or plan the run again.",
     )
 
 
 def shared_options(options: RunOptions, shard: Shard) -> RunOptions:
-    """Return ``options`` with the shard's part of the limits: all parts together are never more than the whole."""
+    """Return ``options`` with the shard's share of the limits; shares never exceed the whole."""
     before, after = _problems_up_to(shard, shard.number - 1), _problems_up_to(shard, shard.number)
     calls, budget = options.max_model_calls, options.budget_usd
     if calls is not None:

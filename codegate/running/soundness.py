@@ -1,8 +1,8 @@
-"""Soundness: before any model is asked, the reference fix passes and no change fails, today and in this environment.
+"""Check before the first model call that the reference fix passes here and the unchanged tree fails.
 
-A problem that nobody can solve any more counts as lost for every candidate: two dead problems of forty let an equal
-model fail in 14 % of cases instead of 5 %. What is not sound is quarantined on both sides of the comparison. What an
-infrastructure fault kept from being checked is not: its samples are lost, and a resumed run checks it again.
+A problem that has become unsolvable counts against every candidate: two of forty raise false alarms from 5 % to 14 %.
+Unsound problems are quarantined on both sides of the comparison. A problem that a fault kept from being checked is
+not: its samples are lost, and a resumed run checks it again.
 """
 
 import threading
@@ -19,7 +19,7 @@ from codegate.running.outcome import Fault
 from codegate.suite import Problem, Tree, make_patch
 
 MOST_UNSOUND: Final = 0.25
-"""Above this share of unsound problems, and more than one, it is the environment that is broken: nobody is asked."""
+"""Share of unsound problems above which the environment is broken and the run stops."""
 
 _TRIES: Final = 2
 
@@ -31,14 +31,9 @@ def check_soundness(
     at_once: int,
     stop: threading.Event,
 ) -> dict[str, str | Fault | None]:
-    """Return what is wrong with each problem here, by its id; None where nothing is, a fault where it could not run.
+    """Return by problem id why it is not sound, None where it is, a fault where it could not run.
 
-    Args:
-        problems: those that are to be run.
-        base: gives a problem's base tree by its id.
-        sandboxes: where the code runs.
-        at_once: how many problems are looked at at once.
-        stop: set when the run ends early.
+    ``base`` returns a problem's base tree by its id; ``at_once`` problems are checked concurrently.
 
     Raises:
         Interrupted: ``stop`` was set.
@@ -50,16 +45,15 @@ def check_soundness(
 
 
 def refuse_unsound(found: Mapping[str, str | Fault | None], total: int | None = None) -> None:
-    """Refuse to go on when too many problems are not sound, or could not be run.
+    """Refuse a run with too many problems that are unsound or could not be run.
 
     Args:
-        found: what is wrong with each problem, None where nothing is.
-        total: problems of the whole run where ``found`` is a shard's, in which all may be unsound: only what is too
-            much for the whole is refused. None: ``found`` is the whole.
+        found: as ``check_soundness`` returns it.
+        total: problems of the whole run where ``found`` is a shard's, which may all be unsound; None: ``found`` is all.
 
     Raises:
-        InfrastructureError: all of them are not sound, or more than one and than ``MOST_UNSOUND``; or more could not be
-            run than a gate may lose. Names some.
+        InfrastructureError: all are unsound, or more than one and than ``MOST_UNSOUND``; or more could not be run than
+            a gate may lose. Names some.
     """
     total = len(found) if total is None else total
     faulted = {problem: wrong.message for problem, wrong in found.items() if isinstance(wrong, Fault)}
@@ -76,16 +70,16 @@ def refuse_unsound(found: Mapping[str, str | Fault | None], total: int | None = 
         if len(named) > max(1, most * total) or len(named) >= max(1, total):
             first = "; ".join(f"{problem}: {reason}" for problem, reason in list(named.items())[:3])
             raise InfrastructureError(
-                f"{len(named)} of {total} problems {words}, which is too many to go on: {first}.", remedy
+                f"{len(named)} of {total} problems {words}, too many to continue: {first}.", remedy
             )
 
 
 def _unsound(problem: Problem, base: Tree, sandboxes: Sandboxes, stop: threading.Event) -> str | Fault | None:
-    """Return what is wrong with ``problem``; a second try is given, so that a busy machine condemns nothing."""
+    """Return why ``problem`` is not sound, after a second try for busy machines."""
     reason: str | Fault | None = None
     for _ in range(_TRIES):
         try:
-            reason = with_retries(partial(_look, problem, base, sandboxes), stop)
+            reason = with_retries(partial(_check, problem, base, sandboxes), stop)
         except Faulted as error:
             message = f"{error.fault.cause}: {error.fault.message}"[:2000]
             reason = Fault(cause="could_not_run_here", message=message, retries=error.fault.retries)
@@ -94,7 +88,7 @@ def _unsound(problem: Problem, base: Tree, sandboxes: Sandboxes, stop: threading
     return reason
 
 
-def _look(problem: Problem, base: Tree, sandboxes: Sandboxes) -> str | None:
+def _check(problem: Problem, base: Tree, sandboxes: Sandboxes) -> str | None:
     fixed = grade(problem, base, make_patch(base, problem.fix), sandboxes)
     if not fixed.resolved:
         return f"the reference fix does not pass here ({fixed.failure}, {fixed.tests_passed}/{fixed.tests_total} tests)"

@@ -450,7 +450,7 @@ def test_what_a_resumed_run_alone_names_on_this_machine_gets_no_key(
 @pytest.mark.parametrize(
     ("image", "words"),
     [
-        ("registry.example/evil@sha256:" + "1" * 64, "which nobody allowed here. If you trust it, put that into"),
+        ("registry.example/evil@sha256:" + "1" * 64, "which is not allowed here. If you trust it, add it to"),
         ("registry.example/evil:latest", "does not name an image by its content"),
         ("--volume=/:/host", "does not name an image by its content"),
     ],

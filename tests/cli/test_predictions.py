@@ -143,7 +143,7 @@ def test_a_run_of_predictions_is_resumed_without_the_file(suite: Suite, tmp_path
     assert results(tmp_path / "r") == before
     shutil.rmtree(tmp_path / "r" / "transcripts")
     write(tmp_path / "r" / "answers.jsonl", [row(name, patch(name, "n")) for name in NAMES])
-    refused("is not what ours was planned with", "run", suite.folder, "--resume", "r", cwd=tmp_path)
+    refused("has changed since ours was planned", "run", suite.folder, "--resume", "r", cwd=tmp_path)
 
 
 def test_shards_of_predictions_are_merged(suite: Suite, tmp_path: Path) -> None:
@@ -169,9 +169,9 @@ def test_what_does_not_go_together_is_refused(suite: Suite, tmp_path: Path) -> N
     refused("--predictions brings its own candidates", *run, "--candidate", "empty", cwd=tmp_path)
     refused("have 1 samples of a problem at most, not 3", *run, "--samples", "3", cwd=tmp_path)
     refused("Give --predictions, too", "run", suite.folder, "--label", "x", cwd=tmp_path)
-    refused("no model can be called", "run", suite.folder, "--candidate", "predictions:p.jsonl", cwd=tmp_path)
+    refused("there is no model to call", "run", suite.folder, "--candidate", "predictions:p.jsonl", cwd=tmp_path)
     (tmp_path / "codegate.yml").write_text("candidates: [{provider: predictions, model: x}]\n")
-    refused("no model can be called", "run", suite.folder, cwd=tmp_path)
+    refused("there is no model to call", "run", suite.folder, cwd=tmp_path)
     write(tmp_path / "p.jsonl", [row("nothing", None)])
     (tmp_path / "codegate.yml").unlink()
     refused("p.jsonl: not in suite calc: calc-nothing", *run, cwd=tmp_path)

@@ -2,7 +2,8 @@
 
 from codegate.candidates import CandidateSpec
 from codegate.grading import Grade
-from codegate.running import AttemptSummary, Fault, Outcome, RunManifest
+from codegate.running import AttemptSummary, Outcome, RunManifest
+from codegate.running.outcome import Fault
 
 SPECS = (CandidateSpec(provider="reference"), CandidateSpec(provider="empty", name="nothing"))
 PROBLEMS = {"p-1": "1" * 64, "p-2": "2" * 64}

@@ -31,5 +31,5 @@ def test_a_run_says_what_its_sandboxes_were_found_to_be(suite: Suite, tmp_path: 
     for sandbox in ("docker:runsc", "auto", "none", "docker:../x"):
         conditions = {**manifest["conditions"], "sandbox": sandbox}
         (out / "run.json").write_text(json.dumps({**manifest, "sandbox": sandbox, "conditions": conditions}))
-        with pytest.raises(UsageError, match="cannot go on with bwrap"):
+        with pytest.raises(UsageError, match="cannot continue with bwrap"):
             run_suite(RunRequest(suite.folder, (), 1, "bwrap", None, out), lambda step: None, lambda text: None)

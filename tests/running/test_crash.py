@@ -107,7 +107,7 @@ def test_killed_at_random_points_a_run_loses_nothing_that_was_paid_for(
             os.close(child)
             code = zygote.ended()
             again = [_transcript(name, out) for name in asked[mark:]]
-            assert not kept.intersection(again), "an attempt that was kept was asked for again"
+            assert not kept.intersection(again), "the calls of a kept attempt were repeated"
             assert len(again) == len(set(again)), "a call was made twice in one execution"
             assert whole_lines(out).startswith(journalled), "a journalled outcome was lost"
             if code == 0:

@@ -16,7 +16,8 @@ from pydantic import ValidationError
 
 from codegate.candidates import Message
 from codegate.errors import InfrastructureError, Interrupted, UsageError
-from codegate.running import Journal, Outcome, Spending, load_run
+from codegate.running import Journal, Outcome, load_run
+from codegate.running.journal import Spending
 from codegate.solving import Attempt
 from tests.running.runs import SPECS, manifest, outcome
 
@@ -319,7 +320,7 @@ def test_a_broken_attempt_is_named(journal: Journal, text: str) -> None:
         journal.write_attempt(attempt())
     [path] = (journal.folder / "transcripts").rglob("*.json")
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    with pytest.raises(UsageError, match=r"p-1\.0\.json.*remove it to ask the model again"):
+    with pytest.raises(UsageError, match=r"p-1\.0\.json.*remove it to repeat the model calls"):
         journal.read_attempt(SPECS[0].key(), "p-1", 0)
 
 

@@ -14,7 +14,6 @@ from codegate.errors import InfrastructureError, UsageError
 from codegate.gating import GatePolicy, RunSamples, pin
 from codegate.grading import Grade
 from codegate.running import (
-    Fault,
     Gate,
     Journal,
     Run,
@@ -25,7 +24,7 @@ from codegate.running import (
     run_exit_code,
     shard_folders,
 )
-from codegate.running.outcome import SoundnessRecord
+from codegate.running.outcome import Fault, SoundnessRecord
 from codegate.running.result import RESULT, write_result
 from tests.running.runs import SPECS
 from tests.running.sharded import keys, made, parts, plan, write, write_shards
@@ -150,7 +149,7 @@ def test_a_plan_that_was_changed_in_every_shard_is_not_that_of_the_id(tmp_path: 
     folders = write_shards(tmp_path, plan(samples=1, gated_by="0" * 64), 3)
     for folder in folders:
         changed(folder, "run.json", lambda manifest: manifest | {"gated_by": None})
-    refused("are not those of its plan", folders, tmp_path / "out")
+    refused("do not match its plan", folders, tmp_path / "out")
 
 
 def test_an_outcome_of_another_shard_is_refused(tmp_path: Path) -> None:
@@ -162,7 +161,7 @@ def test_an_outcome_of_another_shard_is_refused(tmp_path: Path) -> None:
     # Nor does it help to plan it there too.
     problems = {stranger.problem: stranger.problem_digest}
     changed(two, "run.json", lambda manifest: manifest | {"problems": manifest["problems"] | problems})
-    refused("are not those of its plan", [one, two, three], tmp_path / "out")
+    refused("do not match its plan", [one, two, three], tmp_path / "out")
 
 
 def test_an_outcome_that_was_made_into_one_of_another_problem_is_refused(tmp_path: Path) -> None:
@@ -227,7 +226,7 @@ def test_what_is_unsound_in_a_shard_is_left_out_of_the_whole(tmp_path: Path) -> 
 
     stranger = next(iter(manifests[0].problems))
     _record(folders[1], {stranger: "it does not pass here"})
-    refused(rf"shard 2/3 .* says whether '{stranger}' is sound, which is not its problem", folders, tmp_path / "third")
+    refused(rf"soundness record of '{stranger}', which is not its problem", folders, tmp_path / "third")
 
 
 def _record(folder: Path, problems: dict[str, str | None]) -> None:
@@ -244,7 +243,7 @@ def test_a_gated_run_is_merged_under_its_gate_only(tmp_path: Path) -> None:
     refused("planned for another baseline or gate policy", folders, tmp_path / "out")
     assert len(merge_shards(folders, tmp_path / "out", gate=gate).load().outcomes) == len(keys(WHOLE))
     ungated = write_shards(tmp_path / "ungated", WHOLE, 3)
-    refused("planned without a baseline, and one is at hand", ungated, tmp_path / "again", gate=gate)
+    refused("planned without a baseline, but one is configured", ungated, tmp_path / "again", gate=gate)
 
 
 def test_a_candidate_that_cannot_be_compared_need_not_have_been_asked(tmp_path: Path) -> None:

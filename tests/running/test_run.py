@@ -322,7 +322,7 @@ def test_a_run_is_not_continued_in_another_kind_of_sandbox(suite: Suite, tmp_pat
     run_here(suite, out, REFERENCE)
     manifest = out / "run.json"
     manifest.write_text(manifest.read_text().replace('"bwrap"', '"docker"'))
-    with pytest.raises(UsageError, match="began with docker sandboxes and cannot go on with bwrap"):
+    with pytest.raises(UsageError, match="began with docker sandboxes and cannot continue with bwrap"):
         run_here(suite, out)
 
 
@@ -341,7 +341,7 @@ def test_a_kept_attempt_that_is_broken_ends_the_run_with_its_name(
     (out / "outcomes.jsonl").unlink()
     [path] = (out / "transcripts").rglob("calc-half.0.json")
     path.write_text("{")
-    with pytest.raises(UsageError, match=r"calc-half\.0\.json is not usable JSON.*remove it to ask the model again"):
+    with pytest.raises(UsageError, match=r"calc-half\.0\.json is not usable JSON.*remove it to repeat the model calls"):
         run_here(suite, out)
     assert len(server.asked) == 3
 

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codegate.errors import UsageError
-from codegate.running import RunManifest, RunOptions, Shard, ShardChoice, shard_choice
+from codegate.running import RunManifest, RunOptions, ShardChoice, shard_choice
+from codegate.running.outcome import Shard
 from codegate.running.shards import joined, part_of, share, shared_options
 from tests.running.runs import SPECS
 from tests.running.sharded import keys, parts, plan
@@ -104,7 +105,7 @@ def test_what_is_no_id_of_a_shared_run_is_refused(run_id: str) -> None:
 def test_a_shard_needs_its_run_and_a_run_its_shard() -> None:
     assert shard_choice(None, None) is None
     for shard, run_id in (("1/3", None), (None, share(plan(), 3).run_id)):
-        with pytest.raises(UsageError, match="known by its part and by its run"):
+        with pytest.raises(UsageError, match="needs its part and its run"):
             shard_choice(shard, run_id)
 
 
@@ -127,5 +128,5 @@ def test_parts_of_another_plan_are_not_joined() -> None:
         tuple(moved(part, samples=1) for part in (one, two, three)),
         tuple(moved(part, gated_by="0" * 64) for part in (one, two, three)),
     ):
-        with pytest.raises(UsageError, match="are not those of its plan"):
+        with pytest.raises(UsageError, match="do not match its plan"):
             joined(changed)

@@ -9,7 +9,8 @@ import pytest
 from codegate.errors import ExitCode, InfrastructureError
 from codegate.gating import QUARANTINED
 from codegate.grading import Grade, grade
-from codegate.running import Fault, candidate_samples, load_run, run_exit_code, soundness
+from codegate.running import candidate_samples, load_run, run_exit_code, soundness
+from codegate.running.outcome import Fault
 from codegate.sandbox import SandboxError
 from codegate.suite import Problem, Suite, load_suite
 from tests.running.world import NAMES, ModelServer, run_here
@@ -48,7 +49,7 @@ def test_nobody_is_asked_when_the_environment_is_broken(own_suite: Suite, server
     for name in NAMES[:2]:
         break_fix(own_suite, name)
     suite = load_suite(own_suite.folder)
-    with pytest.raises(InfrastructureError, match="2 of 3 problems are not sound here, which is too many to go on"):
+    with pytest.raises(InfrastructureError, match="2 of 3 problems are not sound here, too many to continue"):
         run_here(suite, tmp_path / "r", server.spec(), precheck=True)
     assert not server.asked
     assert not (tmp_path / "r" / "soundness.json").exists(), "the next try looks again"
@@ -96,7 +97,7 @@ def test_too_many_problems_that_could_not_be_run_are_infrastructure(
     own_suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     break_sandbox(monkeypatch, "half", "double")
-    with pytest.raises(InfrastructureError, match="2 of 3 problems could not be run here, which is too many to go on"):
+    with pytest.raises(InfrastructureError, match="2 of 3 problems could not be run here, too many to continue"):
         run_here(own_suite, tmp_path / "r", server.spec(), precheck=True)
     assert not server.asked
 

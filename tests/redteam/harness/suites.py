@@ -116,7 +116,7 @@ _SUITES: Final[dict[str, tuple[Change, str]]] = {
     "image-by-tag": (_edit("  image: null", "  image: 'evil:latest'"), "does not name an image by its"),
     "image-is-an-option": (_edit("  image: null", "  image: '--volume=/:/host'"), "does not name an image by its"),
     "image-not-allowed": (
-        _edit("  image: null", f"  image: 'evil.example/x@sha256:{'1' * 64}'"), "which nobody allowed here"
+        _edit("  image: null", f"  image: 'evil.example/x@sha256:{'1' * 64}'"), "which is not allowed here"
     ),
     "lock-absolute": (_edit("lock: environments", "lock: /etc/passwd #"), "plain relative path"),
     "lock-outside": (_edit("lock: environments", "lock: ../../outside/file #"), "plain relative path"),
