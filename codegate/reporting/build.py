@@ -206,7 +206,7 @@ def _doubts(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
     """Return what people should know about the passes among ``outcomes`` and look at themselves."""
     graded = [(one_line(outcome.problem), outcome.grade) for outcome in outcomes if outcome.grade is not None]
     passes = [(problem, grade) for problem, grade in graded if grade.resolved]
-    lower = list(dict.fromkeys(problem for problem, grade in passes if grade.controlled is False))
+    lower = sorted({problem for problem, grade in passes if grade.controlled is False})
     found = []
     if lower:
         more = f" and {len(lower) - _FEW} more" if len(lower) > _FEW else ""
