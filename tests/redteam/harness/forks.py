@@ -18,13 +18,14 @@ from typing import Any, Final
 MEMORY: Final = 4 << 30
 """Address space of a command: an input that asks for more ends it with a traceback, which no attack may cause."""
 
-_COMMANDS: Final = ("run", "grade", "gate", "baseline", "report", "validate", "mine", "action")
+_COMMANDS: Final = ("run", "grade", "gate", "baseline", "report", "validate", "mine")
 
 
 def main() -> None:
     """Carry out the orders on stdin."""
     for name in _COMMANDS:
         import_module(f"codegate.cli.{name}")
+    import_module("codegate.github.command")
     for line in sys.stdin:
         order = json.loads(line)
         started = time.monotonic()
