@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from codegate.languages.syntax import same_syntax
 from codegate.mining.languages import language_of, path_language, same_go_layout, same_layout
 from codegate.mining.sources.changes import is_lfs_pointer, patch_ids
 from codegate.mining.sources.history import LINK_MODE, SUBMODULE_MODE, PathChange, Unit
-from codegate.mining.syntax import same_syntax
 from codegate.mining.units import Reason
 from codegate.suite import Language, PathClass, PathClassifier, Tree, TreeFile, is_plain_path
 

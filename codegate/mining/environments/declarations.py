@@ -16,6 +16,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 
+from codegate.languages.syntax import parse_python
 from codegate.mining.environments.lockfiles import read_pins
 from codegate.mining.environments.manifests import (
     MAX_FILE_BYTES,
@@ -29,7 +30,6 @@ from codegate.mining.environments.manifests import (
     strings,
 )
 from codegate.mining.environments.recipes import read_recipe
-from codegate.mining.syntax import parse
 from codegate.suite import Tree, is_plain_path
 
 _TEST_GROUPS: Final = ("tests", "test", "testing", "pytest", "unittest", "ci")
@@ -315,7 +315,7 @@ def _setup_py(tree: Tree) -> dict[str, Any]:
     file = tree.get("setup.py")
     if file is None or len(file.data) > MAX_FILE_BYTES:
         return {}
-    module = parse(file.data)
+    module = parse_python(file.data)
     if module is None:
         return {}
     values: dict[str, Any] = {}

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from packaging.requirements import InvalidRequirement, Requirement
 
+from codegate.languages.syntax import parse_python
 from codegate.mining.environments.manifests import lines, mapping, read_ini, read_plain_yaml, read_text
-from codegate.mining.syntax import parse
 from codegate.suite import Tree
 
 _TESTING: Final = re.compile(r"\b(?:pytest|py\.test|unittest|tox|nox|coverage run|make (?:test|check|ci)|trial)\b")
@@ -112,7 +112,7 @@ def _tox(tree: Tree, found: Recipe) -> Iterator[list[str]]:
 
 
 def _nox(tree: Tree) -> Iterator[list[str]]:
-    module = parse(read_text(tree, "noxfile.py").encode("utf-8"))
+    module = parse_python(read_text(tree, "noxfile.py").encode("utf-8"))
     for function in ast.walk(module) if module is not None else ():
         if isinstance(function, ast.FunctionDef) and "test" in function.name:
             for call in ast.walk(function):

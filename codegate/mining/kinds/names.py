@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final, Literal
 
+from codegate.languages.syntax import IDENTIFIER, decode, parse_python
 from codegate.mining.cut import Cut
-from codegate.mining.syntax import IDENTIFIER, decode, parse
 from codegate.suite import TreeFile
 
 Sort = Literal["definition", "parameter", "attribute", "operator"]
@@ -84,7 +84,7 @@ def added_source_lines(cut: Cut) -> list[str]:
 
 def function_names(file: TreeFile | None) -> frozenset[str]:
     """Return the names of all functions in a Python file; empty where it cannot be read."""
-    module = parse(file.data) if file is not None and _readable(file) else None
+    module = parse_python(file.data) if file is not None and _readable(file) else None
     if module is None:
         return frozenset()
     return frozenset(node.name for node in ast.walk(module) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
@@ -108,7 +108,7 @@ def _last(name: str) -> str:
 def _declared(path: str, file: TreeFile | None) -> list[tuple[str, Sort]]:
     if file is None or not _readable(file):
         return []
-    module = parse(file.data) if path.endswith((".py", ".pyi")) else None
+    module = parse_python(file.data) if path.endswith((".py", ".pyi")) else None
     if module is not None:
         try:
             return list(_body(module.body, ""))

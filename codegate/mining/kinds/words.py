@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from codegate.languages.syntax import decode
 from codegate.mining.cut import Cut
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
-from codegate.mining.syntax import decode
 from codegate.suite import Kind
 
 _MAX_TEXT: Final = 20_000

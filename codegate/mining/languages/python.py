@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 
+from codegate.languages.syntax import same_syntax
 from codegate.mining.environments.declarations import import_roots, read_declarations
 from codegate.mining.environments.environment import EnvironmentResolver
 from codegate.mining.languages.contract import RunnerSettings
 from codegate.mining.languages.python_runner import choose_python_runner, django_project
-from codegate.mining.syntax import same_syntax
 from codegate.suite import Language, LockedEnvironment, ProblemLimits, Tree
 
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from codegate.grading import TestReport, TestSelection, run_tests
+from codegate.languages.syntax import decode
 from codegate.mining.cut import Cut
 from codegate.mining.probes.literals import shows
 from codegate.mining.probes.records import Record, records
 from codegate.mining.proving.validation import OpenSandbox, Validated
-from codegate.mining.syntax import decode
 from codegate.suite import Tree, TreeFile
 
 MAX_LINES: Final = 40

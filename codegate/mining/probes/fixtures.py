@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
-from codegate.mining.syntax import parse
+from codegate.languages.syntax import parse_python
 from codegate.suite import Tree
 
 _MAX_LINES: Final = 20
@@ -14,7 +14,7 @@ _MAX_LINES: Final = 20
 def fixture_modules(tree: Tree, path: str, source: ast.Module) -> list[ast.Module]:
     """Return the modules in which the fixtures of a test module stand, the nearest first."""
     conftests = [(folder / "conftest.py").as_posix() for folder in PurePosixPath(path).parents]
-    parsed = (parse(tree[name].data) for name in conftests if name in tree)
+    parsed = (parse_python(tree[name].data) for name in conftests if name in tree)
     return [source, *(module for module in parsed if module is not None)]
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from codegate.languages.syntax import edited, field, parse, text_of, walk
 from codegate.mining.probes.example import Example
 from codegate.mining.probes.go_reading import GoReader, fails, struct_types, variables
 from codegate.mining.probes.lines import Line, Step, Value, lines_through
 from codegate.mining.probes.records import MARK
-from codegate.mining.probes.trees import edited, field, parse, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from codegate.languages.syntax import Grammar, edited, field, parse, statement_text, text_of, walk
 from codegate.mining.probes.lines import Branch, Step, fresh, is_fresh
-from codegate.mining.probes.trees import Grammar, edited, field, parse, statement_text, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node

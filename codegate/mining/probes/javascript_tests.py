@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from posixpath import normpath
 from typing import TYPE_CHECKING, Final
 
+from codegate.languages.syntax import Grammar, edited, field, parse, text_of, walk
 from codegate.mining.probes.example import Example
 from codegate.mining.probes.javascript_reading import (
     DECLARATIONS,
@@ -24,7 +25,6 @@ from codegate.mining.probes.javascript_reading import (
 )
 from codegate.mining.probes.lines import Branch, Line, Step, Value, lines_through
 from codegate.mining.probes.records import MARK
-from codegate.mining.probes.trees import Grammar, edited, field, parse, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
+from codegate.languages.syntax import decode
 from codegate.mining.cut import Cut
 from codegate.mining.probes.example import MAX_LINES, Example, Found, Probing
 from codegate.mining.probes.go_tests import GoTests
@@ -19,7 +20,6 @@ from codegate.mining.probes.lines import Dialect, Line, Value, known_words, lite
 from codegate.mining.probes.literals import hidden_texts
 from codegate.mining.probes.records import Record
 from codegate.mining.proving.validation import OpenSandbox, Validated
-from codegate.mining.syntax import decode
 
 #: Values that come from a file tell a reader nothing.
 _READS: Final = re.compile(r"\.(?:ReadFile|readFile(?:Sync)?|Open|EmbeddedTests)\(")

@@ -11,10 +11,9 @@ from itertools import zip_longest
 from random import Random
 from typing import TYPE_CHECKING, Final, Protocol
 
+from codegate.languages.syntax import IDENTIFIER, edited, text_of, walk
 from codegate.mining.probes.example import Example
 from codegate.mining.probes.literals import Choose, Pieces
-from codegate.mining.probes.trees import edited, text_of, walk
-from codegate.mining.syntax import IDENTIFIER
 from codegate.suite import Tree
 
 if TYPE_CHECKING:

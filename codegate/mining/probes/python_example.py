@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
+from codegate.languages.syntax import IDENTIFIER, decode, parse_python
 from codegate.mining.cut import Cut
 from codegate.mining.probes.example import MAX_LINES, Example, Found, Probing
 from codegate.mining.probes.fixtures import context_of, fixture_modules, made_by_fixtures
@@ -17,7 +18,6 @@ from codegate.mining.probes.python_shown import confirmed, shown_module
 from codegate.mining.probes.records import Record
 from codegate.mining.proving.validation import OpenSandbox, Validated
 from codegate.mining.statements.vocabulary import added_text
-from codegate.mining.syntax import IDENTIFIER, decode, parse
 
 _MAX_FUNCTIONS: Final = 5
 _MAX_ALSO: Final = 100
@@ -52,10 +52,10 @@ def python_examples(
     added = added_text(cut)
     for path, names in by_file.items():
         file = cut.hidden.get(path)
-        source = parse(file.data) if file is not None else None
+        source = parse_python(file.data) if file is not None else None
         if source is None:
             continue
-        old = parse(cut.base[path].data) if path in cut.base else None
+        old = parse_python(cut.base[path].data) if path in cut.base else None
         text, probes = probe_module(source, dict(islice(names.items(), _MAX_FUNCTIONS)), known, seed, old)
         if probes:
             runs = Probing(cut, validated, open_sandbox, {path: text}, (path,))

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from codegate.durable import sha256
 from codegate.grading.drivers import driver_source
-from codegate.mining.syntax import IDENTIFIER, decode
+from codegate.languages.syntax import IDENTIFIER, decode
 from codegate.sandbox import Command, Sandbox, SandboxError, SandboxFile
 from codegate.suite import Changes, LeakAudit, Tree, TreeFile
 

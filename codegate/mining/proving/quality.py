@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Final
 
 from codegate.grading import TestSelection, run_tests
+from codegate.languages.syntax import parse_python
 from codegate.mining.cut import Cut
 from codegate.mining.proving.outcomes import status_of
 from codegate.mining.proving.validation import OpenSandbox, Validated
-from codegate.mining.syntax import parse
 from codegate.suite import Changes, PatchError, ProblemLimits, Quality, Tree, apply_patch, make_patch
 
 MAX_HUNKS: Final = 3
@@ -109,6 +109,6 @@ def _still_compiles(changes: Changes, fix: Changes) -> bool:
         whole = fix.get(path)
         if not path.endswith(".py") or file is None or whole is None or file == whole:
             continue
-        if parse(whole.data) is not None and parse(file.data) is None:
+        if parse_python(whole.data) is not None and parse_python(file.data) is None:
             return False
     return True

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
+from codegate.languages.syntax import IDENTIFIER, decode, parse_python
 from codegate.mining.cut import Cut
 from codegate.mining.kinds.words import CHANGELOG
 from codegate.mining.proving.outcomes import TestOutcomes
@@ -14,7 +15,6 @@ from codegate.mining.sources.history import Unit
 from codegate.mining.statements.scrub import scrub_text
 from codegate.mining.statements.sentences import Sentence, sentences
 from codegate.mining.statements.testsource import python_tests
-from codegate.mining.syntax import IDENTIFIER, decode, parse
 from codegate.suite import Tree, TreeFile
 
 _DESCRIBING: Final = frozenset({"issue", "documentation", "documentation of today", "test"})
@@ -187,7 +187,7 @@ def _functions(file: TreeFile | None) -> Mapping[str, str]:
 
 
 def _nodes(file: TreeFile | None) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]]:
-    tree = parse(file.data) if file is not None else None
+    tree = parse_python(file.data) if file is not None else None
     stack: list[tuple[str, ast.AST]] = [("", tree)] if tree is not None else []
     while stack:
         prefix, parent = stack.pop()

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from codegate.languages.syntax import IDENTIFIER, decode, parse_python
 from codegate.mining.cut import Cut
 from codegate.mining.environments.declarations import import_roots
 from codegate.mining.statements.vocabulary import absent
-from codegate.mining.syntax import IDENTIFIER, decode, parse
 from codegate.suite import TreeFile
 
 _MAX_ANNOTATION: Final = 80
@@ -62,7 +62,7 @@ def python_names(cut: Cut) -> tuple[list[NewName], set[str]]:
     found: list[NewName] = []
     code, texts, unread, stored = set[str](), set[str](), set[str](), set[str]()
     for path, file in cut.fix.items():
-        tree = parse(file.data) if file is not None and path.endswith(".py") else None
+        tree = parse_python(file.data) if file is not None and path.endswith(".py") else None
         if file is None:
             continue
         if tree is None:
@@ -71,7 +71,7 @@ def python_names(cut: Cut) -> tuple[list[NewName], set[str]]:
             )
             continue
         module, old = _module(path, cut), cut.base.get(path)
-        before = parse(old.data) if old is not None else None
+        before = parse_python(old.data) if old is not None else None
         found += _new_definitions(tree, before, module, path.endswith("__init__.py"), uses)
         found += _new_texts(tree, before, uses)
         for node in ast.walk(tree):
@@ -97,7 +97,7 @@ def added_numbers(new: TreeFile, old: TreeFile | None) -> set[int]:
 def _uses(cut: Cut) -> Uses:
     uses = Uses()
     for path, file in cut.hidden.items():
-        tree = parse(file.data) if file is not None and path.endswith(".py") else None
+        tree = parse_python(file.data) if file is not None and path.endswith(".py") else None
         if file is None or tree is None:
             continue
         added = added_numbers(file, cut.base.get(path))

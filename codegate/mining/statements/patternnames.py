@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from codegate.languages.syntax import decode
 from codegate.mining.cut import Cut
 from codegate.mining.statements.newnames import NewName, added_numbers
 from codegate.mining.statements.vocabulary import absent
-from codegate.mining.syntax import decode
 
 _SCRIPT: Final = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 _MAX_FILE: Final = 1 << 20

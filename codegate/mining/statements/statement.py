@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from codegate.languages.syntax import IDENTIFIER
 from codegate.mining.cut import Cut
 from codegate.mining.probes.example import Example, public_text
 from codegate.mining.probes.line_example import failing_literals, source_literals
@@ -22,7 +23,6 @@ from codegate.mining.statements.sentences import PROBLEM, Sentence, shortened
 from codegate.mining.statements.testsource import python_tests
 from codegate.mining.statements.titles import symptom_of, title_from
 from codegate.mining.statements.vocabulary import FixVocabulary, added_text, gives_away, vocabulary
-from codegate.mining.syntax import IDENTIFIER
 
 _STAY: Final = "What works today must keep working."
 _MOST: Final = {"context": 1, "observed": 3, "expected": 3}

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from codegate.languages.syntax import decode, parse_python
 from codegate.mining.cut import Cut
-from codegate.mining.syntax import decode, parse
 
 _LONG: Final = 20
 _SCRIPT: Final = re.compile(r"\.(?:[cm]?[jt]sx?|vue|svelte)$")
@@ -84,7 +84,7 @@ def exact_texts(cut: Cut, tests: Iterable[str]) -> int | None:
 
 def _read(cut: Cut, path: str) -> tuple[ast.Module, list[str]] | None:
     file = cut.hidden.get(path) or cut.fixed.get(path)
-    tree = parse(file.data) if file is not None and path.endswith(".py") else None
+    tree = parse_python(file.data) if file is not None and path.endswith(".py") else None
     return (tree, decode(file.data).split("\n")) if file is not None and tree is not None else None
 
 

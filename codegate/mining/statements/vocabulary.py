@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from codegate.languages.syntax import IDENTIFIER, decode
 from codegate.mining.cut import Cut
-from codegate.mining.syntax import IDENTIFIER, decode
 from codegate.suite import TreeFile
 
 RUN: Final = 8

@@ -1,6 +1,6 @@
 import pytest
 
-from codegate.mining.syntax import decode
+from codegate.languages.syntax import decode
 
 
 @pytest.mark.parametrize("name", ["rot13", "hex", "zlib", "idna", "undefined", "unicode_escape", "no-such-encoding"])

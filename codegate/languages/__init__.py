@@ -1,0 +1,1 @@
+"""The programming languages as text: syntax trees, read and edited, never executed."""

@@ -1,0 +1,123 @@
+"""Parse source text, walk its syntax tree and edit it. No code is executed, and no text is too deep or too broken.
+
+The grammars are loaded when the first text is parsed: most commands need none.
+"""
+
+import ast
+import io
+import re
+import threading
+import tokenize
+import warnings
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from time import thread_time
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Node
+
+Grammar = Literal["javascript", "typescript", "tsx", "go"]
+
+IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*")
+_MAX_SECONDS: Final = 1.0
+_CHUNK: Final = 4096
+
+_lock = threading.Lock()  # warnings.catch_warnings changes the whole process
+
+
+def parse(text: str, grammar: Grammar) -> "Node":
+    """Return the root of the syntax tree of ``text``; what is no such language has nodes of type ``ERROR``.
+
+    A text that takes a second (others take a tenth of that for a megabyte) is taken for an empty one: error recovery is
+    quadratic for some. Its last step, at the end of the text, is not interrupted.
+    """
+    from tree_sitter import Parser  # noqa: PLC0415
+
+    data, end = text.encode("utf-8", "replace"), thread_time() + _MAX_SECONDS
+    parser = Parser(_language(grammar))  # several threads mine at once, and a parser is for one of them
+    try:
+        tree = parser.parse(
+            lambda at, _point: data[at : at + _CHUNK], progress_callback=lambda _at, _error: thread_time() > end
+        )
+    except ValueError:
+        parser.reset()
+        tree = parser.parse(b"")
+    return tree.root_node
+
+
+@cache
+def _language(grammar: Grammar) -> "Language":
+    from tree_sitter import Language  # noqa: PLC0415
+
+    typed = grammar in {"typescript", "tsx"}
+    module = import_module("tree_sitter_typescript" if typed else f"tree_sitter_{grammar}")
+    return Language(getattr(module, f"language_{grammar}" if typed else "language")())
+
+
+def text_of(node: "Node | None") -> str:
+    """Return the source of a node."""
+    return node.text.decode("utf-8", "replace") if node is not None and node.text is not None else ""
+
+
+def statement_text(node: "Node") -> str:
+    """Return the source of a statement, its later lines indented as if the first were not."""
+    text, indent = text_of(node), node.start_point.column
+    return text if "`" in text else re.sub(rf"\n[ \t]{{1,{max(indent, 1)}}}", "\n", text) if indent else text
+
+
+def field(node: "Node | None", *names: str) -> "Node | None":
+    """Return the child that a path of field names leads to."""
+    for name in names:
+        node = node.child_by_field_name(name) if node is not None else None
+    return node
+
+
+def walk(node: "Node") -> Iterator["Node"]:
+    """Yield a node and all that is in it, in the order of the text."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(current.children))
+
+
+def edited(node: "Node", edits: "Mapping[Node, str]") -> str:
+    """Return the source of a node with other text in place of some nodes in it, none of which is in another."""
+    data, start, parts = node.text or b"", node.start_byte, []
+    at = 0
+    for inner, text in sorted(edits.items(), key=lambda each: each[0].start_byte):
+        parts += [data[at : inner.start_byte - start], text.encode("utf-8", "replace")]
+        at = inner.end_byte - start
+    return b"".join([*parts, data[at:]]).decode("utf-8", "replace")
+
+
+def parse_python(source: bytes) -> ast.Module | None:
+    """Return Python's own syntax tree of ``source``, or None when it is no Python of this interpreter's."""
+    try:
+        with _lock, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def same_syntax(old: bytes, new: bytes) -> bool:
+    """Return whether two Python sources differ in layout and comments only."""
+    before, after = parse_python(old), parse_python(new)
+    if before is None or after is None:
+        return False
+    try:
+        return ast.dump(before) == ast.dump(after)
+    except (RecursionError, MemoryError):
+        return False
+
+
+def decode(source: bytes) -> str:
+    """Return ``source`` as text in its declared encoding, undecodable bytes replaced."""
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+        return source.decode(encoding, "replace")
+    except (SyntaxError, LookupError, ValueError):  # no such encoding, one that is none of text, or a strict one
+        return source.decode("utf-8", "replace")
