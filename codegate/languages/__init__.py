@@ -1,1 +1,52 @@
-"""The programming languages as text: syntax trees, read and edited, never executed."""
+"""The programming languages as text: which names files declare and use, read by tree-sitter, never executed."""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from codegate.languages.declarations import Declaration, Reader, Uses, names_used
+from codegate.languages.go import GO
+from codegate.languages.javascript import JAVASCRIPT, TYPESCRIPT
+from codegate.languages.python import PYTHON
+from codegate.languages.syntax import IDENTIFIER, Grammar, added_lines, captures, decode, parse
+from codegate.suite import TreeFile
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+__all__ = ["IDENTIFIER", "Declaration", "SourceFile", "Uses", "added_lines", "decode", "read"]
+
+_NAME: Final = re.compile(r"[#$\w]+")
+_MAX_BYTES: Final = 1 << 19
+_READERS: Final = {suffix: reader for reader in (PYTHON, JAVASCRIPT, TYPESCRIPT, GO) for suffix in reader.grammars}
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """The syntax of one file."""
+
+    path: str
+    grammar: Grammar
+    reader: Reader
+    root: "Node"
+
+    def declarations(self, place: str = "") -> list[Declaration]:
+        """Return what the file declares; ``place`` stands before the names in signatures."""
+        found = self.reader.declarations(self.root, self.path, place)
+        return [each for each in found if _NAME.fullmatch(each.name)]
+
+    def uses(self, lines: Collection[int] | None = None) -> Uses:
+        """Return the names that the file uses in ``lines``, by their numbers from 1; None: in all."""
+        return names_used(captures(self.root, self.grammar, self.reader.uses), lines)
+
+
+def read(path: str, file: TreeFile | None) -> SourceFile | None:
+    """Return the syntax of a file; None where no grammar reads it, or it is no text of at most 512 KiB."""
+    suffix = PurePosixPath(path).suffix
+    reader = _READERS.get(suffix)
+    if reader is None or file is None or file.is_link or len(file.data) > _MAX_BYTES or b"\0" in file.data:
+        return None
+    grammar = reader.grammars[suffix]
+    return SourceFile(path, grammar, reader, parse(decode(file.data), grammar))

@@ -9,18 +9,21 @@ import re
 import threading
 import tokenize
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from time import thread_time
 from typing import TYPE_CHECKING, Final, Literal
 
-if TYPE_CHECKING:
-    from tree_sitter import Language, Node
+from codegate.suite import TreeFile
 
-Grammar = Literal["javascript", "typescript", "tsx", "go"]
+if TYPE_CHECKING:
+    from tree_sitter import Language, Node, Query
+
+Grammar = Literal["python", "javascript", "typescript", "tsx", "go"]
 
 IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*")
+_MAX_NESTING: Final = 20
 _MAX_SECONDS: Final = 1.0
 _CHUNK: Final = 4096
 
@@ -56,6 +59,20 @@ def _language(grammar: Grammar) -> "Language":
     return Language(getattr(module, f"language_{grammar}" if typed else "language")())
 
 
+@cache
+def _query(grammar: Grammar, query: str) -> "Query":
+    from tree_sitter import Query  # noqa: PLC0415
+
+    return Query(_language(grammar), query)
+
+
+def captures(root: "Node", grammar: Grammar, query: str) -> "dict[str, list[Node]]":
+    """Return the nodes in a tree that a query of its grammar captures, by the names of the captures."""
+    from tree_sitter import QueryCursor  # noqa: PLC0415
+
+    return QueryCursor(_query(grammar, query)).captures(root)
+
+
 def text_of(node: "Node | None") -> str:
     """Return the source of a node."""
     return node.text.decode("utf-8", "replace") if node is not None and node.text is not None else ""
@@ -81,6 +98,20 @@ def walk(node: "Node") -> Iterator["Node"]:
         current = stack.pop()
         yield current
         stack.extend(reversed(current.children))
+
+
+def scoped(root: "Node", opening: Collection[str]) -> Iterator[tuple["Node", tuple["Node", ...]]]:
+    """Yield each named node with those around it whose type is in ``opening``, the outermost first.
+
+    What is in more than twenty of them is left out.
+    """
+    stack: list[tuple[Node, tuple[Node, ...]]] = [(root, ())]
+    while stack:
+        node, outer = stack.pop()
+        yield node, outer
+        inner = (*outer, node) if node.type in opening else outer
+        if len(inner) <= _MAX_NESTING:
+            stack.extend((child, inner) for child in reversed(node.named_children))
 
 
 def edited(node: "Node", edits: "Mapping[Node, str]") -> str:
@@ -121,3 +152,10 @@ def decode(source: bytes) -> str:
         return source.decode(encoding, "replace")
     except (SyntaxError, LookupError, ValueError):  # no such encoding, one that is none of text, or a strict one
         return source.decode("utf-8", "replace")
+
+
+def added_lines(new: TreeFile, old: TreeFile | None) -> dict[int, str]:
+    """Return the lines of a file, by their numbers from 1, that it did not have before at any indentation."""
+    before = {line.strip() for line in decode(old.data).split("\n")} if old is not None else set()
+    lines = enumerate(decode(new.data).split("\n"), 1)
+    return {number: line for number, line in lines if line.strip() not in before}

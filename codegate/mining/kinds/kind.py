@@ -225,7 +225,7 @@ def _shape_signals(unit: Unit, cut: Cut, outcomes: TestOutcomes) -> Iterator[Sig
         yield Signal("few tests", "bugfix", f"{count} fail-to-pass")
     else:
         yield Signal("many tests", "feature", f"{count} fail-to-pass")
-    known = {path: function_names(cut.base.get(path)) for path in cut.test_files if path.endswith(".py")}
+    known = {path: function_names(path, cut.base.get(path)) for path in cut.test_files if path.endswith(".py")}
     there = [
         name.partition("[")[0].rpartition("::")[2] in known[path]
         for path, _, name in (test.partition("::") for test in outcomes.fail_to_pass)

@@ -1,18 +1,25 @@
 """The names that hidden tests use and only the fix has: what a statement must say, or the problem cannot be solved."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from codegate.languages import IDENTIFIER, Declaration, Uses, added_lines, decode, read
 from codegate.mining.cut import Cut
-from codegate.mining.statements.newnames import NewName, python_names
-from codegate.mining.statements.patternnames import go_names, javascript_names
+from codegate.mining.environments.declarations import import_roots
 from codegate.mining.statements.scrub import normalise
+from codegate.mining.statements.vocabulary import absent
 
 _MAX_SIGNATURES: Final = 40
 _MAX_SIGNATURE: Final = 300
+_MAX_PHRASE: Final = 80
 _HEADING: Final = "## Interface"
 _INTRODUCTION: Final = "The tests use these names, which the code does not have yet:"
+_DUNDER: Final = re.compile(r"__\w+__")
+_OPTION: Final = re.compile(r"--[a-z0-9][\w-]{1,60}")
+_VARIABLE: Final = re.compile(r"[A-Z][A-Z0-9]{1,30}(?:_[A-Z0-9]{1,30}){1,6}")
+_UNREAD: Final = (".pyx", ".pxd", ".c", ".cc", ".cpp", ".rs", ".vue", ".svelte")
 
 
 @dataclass(frozen=True)
@@ -47,20 +54,94 @@ NO_INTERFACE: Final = Interface()
 def interface_of(cut: Cut) -> Interface:
     """Return the names that the fix of ``cut`` adds and its hidden tests use, with their signatures.
 
-    Python is read by its syntax: functions, classes, methods, parameters, attributes, constants, command-line options
-    and environment variables. JavaScript, TypeScript and Go are read by careful patterns: exports and methods, and
-    top-level declarations, methods and fields. Other languages have no interface.
+    Told are declarations by their qualified names; members of which only the bare name is known, keyword arguments,
+    command-line options and environment variables if no file of the base has the name.
     """
-    found: list[NewName] = []
-    unresolvable: set[str] = set()
-    for read in (python_names, javascript_names, go_names):
-        new, unknown = read(cut)
-        found += new
-        unresolvable |= unknown
-    shown = [(name.name, _line(name.signature)) for name in found]
+    tests, own = _uses(cut)
+    told, members = list[tuple[str, str]](), dict[str, str]()
+    code, before, unread = Uses(), Uses(), set[str]()
+    for path, file in cut.fix.items():
+        new, old = read(path, file), read(path, cut.base.get(path))
+        if new is None:
+            unread.update(IDENTIFIER.findall(decode(file.data)) if file and path.endswith(_UNREAD) else ())
+            continue
+        code.update(new.uses())
+        before.update(old.uses() if old is not None else Uses())
+        for name, signature, bare in _new(
+            new.declarations(_place(path, cut)), old.declarations() if old is not None else [], tests
+        ):
+            if bare:
+                members.setdefault(name, signature)
+            else:
+                told.append((name, signature))
+    told += _settings(code.arguments - before.arguments, tests.texts)
+    short = (text for text in code.texts if len(text) <= _MAX_PHRASE)
+    listed = {word for text in short for word in re.split(r"[\s,]+", text) if IDENTIFIER.fullmatch(word)}
+    wanted = (tests.members | tests.keywords) - own - {name for name, _ in told}
+    unresolvable = set[str]()
+    for name in sorted(absent(wanted & (members.keys() | listed | unread), cut.base)):
+        if name in members:
+            told.append((name, members[name]))
+        elif name in tests.keywords & code.texts:
+            told.append((name, f"keyword argument {name}"))
+        elif name in unread or name not in code.words | code.keywords:
+            unresolvable.add(name)
+    shown = [(name, _line(signature)) for name, signature in told]
     signatures = tuple(sorted({line for _, line in shown}))[:_MAX_SIGNATURES]
     names = frozenset(name for name, line in shown if line in signatures)
     return Interface(signatures, names, unresolvable=tuple(sorted(unresolvable - names)))
+
+
+def _uses(cut: Cut) -> tuple[Uses, set[str]]:
+    """Return what the added lines of the hidden tests use, and what the tests declare themselves."""
+    uses, own = Uses(), set[str]()
+    for path, file in cut.hidden.items():
+        source = read(path, file)
+        if source is not None and file is not None:
+            uses.update(source.uses(added_lines(file, cut.base.get(path))))
+            own |= {each.name for each in source.declarations() if not each.bare}
+    return uses, own
+
+
+def _new(declared: list[Declaration], before: list[Declaration], tests: Uses) -> Iterator[tuple[str, str, bool]]:
+    """Yield name and signature of what is new to the tests, and whether the name must be new to the base as well."""
+    old: dict[str, set[str]] = {}
+    for each in before:
+        old.setdefault(each.qualified, set()).update(each.parameters)  # of all overloads together
+    new_types = {each.qualified for each in declared if each.kind == "type"} - old.keys()
+    # Mentions last: a declaration says more.
+    for each in sorted(declared, key=lambda each: each.kind == "key"):
+        unnamed_owner = each.owner in new_types and each.owner.rpartition(".")[2] not in tests.words
+        # In Go, the key of a map may be a constant.
+        used = each.name in tests.words or (each.kind in {"field", "value"} and each.name in tests.keywords)
+        given = set(each.parameters) - old.get(each.qualified, set())
+        if _DUNDER.fullmatch(each.name):
+            continue
+        if each.bare or unnamed_owner:
+            yield each.name, each.signature, True
+        elif used if each.qualified not in old else given and (given & tests.keywords or each.name in tests.called):
+            for name in (each.name, *sorted(given & tests.keywords)):
+                yield name, each.signature, False
+
+
+def _settings(texts: set[str], used: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield the command-line options and environment variables among ``texts`` that texts of tests use."""
+    said = {word for text in used for word in re.split(r"[\s=,'\"]+", text)}
+    for text in sorted(texts & said):
+        if _OPTION.fullmatch(text):
+            yield text, f"command-line option {text}"
+        elif _VARIABLE.fullmatch(text):
+            yield text, f"environment variable {text}"
+
+
+def _place(path: str, cut: Cut) -> str:
+    """Return where a file is for those that use it: a module of Python, the path of a new file of JavaScript."""
+    if not path.endswith((".py", ".pyi")):
+        return f"{path}: " if path not in cut.base else ""
+    roots = sorted((root for root in import_roots(cut.fixed) if root), key=len, reverse=True)
+    root = next((root for root in roots if path.startswith(f"{root}/")), "")
+    place = path.removeprefix(f"{root}/").rpartition(".")[0].removesuffix("/__init__")
+    return place.removeprefix("src/").replace("/", ".")
 
 
 def _line(signature: str) -> str:

@@ -1,0 +1,147 @@
+"""Which names a file declares, and which names it uses, for every language that has a grammar here."""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from codegate.languages.syntax import Grammar, edited, text_of
+from codegate.languages.syntax import field as child
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+Kind = Literal["function", "type", "value", "field", "attribute", "import", "key"]
+
+_MAX_HEADER: Final = 2000
+_MAX_ANNOTATION: Final = 80
+_MAX_TEXT: Final = 1000
+_DOTTED: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_DEFAULTS: Final = {
+    **dict.fromkeys(("default_parameter", "typed_default_parameter"), "value"),
+    **dict.fromkeys(("required_parameter", "optional_parameter"), "value"),
+    **dict.fromkeys(("assignment_pattern", "object_assignment_pattern"), "right"),
+}
+_PLAIN: Final = frozenset({"None", "True", "False", "null", "undefined", "true", "false"})
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A name that a file gives to something.
+
+    Attributes:
+        name: the plain name.
+        signature: one line that says how to use it: no body, and of defaults the plain ones only.
+        kind: ``field`` if the declaration of a type lists it, ``attribute`` if code sets it on an object, ``import`` if
+            the file hands on what another one declares, ``key`` if it is only read, as options of JavaScript are.
+        owner: the types around it, dotted; empty at the top of the file.
+        parameters: what a call must agree with: names, and in Go the types with them.
+        public: the language's marks or habits let others use it.
+        bare: nothing but the name tells whose it is: ``x.name = 1``.
+    """
+
+    name: str
+    signature: str
+    kind: Kind
+    owner: str = ""
+    parameters: tuple[str, ...] = ()
+    public: bool = True
+    bare: bool = False
+
+    @property
+    def qualified(self) -> str:
+        """Return the name with its owner."""
+        return f"{self.owner}.{self.name}" if self.owner else self.name
+
+
+@dataclass
+class Uses:
+    """Names that code uses, without comments.
+
+    Attributes:
+        words: all names but those of keywords.
+        members: what is asked of something else: ``x.name``, ``import {name}``.
+        keywords: names that a value is given to in a call, an object or a struct.
+        called: names of what is called.
+        texts: the beginnings of literals.
+        arguments: those of them that, in Python, a call or a subscript is given, or a comparison begins with.
+    """
+
+    words: set[str] = field(default_factory=set)
+    members: set[str] = field(default_factory=set)
+    keywords: set[str] = field(default_factory=set)
+    called: set[str] = field(default_factory=set)
+    texts: set[str] = field(default_factory=set)
+    arguments: set[str] = field(default_factory=set)
+
+    def update(self, other: "Uses") -> None:
+        """Add the names of ``other``."""
+        for name, found in vars(other).items():
+            getattr(self, name).update(found)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How one language writes names down.
+
+    Attributes:
+        grammars: by suffix of a file's name.
+        uses: query of syntax trees whose captures are the fields of ``Uses``, and ``modules``: names that are no words.
+        declarations: what a tree, of a file with that path, declares; the last argument, which says where the file is,
+            stands before names in signatures.
+    """
+
+    grammars: Mapping[str, Grammar]
+    uses: str
+    declarations: "Callable[[Node, str, str], Iterator[Declaration]]"
+
+
+def names_used(found: "Mapping[str, list[Node]]", lines: Collection[int] | None = None) -> Uses:
+    """Return the names that are used in those ``lines`` (from 1; None: all), of what a reader's query captured."""
+    uses, no_words = Uses(), {node.id for role in ("keywords", "modules") for node in found.get(role, ())}
+    for role, names in vars(uses).items():
+        given = [node for node in found.get(role, ()) if role != "words" or node.id not in no_words]
+        names.update(_start(node) for node in given if lines is None or node.start_point.row + 1 in lines)
+    dotted = {name for text in uses.texts if _DOTTED.fullmatch(text) for name in text.split(".")}
+    uses.words |= dotted  # mock.patch("package.module.name")
+    uses.members |= dotted
+    return uses
+
+
+def _start(node: "Node") -> str:
+    return (node.text or b"")[:_MAX_TEXT].decode("utf-8", "replace")
+
+
+def header(node: "Node | None", fields: Mapping[str, str] | None = None) -> str:
+    """Return the source of a node on one line: no comments, dots for defaults and long annotations.
+
+    The texts of ``fields`` stand in place of the fields of these names.
+    """
+    edits = {at: text for name, text in (fields or {}).items() if (at := child(node, name)) is not None}
+    if node is None or node.end_byte - node.start_byte - sum(at.end_byte - at.start_byte for at in edits) > _MAX_HEADER:
+        return "" if node is None else "(...)"
+    stack = [node]
+    while stack:
+        inner = stack.pop()
+        default = child(inner, _DEFAULTS[inner.type]) if inner.type in _DEFAULTS else None
+        if default is not None and text_of(default) not in _PLAIN:
+            edits[default] = "..."
+        elif inner.type == "comment":
+            edits[inner] = ""
+        elif inner.type == "type" and inner.end_byte - inner.start_byte > _MAX_ANNOTATION:
+            edits[inner] = "..."
+            continue
+        stack.extend(each for each in inner.named_children if each not in edits)
+    line = " ".join(edited(node, edits).split())
+    return re.sub(r",? (?=[)\]])", "", re.sub(r"(?<=[(\[]) ", "", line))
+
+
+def marks(node: "Node", end: "Node | None") -> str:
+    """Return the keywords of a declaration that stand before the node ``end`` in it."""
+    found: list[str] = []
+    for each in node.children:
+        if each == end:
+            break
+        if each.end_byte - each.start_byte <= len("protected") and each.type not in {"comment", "decorator"}:
+            found.append(text_of(each))
+    return " ".join(found)
