@@ -184,9 +184,8 @@ def _example(
     if context is None:
         return None
     given, fixtures = made_by_fixtures([name for name in probe.arguments if name in names], modules.all)
-    # What an operator gives is not the result of what its sides call.
-    called = "" if isinstance(ast.parse(text).body[0].value, ast.Compare) else _called(f"{code}\n{text}")  # type: ignore[attr-defined]
-    return Example("\n".join(filter(None, (context, *given, code))), text, observed, expected, fixtures, called)
+    shown = "\n".join(filter(None, (context, *given, code)))
+    return Example(shown, text, observed, expected, fixtures, called_by(code, text))
 
 
 def _same_in_another_order(observed: str, expected: str) -> bool:
@@ -199,9 +198,14 @@ def _same_in_another_order(observed: str, expected: str) -> bool:
         return False
 
 
-def _called(code: str) -> str:
-    """Return the name of the function whose result ``code`` ends with; of a local one, of what made it."""
-    statements = ast.parse(code).body
+def called_by(code: str, expression: str) -> str:
+    """Return the name of the function whose result is shown; of a local one, of what made it.
+
+    An empty string where there is none: what an operator gives is not the result of what its sides call.
+    """
+    statements = ast.parse(f"{code}\n{expression}").body
+    if expression and isinstance(statements[-1], ast.Expr) and isinstance(statements[-1].value, ast.Compare):
+        return ""
     local = {name: getattr(node, "value", None) for node in statements for name in _bound(node)}
     for statement in reversed(statements):
         for call in [node for node in ast.walk(statement) if isinstance(node, ast.Call)]:
