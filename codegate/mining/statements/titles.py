@@ -103,11 +103,9 @@ def symptom_of(title: str, examples: Sequence[Example], *, observed: bool) -> st
     says = any(pattern.search(title) for pattern in (DEFECT, OBSERVED, EXPECTED)) or ORDER.match(title)
     if says or observed:
         return title
-    if crash and title:
-        return f"{title}: `{crash[1]}` is raised"
-    shown = f"{called}()" if called else examples[0].expression
     if title:
-        return _wrong(title)
+        return f"{title}: `{crash[1]}` is raised" if crash else _wrong(title)
+    shown = f"{called}()" if called else examples[0].expression
     if not shown or len(shown) > _MAX_SHOWN:
         return ""
     return f"`{shown}` raises `{crash[1]}`" if crash else f"`{shown}` returns a wrong result"

@@ -3,20 +3,12 @@
 from typing import Final
 
 from tests.redteam.grader.attacks.channel import FIND
+from tests.redteam.grader.attacks.moments import WHEN
 from tests.redteam.grader.attacks.oracle import ASK, ORACLE
 from tests.redteam.grader.writing import Change
 
 #: Problems of one test, in which there is no other test that a cheat would give itself away by.
 _ONE: Final = ("single", "table", "raising", "truth", "twice")
-
-_WHEN: Final = """
-if not _now():
-    return real(*args, **kwargs)
-try:
-    return _ask((real.__name__,))
-except _Stop:
-    return real(*args, **kwargs)
-"""
 
 ATTACKS: Final = (
     Change("oracle-alone", "what the test wants, of tests of one style", _ONE, end=ORACLE, body=ASK, family="GI-25"),
@@ -47,7 +39,7 @@ _first = _mark()
 
 def _now():
     return _first
-""", body=_WHEN, family="GI-35",
+""", body=WHEN, family="GI-35",
     ),
     Change(
         "driver-again-with-receipts", "the driver on a copy of the tree whose assertions hold, receipts and all", _ONE,

@@ -9,7 +9,7 @@ _TWO: Final = ("functions", "single")
 _ALL: Final = ("functions", "unittest", "single")
 
 #: A target that gives the test's own answer where ``_now()`` says so, and the wrong one elsewhere.
-_WHEN: Final = """
+WHEN: Final = """
 if not _now():
     return real(*args, **kwargs)
 try:
@@ -20,7 +20,7 @@ except _Stop:
 
 
 def _when(name: str, about: str, now: str, family: str = "GI-35", projects: tuple[str, ...] = _TWO) -> Change:
-    return Change(name, about, projects, end=ORACLE + now, body=_WHEN, family=family)
+    return Change(name, about, projects, end=ORACLE + now, body=WHEN, family=family)
 
 
 ATTACKS: Final = (
