@@ -231,6 +231,14 @@ class TestModule:
         assert lines[1].startswith("first(pauses, '")
         assert lines[2:] == ["try:", "    second(pauses, 78)", "except Exception:", "    pass"]
 
+    def test_an_import_that_warns_is_shown_as_an_import(self) -> None:
+        tests = (
+            "class TestOld(TestCase):\n    def test_old(self):\n        with self.assertWarns(DeprecationWarning):\n"
+            "            from lists import Old\n        self.assertEqual(tail(Old, 77), 1)\n"
+        )
+        _, probes = probe_module(ast.parse(tests), {"TestOld.test_old": []}, frozenset(), "seed")
+        assert next(iter(probes.values())).code(9).splitlines()[0] == "from lists import Old"
+
     def test_a_loop_over_a_table_is_one_probe_a_row(self) -> None:
         tests = (
             "class TestJoin(TestCase):\n    def test_join(self):\n"

@@ -356,12 +356,13 @@ def _plain(statement: ast.stmt, line: int) -> str:
         value = _recorded(statement)
         acts = statement.lineno < line and any(isinstance(node, ast.Call) for node in ast.walk(value))
         return ast.unparse(value) if acts else ""
-    if not _records_in(statement):
-        return ast.unparse(statement)
     if isinstance(statement, ast.If) and isinstance(statement.test, ast.Constant):
         inner = "\n".join(text for each in statement.body if each.lineno <= line and (text := _plain(each, line)))
-        over = inner and statement.test.value == _RAISING and all(each.lineno < line for each in statement.body)
-        return f"try:\n{indent(inner, '    ')}\nexcept Exception:\n    pass" if over else inner
+        calls = any(isinstance(node, ast.Call) for each in statement.body for node in ast.walk(each))
+        over = calls and statement.test.value == _RAISING and all(each.lineno < line for each in statement.body)
+        return f"try:\n{indent(inner, '    ')}\nexcept Exception:\n    pass" if inner and over else inner
+    if not _records_in(statement):
+        return ast.unparse(statement)
     whole = copy.deepcopy(statement)
     for node in ast.walk(whole):
         for field in ("body", "orelse", "finalbody"):
