@@ -324,6 +324,7 @@ class TestGates:
             ('_, err := NewConstraint("2.0.0")\nfmt.Println(err)', "NewConstraint"),
             ("const info = scan(pattern, {});\nObject.keys(info)", "scan"),
             ("doc.get(1).resolve(doc, {})", "resolve"),
+            ("const found = $('.pear').prevUntil((i) => i === 2);\nfound[0].name", "prevUntil"),
             ("fmt.Println(x)", ""),
         ],
     )

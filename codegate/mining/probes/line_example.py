@@ -38,7 +38,7 @@ Shown = dict[tuple[str, str], list[Record]]
 
 _CALL: Final = re.compile(r"([A-Za-z_$][\w$]*)\(")
 #: What is called of another call's result, at the end.
-_CHAINED: Final = re.compile(r"\)\.([A-Za-z_$][\w$]*)\([^()]*\);?$")
+_CHAINED: Final = re.compile(r"\)\.([A-Za-z_$][\w$]*)\((?:[^()]|\([^()]*\))*\);?$")
 #: Calls of the languages and their libraries that no bug report is about.
 _EVERYDAY: Final = frozenset(
     "append byte cap copy delete entries Error Errorf filter for forEach func function if int inspect join keys len"  # noqa: SIM905
