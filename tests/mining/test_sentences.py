@@ -34,6 +34,9 @@ from codegate.mining.statements.titles import title_of
         ("Preserve the order when dumping.", [("expected", "The order should be preserved when dumping.")]),
         ("Don't raise an error for empty values.", [("expected", "It should not raise an error for empty values.")]),
         ("Previously, the value was dropped without a word.", [("observed", "The value is dropped without a word.")]),
+        ("Let names() keep the order of its items.", [("expected", "names() should keep the order of its items.")]),
+        ("The parser is asked more often than previously, which fails.",
+         [("observed", "The parser is asked more often than before, which fails.")]),
         ("Would panic if the file has one line.", [("observed", "It would panic if the file has one line.")]),
         ("Fix internal error when text is too long", [("observed", "Problem: internal error when text is too long.")]),
         ("Fix the option to reject invalid dates", [("expected", "The option should reject invalid dates.")]),
@@ -88,6 +91,8 @@ def test_a_sentence_says_what_is_or_what_should_be(text: str, slots: list[tuple[
         "Mapping of slices: bug fixes and more",
         "Something like this would fail to encode.",
         "Format completion item for the shell.",
+        "Fix the error message for additional items",
+        "The other half of the bug is a separate, still-open concern.",
     ],
 )
 def test_what_tells_how_or_talks_of_the_change_is_left_out(text: str) -> None:
@@ -104,6 +109,7 @@ def test_what_tells_how_or_talks_of_the_change_is_left_out(text: str) -> None:
         ("Fix usage wrapping on narrow terminals", "Usage wrapping on narrow terminals"),
         ("fix(parser): preserve leading newline of strings", "Leading newline of strings should be preserved"),
         ("Fixed argument handling for '-' and added test.  This fixes it", "Argument handling for '-'"),
+        ("fix(static): let names() keep the order", "names() should keep the order"),
         ("[core] Do not drop the last line", "It should not drop the last line"),
         ("Refactor the parser", ""),
         ("Fix tests", ""),

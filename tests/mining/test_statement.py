@@ -118,6 +118,21 @@ class TestSlots:
         failed = TestResult(id=TEST, status="failed", exception="AssertionError", message="assert 1 == 0")
         assert isinstance(write(message, failed), str)
 
+    def test_an_exception_is_named_in_a_title_that_has_only_the_topic(self) -> None:
+        message = "Fix the error message for lists\n\nTotals should be zero when there is nothing."
+        assert written(message, FAILED).text.startswith("# Error message for lists: `IndexError` is raised\n")
+
+    def test_an_exception_and_documentation_alone_do_not_tell_what_is_wrong(self) -> None:
+        cut = cut_of(BASE, {"pkg/sums.py": FIXED}, {"README.md": "Totals of lists will be whole numbers.\n"})
+        unit = unit_of("Fix #12", changed=["README.md"])
+        found = write_statement(unit, cut, outcomes_of(TEST, FAILED))
+        assert found == "no source says in words what is wrong"
+
+    def test_a_demand_names_no_function_where_examples_call_several(self) -> None:
+        several = [replace(EXAMPLE, called="total"), replace(EXAMPLE, called="mean")]
+        text = written("Disable nested lists", examples=several).text
+        assert text.startswith("# Disable nested lists\n")
+
     def test_the_changelog_comes_before_the_message(self) -> None:
         cut = cut_of(
             {**BASE, "CHANGES.md": "# 1.0\n\n- Begin.\n"},

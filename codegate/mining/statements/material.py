@@ -17,10 +17,10 @@ from codegate.mining.statements.sentences import Sentence, sentences
 from codegate.mining.statements.testsource import python_tests
 from codegate.suite import Tree, TreeFile
 
-_DESCRIBING: Final = frozenset({"issue", "documentation", "documentation of today", "test"})
-"""Sources of sentences about the program; those of others without a symptom or a demand are about the change."""
-
 TODAY: Final = "documentation of today"
+DOCUMENTATION: Final = frozenset({"documentation", TODAY})
+_DESCRIBING: Final = DOCUMENTATION | {"issue", "test"}
+"""Sources of sentences about the program; those of others without a symptom or a demand are about the change."""
 _MAX_BYTES: Final = 1 << 20
 _MAX_ENTRIES: Final = 12
 _BULLET: Final = re.compile(r"^(\s*)(?:[-*+•]|\d{1,3}\.)\s+(.*)")

@@ -23,7 +23,8 @@ ABOUT_CHANGE: Final = _has(
     the_(?:fix|patch|solution|change)_(?:is|was|here) pull_request follow[-_]?up merge[ds]? refactor\w* unit_tests?
     test(?:s|ed|ing)?_(?:case|suite|added|for|cover) test\w?\x5f\w* coverage changelog lint\w* mypy pylint CI TODO
     backport\w* TL;?DR the_old inner if-elif code_path \w+_(?:branch|clause) implementation revert\w* LGTM review\w*
-    guard\w* blindly typo misspel\w* spelling docstring bug[-_]?fix(?:es)?"""
+    guard\w* blindly typo misspel\w* spelling docstring bug[-_]?fix(?:es)? still[-_]open
+    this_(?:does(?:_not|n't)|should_(?:not|n't))_(?:address|cover|touch)"""
 )
 #: Sentences that need the one before them, or are half of one.
 DEPENDENT: Final = _opens(
@@ -83,7 +84,8 @@ DEMAND: Final = re.compile(
 )
 TO_DO: Final = _any(_DEMANDED)
 DEFECT: Final = _has(
-    r"""crash\w* wrong\w* incorrect\w* invalid missing fail\w* error\w* leak\w* infinite exceptions? hang\w*
+    r"""crash\w* wrong\w* incorrect\w* invalid missing fail\w* leak\w* infinite hang\w* (?:error|exception)$
+    (?:errors?|exceptions?)_(?:when|if|on|in|while|with|for|from|instead)
     \w+Error lost loses? drop(?:s|ped) ignor\w+ broken breaks? duplicat\w+ unexpected\w* mishandl\w+ overflow\w* panics?
     not never inconsisten\w+ corrupt\w* misinterpret\w* mangl\w+ bad
     off[-_]by[-_]one raises? throws? cannot can't doesn't without
@@ -135,8 +137,9 @@ _NO_SUBJECTS: Final = """is are was were be been being get gets got has have had
     in to for with by from"""
 BEFORE_PARTICIPLE: Final = frozenset(_NO_SUBJECTS.split())
 TENSES: Final[tuple[tuple[str, str], ...]] = (
-    (r"\bwas\b", "is"),
-    (r"\bwere\b", "are"),
+    (r"\bthan previously\b", "than before"),
+    (r"(?<!/)\bwas\b(?!/)", "is"),
+    (r"(?<!/)\bwere\b(?!/)", "are"),
     (r"\bdid(?: not|n't)\b", "does not"),
     (r"\bcould(?: not|n't)\b", "cannot"),
     (r"(?<!is )(?<!was )(?<!are )(?<!were )(?<!be )(?<!been )\bused to\b", "would"),

@@ -32,6 +32,9 @@ Slot = Literal["observed", "expected", "context"]
 PROBLEM: Final = "Problem: "
 """What an observation begins with that is no whole sentence."""
 
+EXCEPTION: Final = "exception"
+"""The source of an observation that is an exception of the code under test."""
+
 _MIN_WORDS: Final = 4
 _MAX_WORDS: Final = 60
 WORD: Final = re.compile(r"[^\W\d_]{2,}")
@@ -335,6 +338,7 @@ _RULES: Final[tuple[_Rule, ...]] = (
     _rule(r"^(?:avoids?|prevents?) (?P<x>.+)", _unwanted),
     _rule(r"^(?:ensures?|makes? sure|guarantees?) (?:that )?(?P<x>.+)", _ensured),
     _rule(rf"^makes? (?P<x>.{{2,80}}?) (?P<verb>{_WORKS})\b(?P<y>.*)", _made),
+    _rule(rf"^lets? (?P<x>\S+(?: \S+){{0,3}}?) (?P<verb>{TO_DO})\b(?P<y>.*)", _made),
     _rule(rf"^(?P<verb>{_SHOWS}) (?!that\b)(?P<x>.+)", _imperative),
 )
 

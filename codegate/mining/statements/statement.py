@@ -18,8 +18,8 @@ from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
 from codegate.mining.statements.interface import NO_INTERFACE, Interface
-from codegate.mining.statements.material import TODAY, collect, internal_names
-from codegate.mining.statements.sentences import PROBLEM, Sentence, shortened
+from codegate.mining.statements.material import DOCUMENTATION, TODAY, collect, internal_names
+from codegate.mining.statements.sentences import EXCEPTION, PROBLEM, Sentence, shortened
 from codegate.mining.statements.testsource import python_tests
 from codegate.mining.statements.titles import symptom_of, title_from
 from codegate.mining.statements.vocabulary import FixVocabulary, added_text, gives_away, vocabulary
@@ -126,10 +126,12 @@ def write_statement(
         return "no source says what happens today, and no probe shows it"
     if not examples and not chosen["expected"]:
         return "no source says what should happen instead, and no probe shows it"
+    if not title and not examples and all(each.source in DOCUMENTATION for each in chosen["expected"]):
+        return "no source says in words what is wrong"
     if not chosen["observed"] and not chosen["expected"] and _mostly_untold(outcomes, examples):
         return "the tests check more than the examples show, and no source says it"
     first = title or next((each.text for slot in ("observed", "expected") for each in chosen[slot]), "")
-    heading = symptom_of(first.removeprefix(PROBLEM).rstrip("."), examples, observed=bool(chosen["observed"]))
+    heading = symptom_of(first.removeprefix(PROBLEM).rstrip("."), examples, chosen["observed"])
     if not heading:
         return "no source says in words what is wrong"
     text = _rendered(heading, chosen, examples)
@@ -216,7 +218,7 @@ def _crashes(
         if gates.reason(text):
             text = f"`{name}` is raised."
         if text not in [each.text for each in found]:
-            found.append(Sentence(text, "observed", "exception"))
+            found.append(Sentence(text, "observed", EXCEPTION))
     return found[:1]
 
 

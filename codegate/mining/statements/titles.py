@@ -20,6 +20,7 @@ from codegate.mining.statements.phrases import (
 )
 from codegate.mining.statements.scrub import scrub_text
 from codegate.mining.statements.sentences import (
+    EXCEPTION,
     PREFIX,
     PRIVATE,
     PROBLEM,
@@ -85,23 +86,24 @@ def title_of(text: str) -> str:
     return capital(title) if len(WORD.findall(title)) > 1 else ""
 
 
-def symptom_of(title: str, examples: Sequence[Example], *, observed: bool) -> str:
+def symptom_of(title: str, examples: Sequence[Example], observed: Sequence[Sentence]) -> str:
     """Return a title that tells what is wrong and where; one that does not gets it from the first example.
 
     Args:
         title: may be "".
         examples: executed before the fix and after it.
-        observed: whether a sentence of the statement says what happens today.
+        observed: the sentences of the statement that say what happens today.
     """
-    called = examples[0].called if examples else ""
+    called = examples[0].called if len({example.called for example in examples}) == 1 else ""
     if title.startswith(_DEMANDS):
         demanded = title.removeprefix(_DEMANDS)
         return f"`{called}()` should {demanded}" if called else capital(demanded)
-    if not examples:
+    raised = next((each.text for each in observed if each.source == EXCEPTION), "")
+    crash = re.match(r"raises (\w+)", examples[0].observed) if examples else re.match(r"`(\w+)", raised)
+    if not examples and (not crash or not title):
         return title
-    crash = re.match(r"raises (\w+)", examples[0].observed)
     says = any(pattern.search(title) for pattern in (DEFECT, OBSERVED, EXPECTED)) or ORDER.match(title)
-    if says or observed:
+    if says or any(each.source != EXCEPTION for each in observed):
         return title
     if title:
         return f"{title}: `{crash[1]}` is raised" if crash else _wrong(title)
