@@ -120,14 +120,18 @@ def resolve_npm(recipe: EnvironmentRecipe, manifest: str, before: date | None) -
             done = _npm(site, folder, [*arguments, "--legacy-peer-deps"], _RESOLVE_SECONDS)
         if done.returncode == 0:
             return normal_lock((folder / "package-lock.json").read_text(encoding="utf-8"))
-    words = _words(done)
-    code = re.search(r"npm (?:error|ERR!) code (\S+)", words)
-    if code is not None and code[1].startswith(_NETWORK):
-        raise InfrastructureError(
-            f"the npm registry cannot be reached: {words[-300:]}",
-            "Check the network, the proxy and npm_config_registry, then run the command again.",
-        )
-    return None
+        words = _words(done)
+        code = re.search(r"npm (?:error|ERR!) code (\S+)", words)
+        if code is None or not code[1].startswith(_NETWORK):
+            return None
+        asked = re.search(r"request to (\S+) failed", words)
+        registry = _npm(site, folder, ["config", "get", "registry"], _RESOLVE_SECONDS).stdout.decode().strip()
+    if asked is not None and not asked[1].startswith(registry):
+        return None  # a package that another one takes from elsewhere, as from a forge
+    raise InfrastructureError(
+        f"the npm registry cannot be reached: {code[1]}{f' for {asked[1]}' if asked else ''}",
+        "Check the network, the proxy and npm_config_registry, then run the command again.",
+    )
 
 
 def normal_lock(text: str) -> str | None:
@@ -254,6 +258,7 @@ def _npm(site: Path, folder: Path, arguments: list[str], seconds: float) -> "sub
             "NO_COLOR": "1",
         }
         fixed = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--no-progress"]
+        fixed += ["--fetch-retry-mintimeout=500", "--fetch-retry-maxtimeout=5000"]
         try:
             node = str(toolchain / "bin" / "node")
             return run_program([node, str(npm), *arguments, *fixed], env=environment, cwd=folder, seconds=seconds)

