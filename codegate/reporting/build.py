@@ -212,8 +212,8 @@ def _doubts(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
         more = f" and {len(lower) - _FEW} more" if len(lower) > _FEW else ""
         count = sum(grade.controlled is False for _, grade in passes)
         found.append(
-            f"{count} of {len(passes)} passes are of lower assurance: some test that the fix mends has no negative "
-            f"control ({', '.join(lower[:_FEW])}{more})"
+            f"{count} of {len(passes)} passes could not be cross-checked (a fail-to-pass test has no control): "
+            f"{', '.join(lower[:_FEW])}{more}"
         )
     signs = list(
         dict.fromkeys(f"{problem}: {one_line(sign, 300)}" for problem, grade in graded for sign in grade.suspicious)

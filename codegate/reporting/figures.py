@@ -6,7 +6,18 @@ from codegate.gating import Drift, Flip, Verdict
 from codegate.reporting.estimates import Difference, Estimate
 from codegate.reporting.view import BehaviourView, CandidateView, Cell, ReportView
 
-UNKNOWN = "—"
+
+class Figure(str):
+    """Text made of numbers and our own words, in which nothing is markup."""
+
+    __slots__ = ()
+
+    def __new__(cls, value: object) -> "Figure":
+        """Return ``value`` as text."""
+        return super().__new__(cls, str(value))
+
+
+UNKNOWN = Figure("—")
 _FEW = 20
 _LONG = 60  # characters of a value
 
@@ -28,14 +39,14 @@ VERDICT_GLYPHS = {
 }
 
 
-def percent(value: float | None) -> str:
+def percent(value: float | None) -> Figure:
     """Return a share of 0..1 in per cent."""
-    return UNKNOWN if value is None else f"{value:.1%}"
+    return UNKNOWN if value is None else Figure(f"{value:.1%}")
 
 
-def points(value: float | None) -> str:
+def points(value: float | None) -> Figure:
     """Return a difference of shares in signed percentage points."""
-    return UNKNOWN if value is None else f"{_signed(value)} pp"
+    return UNKNOWN if value is None else Figure(f"{_signed(value)} pp")
 
 
 def _signed(value: float) -> str:
@@ -43,14 +54,14 @@ def _signed(value: float) -> str:
     return f"{value * 100:+.1f}" if round(value * 100, 1) else "0.0"
 
 
-def share(value: Estimate) -> str:
+def share(value: Estimate) -> Figure:
     """Return a share with its n, and its interval if known: ``83.3% [64–93%] n=24``."""
     if value.value is None or value.low is None or value.high is None:
         return UNKNOWN
-    return f"{value.value:.1%} [{value.low * 100:.0f}–{value.high * 100:.0f}%] n={value.n:,}"
+    return Figure(f"{value.value:.1%} [{value.low * 100:.0f}–{value.high * 100:.0f}%] n={value.n:,}")
 
 
-def estimate(value: Estimate, say: Callable[[float | None], str]) -> str:
+def estimate(value: Estimate, say: Callable[[float | None], str]) -> Figure:
     """Return an estimate with its n and, if known, its interval: ``1.52 s [1.20 s–4.00 s] n=24``.
 
     An end that the data do not bound is a question mark.
@@ -58,60 +69,60 @@ def estimate(value: Estimate, say: Callable[[float | None], str]) -> str:
     if value.value is None:
         return UNKNOWN
     ends = "" if value.low is None and value.high is None else f" [{_end(value.low, say)}–{_end(value.high, say)}]"
-    return f"{say(value.value)}{ends} n={value.n:,}"
+    return Figure(f"{say(value.value)}{ends} n={value.n:,}")
 
 
 def _end(value: float | None, say: Callable[[float | None], str]) -> str:
     return "?" if value is None else say(value)
 
 
-def difference(value: Difference) -> str:
+def difference(value: Difference) -> Figure:
     """Return a difference of shares with its interval and n: ``-3.3 pp [-9.1 to +2.0 pp] n=30``."""
     if value.value is None or value.low is None or value.high is None:
         return UNKNOWN
-    return f"{points(value.value)} [{_signed(value.low)} to {_signed(value.high)} pp] n={value.n:,}"
+    return Figure(f"{points(value.value)} [{_signed(value.low)} to {_signed(value.high)} pp] n={value.n:,}")
 
 
-def number(value: float | None, digits: int = 1) -> str:
+def number(value: float | None, digits: int = 1) -> Figure:
     """Return a number with ``digits`` decimals."""
-    return UNKNOWN if value is None else f"{value:.{digits}f}"
+    return UNKNOWN if value is None else Figure(f"{value:.{digits}f}")
 
 
-def rounded(value: float | None) -> str:
+def rounded(value: float | None) -> Figure:
     """Return a number to the nearest whole one, thousands separated."""
-    return UNKNOWN if value is None else f"{value:,.0f}"
+    return UNKNOWN if value is None else Figure(f"{value:,.0f}")
 
 
-def count(value: int | None) -> str:
+def count(value: int | None) -> Figure:
     """Return a whole number with thousands separated."""
-    return UNKNOWN if value is None else f"{value:,}"
+    return UNKNOWN if value is None else Figure(f"{value:,}")
 
 
-def seconds(value: float | None) -> str:
+def seconds(value: float | None) -> Figure:
     """Return a time in seconds, finer when it is short."""
     if value is None:
         return UNKNOWN
-    return f"{value:.2f} s" if value < 10 else f"{value:,.0f} s"
+    return Figure(f"{value:.2f} s" if value < 10 else f"{value:,.0f} s")
 
 
-def megabytes(value: int | None) -> str:
+def megabytes(value: int | None) -> Figure:
     """Return bytes in MB (10^6)."""
-    return UNKNOWN if value is None else f"{value / 1e6:,.0f} MB"
+    return UNKNOWN if value is None else Figure(f"{value / 1e6:,.0f} MB")
 
 
-def dollars(value: float | None) -> str:
+def dollars(value: float | None) -> Figure:
     """Return US dollars."""
-    return UNKNOWN if value is None else f"${value:,.4f}" if value < 1 else f"${value:,.2f}"
+    return UNKNOWN if value is None else Figure(f"${value:,.4f}" if value < 1 else f"${value:,.2f}")
 
 
-def probability(value: float | None) -> str:
+def probability(value: float | None) -> Figure:
     """Return a p-value."""
-    return UNKNOWN if value is None else "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
+    return UNKNOWN if value is None else Figure("<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0"))
 
 
-def ratio(part: int | None, whole: int | None) -> str:
+def ratio(part: int | None, whole: int | None) -> Figure:
     """Return ``part/whole``."""
-    return UNKNOWN if part is None or whole is None else f"{part:,}/{whole:,}"
+    return UNKNOWN if part is None or whole is None else Figure(f"{part:,}/{whole:,}")
 
 
 def words(name: str) -> str:
@@ -148,28 +159,28 @@ def notable(view: ReportView, candidate: CandidateView) -> list[tuple[str, str]]
     ]
 
 
-def interval(verdict: Verdict) -> str:
+def interval(verdict: Verdict) -> Figure:
     """Return the interval of a verdict's difference."""
     if verdict.interval is None:
         return UNKNOWN
     low, high = map(_signed, verdict.interval)
-    return f"{low} to {high} pp"
+    return Figure(f"{low} to {high} pp")
 
 
-def level(verdict: Verdict) -> str:
+def level(verdict: Verdict) -> Figure:
     """Return the level of a verdict's interval."""
-    return f"{100 * verdict.confidence:.4g}%"
+    return Figure(f"{100 * verdict.confidence:.4g}%")
 
 
-def looks(verdict: Verdict) -> str:
+def looks(verdict: Verdict) -> Figure:
     """Return how many looks were taken of those that were planned, and how many candidates share the error."""
     several = f"; alpha is split over {verdict.candidates} candidates" if verdict.candidates > 1 else ""
-    return f"{verdict.look} of {verdict.looks}{several}"
+    return Figure(f"{verdict.look} of {verdict.looks}{several}")
 
 
-def detectable(verdict: Verdict) -> str:
+def detectable(verdict: Verdict) -> Figure:
     """Return the smallest drop that the comparison finds in four of five cases."""
-    return UNKNOWN if verdict.detectable_drop is None else f"{verdict.detectable_drop * 100:.1f} pp"
+    return UNKNOWN if verdict.detectable_drop is None else Figure(f"{verdict.detectable_drop * 100:.1f} pp")
 
 
 def drift(found: Drift) -> str:

@@ -1,29 +1,16 @@
 """The report as one HTML file that needs nothing else: no network, no other file, not even scripts."""
 
-import dataclasses
 import functools
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from codegate.gating import Verdict
-from codegate.reporting import figures
+from codegate.reporting import figures, table
 from codegate.reporting.estimates import Estimate
 from codegate.reporting.page import page_template
-from codegate.reporting.table import (
-    cohort_rows,
-    columns,
-    failure_rows,
-    floor_rows,
-    measure_rows,
-    score_rows,
-    turn_rows,
-    unknown_measures,
-)
 from codegate.reporting.view import Cell, ReportView
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
     from jinja2 import Template
 
 PLOT_WIDTH = 640
@@ -73,13 +60,11 @@ def row_tags(cells: tuple[Cell, ...], excluded: str | None) -> str:
     return " ".join(name for name, holds in tags.items() if holds)
 
 
-def _cells(rows: Sequence["DataclassInstance"]) -> list[tuple[str, ...]]:
-    return [dataclasses.astuple(row) for row in rows]
-
-
-def _pass_rates(view: ReportView) -> list[Estimate]:
-    rates = [entry.pass_rate for entry in view.candidates]
-    return [*rates, view.baseline.correctness.pass_at_1] if view.baseline else rates
+def _pass_rates(view: ReportView) -> list[tuple[str, str, Estimate]]:
+    rates = [(entry.label, entry.model, entry.pass_rate) for entry in view.candidates]
+    if view.baseline:
+        rates.append((f"baseline: {view.baseline.label}", view.baseline.model, view.baseline.correctness.pass_at_1))
+    return rates
 
 
 @functools.cache
@@ -94,15 +79,8 @@ def _template() -> "Template":
         verdict_glyphs=figures.VERDICT_GLYPHS,
         interval_plot=interval_plot,
         row_tags=row_tags,
-        columns=columns,
-        measure_rows=measure_rows,
-        unknown_measures=unknown_measures,
-        failure_rows=failure_rows,
-        turn_rows=turn_rows,
-        cohort_rows=cohort_rows,
-        score_rows=score_rows,
-        cells=_cells,
-        floor_rows=floor_rows,
+        t=table,
+        anchor=table.attempt_anchor,
         pass_rates=_pass_rates,
         plot_width=PLOT_WIDTH,
     )

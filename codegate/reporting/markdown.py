@@ -1,33 +1,31 @@
-"""The report as GitHub-flavoured Markdown, for a job summary or a comment.
+"""The report as GitHub-flavoured Markdown, for a job summary.
 
-Names and messages from elsewhere are code spans, in which nothing is markup, a link or a mention; sentences that may
-hold such text are escaped where Markdown, HTML or GitHub would read them as more than text. So the page can be read
-without being rendered. Tables are cut between rows when the size limit is near.
+Templates say what stands where. What they print is escaped unless it is a ``Figure``: a ``Name`` becomes a code span,
+in which nothing is markup, a link or a mention; a sentence is escaped where Markdown, HTML or GitHub would read it as
+more than text. Tables are cut between rows when the size limit is near.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 
-from codegate.gating import Verdict
-from codegate.reporting import figures
+from codegate.reporting import figures, table
+from codegate.reporting.figures import Figure
 from codegate.reporting.plain import one_line
-from codegate.reporting.table import (
-    cohort_rows,
-    columns,
-    failure_rows,
-    floor_rows,
-    measure_rows,
-    score_rows,
-    turn_rows,
-    unknown_measures,
-)
+from codegate.reporting.table import Name
 from codegate.reporting.view import ReportView
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+    from markupsafe import Markup
 
 SUMMARY_LIMIT: Final = 1024 * 1024
 """Bytes that GitHub takes as a job summary; a larger one is dropped altogether."""
 
-_TAIL: Final = 400  # bytes kept free for the notes about what was cut
+_SHORT_NAME: Final = 120  # characters of a name in a comment
+_SHORT: Final = 700  # of a sentence there
+_CUT: Final = "*Cut to the size limit; the HTML and JSON reports hold everything.*"
 
 
 _ESCAPED: Final = re.compile(
@@ -70,49 +68,94 @@ def code(text: str) -> str:
 
 def table_row(cells: Iterable[str]) -> str:
     """Return a row of a table; a vertical bar in a cell, of a code span for example, ends no cell."""
-    return "|" + "|".join(" " + re.sub(r"(?<!\\)\|", r"\\|", cell) + " " for cell in cells) + "|"
+    return "|" + "|".join(" " + re.sub(r"(?<!\\)\|", r"\\|", _cell(cell)) + " " for cell in cells) + "|"
 
 
-class _Page:
-    """Lines of the page, never more bytes than the limit."""
+def _head(names: Sequence[str]) -> str:
+    """Return the first two rows of a table; titles that are no ``Name`` are ours."""
+    titles = (name if isinstance(name, Name) else Figure(name) for name in names)
+    return f"{table_row(titles)}\n|{' --- |' * len(names)}"
 
-    def __init__(self, limit: int) -> None:
-        self._left = limit - _TAIL
-        self._lines: list[str] = []
-        self._cut = False
 
-    def add(self, *lines: str) -> bool:
-        """Add the lines if all of them fit; return whether they did."""
-        size = sum(len(line.encode()) + 1 for line in lines)
-        if size > self._left:
-            self._cut = True
-            return False
-        self._left -= size
-        self._lines += lines
-        return True
+def _cell(text: str) -> str:
+    """Return ``text`` as Markdown, by its kind."""
+    if isinstance(text, Figure):
+        return text
+    return code(text) if isinstance(text, Name) else escape(text)
 
-    def table(self, title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Add a table, cut at a row boundary; nothing when it has no rows."""
-        found = list(rows)
-        head = table_row(header)
-        rule = f"|{' --- |' * len(header)}"
-        reserve = 40  # for the line that counts what was cut
-        if not found:
-            return
-        self._left -= reserve
-        fitting = 0
-        if self.add(title, "", head, rule):
-            while fitting < len(found) and self.add(table_row(found[fitting])):
-                fitting += 1
-        self._left += reserve
-        if fitting < len(found):
-            self.add("", f"+{len(found) - fitting} more")
-        self.add("")
 
-    def text(self) -> str:
-        """Return the page."""
-        note = ["", "*Cut to the size limit; the HTML and JSON reports hold everything.*"] if self._cut else []
-        return "\n".join([*self._lines, *note]).rstrip() + "\n"
+@cache
+def markdown_template(name: str) -> "Template":
+    """Return a template of Markdown; whatever it prints is escaped, unless it is ``Markup`` or a ``Figure``."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only pages need it
+    from markupsafe import Markup  # noqa: PLC0415
+
+    def mark(convert: Callable[[str], str]) -> "Callable[[Any], Markup]":
+        return lambda value: Markup(convert(value))  # noqa: S704 - converted to inert Markdown
+
+    def finalize(value: Any) -> "Markup":
+        return value if isinstance(value, Markup) else Markup(_cell(value if isinstance(value, str) else str(value)))  # noqa: S704
+
+    # Autoescape is on, so that what macros return counts as done.
+    environment = Environment(
+        autoescape=True, finalize=finalize, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True, auto_reload=False, loader=PackageLoader("codegate.reporting"),
+    )  # fmt: skip
+    environment.filters.update(
+        code=mark(code),
+        name=mark(lambda text: code(one_line(text, _SHORT_NAME))),
+        short=mark(lambda text: escape(one_line(text, _SHORT))),
+        ours=mark(str),
+        row=mark(table_row),
+        head=mark(_head),
+    )
+    environment.globals.update(
+        verdict_glyphs=figures.VERDICT_GLYPHS,
+        unknown=figures.UNKNOWN,
+        notes=figures.notes,
+        newly_failing=table.newly_failing,
+        newly_passing=table.newly_passing,
+        mismatches=table.mismatches,
+        floors=table.floors,
+        statistics=table.statistics,
+        warnings=table.warnings,
+        failures=table.failures,
+        cost_and_time=table.cost_and_time,
+        everything=lambda view: (*table.warnings(view), table.matrix(view), *table.details(view)),
+    )
+    return environment.get_template(name)
+
+
+def fitted(render: Callable[[int], str], limit: int, most: int) -> str:
+    """Return ``render(rows)`` for the largest number of rows a table, up to ``most``, that fits into ``limit`` bytes.
+
+    Where even no row fits, the last lines go.
+    """
+
+    def page(rows: int) -> str:
+        text = re.sub(r"\n{3,}", "\n\n", render(rows)).strip() + "\n"
+        return text if rows == most else f"{text}\n{_CUT}\n"
+
+    low, high, best = 0, most, None
+    while low <= high:
+        rows = high if best is None and high == most else (low + high) // 2
+        text = page(rows)
+        if len(text.encode("utf-8", "replace")) <= limit:
+            best, low = text, rows + 1
+        else:
+            high = rows - 1
+    return best if best is not None else _first_lines(page(0), limit)
+
+
+def _first_lines(text: str, limit: int) -> str:
+    room = limit - len(_CUT) - 2
+    kept: list[str] = []
+    for line in text.splitlines():
+        room -= len(line.encode("utf-8", "replace")) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    return "\n".join([*kept, "", _CUT]) + "\n"
 
 
 def render_markdown(view: ReportView, *, limit: int = SUMMARY_LIMIT) -> str:
@@ -122,183 +165,5 @@ def render_markdown(view: ReportView, *, limit: int = SUMMARY_LIMIT) -> str:
         view: what to say.
         limit: bytes, at least 1000; tables lose their last rows when it does not suffice.
     """
-    page = _Page(max(limit, 1000))
-    _verdicts(page, view)
-    _candidates(page, view)
-    _flips(page, view)
-    page.table(
-        "### Infrastructure faults",
-        ("Candidate", "Cause", "n", "Message"),
-        (
-            (code(entry.label), code(fault.cause), str(fault.count), code(fault.message))
-            for entry in view.candidates
-            for fault in entry.faults
-        ),
-    )
-    page.table(
-        "### Passes to look at",
-        ("Candidate", "Why"),
-        ((code(entry.label), code(doubt)) for entry in view.candidates for doubt in entry.doubts),
-    )
-    page.table(
-        "### Signs of contamination",
-        ("Candidate", "What was seen"),
-        ((code(entry.label), code(sign)) for entry in view.candidates for sign in entry.contamination),
-    )
-    page.table(
-        "### What code under test attempted",
-        ("Candidate", "Problem", "Attempted"),
-        (
-            (code(entry.label), code(problem), escape(summary))
-            for entry in view.candidates
-            for problem, summary in figures.notable(view, entry)
-        ),
-    )
-    page.table(
-        "### Problems left out",
-        ("Problem", "Side", "Reason"),
-        [
-            *((code(row.id), "not run", code(row.excluded)) for row in view.problems if row.excluded is not None),
-            *(
-                (code(item.problem), item.side, code(item.reason))
-                for verdict in view.verdicts
-                for item in verdict.excluded
-            ),
-        ],
-    )
-    page.table(
-        "### Problems",
-        ("Problem", *(code(entry.label) for entry in view.candidates)),
-        (
-            (code(row.id), *(f"{figures.CELL_GLYPHS[cell.status]} {figures.cell(cell)}" for cell in row.cells))
-            for row in view.problems
-        ),
-    )
-    for run in view.runs:
-        page.add(
-            f"Run {code(run.id)} of suite {code(run.suite)}, {run.samples} sample(s) per problem, codegate "
-            f"{code(run.codegate)}, sandbox: {code(run.assurance)}.",
-            "",
-            *(part for clause in run.weaknesses for part in (f"Sandbox of {code(run.id)}: {code(clause)}.", "")),
-            *(() if run.confirmation is None else (f"{escape(run.confirmation)}.", "")),
-        )
-    return page.text()
-
-
-def _verdicts(page: _Page, view: ReportView) -> None:
-    if not view.verdicts:
-        page.add("## codegate", "")
-    for verdict in view.verdicts:
-        advisory = ", few problems" if verdict.advisory else ""
-        page.add(
-            f"## {figures.VERDICT_GLYPHS[verdict.kind]} codegate: {verdict.kind}{advisory}",
-            "",
-            f"{code(verdict.label)} against {code(verdict.baseline_label)}: {escape(verdict.reason)}",
-            "",
-        )
-        for note in figures.notes(verdict):
-            page.add(f"- {escape(note)}")
-        page.add("")
-        page.table(
-            "**Conditions that differ**",
-            ("Field", "Baseline", "Candidate"),
-            ((code(item.field), code(item.baseline), code(item.candidate)) for item in verdict.mismatches),
-        )
-        _evidence(page, verdict)
-
-
-def _evidence(page: _Page, verdict: Verdict) -> None:
-    if verdict.difference is not None:
-        header = ("Baseline", "Candidate", "Difference", f"{figures.level(verdict)} interval", "p (regression)",
-                  "p (non-inferiority)", "Look", "Detectable drop", "Problems")  # fmt: skip
-        page.table(
-            "**Evidence**",
-            header,
-            [
-                (
-                    figures.percent(verdict.baseline_rate),
-                    figures.percent(verdict.candidate_rate),
-                    figures.points(verdict.difference),
-                    figures.interval(verdict),
-                    figures.probability(verdict.p_regression),
-                    figures.probability(verdict.p_noninferior),
-                    figures.looks(verdict),
-                    figures.detectable(verdict),
-                    str(verdict.problems),
-                )
-            ],
-        )
-    page.table(
-        "**Floors**",
-        ("Tag", "Problems", "pass@1", "Asked"),
-        ((code(tag), n, rate, asked) for tag, n, rate, asked in floor_rows(verdict)),
-    )
-
-
-def _candidates(page: _Page, view: ReportView) -> None:
-    page.table(
-        "### Measures",
-        ("Measure (95% interval)", *(code(title) for title in columns(view))),
-        ((f"{row.group}: {row.name}" if row.group else row.name, *row.cells) for row in measure_rows(view)),
-    )
-    if unknown := unknown_measures(view):
-        page.add(f"Unknown: {', '.join(unknown)}.", "")
-    page.table(
-        "### Limits exceeded",
-        ("Candidate", "Limit"),
-        ((code(entry.label), escape(text)) for entry in view.candidates for text in entry.measures.warnings),
-    )
-    page.table(
-        "### Failure classes",
-        ("Candidate", "Failure", "n", "Share of samples", "Baseline", "Change", "p (Holm)"),
-        (
-            (code(row.candidate), escape(row.failure), row.count, row.share, row.baseline, row.difference, row.p)
-            for row in failure_rows(view)
-        ),
-    )
-    page.table(
-        "### Turns of the tool loop",
-        ("Candidate", "Turn", "Attempts that reached it", "Solved at it", "Share of those", "Solved by then"),
-        ((code(row.candidate), row.number, row.reached, row.solved, row.rate, row.by_then) for row in turn_rows(view)),
-    )
-    page.table(
-        "### Cohorts",
-        ("Candidate", "Tag", "pass@1", "Score", "Baseline", "Change", "p of no drop (Holm)", "Most failures"),
-        (
-            (
-                code(row.candidate),
-                code(row.tag),
-                row.pass_rate,
-                row.score,
-                row.baseline,
-                row.difference,
-                row.p,
-                escape(row.failure),
-            )
-            for row in cohort_rows(view)
-        ),
-    )
-    page.table(
-        "### Parts of the weighted score",
-        ("Candidate", "Part", "Weight", "Points", "How"),
-        ((code(label), part, weight, points, escape(how)) for label, part, weight, points, how in score_rows(view)),
-    )
-
-
-def _flips(page: _Page, view: ReportView) -> None:
-    for verdict in view.verdicts:
-        for title, flips in (("Lost", verdict.regressions), ("Gained", verdict.improvements)):
-            page.table(
-                f"### {title} by {code(verdict.label)}",
-                ("Problem", "Baseline", "Candidate", "Beyond chance", "Failure"),
-                (
-                    (
-                        code(flip.problem),
-                        f"{flip.baseline_rate:.0%} (n={flip.baseline_n})",
-                        f"{flip.candidate_rate:.0%} (n={flip.candidate_n})",
-                        "yes" if flip.beyond_chance else "no",
-                        code(flip.candidate_failure) if flip.candidate_failure else figures.UNKNOWN,
-                    )
-                    for flip in flips
-                ),
-            )
+    template = markdown_template("report.md.j2")
+    return fitted(lambda most: template.render(view=view, most=most), max(limit, 1000), max(len(view.problems), 1000))

@@ -1,145 +1,400 @@
-"""The measures as rows of text: one way to say them, for the terminal, Markdown and HTML.
+"""The tables of a report, built once for the terminal, Markdown and HTML.
 
-Of these texts only names of candidates, tags and failure classes come from elsewhere; cells of measures are our own.
+A cell is a ``Name`` (from elsewhere), a ``Figure`` (our own text, made of numbers) or a sentence, which may quote text
+from elsewhere. Each format escapes the three in its own way.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
 
-from codegate.gating import Verdict
+from codegate.gating import Flip, Verdict
 from codegate.reporting import figures
 from codegate.reporting.correctness import Correctness
 from codegate.reporting.estimates import Estimate
+from codegate.reporting.figures import Figure
 from codegate.reporting.measures import Measures
-from codegate.reporting.view import BaselineView, CandidateView, ReportView
+from codegate.reporting.plain import one_line
+from codegate.reporting.view import AttemptView, BaselineView, CandidateView, ReportView
+
+_EXCERPT: Final = 160  # characters of a failing test's message
+_ENOUGH_SAMPLES: Final = 5  # for one problem to change beyond chance
+_LEAST_PROBLEMS: Final = 5  # of a cohort that is shown
+
+
+class Name(str):
+    """A name from elsewhere: of a candidate, a problem, a file or a fault."""
+
+    __slots__ = ()
+
+
+class ProblemName(Name):
+    """A problem, with the place of its first failed attempt in the HTML report, if it has one."""
+
+    anchor: str
+
+    def __new__(cls, text: str, anchor: str = "") -> "ProblemName":
+        """Return ``text`` with ``anchor``, the id of an element."""
+        made = super().__new__(cls, text)
+        made.anchor = anchor
+        return made
 
 
 @dataclass(frozen=True)
-class Row:
-    """A measure with one text per column; ``name`` says what it is, ``group`` what it is about."""
+class Table:
+    """A titled table; ``note`` explains a column. ``id`` is the table's place in a page."""
 
-    group: str
-    name: str
-    cells: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class FailureRow:
-    """A failure class of a candidate."""
-
-    candidate: str
-    failure: str
-    count: str
-    share: str
-    baseline: str
-    difference: str
-    p: str
+    id: str
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
 
 
-@dataclass(frozen=True)
-class TurnRow:
-    """A turn of a candidate's tool loop."""
-
-    candidate: str
-    number: str
-    reached: str
-    solved: str
-    rate: str
-    by_then: str
+def attempt_anchor(problem: int, candidate: int, sample: int) -> str:
+    """Return the id of an attempt's element, from the places of its problem, candidate and sample."""
+    return f"p{problem}c{candidate}s{sample}"
 
 
-@dataclass(frozen=True)
-class CohortRow:
-    """A cohort of a candidate."""
+def newly_failing(view: ReportView, verdict: Verdict) -> Table:
+    """Return the problems that a candidate solves less often than the baseline, those beyond chance first."""
+    flips = sorted(verdict.regressions, key=lambda flip: not flip.beyond_chance)
+    return Table(
+        "newly-failing",
+        "Newly failing problems",
+        ("Problem", "Baseline → candidate", "Failure", "First failure"),
+        tuple(
+            (problem, _change(flip), Name(figures.words(flip.candidate_failure or "")), Name(excerpt))
+            for flip, (problem, excerpt) in ((flip, _first_failure(view, verdict, flip.problem)) for flip in flips)
+        ),
+    )
 
-    candidate: str
-    tag: str
-    pass_rate: str
-    score: str
-    baseline: str
-    difference: str
-    p: str
-    failure: str
+
+def newly_passing(verdict: Verdict) -> Table:
+    """Return the problems that a candidate solves more often than the baseline, those beyond chance first."""
+    flips = sorted(verdict.improvements, key=lambda flip: not flip.beyond_chance)
+    return Table(
+        "newly-passing",
+        "Newly passing problems",
+        ("Problem", "Baseline → candidate"),
+        tuple((Name(flip.problem), _change(flip)) for flip in flips),
+    )
+
+
+def _change(flip: Flip) -> Figure:
+    if flip.baseline_n == flip.candidate_n == 1:
+        return Figure(f"{_passed(flip.baseline_rate)} → {_passed(flip.candidate_rate)}")
+    beyond = flip.beyond_chance and min(flip.baseline_n, flip.candidate_n) >= _ENOUGH_SAMPLES
+    return Figure(
+        f"{flip.baseline_rate:.0%} (n={flip.baseline_n}) → {flip.candidate_rate:.0%} (n={flip.candidate_n})"
+        f"{', beyond chance' if beyond else ''}"
+    )
+
+
+def _passed(rate: float) -> str:
+    return "passed" if rate else "failed"
+
+
+def _first_failure(view: ReportView, verdict: Verdict, problem: str) -> tuple[ProblemName, str]:
+    """Return the problem's name, linked to the candidate's first failed attempt, and what failed there first."""
+    columns = [number for number, entry in enumerate(view.candidates) if entry.key == verdict.candidate]
+    rows = [number for number, row in enumerate(view.problems) if row.id == problem]
+    for row, column in ((row, column) for row in rows for column in columns):
+        for sample, attempt in enumerate(view.problems[row].cells[column].attempts):
+            if attempt.status == "failed":
+                return ProblemName(problem, attempt_anchor(row, column, sample)), _excerpt(attempt)
+    return ProblemName(problem), ""
+
+
+def _excerpt(attempt: AttemptView) -> str:
+    for test in attempt.failing:
+        said = test.message.strip().partition("\n")[0]
+        if test.exception and not said.startswith(test.exception):
+            said = f"{test.exception}: {said}" if said else test.exception
+        if said:
+            return one_line(said, _EXCERPT)
+    return one_line(attempt.detail, _EXCERPT)
+
+
+def mismatches(verdict: Verdict) -> Table:
+    """Return the conditions that must be equal and are not."""
+    return Table(
+        "conditions",
+        "Conditions that differ",
+        ("Condition", "Baseline", "Candidate"),
+        tuple((Name(item.field), Name(item.baseline), Name(item.candidate)) for item in verdict.mismatches),
+    )
+
+
+def statistics(verdict: Verdict) -> Table:
+    """Return the numbers that a verdict rests on; no row where nothing was compared."""
+    rows = [
+        ("Candidate", figures.percent(verdict.candidate_rate)),
+        ("Baseline", figures.percent(verdict.baseline_rate)),
+        ("Difference", figures.points(verdict.difference)),
+        (f"{figures.level(verdict)} interval", figures.interval(verdict)),
+        ("p (regression)", figures.probability(verdict.p_regression)),
+        ("p (non-inferiority)", figures.probability(verdict.p_noninferior)),
+        ("Problems", Figure(f"{verdict.problems:,}")),
+        ("Look", Figure(figures.looks(verdict))),
+        ("Minimum detectable drop", figures.detectable(verdict)),
+    ]
+    found = rows if verdict.difference is not None else []
+    return Table(
+        "statistics", "Statistics", ("Statistic", "Value"), tuple((Figure(name), text) for name, text in found)
+    )
+
+
+def floors(verdict: Verdict) -> Table:
+    """Return the cohorts that the policy sets a floor for."""
+    return Table(
+        "floors",
+        "Floors",
+        ("Tag", "Problems", "pass@1", "Required"),
+        tuple(
+            (
+                Name(item.tag),
+                Figure(item.problems),
+                figures.percent(item.candidate_rate),
+                Figure(f"{item.floor:.0%}, {item.tier}"),
+            )
+            for item in verdict.cohorts
+            if item.floor is not None
+        ),
+    )
+
+
+def costs(view: ReportView) -> tuple[tuple[Name, str], ...]:
+    """Return each candidate with what its attempts cost, or that this is not known."""
+    return tuple((Name(entry.label), figures_of_cost(entry.measures)) for entry in view.candidates)
+
+
+def matrix(view: ReportView) -> Table:
+    """Return what became of every problem, by candidate."""
+    return Table(
+        "problems",
+        "Problems",
+        ("Problem", *(Name(entry.label) for entry in view.candidates)),
+        tuple(
+            (Name(row.id), *(f"{figures.CELL_GLYPHS[cell.status]} {figures.cell(cell)}" for cell in row.cells))
+            for row in view.problems
+        ),
+    )
+
+
+def warnings(view: ReportView) -> tuple[Table, ...]:
+    """Return what puts a result in doubt, of all candidates: lost attempts, weak passes, exceeded limits."""
+    everyone = view.candidates
+    return (
+        _by_candidate("limits", "Limits exceeded", ("Limit",), everyone, lambda e: ((x,) for x in e.measures.warnings)),
+        _by_candidate(
+            "faults",
+            "Infrastructure faults",
+            ("Cause", "n", "Message"),
+            everyone,
+            lambda entry: ((Name(item.cause), Figure(item.count), Name(item.message)) for item in entry.faults),
+        ),
+        _by_candidate("doubts", "Passes to check", ("Why",), everyone, lambda e: ((x,) for x in e.doubts)),
+        _by_candidate(
+            "contamination", "Signs of contamination", ("Sign",), everyone, lambda e: ((x,) for x in e.contamination)
+        ),
+        _by_candidate(
+            "attempted",
+            "What code under test attempted",
+            ("Problem", "Attempted"),
+            everyone,
+            lambda entry: ((Name(problem), summary) for problem, summary in figures.notable(view, entry)),
+        ),
+        Table(
+            "left-out",
+            "Problems left out",
+            ("Problem", "Side", "Reason"),
+            tuple(dict.fromkeys(_left_out(view))),
+        ),
+    )
+
+
+def _left_out(view: ReportView) -> Iterator[tuple[str, ...]]:
+    yield from ((Name(row.id), Figure("not run"), Name(row.excluded)) for row in view.problems if row.excluded)
+    for verdict in view.verdicts:
+        yield from ((Name(item.problem), Figure(item.side), Name(item.reason)) for item in verdict.excluded)
+
+
+def details(view: ReportView) -> tuple[Table, ...]:
+    """Return everything that is counted beside the verdict, the most useful first."""
+    judged = {(verdict.candidate, item.tag): item.p_holm for verdict in view.verdicts for item in verdict.cohorts}
+    everyone = view.candidates
+    return (
+        measures(view),
+        failures(view),
+        _by_candidate(
+            "cohorts",
+            "Cohorts",
+            ("Tag", "pass@1", "Score", "Baseline", "Change", "p (regression, Holm)", "Most failures"),
+            everyone,
+            lambda entry: (
+                (
+                    Name(item.tag),
+                    figures.share(item.pass_rate),
+                    figures.number(item.score.value),
+                    figures.percent(item.baseline.value),
+                    figures.difference(item.difference),
+                    figures.probability(judged.get((entry.key, item.tag))),
+                    Name(figures.words(item.failure or "none")),
+                )
+                for item in entry.measures.cohorts
+                if item.pass_rate.n >= _LEAST_PROBLEMS
+            ),
+            f"Cohorts of at least {_LEAST_PROBLEMS} problems. Among many small groups one is always down.",
+        ),
+        _by_candidate(
+            "turns",
+            "Turns of the tool loop",
+            ("Turn", "Attempts that reached it", "Solved at it", "Share of those", "Solved by then"),
+            everyone,
+            lambda entry: (
+                (
+                    Figure(turn.number),
+                    Figure(turn.reached),
+                    Figure(turn.solved),
+                    figures.share(turn.rate),
+                    figures.share(turn.by_then),
+                )
+                for turn in entry.measures.turns
+            ),
+            "How much of what is unsolved the next turn solves: debugging decay.",
+        ),
+        _by_candidate(
+            "weighted",
+            "Weighted score",
+            ("Part", "Weight", "Points", "How"),
+            everyone,
+            lambda entry: (
+                (
+                    part.name,
+                    figures.percent(part.weight)
+                    if part.weight
+                    else Figure("left out" if part.points.value is None else "0.0%"),
+                    figures.estimate(part.points, figures.number),
+                    part.how,
+                )
+                for part in entry.measures.weighted.parts
+            ),
+            "A part that is unknown is left out and the other weights fill its place. The gate does not look at this "
+            "score.",
+        ),
+    )
+
+
+def failures(view: ReportView) -> Table:
+    """Return the failure classes of every candidate, and how their shares moved against the baseline."""
+    return _by_candidate(
+        "failures",
+        "Failure classes",
+        ("Failure", "n", "Share of samples", "Baseline", "Change", "p (Holm)"),
+        view.candidates,
+        lambda entry: (
+            (
+                Name(figures.words(item.name)),
+                Figure(item.count),
+                figures.share(item.share),
+                figures.percent(item.baseline.value),
+                figures.difference(item.difference),
+                figures.probability(item.p),
+            )
+            for item in entry.measures.failures
+        ),
+        "Baseline, change and p are of the problems that both have; p is an exact sign test, adjusted for the "
+        "number of classes.",
+    )
+
+
+def _by_candidate(
+    name: str,
+    title: str,
+    header: tuple[str, ...],
+    everyone: Iterable[CandidateView],
+    rows: Callable[[CandidateView], Iterable[tuple[str, ...]]],
+    note: str = "",
+) -> Table:
+    found = tuple((Name(entry.label), *row) for entry in everyone for row in rows(entry))
+    return Table(name, title, ("Candidate", *header), found, note)
 
 
 Say = Callable[[Measures], str]
 
 
-def columns(view: ReportView) -> tuple[str, ...]:
-    """Return the titles of the columns of ``measure_rows``: the candidates, and the baseline where there is one."""
-    titles = tuple(entry.label for entry in view.candidates)
-    return (*titles, f"baseline: {view.baseline.label}") if view.baseline else titles
+def measures(view: ReportView) -> Table:
+    """Return every measure that is known of some candidate, by candidate; the note names the unknown ones."""
+    labels = [Name(entry.label) for entry in view.candidates]
+    labels += [Name(f"baseline: {view.baseline.label}")] if view.baseline else []
+    rows = list(_measures(view))
+    known = tuple(row for row in rows if any(cell != figures.UNKNOWN for cell in row[1:]))
+    unknown = [row[0] for row in rows if row not in known]
+    note = f"Unknown: {', '.join(unknown)}." if unknown else ""
+    return Table("measures", "Measures", ("Measure [95% interval]", *labels), known, note)
 
 
-def measure_rows(view: ReportView) -> tuple[Row, ...]:
-    """Return every measure that is known of some candidate; the unknown ones are named by ``unknown_measures``."""
-    return tuple(row for row in _rows(view) if any(cell != figures.UNKNOWN for cell in row.cells))
+def cost_and_time(view: ReportView) -> Table:
+    """Return the measures of cost and time alone."""
+    rows = tuple(row for row in measures(view).rows if row[0].startswith(("Cost", "Time")))
+    return replace(measures(view), title="Cost and time", rows=rows, note="")
 
 
-def unknown_measures(view: ReportView) -> tuple[str, ...]:
-    """Return the names of the measures that nothing is known of."""
-    return tuple(row.name for row in _rows(view) if all(cell == figures.UNKNOWN for cell in row.cells))
-
-
-def _rows(view: ReportView) -> list[Row]:
+def _measures(view: ReportView) -> Iterator[tuple[str, ...]]:
     if not view.candidates:
-        return []
+        return
     k = view.candidates[0].measures.correctness.k
-    draws: list[tuple[str, Callable[[CandidateView | BaselineView], str]]] = []
-    if k > 1:
-        draws = [
-            (f"pass@{k}", lambda side: figures.share(_right(side).pass_at_k)),
-            (f"pass^{k}", lambda side: figures.share(_right(side).pass_hat_k)),
-        ]
     sides: list[CandidateView | BaselineView] = [*view.candidates, *([view.baseline] if view.baseline else [])]
-    rows = [
-        Row("Correctness", name, tuple(map(say, sides)))
-        for name, say in (
-            ("pass@1", lambda side: figures.share(_right(side).pass_at_1)),
-            *draws,
-            ("Score, 0-100", lambda side: figures.estimate(_right(side).score, figures.number)),
-        )
+    right = [side.measures.correctness if isinstance(side, CandidateView) else side.correctness for side in sides]
+    several: list[tuple[str, Callable[[Correctness], str]]] = [
+        (f"pass@{k}", lambda found: figures.share(found.pass_at_k)),
+        (f"pass^{k}", lambda found: figures.share(found.pass_hat_k)),
     ]
+    rates: list[tuple[str, Callable[[Correctness], str]]] = [
+        ("pass@1", lambda found: figures.share(found.pass_at_1)),
+        *(several if k > 1 else []),
+        ("Score, 0-100", lambda found: figures.estimate(found.score, figures.number)),
+    ]
+    for name, say in rates:
+        yield Figure(f"Correctness: {name}"), *map(say, right)
     empty = (figures.UNKNOWN,) if view.baseline else ()  # a baseline keeps results, neither times nor tokens
-    for group, name, say in _MEASURES:
-        rows.append(Row(group, name, (*(say(entry.measures) for entry in view.candidates), *empty)))
-    rows.append(Row("", "Without a grade", (*map(_ungraded, view.candidates), *empty)))
-    return rows
+    for name, tell in _MEASURES:
+        yield Figure(name), *(tell(entry.measures) for entry in view.candidates), *empty
+    yield Figure("Without a grade"), *map(_ungraded, view.candidates), *empty
 
 
-def _right(side: CandidateView | BaselineView) -> Correctness:
-    return side.measures.correctness if isinstance(side, CandidateView) else side.correctness
-
-
-def _ungraded(entry: CandidateView) -> str:
+def _ungraded(entry: CandidateView) -> Figure:
     missing = entry.planned - entry.graded
-    return f"{missing} of {entry.planned}" if missing > 0 else figures.UNKNOWN
+    return Figure(f"{missing} of {entry.planned}" if missing > 0 else figures.UNKNOWN)
 
 
 def _both(first: Estimate, second: Estimate) -> str:
     if first.value is None:
         return figures.UNKNOWN
-    return f"{figures.seconds(first.value)} / {figures.estimate(second, figures.seconds)}"
+    return Figure(f"{figures.seconds(first.value)} / {figures.estimate(second, figures.seconds)}")
 
 
-def _cost(measures: Measures) -> str:
+def figures_of_cost(measures: Measures) -> Figure:
+    """Return what a candidate's attempts cost, and how many they are."""
     spent = measures.costs
     if spent.model_usd is None:
         return figures.UNKNOWN
     if spent.total_usd is None:
-        return f"{figures.UNKNOWN} ({figures.dollars(spent.model_usd)} for {spent.priced} of {spent.attempts} attempts)"
+        some = f"{figures.dollars(spent.model_usd)} for {spent.priced} of {spent.attempts} attempts"
+        return Figure(f"{figures.UNKNOWN} ({some})")
     parts = [f"n={spent.attempts}"]
     if spent.sandbox_usd is not None:
         parts.append(f"sandboxes {figures.dollars(spent.sandbox_usd)}")
     if spent.lost_calls:
         parts.append(f"and {spent.lost_calls} calls of unknown cost")
-    return f"{figures.dollars(spent.total_usd)} ({', '.join(parts)})"
+    return Figure(f"{figures.dollars(spent.total_usd)} ({', '.join(parts)})")
 
 
 def _tests(measures: Measures) -> str:
     if measures.tests.value is None:
         return figures.UNKNOWN
-    return f"{figures.ratio(measures.tests_passed, measures.tests_total)} {figures.share(measures.tests)}"
+    return Figure(f"{figures.ratio(measures.tests_passed, measures.tests_total)} {figures.share(measures.tests)}")
 
 
 def _weighted(measures: Measures) -> str:
@@ -150,95 +405,19 @@ def _weighted(measures: Measures) -> str:
     return f"{figures.estimate(score.points, figures.number)}{without}"
 
 
-_MEASURES: tuple[tuple[str, str, Say], ...] = (
-    ("Correctness", "Tests passed", _tests),
-    ("Correctness", "Lint clean", lambda m: figures.share(m.lint_clean)),
-    ("Time", "Model, median / P95", lambda m: _both(m.model_median, m.model_p95)),
-    ("Time", "Sandboxes, median / P95", lambda m: _both(m.infrastructure_median, m.infrastructure_p95)),
-    ("Time", "Answer with own tests, P95", lambda m: figures.estimate(m.answer_p95, figures.seconds)),
-    ("Tokens", "Input per attempt", lambda m: figures.estimate(m.input_tokens, figures.rounded)),
-    ("Tokens", "Output per attempt", lambda m: figures.estimate(m.output_tokens, figures.rounded)),
-    ("Tokens", "Input from cache", lambda m: figures.share(m.cache_share)),
-    ("Reliability", "Attempts answered", lambda m: figures.share(m.answered)),
-    ("Reliability", "Calls answered", lambda m: figures.estimate(m.calls_answered, figures.percent)),
-    ("Reliability", "Tool calls valid", lambda m: figures.share(m.tool_calls_valid)),
-    ("Cost", "Run", _cost),
-    ("Cost", "Per completed task", lambda m: figures.estimate(m.costs.per_completed, figures.dollars)),
-    ("", "Weighted score", _weighted),
+_MEASURES: Final[tuple[tuple[str, Say], ...]] = (
+    ("Correctness: tests passed", _tests),
+    ("Correctness: lint clean", lambda m: figures.share(m.lint_clean)),
+    ("Cost: run", figures_of_cost),
+    ("Cost: per completed task", lambda m: figures.estimate(m.costs.per_completed, figures.dollars)),
+    ("Time: model, median / P95", lambda m: _both(m.model_median, m.model_p95)),
+    ("Time: sandboxes, median / P95", lambda m: _both(m.infrastructure_median, m.infrastructure_p95)),
+    ("Time: answer with own tests, P95", lambda m: figures.estimate(m.answer_p95, figures.seconds)),
+    ("Tokens: input per attempt", lambda m: figures.estimate(m.input_tokens, figures.rounded)),
+    ("Tokens: output per attempt", lambda m: figures.estimate(m.output_tokens, figures.rounded)),
+    ("Tokens: input from cache", lambda m: figures.share(m.cache_share)),
+    ("Reliability: attempts answered", lambda m: figures.share(m.answered)),
+    ("Reliability: calls answered", lambda m: figures.estimate(m.calls_answered, figures.percent)),
+    ("Reliability: tool calls valid", lambda m: figures.share(m.tool_calls_valid)),
+    ("Weighted score", _weighted),
 )
-
-
-def failure_rows(view: ReportView) -> tuple[FailureRow, ...]:
-    """Return the failure classes of every candidate with their shares, and how these moved against the baseline."""
-    return tuple(
-        FailureRow(
-            entry.label,
-            figures.words(item.name),
-            str(item.count),
-            figures.share(item.share),
-            figures.percent(item.baseline.value),
-            figures.difference(item.difference),
-            figures.probability(item.p),
-        )
-        for entry in view.candidates
-        for item in entry.measures.failures
-    )
-
-
-def turn_rows(view: ReportView) -> tuple[TurnRow, ...]:
-    """Return the turns of every candidate that worked in a tool loop."""
-    return tuple(
-        TurnRow(
-            entry.label,
-            str(turn.number),
-            str(turn.reached),
-            str(turn.solved),
-            figures.share(turn.rate),
-            figures.share(turn.by_then),
-        )
-        for entry in view.candidates
-        for turn in entry.measures.turns
-    )
-
-
-def cohort_rows(view: ReportView) -> tuple[CohortRow, ...]:
-    """Return the cohorts of every candidate; p is the verdict's, of "no drop", adjusted for the number of cohorts."""
-    judged = {(verdict.candidate, item.tag): item.p_holm for verdict in view.verdicts for item in verdict.cohorts}
-    return tuple(
-        CohortRow(
-            entry.label,
-            item.tag,
-            figures.share(item.pass_rate),
-            figures.number(item.score.value),
-            figures.percent(item.baseline.value),
-            figures.difference(item.difference),
-            figures.probability(judged.get((entry.key, item.tag))),
-            figures.words(item.failure) if item.failure else "none",
-        )
-        for entry in view.candidates
-        for item in entry.measures.cohorts
-    )
-
-
-def floor_rows(verdict: Verdict) -> tuple[tuple[str, ...], ...]:
-    """Return the cohorts that the policy asks something of: tag, problems, pass rate, what is asked."""
-    return tuple(
-        (item.tag, str(item.problems), figures.percent(item.candidate_rate), f"{item.floor:.0%}, {item.tier}")
-        for item in verdict.cohorts
-        if item.floor is not None
-    )
-
-
-def score_rows(view: ReportView) -> tuple[tuple[str, ...], ...]:
-    """Return the parts of every candidate's weighted score: candidate, part, weight, points, how they come about."""
-    return tuple(
-        (
-            entry.label,
-            part.name,
-            figures.percent(part.weight) if part.weight else "left out" if part.points.value is None else "0.0%",
-            figures.estimate(part.points, figures.number),
-            part.how,
-        )
-        for entry in view.candidates
-        for part in entry.measures.weighted.parts
-    )

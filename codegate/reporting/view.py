@@ -75,8 +75,8 @@ class BehaviourView:
 class AttemptView:
     """One attempt: its grade, or the fault that took its place.
 
-    ``controlled`` is false where a pass is of lower assurance, and ``suspicious`` are signs in the patch of an attempt
-    to fool the grader (see ``grading.Grade``).
+    ``controlled`` is false where a pass could not be cross-checked, and ``suspicious`` are signs in the patch of an
+    attempt to fool the grader (see ``grading.Grade``).
     """
 
     sample: int

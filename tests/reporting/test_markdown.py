@@ -10,6 +10,7 @@ from markdown_it.token import Token
 
 from codegate.reporting import one_line, render_markdown
 from codegate.reporting.markdown import SUMMARY_LIMIT, code, escape, table_row
+from codegate.reporting.table import Name
 from tests.reporting.example import example_view
 from tests.reporting.hostile import PAYLOADS
 
@@ -57,7 +58,9 @@ def inert(text: str) -> None:
     assert not re.search(r"@\w|#\w|gh-\d|\w://|www\.", html.unescape(sentence), re.IGNORECASE)
     if name:
         assert structure(f"a {name} b") == structure("a `x` b"), name
-    table = "\n".join([table_row("ab"), "| --- | --- |", table_row([sentence or "x", name or "`x`"])])
+    table = "\n".join(
+        [table_row("ab"), "| --- | --- |", table_row([text if sentence else "x", Name(text if name else "x")])]
+    )
     assert structure(table) == structure("| a | b |\n| --- | --- |\n| x | `x` |"), table
 
 
