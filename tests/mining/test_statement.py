@@ -67,7 +67,11 @@ class TestSlots:
             ("Order of nested lists", "Order of nested lists is wrong"),
             ("Page count of lists", "Page count of lists is wrong"),
             ("Totals of nested lists", "Totals of nested lists are wrong"),
-            ("Rounding nested lists", "Rounding nested lists does not work"),
+            ("Rounding nested lists", "Rounding nested lists is wrong"),
+            ("Padding width", "Padding width is wrong"),
+            ("Fix superfluous space", "Superfluous space"),
+            ("Fix raw markup printed on errors", "Raw markup printed on errors"),
+            ("Fix grapheme widths and edge cases", "Grapheme widths are wrong"),
             ("Properly support nested lists", "`total()` should support nested lists"),
             ("Fix wrong total of nothing", "Wrong total of nothing"),
             ("Fix copy of lists: keep the bounds", "Copy of lists is wrong"),
@@ -128,10 +132,10 @@ class TestSlots:
         found = write_statement(unit, cut, outcomes_of(TEST, FAILED))
         assert found == "no source says in words what is wrong"
 
-    def test_a_demand_names_no_function_where_examples_call_several(self) -> None:
-        several = [replace(EXAMPLE, called="total"), replace(EXAMPLE, called="mean")]
-        text = written("Disable nested lists", examples=several).text
-        assert text.startswith("# Disable nested lists\n")
+    def test_a_demand_names_every_function_that_the_examples_call(self) -> None:
+        several = [replace(EXAMPLE, called=name) for name in ("total", "mean", "total")]
+        text = written("List excess items in totals", examples=several).text
+        assert text.startswith("# `total()` and `mean()` should list excess items in totals\n")
 
     def test_the_changelog_comes_before_the_message(self) -> None:
         cut = cut_of(

@@ -64,14 +64,14 @@ TITLE_ACTION: Final = _opens(
 _DEMANDED: Final = """
     abort accept align allow apply assert assume attach avoid bind block bound build bypass cap capture catch check
     clamp clear clip close coerce collapse collect combine compare compile complete compute consider consume convert
-    copy count decode defer deny dereference derive detect determine disable disallow discard display
-    distinguish do drain drop emit enable encode enforce ensure escape evaluate exclude expand expose extend fall
-    fill filter flatten flush follow forbid force format forward generate get give guard handle hide honou?r ignore
-    include increment infer inherit insert interpolate interpret invalidate join keep let limit load log look make
-    map mark match merge mutate narrow normali[sz]e not omit open order output override overwrite pad parse pass
-    permit pick prefer preserve prevent print process produce propagate protect provide push put quote raise read
-    recogni[sz]e recover reject relax render report require reset resolve respect restore restrict retain retry
-    return reuse round run sanitize save scan select send separate serialize set show shorten skip sort split stop
+    copy count decode defer deny dereference derive detect determine disable disallow discard display distinguish do
+    drain drop emit enable encode enforce ensure escape evaluate exclude expand expose extend fall fill filter
+    flatten flush follow forbid force format forward generate get give guard handle hide highlight honou?r ignore
+    include increment infer inherit insert interpolate interpret invalidate join keep let limit list load log look
+    make map mark match merge mutate narrow normali[sz]e not omit open order output override overwrite pad parse
+    pass permit pick prefer preserve prevent print process produce propagate protect provide push put quote raise
+    read recogni[sz]e recover reject relax render report require reset resolve respect restore restrict retain retry
+    return reuse round run sanitize save scan select send separate serialize set shorten show skip sort split stop
     stringify strip support suppress swallow sync take tell terminate throw tolerate track transform translate
     traverse treat trigger trim truncate try turn unescape unify unwrap use validate verify wait walk warn work
     write yield
@@ -89,7 +89,8 @@ DEFECT: Final = _has(
     \w+Error lost loses? drop(?:s|ped) ignor\w+ broken breaks? duplicat\w+ unexpected\w* mishandl\w+ overflow\w* panics?
     not never inconsisten\w+ corrupt\w* misinterpret\w* mangl\w+ bad
     off[-_]by[-_]one raises? throws? cannot can't doesn't without
-    instead_of being too_(?:many|few|much|long|early|late) stale race deadlock quadratic truncat\w+"""
+    instead_of being superfluous redundant spurious unwanted
+    too_(?:many|few|much|long|early|late) stale race deadlock quadratic truncat\w+"""
 )
 OBSERVED: Final = _has(
     r"""previously before_this used_to currently at_present as_of_now crash(?:e[sd])? rais(?:e[sd]|ing) throws? threw

@@ -38,13 +38,15 @@ _MIN_WORDS: Final = 2
 _MAX_SHOWN: Final = 60
 #: What a demand of nobody in particular opens with.
 _DEMANDS: Final = "It should "
+#: "Markup printed on errors" is a state, "Columns added by rows" too.
+_HAPPENS: Final = re.compile(r"\w \w+ed (?:as|at|by|for|from|if|in|on|to|twice|when|with|without)\b")
 _NUMBER: Final = re.compile(
     r"^(?:bug ?fix|fix(?:es|ed)?)?[ :]*(?:issue|gh|bug|ticket)[-_ #]*\d+[;:,. -]*", re.IGNORECASE
 )
 #: What a title says of the change besides.
 _BESIDES: Final = re.compile(
     r"(?:(?:,| and)? (?:and )?add(?:s|ed|ing)? (?:a |some |more |unit )?tests?"
-    r"|[,;]? and (?:improve|clean|refactor|simplify|update)\w*)\b.*",
+    r"|[,;]? and (?:improve|clean|refactor|simplify|update)\w*|,? and (?:other |some )?(?:edge|corner) cases?)\b.*",
     re.IGNORECASE,
 )
 
@@ -94,15 +96,17 @@ def symptom_of(title: str, examples: Sequence[Example], observed: Sequence[Sente
         examples: executed before the fix and after it.
         observed: the sentences of the statement that say what happens today.
     """
-    called = examples[0].called if len({example.called for example in examples}) == 1 else ""
+    names = list(dict.fromkeys(example.called for example in examples))
+    called = names[0] if len(names) == 1 else ""
     if title.startswith(_DEMANDS):
         demanded = title.removeprefix(_DEMANDS)
-        return f"`{called}()` should {demanded}" if called else capital(demanded)
+        all_named = " and ".join(f"`{name}()`" for name in names) if all(names) else ""
+        return f"{all_named} should {demanded}" if all_named else capital(demanded)
     raised = next((each.text for each in observed if each.source == EXCEPTION), "")
     crash = re.match(r"raises (\w+)", examples[0].observed) if examples else re.match(r"`(\w+)", raised)
     if not examples and (not crash or not title):
         return title
-    says = any(pattern.search(title) for pattern in (DEFECT, OBSERVED, EXPECTED)) or ORDER.match(title)
+    says = any(pattern.search(title) for pattern in (DEFECT, OBSERVED, EXPECTED, _HAPPENS)) or ORDER.match(title)
     if says or any(each.source != EXCEPTION for each in observed):
         return title
     if title:
@@ -119,6 +123,5 @@ def _wrong(title: str) -> str:
     Args:
         title: an activity ("Parsing empty lists"), or the name of something.
     """
-    if re.match(r"\w+ing\b(?! of\b)", title):
-        return f"{title} does not work"
-    return f"{title} {'are' if plural(title) else 'is'} wrong"
+    activity = re.match(r"\w+ing\b(?! of\b)", title)
+    return f"{title} {'are' if plural(title) and not activity else 'is'} wrong"
