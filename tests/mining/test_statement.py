@@ -123,7 +123,7 @@ class TestSlots:
         assert isinstance(write(message, failed), str)
 
     def test_an_exception_is_named_in_a_title_that_has_only_the_topic(self) -> None:
-        message = "Fix the error message for lists\n\nTotals should be zero when there is nothing."
+        message = "Fix the error message for lists\n\nThe hint is wrong. Totals should be zero when there is nothing."
         assert written(message, FAILED).text.startswith("# Error message for lists: `IndexError` is raised\n")
 
     def test_an_exception_and_documentation_alone_do_not_tell_what_is_wrong(self) -> None:
@@ -133,9 +133,11 @@ class TestSlots:
         assert found == "no source says in words what is wrong"
 
     def test_a_demand_names_every_function_that_the_examples_call(self) -> None:
-        several = [replace(EXAMPLE, called=name) for name in ("total", "mean", "total")]
-        text = written("List excess items in totals", examples=several).text
-        assert text.startswith("# `total()` and `mean()` should list excess items in totals\n")
+        several = [replace(EXAMPLE, called=name) for name in ("total", "mean", "low", "total")]
+        text = written("List excess items in sums", examples=several).text
+        assert text.startswith("# `total()`, `mean()` and `low()` should list excess items in sums\n")
+        text = written("Highlight items of total", examples=several).text
+        assert text.startswith("# Highlight items of total\n")
 
     def test_the_changelog_comes_before_the_message(self) -> None:
         cut = cut_of(

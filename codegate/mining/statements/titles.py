@@ -100,17 +100,21 @@ def symptom_of(title: str, examples: Sequence[Example], observed: Sequence[Sente
     called = names[0] if len(names) == 1 else ""
     if title.startswith(_DEMANDS):
         demanded = title.removeprefix(_DEMANDS)
-        all_named = " and ".join(f"`{name}()`" for name in names) if all(names) else ""
-        return f"{all_named} should {demanded}" if all_named else capital(demanded)
+        *others, last = [f"`{name}()`" for name in names] or [""]
+        who = f"{', '.join(others)} and {last}" if others else last
+        told = not all(names) or any(re.search(rf"\b{re.escape(name)}\b", demanded) for name in names)
+        return capital(demanded) if told or not names else f"{who} should {demanded}"
     raised = next((each.text for each in observed if each.source == EXCEPTION), "")
     crash = re.match(r"raises (\w+)", examples[0].observed) if examples else re.match(r"`(\w+)", raised)
     if not examples and (not crash or not title):
         return title
     says = any(pattern.search(title) for pattern in (DEFECT, OBSERVED, EXPECTED, _HAPPENS)) or ORDER.match(title)
-    if says or any(each.source != EXCEPTION for each in observed):
+    if says:
         return title
+    if title and crash:
+        return f"{title}: `{crash[1]}` is raised"
     if title:
-        return f"{title}: `{crash[1]}` is raised" if crash else _wrong(title)
+        return title if any(each.source != EXCEPTION for each in observed) else _wrong(title)
     shown = f"{called}()" if called else examples[0].expression
     if not shown or len(shown) > _MAX_SHOWN:
         return ""
