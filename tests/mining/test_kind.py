@@ -69,6 +69,32 @@ def test_without_words_the_shape_of_the_change_decides(history: HistoryBuilder) 
     assert classify_kind(unit, parts, fails("tests/test_limits.py::test_swapped")).kind == "bugfix"
 
 
+@pytest.mark.parametrize(
+    ("title", "kind"),
+    [
+        ("Prevent access to __proto__", "security"),
+        ("Prevent writing to the object prototype or constructor", "security"),
+        ("Avoid swapped bounds", "bugfix"),
+        ("Never return a bound below the lower one", "bugfix"),
+        ("Support __proto__ as a key", "feature"),
+    ],
+)
+def test_a_title_that_prevents_something_is_a_bug_fix_even_with_many_tests(
+    history: HistoryBuilder, title: str, kind: str
+) -> None:
+    unit, parts = change(
+        history,
+        {"limits.py": LIMITS, "tests/test_limits.py": TESTS},
+        {
+            "limits.py": LIMITS.replace("    return", "    a = b = c = d = 0\n" * 8 + "    return"),
+            "tests/test_limits.py": SWAPPED,
+        },
+        title,
+    )
+    tests = [f"tests/test_limits.py::test_clamp[{number}]" for number in range(5)]
+    assert classify_kind(unit, parts, fails(*tests)).kind == kind
+
+
 def test_tests_of_a_name_that_the_change_brings_are_a_features(history: HistoryBuilder) -> None:
     unit, parts = change(
         history,

@@ -39,7 +39,8 @@ _WORDS: Final[dict[str, float]] = {
     "title type": 3.0,  # fix 16:0, feat 0:8
     "title tag": 2.0,
     "title: fix": 3.0,  # 40:0
-    "title: mend": 1.0,  # 14:3
+    "title: mend": 1.0,  # 14:3, with those of the next
+    "title: prevent": 1.5,
     "title: add": 2.0,  # 3:65
     "title: deprecate": 2.5,  # 0:4
     "title: speed up": 2.5,  # 0:5
@@ -49,6 +50,7 @@ _WORDS: Final[dict[str, float]] = {
     "title offer": 1.0,  # 0:11
     "body: fix": 1.5,
     "body: mend": 0.5,
+    "body: prevent": 0.5,
     "body: add": 1.0,
     "body defect": 0.5,
     "changelog section": 2.5,  # fixes 14:2, features 2:17

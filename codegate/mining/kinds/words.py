@@ -59,9 +59,16 @@ _OPENINGS: Final[tuple[tuple[str, Kind, re.Pattern[str]], ...]] = (
         "mend",
         "bugfix",
         _opens(
-            r"handl(?:e[sd]?|ing) respect\w* honou?r\w* preserv\w+ prevent\w* avoid\w* ensur\w+ guard\w* restor\w+"
-            r" stop\w* do(?:es)?\s?n[o']t never no\slonger reject\w* make\ssure keep\w* work\s?around patch\w*"
-            r" catch\w* escap\w+ account\sfor tolerat\w+"
+            r"handl(?:e[sd]?|ing) respect\w* honou?r\w* preserv\w+ ensur\w+ restor\w+ reject\w* make\ssure keep\w*"
+            r" work\s?around patch\w* catch\w* escap\w+ account\sfor tolerat\w+"
+        ),
+    ),
+    (
+        "prevent",
+        "bugfix",
+        _opens(
+            r"prevent\w* avoid\w* guard\w* protect\w* block(?:s|ed|ing)? stop\w* never no\slonger do(?:es)?\s?n[o']t"
+            r" disallow\w* forbid\w*"
         ),
     ),
     ("deprecate", "feature", _opens(r"deprecat\w+")),
@@ -115,6 +122,7 @@ _FASTER: Final = _has(
 _SECURITY: Final = _has(
     r"CVE-\d{4}-\d{4,}|GHSA(?:-[a-z0-9]{4}){3}|vulnerab\w+|security (?:fix|issue|bug|hole|advisory|problem|flaw)|ReDoS",
     r"(?:path|directory) traversal|(?:code|command|sql|header|crlf) injection|XSS|CSRF|prototype pollution",
+    r"(?:prevent|avoid|block|disallow|forbid|den(?:y|ie)|restrict|protect)\w* [^\n]{0,40}?(?:__proto__|prototype)",
 )
 _DEPRECATES: Final = _has(r"deprecat(?:e[sd]?|ing|ion)")
 _REPORT: Final = _has(
@@ -164,7 +172,7 @@ _SECTIONS: Final[tuple[tuple[str, Kind], ...]] = (
 _BULLET: Final = re.compile(r"^\s*(?:[-*+•]|\d+\.)\s*")
 _ENTRY_WORDS: Final = frozenset({"changelog: fix", "changelog: add"})
 #: Of a text's first line, where the title says nothing.
-_BODY_WORDS: Final = frozenset({"body: fix", "body: mend", "body: add", "body defect"})
+_BODY_WORDS: Final = frozenset({"body: fix", "body: mend", "body: prevent", "body: add", "body defect"})
 #: Of an issue's title, what says more than that somebody wants something.
 _ISSUE_WORDS: Final = frozenset({"issue: fix", "issue: add", "issue defect", "issue offer"})
 
@@ -225,7 +233,7 @@ def title_signals(title: str, place: str) -> Iterator[Signal]:
     end = opening[2].end() if opening is not None else 0
     if opening is None or opening[0] != "fix":
         yield from _found(f"{place} defect", "bugfix", _DEFECT, rest[end:])
-    if opening is None or opening[0] not in {"fix", "mend", "add"}:
+    if opening is None or opening[0] not in {"fix", "mend", "prevent", "add"}:
         yield from _found(f"{place} offer", "feature", _OFFER, rest[end:])
     if opening is None or opening[0] not in {"fix", "speed up"}:
         yield from _found(f"{place}: speed up", "perf", _FASTER, rest)
