@@ -12,7 +12,6 @@ from codegate.mining.report import UnitResult, unit_result
 from codegate.mining.sources.changes import PathChange
 from codegate.mining.sources.history import read_units
 from codegate.mining.units import BUG_LIKE, Rejected, reject_by_text, reversed_units, score_unit
-from codegate.sandbox import cache_folder
 from codegate.suite import GitError, PathClassifier, git, read_commit
 
 _NEIGHBOURS: Final = 20
@@ -36,11 +35,8 @@ def scan(
     Raises:
         UsageError: git cannot read the history.
     """
-    cache = cache_folder() / "scans" if options.memory is not None else None
     fresh = _since(repository, tip, scanned)
-    units = [
-        unit for unit in read_units(repository, tip, options.since, cache) if fresh is None or unit.commit in fresh
-    ]
+    units = [unit for unit in read_units(repository, tip, options.since) if fresh is None or unit.commit in fresh]
     head = PathClassifier.of(read_commit(repository, tip))
     taken_back = reversed_units(units)
     prospects: list[Prospect] = []

@@ -1,9 +1,7 @@
-import json
 from pathlib import Path
 
 import pytest
 
-from codegate.durable import sha256
 from codegate.errors import ExitCode, InfrastructureError, UsageError
 from codegate.mining.cut import duplicates
 from codegate.mining.sources.history import read_units
@@ -96,31 +94,12 @@ class TestSeries:
         assert "Add a test" in unit.message
         assert elsewhere.pull_request is None
 
-    def test_a_commit_under_another_name_is_known_by_its_patch(self, history: HistoryBuilder) -> None:
-        base, (_, fix) = self._series(history)
-        history.git("-c", "user.name=A", "-c", "user.email=a@b", "cherry-pick", "--no-commit", "topic~1")
-        history.commit("Add a test", author="Bob <bob@example.org>")
-        tip = _pick(history, fix)
-
-        unit = read_units(history.folder)[0]
-
-        assert (unit.kind, unit.pull_request, unit.commit, unit.base) == ("rebase", 12, tip, base)
-
     def test_the_same_subject_alone_is_no_series(self, history: HistoryBuilder) -> None:
         self._series(history)
         history.commit("Add a test", {"tests/test_other.py": "x = 1\n"}, author="Bob <bob@example.org>")
         history.commit("Fix sums of nothing", {"b.py": "2\n"}, author="Bob <bob@example.org>")
 
         assert {unit.pull_request for unit in read_units(history.folder)} == {None}
-
-    def test_a_squash_without_a_number_is_known_by_the_whole_patch(self, history: HistoryBuilder) -> None:
-        base, _ = self._series(history)
-        history.git("-c", "user.name=A", "-c", "user.email=a@b", "merge", "--squash", "topic")
-        tip = history.commit("Everything at once")
-
-        unit = read_units(history.folder)[0]
-
-        assert (unit.kind, unit.pull_request, unit.commit, unit.base) == ("squash", 12, tip, base)
 
     def test_commits_in_between_split_a_series(self, history: HistoryBuilder) -> None:
         _, commits = self._series(history)
@@ -201,7 +180,7 @@ def test_changes_of_a_maintenance_branch_that_is_merged_forward_are_units(histor
     outer, unit, _ = read_units(history.folder)
 
     assert outer.merges_forward
-    assert (unit.commit, unit.base, unit.pull_request, unit.merge_base) == (inner, base, 12, base)
+    assert (unit.commit, unit.base, unit.pull_request) == (inner, base, 12)
 
 
 def test_a_branch_that_a_long_lived_one_went_through_merges_forward(history: HistoryBuilder) -> None:
@@ -214,48 +193,6 @@ def test_a_branch_that_a_long_lived_one_went_through_merges_forward(history: His
     history.merge("topic", "Merge branch 'topic'")
 
     assert read_units(history.folder)[0].merges_forward
-
-
-def test_merge_base_is_where_the_branch_took_from_the_base_last(history: HistoryBuilder) -> None:
-    history.commit("begin", {"a.py": "1\n"})
-    history.branch("topic")
-    history.commit("work", {"a.py": "2\n"})
-    history.git("checkout", "--quiet", "main")
-    last = history.commit("elsewhere", {"b.py": "1\n"})
-    history.git("checkout", "--quiet", "topic")
-    history.git("-c", "user.name=A", "-c", "user.email=a@b", "merge", "--quiet", "-m", "Catch up", "main")
-    history.git("checkout", "--quiet", "main")
-    history.commit("later", {"c.py": "1\n"})
-    history.merge("topic", "Merge pull request #12 from ada/topic")
-
-    assert read_units(history.folder)[0].merge_base == last == history.git("merge-base", "HEAD^1", "HEAD^2")
-
-
-class TestCache:
-    def _squash(self, history: HistoryBuilder) -> None:
-        history.commit("begin", {"a.py": LINES})
-        history.branch("topic")
-        history.commit("work", {"a.py": "1\n"})
-        _pull(history, 12)
-        history.git("-c", "user.name=A", "-c", "user.email=a@b", "merge", "--squash", "topic")
-        history.commit("Everything at once")
-
-    @pytest.mark.parametrize("rows", [None, [], {"0": 1}, {"COMMIT": [13, "squash"]}, {"COMMIT": [12, "merge"]},
-                                      {"COMMIT": [True, "squash"]}, {"0" * 40: [12, "squash"]}])  # fmt: skip
-    def test_what_could_not_have_been_found_is_found_anew(
-        self, history: HistoryBuilder, tmp_path: Path, rows: object
-    ) -> None:
-        self._squash(history)
-        cold = read_units(history.folder, cache=tmp_path / "cache")
-        (file,) = (tmp_path / "cache").glob("*/pulls")
-        head, _, data = file.read_bytes().partition(b"\n")
-        content = json.loads(data)
-        text = json.dumps(rows).replace("COMMIT", cold[0].commit)
-        data = json.dumps({**content, "found": json.loads(text)}).encode()
-        file.write_bytes(head.split(b" ")[0] + b" " + sha256(data).encode() + b"\n" + data)
-
-        assert read_units(history.folder, cache=tmp_path / "cache") == cold
-        assert cold[0].pull_request == 12
 
 
 class TestFetching:

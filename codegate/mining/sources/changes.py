@@ -1,20 +1,11 @@
-"""What commits changed, path by path: blob ids and modes from git's trees, line counts from a cache or from git.
+"""What commits changed, path by path: blob ids, modes and line counts, as git has them."""
 
-Comparing trees is cheap and is done anew each time. Counting lines reads every changed file and is most of a scan's
-cost; counts are therefore kept on disk under the two commits that they lie between. The cache is only a cache: it
-says nothing about which paths changed, one that is damaged or does not fit is counted anew, and a rewritten history
-has other commits, hence no counts in it.
-"""
-
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import starmap, zip_longest
+from itertools import takewhile
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Final, Literal, cast
 
-from codegate.mining.sources.scancache import read_cache, write_cache
 from codegate.suite import GitError, git
 
 ChangeStatus = Literal["A", "M", "D", "T"]
@@ -24,12 +15,7 @@ Range = tuple[str, str]
 SUBMODULE_MODE: Final = "160000"
 LINK_MODE: Final = "120000"
 
-_CACHE_SCHEMA: Final = "codegate.linecounts/1"
 _LFS_BYTES: Final = 1024
-_PROCESSES: Final = 2
-_WORTH_A_PROCESS: Final = 64
-_COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_NUMSTAT: Final = re.compile(r"(-|\d+)\t(-|\d+)\t")
 _DIFF_TREE: Final = (
     "diff-tree", "--stdin", "-r", "--no-renames", "--no-abbrev", "--no-color", "--ignore-submodules=none",
     "--diff-algorithm=myers",
@@ -52,42 +38,33 @@ class PathChange:
     removed: int | None = None
 
 
-def read_changes(
-    repository: Path, ranges: Sequence[Range], cache: Path | None = None
-) -> dict[Range, tuple[PathChange, ...]]:
-    """Return what each range changed, with line counts.
+def read_changes(repository: Path, ranges: Sequence[Range]) -> dict[Range, tuple[PathChange, ...]]:
+    """Return what each range changed; without line counts where objects are missing or damaged.
 
     Args:
         repository: where the commits are.
         ranges: pairs of a commit and the one to compare it with; each commit in one of them only.
-        cache: file to keep line counts in; None: none.
 
     Raises:
         GitError: git failed.
     """
-    plain = compare(repository, ranges)
-    known = _load(cache) if cache is not None else {}
-    missing = [pair for pair, changes in plain.items() if changes and len(known.get(pair, ())) != len(changes)]
-    if missing:
-        known.update(dict.fromkeys(missing, ()) | _count_what_is_there(repository, missing, plain))
-        if cache is not None:
-            _store(cache, known)
-    return {
-        pair: tuple(starmap(_with_counts, zip_longest(changes, known.get(pair, ())))) for pair, changes in plain.items()
-    }
+    try:
+        return _changes(repository, ranges, "--raw", "--numstat")
+    except GitError:
+        if len(ranges) <= 1:
+            return _changes(repository, ranges, "--raw")
+        half = len(ranges) // 2
+        return read_changes(repository, ranges[:half]) | read_changes(repository, ranges[half:])
 
 
-def compare(repository: Path, ranges: Iterable[Range]) -> dict[Range, tuple[PathChange, ...]]:
-    """Return what each range changed, without line counts: no file is read.
-
-    Raises:
-        GitError: git failed.
-    """
-    wanted = dict(ranges)
-    found: dict[Range, tuple[PathChange, ...]] = dict.fromkeys(wanted.items(), ())
-    for commit, tokens in _diff_tree(repository, wanted.items(), "--raw"):
-        changes = [_path_change(tokens[at], tokens[at + 1]) for at in range(0, len(tokens) - 1, 2)]
-        found[commit, wanted[commit]] = tuple(changes)
+def _changes(repository: Path, ranges: Sequence[Range], *forms: str) -> dict[Range, tuple[PathChange, ...]]:
+    bases = dict(ranges)
+    found: dict[Range, tuple[PathChange, ...]] = dict.fromkeys(ranges, ())
+    for commit, tokens in _diff_tree(repository, ranges, *forms):
+        raw = list(takewhile(lambda fact: fact.startswith(":"), tokens[::2]))
+        counts = dict(map(_numstat, tokens[2 * len(raw) :]))
+        changes = zip(raw, tokens[1::2], strict=False)
+        found[commit, bases[commit]] = tuple(_path_change(facts, path, counts) for facts, path in changes)
     return found
 
 
@@ -118,12 +95,12 @@ def is_lfs_pointer(data: bytes) -> bool:
     return len(data) < _LFS_BYTES and data.startswith(b"version https://git-lfs.github.com/spec/v1\n")
 
 
-def _diff_tree(repository: Path, ranges: Iterable[Range], form: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each commit that differs from what it is compared with, and git's words on it."""
+def _diff_tree(repository: Path, ranges: Iterable[Range], *forms: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each commit that differs from what it is compared with, and git's tokens for it, raw ones first."""
     stdin = "".join(f"{commit} {base}\n" for commit, base in ranges).encode("ascii")
     if not stdin:
         return
-    tokens = git(repository, *_DIFF_TREE, "-z", form, stdin=stdin).decode("utf-8", "surrogateescape").split("\0")
+    tokens = git(repository, *_DIFF_TREE, "-z", *forms, stdin=stdin).decode("utf-8", "surrogateescape").split("\0")
     commit, start, position = "", 0, 0
     while position < len(tokens):
         token = tokens[position]
@@ -137,86 +114,12 @@ def _diff_tree(repository: Path, ranges: Iterable[Range], form: str) -> Iterator
         position += 1
 
 
-def _path_change(facts: str, path: str) -> PathChange:
+def _path_change(facts: str, path: str, counts: Mapping[str, _Counts]) -> PathChange:
     old_mode, new_mode, old_blob, new_blob, status = facts[1:].split(" ")
-    return PathChange(path, cast("ChangeStatus", status[0]), old_mode, new_mode, old_blob, new_blob)
-
-
-def _count_what_is_there(
-    repository: Path, ranges: list[Range], plain: dict[Range, tuple[PathChange, ...]]
-) -> dict[Range, tuple[_Counts, ...]]:
-    """Count lines; where objects are missing or damaged, those of the other ranges."""
-    try:
-        return _count(repository, ranges, plain)
-    except GitError:
-        blobs = {name for pair in ranges for change in plain[pair] for name in (change.old_blob, change.new_blob)}
-        request = "".join(f"{name}\n" for name in sorted(blobs)).encode("ascii")
-        answer = git(repository, "cat-file", "--batch-check=%(objectname)", stdin=request).decode("ascii")
-        absent = {line.split(" ")[0] for line in answer.splitlines() if line.endswith(" missing")}
-        absent -= {name for name in absent if not name.strip("0")}
-        whole = [pair for pair in ranges if not any({each.old_blob, each.new_blob} & absent for each in plain[pair])]
-        if len(whole) == len(ranges):
-            raise
-        return _count(repository, whole, plain) if whole else {}
-
-
-def _count(
-    repository: Path, ranges: list[Range], plain: dict[Range, tuple[PathChange, ...]]
-) -> dict[Range, tuple[_Counts, ...]]:
-    """Count lines, with a git on each of two processors when there is much to count."""
-    shares = [ranges[start::_PROCESSES] for start in range(_PROCESSES)] if len(ranges) > _WORTH_A_PROCESS else [ranges]
-    bases = dict(ranges)
-    counted: dict[Range, tuple[_Counts, ...]] = {}
-    with ThreadPoolExecutor(len(shares)) as pool:
-        for stats in pool.map(lambda share: list(_diff_tree(repository, share, "--numstat")), shares):
-            for commit, tokens in stats:
-                pair = (commit, bases[commit])
-                by_path = dict(map(_numstat, tokens))
-                counted[pair] = tuple(by_path.get(change.path) for change in plain[pair])
-    return counted
+    added, removed = counts.get(path) or (None, None)
+    return PathChange(path, cast("ChangeStatus", status[0]), old_mode, new_mode, old_blob, new_blob, added, removed)
 
 
 def _numstat(token: str) -> tuple[str, _Counts]:
-    counts = _NUMSTAT.match(token)
-    if counts is None:
-        return token, None
-    path = token[counts.end() :]
-    return path, None if "-" in counts.group(1, 2) else (int(counts[1]), int(counts[2]))
-
-
-def _with_counts(plain: PathChange, counts: _Counts) -> PathChange:
-    if counts is None:
-        return plain
-    return PathChange(
-        plain.path, plain.status, plain.old_mode, plain.new_mode, plain.old_blob, plain.new_blob, *counts
-    )  # fmt: skip
-
-
-def _load(cache: Path) -> dict[Range, tuple[_Counts, ...]]:
-    """Return the cache's counts; nothing when one of them is not of their form."""
-    content = read_cache(cache, _CACHE_SCHEMA)
-    try:
-        return {_checked_range(name): tuple(map(_checked, counts)) for name, counts in content.items()}
-    except (ValueError, TypeError):
-        return {}
-
-
-def _checked_range(name: str) -> Range:
-    commit, _, base = name.partition(" ")
-    if not _COMMIT.fullmatch(commit) or not _COMMIT.fullmatch(base):
-        raise ValueError(name)
-    return commit, base
-
-
-def _checked(counts: Any) -> _Counts:
-    if counts is None:
-        return None
-    added, removed = counts
-    if type(added) is not int or type(removed) is not int or not 0 <= added < 1 << 40 or not 0 <= removed < 1 << 40:
-        raise ValueError(counts)
-    return added, removed
-
-
-def _store(cache: Path, counts: dict[Range, tuple[_Counts, ...]]) -> None:
-    rows = {f"{commit} {base}": list(entry) for (commit, base), entry in counts.items() if entry}
-    write_cache(cache, _CACHE_SCHEMA, rows)
+    added, removed, path = token.split("\t", 2)
+    return path, None if "-" in (added, removed) else (int(added), int(removed))

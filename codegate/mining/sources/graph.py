@@ -1,4 +1,4 @@
-"""The commits behind a branch as a graph in memory: what a merge brought in, and where its branch began."""
+"""The commits behind a branch as a graph in memory: what a merge brought in."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -54,9 +54,6 @@ class CommitGraph:
         """Return the first line of the message of a commit of the graph."""
         return self._tokens[self.order[commit] * _FIELDS + 6]
 
-    def __contains__(self, commit: object) -> bool:
-        return commit in self.parents
-
     def merge(self, starts: Iterable[str]) -> list[str]:
         """Merge what can be reached from ``starts`` and return what was not merged before, newest first."""
         found: list[str] = []
@@ -80,23 +77,6 @@ class CommitGraph:
                 break
             start = above[0]
         return line[::-1]
-
-    def fork(self, branch: Iterable[str], parents: dict[str, tuple[str, ...]] | None = None) -> str | None:
-        """Return the newest commit outside of ``branch`` that one of its commits has for a parent.
-
-        That is the merge base of the branch and of what it was merged into: no other such parent descends from it.
-
-        Args:
-            branch: commits.
-            parents: of these commits, where they are not this graph's own.
-        """
-        own = set(branch)
-        edges = self.parents if parents is None else parents
-        outside = {parent for commit in own for parent in edges[commit]} - own
-        if len(outside) == 1:
-            return outside.pop()
-        inside = [commit for commit in outside if commit in self.order]
-        return min(inside, key=self.order.__getitem__, default=None)
 
 
 def read_graph(repository: Path, tip: str, without: Sequence[str] = ()) -> CommitGraph:

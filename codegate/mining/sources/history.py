@@ -4,14 +4,12 @@ Messages, the commit graph and the changed paths come from a few passes of git, 
 that no commit message and no file name can be mistaken for structure.
 """
 
-import os
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final
 
-from codegate.durable import sha256
 from codegate.errors import UsageError
 from codegate.mining.sources.changes import LINK_MODE, SUBMODULE_MODE, PathChange, read_changes
 from codegate.mining.sources.graph import MESSAGE_CHARACTERS, CommitGraph, Record, read_graph
@@ -37,8 +35,6 @@ class Unit:
         title: the change's own first line (of a pull request: its title, where the message has it).
         message: local text: of a merge, its body and the subjects of the merged commits; of a series, all messages.
         closes: numbers of the issues that the text says it closes.
-        tickets: keys of other trackers that it says so of.
-        merge_base: where the merged branch left the base's history; None where that is not known.
     """
 
     commit: str
@@ -54,8 +50,6 @@ class Unit:
     date: datetime
     changes: tuple[PathChange, ...]
     closes: tuple[int, ...] = ()
-    tickets: tuple[str, ...] = ()
-    merge_base: str | None = None
 
 
 def check_repository(repository: Path, branch: str | None = None) -> str:
@@ -94,23 +88,20 @@ def check_repository(repository: Path, branch: str | None = None) -> str:
         ) from error
 
 
-def read_units(
-    repository: Path, branch: str | None = None, since: date | None = None, cache: Path | None = None
-) -> list[Unit]:
+def read_units(repository: Path, branch: str | None = None, since: date | None = None) -> list[Unit]:
     """Return the first-parent history of ``branch`` (default HEAD) as units, newest first.
 
     Of a long-lived branch that was merged (a maintenance branch, or the same branch of another clone) the changes
     are units as well, each against its own first parent. The root commit is no unit: it has no base.
 
     Where the clone has heads of pull requests (``refs/pull/*/head`` and the like), they name merges whose message
-    does not, and find the commits that a pull request was rebased or squashed into. Neighbours that land one pull
+    does not, and find the commits that a pull request was rebased into. Neighbours that land one pull
     request are one unit.
 
     Args:
         repository: a clone with its history.
         branch: whose history.
         since: leave out commits before this day.
-        cache: folder to keep line counts and found pull requests in, most of the work; None: nowhere.
 
     Raises:
         UsageError: as ``check_repository``, or git failed.
@@ -123,11 +114,9 @@ def read_units(
     drafts = list(_drafts(reversed(mainline), graph, _long_lived(repository, mainline)))[::-1]
     if since is not None:
         drafts = [draft for draft in drafts if draft.date.date() >= since]
-    place = None if cache is None else cache / sha256(os.fsencode(_folder(repository)))[:32]
-    _name_pulls(repository, tip, drafts, graph, place and place / "pulls")
+    _name_pulls(repository, tip, drafts)
     drafts = _fuse(drafts)
-    ranges = [(draft.commit, draft.base) for draft in drafts]
-    changes = read_changes(repository, ranges, place and place / "linecounts")
+    changes = read_changes(repository, [(draft.commit, draft.base) for draft in drafts])
     name = _name(repository)
     return [_unit(draft, changes[draft.commit, draft.base], name) for draft in drafts]
 
@@ -143,7 +132,6 @@ class _Draft:
     forward: bool
     brought: tuple[str, ...]
     subjects: tuple[str, ...]
-    merge_base: str | None
 
     @property
     def commit(self) -> str:
@@ -190,8 +178,7 @@ def _drafts(commits: Iterable[str], graph: CommitGraph, passed: Container[str], 
         subjects = tuple(map(graph.subject, brought))
         if subjects:
             landing = read_landing(record.message, merge=True, subjects=subjects)
-        fork = graph.fork(brought) if len(record.parents) == 2 and brought else None
-        yield _Draft([record], landing.kind, landing, landing.number, forward, brought, subjects, fork)
+        yield _Draft([record], landing.kind, landing, landing.number, forward, brought, subjects)
 
 
 def _lands_a_pull(record: Record) -> bool:
@@ -219,7 +206,7 @@ def _is_long_lived_ref(ref: str) -> bool:
     return is_long_lived(parts[-1])
 
 
-def _name_pulls(repository: Path, tip: str, drafts: list[_Draft], graph: CommitGraph, cache: Path | None) -> None:
+def _name_pulls(repository: Path, tip: str, drafts: list[_Draft]) -> None:
     """Name what only the clone's heads of pull requests name."""
     heads = read_pull_heads(repository)
     if not heads or all(draft.number is not None for draft in drafts):
@@ -229,7 +216,7 @@ def _name_pulls(repository: Path, tip: str, drafts: list[_Draft], graph: CommitG
                (record.email, record.authored, record.subject))
         for draft in drafts for record in draft.records
     ]  # fmt: skip
-    matches = match_pulls(repository, tip, landed, heads, graph, cache)
+    matches = match_pulls(repository, tip, landed, heads)
     for draft in drafts:
         match = matches.get(draft.commit)
         if match is not None and not draft.forward:
@@ -257,7 +244,6 @@ def _fuse(drafts: list[_Draft]) -> list[_Draft]:
         newer.landing = replace(newer.landing, title=series_title(titles))
         newer.brought += draft.brought
         newer.subjects += draft.subjects
-        newer.merge_base = draft.merge_base
     return fused
 
 
@@ -282,15 +268,7 @@ def _unit(draft: _Draft, changes: tuple[PathChange, ...], name: str) -> Unit:
         date=draft.date,
         changes=changes,
         closes=closes.issues,
-        tickets=closes.tickets,
-        merge_base=draft.merge_base,
     )
-
-
-def _folder(repository: Path) -> str:
-    """Return the folder that all work trees of a repository share."""
-    common = git(repository, "rev-parse", "--git-common-dir").decode("utf-8", "surrogateescape").rstrip("\n")
-    return str((repository / common).resolve())
 
 
 def _name(repository: Path) -> str:
@@ -298,5 +276,6 @@ def _name(repository: Path) -> str:
     try:
         address = git(repository, "config", "--get", "remote.origin.url").decode("utf-8", "replace").strip()
     except GitError:
-        address = _folder(repository).removesuffix("/.git")
+        common = git(repository, "rev-parse", "--git-common-dir").decode("utf-8", "surrogateescape").rstrip("\n")
+        address = str((repository / common).resolve()).removesuffix("/.git")
     return address.rstrip("/").removesuffix(".git").replace("\\", "/").rpartition("/")[2]
