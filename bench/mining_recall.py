@@ -73,7 +73,7 @@ def read_instances(files: Iterable[Path]) -> list[Instance]:
     return list(instances.values())
 
 
-def score(instances: list[Instance], clone: Path, patches: bool, branches: bool, cache: Path | None) -> Score:
+def score(instances: list[Instance], clone: Path, patches: bool, branches: bool) -> Score:
     """Look for ``instances`` of one repository in its clone."""
     result = Score(total=len(instances))
     head = PathClassifier.of(read_commit(clone, "HEAD"))
@@ -83,7 +83,7 @@ def score(instances: list[Instance], clone: Path, patches: bool, branches: bool,
     for branch in [None, *(other_branches(clone) if branches else ())]:
         if wanted <= by_number.keys():
             break
-        for unit in read_units(clone, branch, cache=cache):
+        for unit in read_units(clone, branch):
             if unit.pull_request in wanted - found:
                 by_number[unit.pull_request].append(unit)
         found |= by_number.keys()
@@ -161,7 +161,6 @@ def main() -> int:
     parser.add_argument("--clone", action="append", required=True, metavar="OWNER/NAME=PATH", help="repeat as needed")
     parser.add_argument("--patches", action="store_true", help="compare cuts with the rows' patches")
     parser.add_argument("--branches", action="store_true", help="look on the other local branches for what is missing")
-    parser.add_argument("--cache", type=Path, help="folder to keep scans in")
     options = parser.parse_args()
     clones = dict(entry.split("=", 1) for entry in options.clone)
     by_repository: dict[str, list[Instance]] = defaultdict(list)
@@ -171,7 +170,7 @@ def main() -> int:
     total = Score()
     print(f"{'repository':28} {'n':>4} {'found':>6} {'cut':>5} {'alike':>9}  how")
     for repository, instances in sorted(by_repository.items()):
-        found = score(instances, Path(clones[repository]), options.patches, options.branches, options.cache)
+        found = score(instances, Path(clones[repository]), options.patches, options.branches)
         for name in ("total", "unread", "found", "cut", "compared", "alike"):
             setattr(total, name, getattr(total, name) + getattr(found, name))
         how = ", ".join(f"{count} {kind}" for kind, count in found.kinds.most_common())

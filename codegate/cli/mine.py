@@ -73,7 +73,7 @@ command.add_command(mine_exchange.import_command)
 @click.option("--refresh", is_flag=True, help="Keep the suite there: add what was merged since, retire what fails.")
 @click.option("--pull-requests", is_flag=True, help="Fetch the heads of pull requests from origin first, by git.")
 @click.option(
-    "--github", metavar="OWNER/NAME", help="Ask GitHub for issues and labels; auto: origin's. GITHUB_TOKEN helps."
+    "--github", metavar="OWNER/NAME", help="Ask GitHub for issues and labels; auto: origin's. Needs GITHUB_TOKEN."
 )
 @click.option("--name", help="Name of the suite; default the repository's folder.")
 @click.option("--branch", help="Whose history; default HEAD's.")

@@ -44,7 +44,6 @@ class Server:
     def __init__(self) -> None:
         self.nodes: dict[int, Any] = {}
         self.lined_up: list[Reply] = []
-        self.graphql = True
         self.requests: list[Request] = []
         outer = self
 
@@ -74,11 +73,6 @@ class Server:
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 
     def reply(self, request: Request) -> Reply:
-        if request.body is None:
-            number = int(request.path.rpartition("/")[2])
-            return Reply(json.dumps(self.nodes[number]).encode()) if number in self.nodes else Reply(status=404)
-        if not self.graphql:
-            return Reply(status=404)
         numbers = [int(n) for n in re.findall(r"issueOrPullRequest\(number: (\d+)\)", request.body["query"])]
         found = {f"n{number}": self.nodes.get(number) for number in numbers}
         return Reply(json.dumps({"data": {"repository": found}, "errors": [{"type": "NOT_FOUND"}]}).encode())
@@ -197,23 +191,9 @@ class TestTheTextBeforeTheFix:
         assert issue.body == "then"
 
 
-class TestRest:
-    ROW = {"number": 3, "title": "Sum of nothing", "body": "It crashes.", "labels": [{"name": "bug"}],
-           "created_at": "2025-03-01T00:00:00Z", "updated_at": "2025-03-11T00:00:00Z"}  # fmt: skip
-
-    @pytest.mark.parametrize("token", ["", TOKEN])
-    def test_without_graphql_there_is_no_body_that_may_be_newer(self, server: Server, asked: Asked, token: str) -> None:
-        server.graphql = False
-        server.nodes = {3: self.ROW, 12: {**self.ROW, "number": 12, "pull_request": {"url": "x"}}}
-
-        found = asked(token).fetch([_unit("c", 12, 3)])["c"]
-
-        assert (found.title, found.labels, found.issues[0].title) == ("Sum of nothing", ("bug",), "Sum of nothing")
-        assert (found.issues[0].body, found.issues[0].labels) == ("", ("bug",))
-        assert ("authorization" in server.requests[-1].headers) == bool(token)
-
-    def test_nothing_there_is_no_fault(self, server: Server, asked: Asked) -> None:
-        assert asked("").fetch([_unit("c", 99)]) == {}
+def test_without_a_token_it_is_a_usage_error(asked: Asked) -> None:
+    with pytest.raises(UsageError, match="GITHUB_TOKEN"):
+        asked("")
 
 
 class TestFaults:
@@ -305,8 +285,7 @@ class TestTheToken:
         (tmp_path / "netrc").write_text("machine 127.0.0.1 login ada password other\n")
         monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
         asked().fetch([_unit("c", 12)])
-        asked("").fetch([_unit("d", 13)])
-        assert [request.headers.get("authorization") for request in server.requests] == [f"Bearer {TOKEN}", None]
+        assert [request.headers.get("authorization") for request in server.requests] == [f"Bearer {TOKEN}"]
 
     def test_no_file_has_it(self, server: Server, asked: Asked, tmp_path: Path) -> None:
         server.nodes = {12: _pull(12)}
@@ -342,18 +321,17 @@ _JSON = st.recursive(
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@example(spoiled={"issues": {"nodes": None}, "closingIssuesReferences": None})
-@example(spoiled={"edits": 3, "userContentEdits": None})
-@given(spoiled=st.dictionaries(st.sampled_from(sorted({*_issue(3), *_pull(12), "edits", "issues", "began"})), _JSON))
+@example(spoiled={"closingIssuesReferences": {"nodes": None}})
+@example(spoiled={"userContentEdits": 3})
+@given(spoiled=st.dictionaries(st.sampled_from(sorted({*_issue(3), *_pull(12)})), _JSON))
 def test_no_answer_and_no_cache_file_is_more_than_text(tmp_path: Path, spoiled: dict[str, Any]) -> None:
-    from codegate.mining.sources.enrichment import _enrichment, _slim
+    from codegate.mining.sources.enrichment import _enrichment
 
     node = {**_pull(12, {**_issue(3), **spoiled}), **spoiled}
-    for entry in (node, _slim(node)):
-        found = _enrichment(_unit("c", 12, 3), {12: entry, 3: {**_issue(3), **spoiled}})
-        if found is not None:
-            json.dumps([found.title, found.body, found.labels, [issue.body for issue in found.issues]]).encode()
-            assert all(isinstance(issue.created, datetime) for issue in found.issues)
+    found = _enrichment(_unit("c", 12, 3), {12: node, 3: {**_issue(3), **spoiled}})
+    if found is not None:
+        json.dumps([found.title, found.body, found.labels, [issue.body for issue in found.issues]]).encode()
+        assert all(isinstance(issue.created, datetime) for issue in found.issues)
 
 
 def test_text_is_bounded_and_can_be_written(server: Server, asked: Asked) -> None:
