@@ -104,7 +104,7 @@ def assemble(name: str, found: Findings, patch: str) -> Problem:
             pull_request=unit.pull_request,
             title=printable(unit.title),
             date=unit.date,
-            bug_score=found.bug.score,
+            bug_score=round(found.bug.score),
             evidence=tuple(printable(text) for text in found.bug.evidence),
             issues=_issues(found),
             reported=min((issue.created for issue in found.enrichment.issues), default=None)

@@ -42,7 +42,7 @@ class UnitResult:
     pull_request: int | None
     title: str
     date: str
-    score: int
+    score: float
     evidence: tuple[str, ...]
     reason: Reason | None
     problem: str | None = None

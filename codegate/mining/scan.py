@@ -7,11 +7,12 @@ from typing import Final
 from codegate.mining.assemble import component
 from codegate.mining.build import Prospect
 from codegate.mining.cut import duplicates, reject_by_paths
+from codegate.mining.kinds.kind import score_unit
 from codegate.mining.options import Forge, MineOptions
 from codegate.mining.report import UnitResult, unit_result
 from codegate.mining.sources.changes import PathChange
 from codegate.mining.sources.history import read_units
-from codegate.mining.units import BUG_LIKE, Rejected, reject_by_text, reversed_units, score_unit
+from codegate.mining.units import BUG_LIKE, Rejected, reject_by_text, reversed_units
 from codegate.suite import GitError, PathClassifier, git, read_commit
 
 _NEIGHBOURS: Final = 20
@@ -100,8 +101,7 @@ def _enriched(queue: list[Prospect], forge: Forge) -> list[Prospect]:
         if told is None:
             found.append(entry)
             continue
-        labels = (*told.labels, *(label for issue in told.issues for label in issue.labels))
-        found.append(Prospect(entry.unit, score_unit(entry.unit, labels), told))
+        found.append(Prospect(entry.unit, score_unit(entry.unit, told), told))
     return sorted(found, key=_best_first)
 
 

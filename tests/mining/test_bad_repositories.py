@@ -10,8 +10,9 @@ import pytest
 from codegate.errors import UsageError
 from codegate.mining import MineOptions, MineReport, mine
 from codegate.mining.cut import cut
+from codegate.mining.kinds.kind import score_unit
 from codegate.mining.sources.history import Unit, read_units
-from codegate.mining.units import reject_by_text, score_unit
+from codegate.mining.units import reject_by_text
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import GitError, read_commit
 from tests.mining.history_builder import HistoryBuilder

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from codegate.grading import TestResult
 from codegate.mining.cut import Cut, cut
-from codegate.mining.kinds.kind import BUGFIX, WEIGHTS, KindOf, classify_kind, signals
+from codegate.mining.kinds.kind import WEIGHTS, KindOf, classify_kind, signals
 from codegate.mining.kinds.names import declared_names
 from codegate.mining.kinds.words import label_signals, title_signals
 from codegate.mining.proving.validation import TestKind, TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment, LinkedIssue
 from codegate.mining.sources.history import Unit, read_units
+from codegate.mining.units import BUG_LIKE
 from codegate.suite import read_commit
 from tests.mining.history_builder import HistoryBuilder
 
@@ -56,7 +57,7 @@ def test_a_small_change_that_says_fix_is_a_bug_fix_and_shows_why(history: Histor
     found = classify_kind(unit, parts, fails("tests/test_limits.py::test_swapped"))
     assert found.kind == "bugfix"
     assert found.evidence[0] == "+3.0 title: fix: fix"
-    assert sum(float(line.split()[0]) for line in found.evidence) == found.score >= BUGFIX
+    assert sum(float(line.split()[0]) for line in found.evidence) == found.score >= BUG_LIKE
 
 
 def test_without_words_the_shape_of_the_change_decides(history: HistoryBuilder) -> None:
@@ -342,7 +343,7 @@ def test_other_languages_are_judged_by_words_shape_and_failures(
     ("title", "expected"),
     [
         ("Fixed #12345 -- Added support for X", {"title: add"}),
-        ("fix(parser)!: handle null", {"title type", "title: mend"}),
+        ("fix(parser)!: handle null", {"title type", "title: handle"}),
         ("net/http: fix data race", {"title: fix"}),
         ("[BUG] Bounds", {"title tag"}),
         ("Issue 1001: fix last()", {"title: fix"}),

@@ -3,9 +3,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from codegate.mining.kinds.kind import score_unit
+from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import PathChange, Unit
 from codegate.mining.sources.references import closing_references
-from codegate.mining.units import Reason, reject_by_text, reversed_units, score_unit
+from codegate.mining.units import BugScore, Reason, reject_by_text, reversed_units
 
 
 def _unit(
@@ -61,7 +63,7 @@ def test_units_that_their_own_words_rule_out(unit: Unit, reason: Reason) -> None
         "Robotic arm overshoots",
         "Sum up empty lists",
         "Version comparison ignores suffixes",
-        "Support empty lists",
+        "Use zero for empty lists",
         "Release the lock on errors",
     ],
 )
@@ -73,28 +75,24 @@ def test_fixes_are_not_ruled_out_by_a_word_that_only_looks_like_it(title: str) -
 @pytest.mark.parametrize(
     ("unit", "score", "evidence"),
     [
-        (_unit("fix: sum of nothing"), 3, ("type:fix",)),
-        (_unit("Fix sum of nothing"), 2, ("title:fix",)),
-        (_unit("fix: wrong sum"), 4, ("type:fix", "title:wrong")),
-        (_unit("Sum crashes", "Sum crashes\n\nCloses #12"), 3, ("closes:Closes #12", "title:crashes")),
-        (_unit("Fix it", "Fix it\n\nfixes GH-7", branch="a/fix-sum"), 5, ("closes:fixes GH-7", "title:fix", "branch")),
-        (_unit("SUM-12: nothing adds up"), 2, ("tracker key",)),
-        (_unit("UTF-8: nothing adds up"), 0, ()),
-        (_unit("feat: x", "feat: x\n\nCloses #1"), -3, ("type:feat",)),
-        (_unit("Add sum", "Add sum\n\nCloses #1"), 0, ("closes:Closes #1", "title:add")),
+        (_unit("fix: sum of nothing"), 3.0, ("+3.0 title type: fix",)),
+        (_unit("Fix sum of nothing"), 3.0, ("+3.0 title: fix: fix",)),
+        (_unit("Sums crash", "Sums crash\n\nFixes #1"), 2.0, ("+1.5 title defect: crash", "+0.5 closes: Fixes #1")),
+        (_unit("Fix it", branch="a/fix-sum"), 4.5, ("+3.0 title: fix: fix", "+1.5 fix branch: /fix-")),
+        (_unit("feat: x"), -3.0, ("-3.0 title type: feat",)),
+        (_unit("Add sum", "Add sum\n\nFixes #1"), -1.5, ("-2.0 title: add: add", "+0.5 closes: Fixes #1")),
         (_unit("Sum of nothing"), 0, ()),
         (_unit(""), 0, ()),
     ],
 )  # fmt: skip
-def test_the_score_says_what_it_comes_from(unit: Unit, score: int, evidence: tuple[str, ...]) -> None:
-    found = score_unit(unit)
-    assert (found.score, found.evidence) == (score, evidence)
+def test_the_score_says_what_it_comes_from(unit: Unit, score: float, evidence: tuple[str, ...]) -> None:
+    assert score_unit(unit) == BugScore(score, evidence)
 
 
 @pytest.mark.parametrize(("label", "score"), [("bug", 3), ("kind/bug", 3), ("type: Regression", 3), ("debug", 0),
-                                              ("enhancement", 0)])  # fmt: skip
-def test_a_label_for_defects_counts(label: str, score: int) -> None:
-    assert score_unit(_unit("Sum of nothing"), ["area", label]).score == score
+                                              ("enhancement", -3)])  # fmt: skip
+def test_a_label_counts(label: str, score: int) -> None:
+    assert score_unit(_unit("Sum"), Enrichment("Sum", "", ("area", label), ())).score == score
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 That tests fail before a change and pass after it says no more than that they belong together: about half of such
 changes are features. What tells them apart is what the change calls itself, whether its tests use names that it
 brought along, how they fail without it, and how large it is. Each of these adds its weight, in bits, and all of
-them are shown; nothing is learned behind the scenes.
+them are shown; nothing is learned behind the scenes. The same weights order the queue, by the words alone.
 """
 
 import re
@@ -19,15 +19,12 @@ from codegate.mining.kinds.names import (
     declared_names,
     function_names,
 )
-from codegate.mining.kinds.words import Signal, enrichment_signals, word_signals
+from codegate.mining.kinds.words import Signal, changelog_signals, enrichment_signals, word_signals
 from codegate.mining.proving.validation import TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
+from codegate.mining.units import BUG_LIKE, BugScore
 from codegate.suite import Kind
-
-BUGFIX: Final = 1.0
-"""The score from which on a change is taken for a bug fix: of the steps of one half, the lowest at which nine of ten
-such changes of the labelled repositories, and of four others, are bug fixes."""
 
 _BUGS: Final = frozenset({"bugfix", "security"})
 
@@ -39,7 +36,7 @@ _WORDS: Final[dict[str, float]] = {
     "title type": 3.0,  # fix 16:0, feat 0:8
     "title tag": 2.0,
     "title: fix": 3.0,  # 40:0
-    "title: mend": 1.0,  # 14:3, with those of the next
+    "title: handle": 1.0,  # 14:3, with those of the next
     "title: prevent": 1.5,
     "title: add": 2.0,  # 3:65
     "title: deprecate": 2.5,  # 0:4
@@ -49,7 +46,7 @@ _WORDS: Final[dict[str, float]] = {
     "title defect": 1.5,  # 13:4
     "title offer": 1.0,  # 0:11
     "body: fix": 1.5,
-    "body: mend": 0.5,
+    "body: handle": 0.5,
     "body: prevent": 0.5,
     "body: add": 1.0,
     "body defect": 0.5,
@@ -114,19 +111,15 @@ _UNKNOWN_NAME: Final = re.compile(
 
 
 @dataclass(frozen=True)
-class KindOf:
-    """What a change is.
-
-    Attributes:
-        kind: the verdict.
-        evidence: one line for each signal, the heaviest first: its bits (positive: for a bug fix), its name, and what
-            was seen.
-        score: the sum of the bits; ``BUGFIX`` or more is a bug fix.
-    """
+class KindOf(BugScore):
+    """What kind of change a unit is, and the score that says so."""
 
     kind: Kind
-    evidence: tuple[str, ...]
-    score: float
+
+
+def score_unit(unit: Unit, enrichment: Enrichment | None = None) -> BugScore:
+    """Return how much the words of a unit, and of what a forge says of it, speak for a bug fix: the queue's order."""
+    return _score(_weighed([*word_signals(unit), *(enrichment_signals(unit, enrichment) if enrichment else ())]))
 
 
 def classify_kind(unit: Unit, cut: Cut, outcomes: TestOutcomes, enrichment: Enrichment | None = None) -> KindOf:
@@ -139,28 +132,38 @@ def classify_kind(unit: Unit, cut: Cut, outcomes: TestOutcomes, enrichment: Enri
         enrichment: what a forge says of it, where that is known.
     """
     found = signals(unit, cut, outcomes, enrichment)
-    score = sum(_bits(signal) for signal in found)
-    ordered = sorted(found, key=lambda signal: -abs(_bits(signal)))
-    evidence = tuple(f"{_bits(signal):+.1f} {_line(signal)}" for signal in ordered if _bits(signal))
-    return KindOf(_verdict(found, score), evidence, score)
+    scored = _score(found)
+    return KindOf(scored.score, scored.evidence, _verdict(found, scored.score))
 
 
 def signals(unit: Unit, cut: Cut, outcomes: TestOutcomes, enrichment: Enrichment | None = None) -> tuple[Signal, ...]:
-    """Return everything that was seen, each sort of thing at most once for each kind; see ``classify_kind``."""
+    """Return everything that was seen and has a weight, each once for each kind; see ``classify_kind``."""
     names = declared_names(cut)
     found = [
-        *word_signals(unit, cut),
+        *word_signals(unit),
+        *changelog_signals(unit, cut),
         *(enrichment_signals(unit, enrichment) if enrichment is not None else ()),
         *_name_signals(names),
         *_failure_signals(outcomes, names),
         *_code_signals(cut),
         *_shape_signals(unit, cut, outcomes),
     ]
-    return tuple({(signal.name, signal.kind): signal for signal in reversed(found)}.values())[::-1]
+    return _weighed(found)
+
+
+def _weighed(found: list[Signal]) -> tuple[Signal, ...]:
+    kept = [signal for signal in reversed(found) if signal.name in WEIGHTS]
+    return tuple({(signal.name, signal.kind): signal for signal in kept}.values())[::-1]
+
+
+def _score(found: tuple[Signal, ...]) -> BugScore:
+    ordered = sorted(found, key=lambda signal: -abs(_bits(signal)))
+    evidence = tuple(f"{_bits(signal):+.1f} {_line(signal)}" for signal in ordered if _bits(signal))
+    return BugScore(sum(map(_bits, found)), evidence)
 
 
 def _verdict(found: tuple[Signal, ...], score: float) -> Kind:
-    if score >= BUGFIX:
+    if score >= BUG_LIKE:
         return "security" if any(signal.kind == "security" for signal in found) else "bugfix"
     votes: dict[Kind, float] = {"feature": 0.0, "refactor": 0.0, "perf": 0.0}
     for signal in found:

@@ -56,7 +56,7 @@ _OPENINGS: Final[tuple[tuple[str, Kind, re.Pattern[str]], ...]] = (
         _opens(r"(?:(?:hot|bug)[-\s]?)?fix(?:e[sd]|ing|up)? repair\w* tests?\sand\sfix properly correct(?:s|ed|ly)?"),
     ),
     (
-        "mend",
+        "handle",
         "bugfix",
         _opens(
             r"handl(?:e[sd]?|ing) respect\w* honou?r\w* preserv\w+ ensur\w+ restor\w+ reject\w* make\ssure keep\w*"
@@ -90,15 +90,15 @@ _OPENINGS: Final[tuple[tuple[str, Kind, re.Pattern[str]], ...]] = (
         "refactor",
         _opens(
             r"refactor\w* renam\w+ mov(?:e[sd]?|ing) clean\w* simplif\w+ moderni[sz]\w+ reorgani[sz]\w+ rewrit\w+"
-            r" rewrote extract\w* split merge convert\w* remov\w+ drop\w* delet\w+ replac\w+ restructur\w+ unif\w+"
-            r" inline reformat\w* re-?implement\w* typ(?:e|ing|es) annotat\w+ migrat\w+ port bump upgrad\w+ use"
+            r" rewrote extract\w* split convert\w* remov\w+ drop\w* delet\w+ replac\w+ restructur\w+ unif\w+"
+            r" inline reformat\w* re-?implement\w* typ(?:e|ing|es) annotat\w+ migrat\w+ port bump upgrad\w+"
             r" lint\w* tidy tests? docs? document\w*"
         ),
     ),
     (
         "change",
         "feature",
-        _opens(r"chang\w+ updat\w+ improv\w+ enhanc\w+ tweak\w* make adjust\w* switch\w* set"),
+        _opens(r"chang\w+ updat\w+ improv\w+ enhanc\w+ tweak\w* make adjust\w* switch\w* set use"),
     ),
 )
 
@@ -170,11 +170,6 @@ _SECTIONS: Final[tuple[tuple[str, Kind], ...]] = (
     ("misc", "refactor"),
 )  # fmt: skip
 _BULLET: Final = re.compile(r"^\s*(?:[-*+•]|\d+\.)\s*")
-_ENTRY_WORDS: Final = frozenset({"changelog: fix", "changelog: add"})
-#: Of a text's first line, where the title says nothing.
-_BODY_WORDS: Final = frozenset({"body: fix", "body: mend", "body: prevent", "body: add", "body defect"})
-#: Of an issue's title, what says more than that somebody wants something.
-_ISSUE_WORDS: Final = frozenset({"issue: fix", "issue: add", "issue defect", "issue offer"})
 
 
 @dataclass(frozen=True)
@@ -192,20 +187,17 @@ class Signal:
     detail: str = ""
 
 
-def word_signals(unit: Unit, cut: Cut) -> Iterator[Signal]:
-    """Yield what the unit's own title, text, branch and changelog lines say it is."""
+def word_signals(unit: Unit) -> Iterator[Signal]:
+    """Yield what the unit's own title, text and branch say it is."""
     text = unit.message[:_MAX_TEXT]
     body = text.partition("\n")[2]
     headline = list(title_signals(_headline(unit.title, unit.branch, body), "title"))
-    yield from headline
-    if not headline:
-        yield from (signal for signal in title_signals(_first_line(body), "body") if signal.name in _BODY_WORDS)
+    yield from headline or title_signals(_first_line(body), "body")
     yield from _found("security", "security", _SECURITY, f"{unit.title}\n{body}")
     yield from _found("report", "bugfix", _REPORT, body)
     yield from _found("closes", "bugfix", _CLOSES_FIX, text)
     yield from _found("fix branch", "bugfix", _BUG_BRANCH, unit.branch)
     yield from _found("feature branch", "feature", _FEATURE_BRANCH, unit.branch)
-    yield from changelog_signals(unit, cut)
 
 
 def enrichment_signals(unit: Unit, enrichment: Enrichment) -> Iterator[Signal]:
@@ -216,7 +208,7 @@ def enrichment_signals(unit: Unit, enrichment: Enrichment) -> Iterator[Signal]:
     yield from _found("security", "security", _SECURITY, f"{enrichment.title}\n{enrichment.body[:_MAX_TEXT]}")
     yield from label_signals((*enrichment.labels, *(label for issue in enrichment.issues for label in issue.labels)))
     for issue in enrichment.issues:
-        yield from (signal for signal in title_signals(issue.title, "issue") if signal.name in _ISSUE_WORDS)
+        yield from title_signals(issue.title, "issue")
         yield from _found("issue report", "bugfix", _REPORT, issue.body[:_MAX_TEXT])
         yield from _found("security", "security", _SECURITY, f"{issue.title}\n{issue.body[:_MAX_TEXT]}")
 
@@ -233,7 +225,7 @@ def title_signals(title: str, place: str) -> Iterator[Signal]:
     end = opening[2].end() if opening is not None else 0
     if opening is None or opening[0] != "fix":
         yield from _found(f"{place} defect", "bugfix", _DEFECT, rest[end:])
-    if opening is None or opening[0] not in {"fix", "mend", "prevent", "add"}:
+    if opening is None or opening[0] not in {"fix", "handle", "prevent", "add"}:
         yield from _found(f"{place} offer", "feature", _OFFER, rest[end:])
     if opening is None or opening[0] not in {"fix", "speed up"}:
         yield from _found(f"{place}: speed up", "perf", _FASTER, rest)
@@ -282,8 +274,7 @@ def _entries(before: frozenset[str], after: list[str]) -> Iterator[Signal]:
         elif item is not None:
             if section is not None:
                 yield Signal("changelog section", section, heading)
-            words = title_signals(line[item.end() :], "changelog")
-            yield from (signal for signal in words if signal.name in _ENTRY_WORDS)
+            yield from title_signals(line[item.end() :], "changelog")
 
 
 def _section_kind(word: str) -> Kind | None:
