@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from codegate.languages.syntax import same_syntax
-from codegate.mining.languages import language_of, path_language, same_go_layout, same_layout
+from codegate.mining.languages import language_of, path_language, same_layout
 from codegate.mining.sources.changes import is_lfs_pointer, patch_ids
 from codegate.mining.sources.history import LINK_MODE, SUBMODULE_MODE, PathChange, Unit
 from codegate.mining.units import Reason
@@ -162,7 +161,7 @@ def _reject_sources(sources: Mapping[str, PathChange], base: Tree, fixed: Tree) 
         binary = change.added is None and change.old_blob != change.new_blob
         if binary or any(b"\0" in tree[path].data for tree in (base, fixed) if path in tree):
             return "binary_src"
-    if all(_same_syntax(path, base.get(path), fixed.get(path)) for path in sources):
+    if all(path in base and path in fixed and same_layout(path, base[path].data, fixed[path].data) for path in sources):
         return "format_only"
     return None
 
@@ -174,13 +173,6 @@ def _is_rename_only(sources: Mapping[str, PathChange]) -> bool:
     gone = sorted(change.old_blob for change in sources.values() if change.status == "D")
     come = sorted(change.new_blob for change in sources.values() if change.status == "A")
     return gone == come
-
-
-def _same_syntax(path: str, old: TreeFile | None, new: TreeFile | None) -> bool:
-    if old is None or new is None:
-        return False
-    same = {"python": same_syntax, "javascript": same_layout, "go": same_go_layout}.get(path_language(path) or "")
-    return same is not None and same(old.data, new.data)
 
 
 def _may_be_test(path: str, head: PathClassifier) -> bool:

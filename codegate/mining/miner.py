@@ -93,7 +93,7 @@ def mine(
         builder = ProblemBuilder(
             repository=repository,
             name=old.name if old is not None and options.name is None else name,
-            languages=known_languages(resolver, repository, tip),
+            languages=known_languages(resolver),
             sandboxes=sandboxes,
             options=options,
             today=today,

@@ -78,22 +78,3 @@ def test_what_speaks_to_a_network_has_the_whole_library_compiled() -> None:
     speaking = compiled_ahead(tree(a_go='package a\n\nimport (\n\t"fmt"\n\thttp "net/http"\n)\n'), "", module)
     assert "fmt" in plain.split()
     assert speaking.split() == ["std"]
-
-
-@pytest.mark.parametrize(
-    ("new", "same"),
-    [
-        (b"package a\n\n// Add adds.\nfunc Add(a,  b int) int {\n\n\treturn a + b // sum\n}\n", True),
-        (b"package a\nfunc Add(a, b int) int {\n    return a + b\n}", True),
-        (b"package a\nfunc Add(a, b int) int { return a + b }", False),
-        (b"package a\nfunc Add(a, b int) int {\n\treturn a - b\n}\n", False),
-        (b"//go:build linux\n\npackage a\nfunc Add(a, b int) int {\n\treturn a + b\n}\n", False),
-    ],
-)
-def test_layout_and_comments_are_no_change(new: bytes, same: bool) -> None:
-    old = b"package a\n\nfunc Add(a, b int) int {\n\treturn a + b\n}\n"
-    assert Go(PYTHON).same_syntax(old, new) is same
-
-
-def test_text_that_spans_lines_keeps_its_space() -> None:
-    assert not Go(PYTHON).same_syntax(b"package a\nvar s = `a\n  b // c`\n", b"package a\nvar s = `a\n b`\n")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from codegate.grading import Sandboxes, TestSelection, run_tests
 from codegate.mining.cut import Cut, cut, reject_by_paths
-from codegate.mining.languages import JavaScript, LanguageSupport, same_layout
+from codegate.mining.languages import JavaScript, LanguageSupport
 from codegate.mining.languages.npm_manifest import nest, node_major, read_lock, read_manifest, runner_of
 from codegate.mining.sources.history import read_units
 from codegate.sandbox import check_npm_manifest
@@ -140,20 +140,6 @@ def test_whatever_a_manifest_holds_what_is_kept_can_be_installed(package: dict[s
     runner_of(given_tree)
     if manifest is not None:
         check_npm_manifest(manifest.text)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "same"),
-    [
-        (b"a();\n  b();\n", b"  a();\n\n b();\n", True),
-        (b"a();\r\n", b"a();\n", True),
-        (b"a(); b();\n", b"a();\nb();\n", False),
-        (b"x = `\n a`\n", b"x = `\n  a`\n", False),
-        (b"x = 'a b'\n", b"x = 'a  b'\n", False),
-    ],
-)
-def test_only_indentation_and_empty_lines_are_layout(old: bytes, new: bytes, same: bool) -> None:
-    assert same_layout(old, new) is same
 
 
 def test_a_tree_without_a_manifest_has_no_environment(tmp_path: Path) -> None:

@@ -1,12 +1,11 @@
 """Which language a change is written in."""
 
-import sys
-
 import pytest
 
-from codegate.mining.environments.environment import EnvironmentResolver
-from codegate.mining.languages import LanguageSupport, Python, language_of
+from codegate.mining.languages import language_of, same_layout
 from codegate.suite import Language
+
+GO = "package a\n\nfunc Add(a, b int) int {\n\treturn a + b\n}\n"
 
 
 @pytest.mark.parametrize(
@@ -27,8 +26,24 @@ def test_the_language_is_the_one_of_most_sources_and_with_tests(
     assert language_of(sources, tests) == language
 
 
-def test_python_answers_as_a_language() -> None:
-    support: LanguageSupport = Python(EnvironmentResolver(f"{sys.version_info[0]}.{sys.version_info[1]}"))
-    assert support.language == "python"
-    assert support.same_syntax(b"x = 1\n", b"x  =  1 # one\n")
-    assert not support.same_syntax(b"x = 1\n", b"x = 2\n")
+@pytest.mark.parametrize(
+    ("path", "old", "new", "same"),
+    [
+        ("a.py", "x = 1\n", "x  =  1 # one\n", True),
+        ("a.py", "x = 1\n", "x = 2\n", False),
+        ("a.js", "a();\n  b();\n", "  a();\n\n b(); // why\n", True),
+        ("a.js", "a();\r\n", "a();\n", True),
+        ("a.js", "f(() => { return x });\n", "f(() => { return\nx });\n", False),
+        ("a.js", "x = `\n a`\n", "x = `\n  a`\n", False),
+        ("a.js", "x = 'a b'\n", "x = 'a  b'\n", False),
+        ("a.js", "x = (\n", "x = ( \n", False),
+        ("a.go", GO, "package a\n\n// Add adds.\nfunc Add(a,  b int) int {\n\n\treturn a + b // sum\n}\n", True),
+        ("a.go", GO, "package a\nfunc Add(a, b int) int { return a + b }", True),
+        ("a.go", GO, GO.replace("a + b", "a - b"), False),
+        ("a.go", GO, f"//go:build linux\n\n{GO}", False),
+        ("a.go", "package a\nvar s = `a\n  b // c`\n", "package a\nvar s = `a\n b`\n", False),
+        ("a.css", "a {}\n", "a  {}\n", False),
+    ],
+)
+def test_layout_and_comments_are_no_change(path: str, old: str, new: str, *, same: bool) -> None:
+    assert same_layout(path, old.encode(), new.encode()) is same

@@ -10,7 +10,7 @@ which tests pass.
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Final, Literal
@@ -217,20 +217,33 @@ class EnvironmentResolver:
         key = sha256(told.encode("utf-8")) if own or image else content
         name = f"py{self.python.replace('.', '')}-{key[:8]}"
         texts = {TOOLS_LOCK: own} if own else {}
-        manifest = EnvironmentManifest(
-            id=name,
-            python=self.python,
-            lock=f"environments/{name}/requirements.lock",
-            lock_sha256=content,
-            exclude_newer=bound,
-            rung=rung,
-            packages=tuple(
-                PackageFile(path=f"environments/{name}/{file}", sha256=sha256(text.encode("utf-8")))
-                for file, text in texts.items()
-            ),
-            image=image,
-        )
-        return LockedEnvironment(manifest, lock, texts)
+        return lock_environment(name, self.python, lock, texts, rung, bound, image)
+
+
+def lock_environment(
+    name: str,
+    python: str,
+    lock: str,
+    texts: Mapping[str, str],
+    rung: Rung,
+    bound: date | None = None,
+    image: str | None = None,
+) -> LockedEnvironment:
+    """Return the environment ``name`` of a requirements lock and of ``texts``, other package files by their names."""
+    folder = f"environments/{name}"
+    manifest = EnvironmentManifest(
+        id=name,
+        python=python,
+        lock=f"{folder}/requirements.lock",
+        lock_sha256=sha256(lock.encode("utf-8")),
+        exclude_newer=bound,
+        rung=rung,
+        packages=tuple(
+            PackageFile(path=f"{folder}/{file}", sha256=sha256(text.encode("utf-8"))) for file, text in texts.items()
+        ),
+        image=image,
+    )
+    return LockedEnvironment(manifest, lock, texts)
 
 
 def plans(declared: Declarations) -> list[Plan]:

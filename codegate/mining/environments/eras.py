@@ -4,11 +4,12 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from codegate.mining.environments.declarations import Declarations, read_declarations
-from codegate.suite import git, read_commit
+from codegate.suite import Tree, git, read_commit
 
 #: Lengths of the eras that a change is in, in days, the longest first. Declared lower bounds are kept and newer
 #: packages mostly stay compatible: what an era's environment does not cover or breaks has that of a shorter one, then
@@ -18,10 +19,21 @@ ERA_DAYS: Final = (3 * 365, 365)
 
 @dataclass(frozen=True)
 class Era:
-    """The newest tree of an era: what it declares, and the day of its commit."""
+    """The newest commit of an era, and its day."""
 
-    declared: Declarations
+    repository: Path
+    commit: str
     day: date
+
+    @cached_property
+    def tree(self) -> Tree:
+        """Return the commit's tree."""
+        return read_commit(self.repository, self.commit)
+
+    @cached_property
+    def declared(self) -> Declarations:
+        """Return what the tree declares, without keeping the tree."""
+        return read_declarations(read_commit(self.repository, self.commit))
 
 
 class Eras:
@@ -40,13 +52,13 @@ class Eras:
         self._guard = threading.Lock()
 
     def newest(self) -> Era | None:
-        """Return what the newest commit declares."""
+        """Return the newest commit."""
         return self._ending(0)
 
-    def of(self, committed: date) -> Iterator[Era]:
-        """Yield the eras that a day is in, the longest first, as far as there are commits to stand for them."""
+    def of(self, committed: date, lengths: tuple[int, ...] = ERA_DAYS) -> Iterator[Era]:
+        """Yield the eras of some lengths that a day is in, as far as there are commits to stand for them."""
         age = max((self._newest - committed).days, 0)
-        for ending in dict.fromkeys(age // days * days for days in ERA_DAYS):
+        for ending in dict.fromkeys(age // days * days for days in lengths):
             era = self._ending(ending)
             if era is not None:
                 yield era
@@ -55,17 +67,11 @@ class Eras:
         """Return the era that ended ``age`` days before the newest commit."""
         with self._guard:
             if age not in self._found:
-                self._found[age] = self._read(age)
+                before = f"--before={(self._newest - timedelta(days=age)).isoformat()}T23:59:59Z"
+                asked = ("rev-list", "-1", "--first-parent", *([before] if age else []), self.tip)
+                commit = git(self.repository, *asked).decode("ascii").strip()
+                self._found[age] = Era(self.repository, commit, self._day_of(commit)) if commit else None
             return self._found[age]
-
-    def _read(self, age: int) -> Era | None:
-        commit = self.tip
-        if age:
-            before = f"--before={(self._newest - timedelta(days=age)).isoformat()}T23:59:59Z"
-            commit = git(self.repository, "rev-list", "-1", "--first-parent", before, self.tip).decode("ascii").strip()
-        if not commit:
-            return None
-        return Era(read_declarations(read_commit(self.repository, commit)), self._day_of(commit))
 
     def _day_of(self, commit: str) -> date:
         text = git(self.repository, "log", "-1", "--format=%cs", commit, "--").decode("ascii")

