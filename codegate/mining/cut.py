@@ -11,7 +11,7 @@ from codegate.mining.languages import language_of, path_language, same_layout
 from codegate.mining.sources.changes import is_lfs_pointer, patch_ids
 from codegate.mining.sources.history import LINK_MODE, SUBMODULE_MODE, PathChange, Unit
 from codegate.mining.units import Reason
-from codegate.suite import Language, PathClass, PathClassifier, Tree, TreeFile, is_plain_path
+from codegate.suite import PathClass, PathClassifier, Tree, TreeFile, is_plain_path
 
 MAX_SOURCE_FILES: Final = 20
 MAX_SOURCE_LINES: Final = 1000
@@ -134,7 +134,7 @@ def cut(unit: Unit, base: Tree, fixed: Tree) -> Cut | Reason:
     size = sum(len(file.data) for file in (*hidden.values(), *fix.values()) if file is not None)
     if len(fix) > MAX_SOURCE_FILES or lines > MAX_SOURCE_LINES or size > MAX_CHANGED_BYTES:
         return "too_large"
-    return Cut(base, hidden, fix, fixed, runnable, _public_tests(base, before, runnable, language), lines)
+    return Cut(base, hidden, fix, fixed, runnable, public_tests(base, before, runnable), lines)
 
 
 def _without_source(classes: Mapping[str, PathClass]) -> Reason | None:
@@ -206,13 +206,12 @@ def _is_link(path: str, tree: Tree) -> bool:
     return file is not None and file.mode == LINK_MODE
 
 
-def _public_tests(
-    base: Tree, before: PathClassifier, runnable: tuple[str, ...], language: Language | None
-) -> tuple[str, ...]:
-    """Return the base's own test modules: those that the fix touches first, then their neighbours."""
-    modules = [
-        path for path in base if path_language(path) == language and _is_text(path) and before.classify(path) == "test"
-    ]
+def public_tests(base: Tree, before: PathClassifier, runnable: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the base's own test modules, in the languages of ``runnable``: those that the fix touches, then others."""
+    languages = {path_language(path) for path in runnable}
+    modules = [path for path in base if path_language(path) in languages and before.classify(path) == "test"]
     folders = {path.rpartition("/")[0] for path in runnable}
-    nearest = sorted(modules, key=lambda path: (path not in runnable, path.rpartition("/")[0] not in folders, path))
+    nearest = sorted(
+        filter(_is_text, modules), key=lambda path: (path not in runnable, path.rpartition("/")[0] not in folders, path)
+    )
     return tuple(sorted(nearest[:MAX_PUBLIC_TESTS]))

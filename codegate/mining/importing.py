@@ -1,30 +1,53 @@
-"""Import a file of another benchmark as a new suite."""
+"""Import a file of another benchmark as a new suite.
+
+SWE-bench rows become units: ``patch`` is the fix and ``test_patch`` the hidden tests, both applied to the base commit;
+nothing is classified again. They are validated like mined ones, and have the row's statement and date, and the tests
+that execution shows; where the row's differ, the problem's provenance lists them.
+"""
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal
 
+from codegate.durable import sha256
 from codegate.errors import CodegateError, InfrastructureError, Interrupted, UsageError
 from codegate.grading import Sandboxes
-from codegate.mining.build import Built, ProblemBuilder
+from codegate.mining.build import Built, ProblemBuilder, Prospect
+from codegate.mining.cut import Cut, public_tests
 from codegate.mining.environments.environment import EnvironmentResolver
-from codegate.mining.imported import Agreement, ImportedUnit, cut_row, finish
 from codegate.mining.languages import known_languages
 from codegate.mining.options import KINDS, MineOptions, running_python
 from codegate.mining.profile import Steps
+from codegate.mining.sources.history import Unit, path_from
 from codegate.mining.statements.statement import StatementText
-from codegate.mining.units import Rejected
+from codegate.mining.units import BUG_LIKE, BugScore, Rejected
 from codegate.sandbox import Backend
-from codegate.suite import LockedEnvironment, Suite, Tree, git, repository_path, write_suite
+from codegate.suite import (
+    LockedEnvironment,
+    PathClassifier,
+    ProblemManifest,
+    Provenance,
+    Suite,
+    TestSets,
+    Tree,
+    TreeFile,
+    apply_patch,
+    git,
+    make_problem,
+    read_commit,
+    write_suite,
+)
 from codegate.suite.exchange import (
     Skipped,
+    SweBenchRow,
     check_any,
     check_row,
     convert_each,
+    few,
     read_rows,
     read_tasks,
     task_problem,
@@ -33,6 +56,28 @@ from codegate.suite.exchange import (
 ImportFormat = Literal["swe-bench", "humaneval", "harbor"]
 
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True)
+class ImportedUnit:
+    """A row, split on its base tree, as a unit whose commit is made up: no commit has the fix."""
+
+    prospect: Prospect
+    parts: Cut = field(repr=False)
+    row: SweBenchRow
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The tests that a row publishes next to the measured ones.
+
+    Attributes:
+        exact: whether the fail-to-pass tests are the same.
+        lines: the counts, and one line for each kind of disagreement.
+    """
+
+    exact: bool
+    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -129,19 +174,13 @@ def import_rows(
 ) -> ImportReport:
     """Import SWE-bench rows, or Harbor task folders that hold such rows; raises as ``import_proven``.
 
-    Args:
-        file: as for ``import_proven``.
-        kind: likewise.
-        out: likewise.
-        name: the suite's name.
-        repository: likewise.
-        build: validates a unit, as mining does, in an environment of its date.
+    ``build`` validates a unit, as mining does, in an environment of its date.
     """
     _check_new(out)
     rows, unreadable = read_tasks(file) if kind == "harbor" else read_rows(file)
     if repository is None:
         raise UsageError(f"the rows of {file} are proven first.", "Give --repository, a clone of their repository.")
-    home = _path(repository, out)
+    home = path_from(out, repository)
     checked, unusable = convert_each(rows, check_row)
     skipped = [*unreadable, *unusable]
     built: list[Built] = []
@@ -180,7 +219,103 @@ def _check_new(folder: Path) -> None:
         raise UsageError(f"{folder} exists already.", "Choose another folder.")
 
 
-def _path(repository: Path, out: Path) -> str | None:
-    bare = git(repository, "rev-parse", "--is-bare-repository").strip() == b"true"
-    top = git(repository, "rev-parse", "--absolute-git-dir" if bare else "--show-toplevel")
-    return repository_path(Path(top.rstrip(b"\n").decode("utf-8", "surrogateescape")), out)
+def cut_row(row: SweBenchRow, repository: Path) -> ImportedUnit:
+    """Apply the patches of ``row`` to its base commit.
+
+    Raises:
+        UsageError: the repository does not have the commit, the patches overlap, or there is no test to run.
+        PatchError: a patch does not apply.
+    """
+    base = read_commit(repository, row.base_commit)
+    fix, hidden = apply_patch(base, row.patch), apply_patch(base, row.test_patch)
+    both = sorted(fix.keys() & hidden.keys())
+    if both:
+        raise UsageError(f"patch and test_patch both change {both[0]!a}.")
+    if not fix or not hidden:
+        raise UsageError(f"{'patch' if not fix else 'test_patch'} changes nothing.")
+    fixed = base.overlay(hidden).overlay(fix)
+    tests = _test_files(row, fixed, hidden)
+    if not tests:
+        raise UsageError("test_patch has no test module that can be run.")
+    public = public_tests(base, PathClassifier.of(base), tests)
+    lines = max(len(re.findall(rf"^\{sign}(?!\{sign}\{sign} )", row.patch, re.MULTILINE)) for sign in "+-")
+    committed = git(repository, "log", "-1", "--format=%cI", "--end-of-options", row.base_commit)
+    unit = Unit(
+        commit=sha256(f"{row.instance_id}\0{row.patch}".encode())[:40],
+        base=row.base_commit,
+        kind="direct",
+        pull_request=row.pull_request,
+        branch="",
+        merges_forward=False,
+        title=next(iter(row.problem_statement.strip().splitlines()), "").strip()[:500],
+        message=row.problem_statement,
+        author="",
+        email="",
+        date=row.created or datetime.fromisoformat(committed.decode("ascii").strip()),
+        changes=(),
+    )
+    parts = Cut(base, hidden, fix, fixed, test_files=tests, public_tests=public, source_lines=lines)
+    return ImportedUnit(Prospect(unit, BugScore(BUG_LIKE, ())), parts, row)
+
+
+def _test_files(row: SweBenchRow, fixed: Tree, hidden: Mapping[str, TreeFile | None]) -> tuple[str, ...]:
+    """Return the hidden files to run: those that the row's test ids begin with, and those that runners collect."""
+    named = {test.partition("::")[0] for test in (*row.FAIL_TO_PASS, *row.PASS_TO_PASS)}
+    classifier = PathClassifier.of(fixed)
+    there = [path for path, file in hidden.items() if file is not None]
+    return tuple(sorted(path for path in there if path in named or classifier.is_test_module(path)))
+
+
+def compare(row: SweBenchRow, tests: TestSets) -> Agreement:
+    """Compare the tests that ``row`` publishes with the measured ``tests``.
+
+    A published id that was cut at a blank (SWE-bench has hundreds) stands for the measured ones it begins.
+    """
+    cut = tuple(test for test in (*row.FAIL_TO_PASS, *row.PASS_TO_PASS) if "[" in test and not test.endswith("]"))
+
+    def lost(published: tuple[str, ...], measured: tuple[str, ...]) -> list[str]:
+        begun = {test for test in published if test in cut and any(other.startswith(test) for other in measured)}
+        return [test for test in published if test not in measured and test not in begun]
+
+    fail, keep = lost(row.FAIL_TO_PASS, tests.FAIL_TO_PASS), lost(row.PASS_TO_PASS, tests.PASS_TO_PASS)
+    gained = [test for test in tests.FAIL_TO_PASS if test not in row.FAIL_TO_PASS and not test.startswith(cut)]
+    counts = " and ".join(
+        f"{len(published) - len(gone)} of {len(published)} {name}"
+        for published, gone, name in (
+            (row.FAIL_TO_PASS, fail, "fail-to-pass"),
+            (row.PASS_TO_PASS, keep, "pass-to-pass"),
+        )
+    )
+    named = {
+        "published as fail-to-pass only": fail,
+        "measured as fail-to-pass only": gained,
+        "published as pass-to-pass only": keep,
+    }
+    lines = (f"{what}: {few(listed)}"[:1000] for what, listed in named.items() if listed)
+    return Agreement(not fail and not gained, (f"published: {counts} measured alike", *lines))
+
+
+def finish(built: Built, imported: ImportedUnit) -> tuple[Built, Agreement]:
+    """Return the validated problem with its row's id, statement and provenance, and how the tests agree."""
+    problem, row = built.problem, imported.row
+    agreement = compare(row, problem.tests)
+    old = problem.manifest
+    provenance = Provenance(
+        kind="imported",
+        pull_request=row.pull_request,
+        title=imported.prospect.unit.title,
+        date=imported.prospect.unit.date,
+        evidence=agreement.lines,
+        upstream=row.upstream,
+    )
+    text = row.problem_statement
+    facts = {
+        **old.model_dump(by_alias=True),
+        "id": row.id,
+        "statement": {"mode": "imported", "sha256": sha256(text.encode("utf-8"))},
+        "tags": {**old.tags, "published": "agrees" if agreement.exact else "differs"},
+        "provenance": provenance,
+    }
+    manifest = ProblemManifest.model_validate(facts)
+    named = make_problem(manifest, text, problem.tests, problem.hidden, problem.fix, problem.environment)
+    return replace(built, problem=named), agreement

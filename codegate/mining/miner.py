@@ -4,7 +4,6 @@ Units are tried best first and independently of each other, several at a time; w
 does not depend on how many run at once.
 """
 
-import os
 import threading
 import time
 from collections import Counter
@@ -29,11 +28,11 @@ from codegate.mining.profile import Profile, Steps
 from codegate.mining.refresh import Kept, keep
 from codegate.mining.report import MineReport, UnitResult, unit_result, write_report
 from codegate.mining.scan import scan
-from codegate.mining.sources.history import check_repository
+from codegate.mining.sources.history import check_repository, path_from
 from codegate.mining.units import Rejected
 from codegate.mining.workers import Workers
 from codegate.sandbox import Backend, SandboxClosed, SandboxError
-from codegate.suite import Suite, git, load_suite, read_commit, repository_path, write_suite
+from codegate.suite import Suite, git, load_suite, read_commit, write_suite
 
 ENOUGH: Final = 30
 """Problems of a suite for which no change older than ``RECENT`` is tried, unless more are asked for."""
@@ -328,17 +327,9 @@ def _write(
     return write_suite(
         out,
         name=name,
-        repository=kept.suite.manifest.repository if kept else _repository_of(repository, out),
+        repository=kept.suite.manifest.repository if kept else path_from(out, repository),
         environments=[entry for _, entry in sorted(environments.items())],
         problems=[*(kept.problems if kept else ()), *new],
         scanned=scanned,
         canary=kept.suite.manifest.canary if kept else None,
     )
-
-
-def _repository_of(repository: Path, out: Path) -> str | None:
-    """Return the repository's path relative to the suite where a suite may name it: around it or beside it."""
-    bare = git(repository, "rev-parse", "--is-bare-repository").strip() == b"true"
-    kind = "--absolute-git-dir" if bare else "--show-toplevel"
-    home = Path(os.fsdecode(git(repository, "rev-parse", kind).rstrip(b"\n")))
-    return repository_path(home, out)

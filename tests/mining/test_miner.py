@@ -10,7 +10,7 @@ import pytest
 from codegate.errors import ExitCode, Interrupted, UsageError
 from codegate.grading import Sandboxes, grade
 from codegate.mining import MineEvent, MineOptions, MineReport, mine
-from codegate.mining.miner import _repository_of
+from codegate.mining.sources.history import path_from
 from codegate.sandbox import EnvironmentRecipe, SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend, BubblewrapEnvironment
 from codegate.suite import load_base, load_suite, make_patch
@@ -180,7 +180,7 @@ def test_the_profile_counts_every_test_run_of_units_kept_and_rejected(mined: Min
 def test_a_suite_names_its_repository_where_it_is_around_or_beside_it(
     history: HistoryBuilder, out: str, expected: str | None
 ) -> None:
-    assert _repository_of(history.folder, history.folder.parent / out) == expected
+    assert path_from(history.folder.parent / out, history.folder) == expected
 
 
 def test_planted_order_and_seed_dependence_is_quarantined_with_evidence(mined: Mined) -> None:

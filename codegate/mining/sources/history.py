@@ -4,6 +4,7 @@ Messages, the commit graph and the changed paths come from a few passes of git, 
 that no commit message and no file name can be mistaken for structure.
 """
 
+import os
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -16,7 +17,7 @@ from codegate.mining.sources.graph import MESSAGE_CHARACTERS, CommitGraph, Recor
 from codegate.mining.sources.messages import Landing, UnitKind, is_long_lived, is_revert, read_landing, series_title
 from codegate.mining.sources.pulls import Landed, match_pulls, read_pull_heads
 from codegate.mining.sources.references import closing_references
-from codegate.suite import GitError, git
+from codegate.suite import GitError, git, repository_path
 
 __all__ = ["LINK_MODE", "SUBMODULE_MODE", "PathChange", "Unit", "UnitKind", "check_repository", "read_units"]
 
@@ -86,6 +87,13 @@ def check_repository(repository: Path, branch: str | None = None) -> str:
             if branches.strip()
             else "Mine a repository with merged bug fixes.",
         ) from error
+
+
+def path_from(suite: Path, repository: Path) -> str | None:
+    """Return the repository's path relative to a suite that may name it: it is around the suite or beside it."""
+    bare = git(repository, "rev-parse", "--is-bare-repository").strip() == b"true"
+    kind = "--absolute-git-dir" if bare else "--show-toplevel"
+    return repository_path(Path(os.fsdecode(git(repository, "rev-parse", kind).rstrip(b"\n"))), suite)
 
 
 def read_units(repository: Path, branch: str | None = None, since: date | None = None) -> list[Unit]:
