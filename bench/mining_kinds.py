@@ -24,7 +24,7 @@ from typing import Any
 from codegate.mining.cut import Cut, cut, reject_by_paths
 from codegate.mining.kinds.kind import classify_kind, score_unit, signals
 from codegate.mining.kinds.words import Signal
-from codegate.mining.proving.validation import TestOutcomes
+from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.sources.history import Unit, read_units
 from codegate.mining.units import reject_by_text
 from codegate.suite import PathClassifier, load_suite, read_commit

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes
+from codegate.mining.proving.outcomes import QUARANTINE_DAYS
 from codegate.mining.proving.proof import prove
-from codegate.mining.proving.validation import QUARANTINE_DAYS
 from codegate.sandbox import SandboxError
 from codegate.suite import LockedEnvironment, Problem, ProblemManifest, Quarantine, Suite, load_base
 

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from codegate.candidates import Usage
 from codegate.durable import write_atomic
@@ -12,7 +12,15 @@ from codegate.errors import UsageError
 from codegate.mining.profile import Profile
 from codegate.mining.refresh import Kept
 from codegate.mining.sources.history import Unit
-from codegate.mining.units import BUG_LIKE, BugScore, Reason, Rejected
+from codegate.mining.units import (
+    BUG_LIKE,
+    BeforeCut,
+    BeforeEnvironment,
+    BeforeFailToPass,
+    BugScore,
+    Reason,
+    Rejected,
+)
 from codegate.suite import Problem, Suite, parse_json, read_text
 
 MINING_SCHEMA: Final = "codegate.mining/1"
@@ -20,17 +28,10 @@ MINING_SCHEMA: Final = "codegate.mining/1"
 _MAX_SUMMARY_BYTES: Final = 4 << 20
 
 StageName = Literal["units", "bug-like", "source and tests", "environment", "fail-to-pass", "validated"]
-STAGES: Final[tuple[StageName, ...]] = (
-    "units", "bug-like", "source and tests", "environment", "fail-to-pass", "validated",
-)  # fmt: skip
 
-_BEFORE_CUT: Final = frozenset(
-    {"bot", "merge_forward", "backport", "revert", "release", "not_a_fix", "ci_only", "docs_only", "tests_only",
-     "deps_only", "format_only", "rename_only", "too_large", "no_src", "no_test", "submodule", "binary_src", "symlink",
-     "unreadable", "unsupported_language", "duplicate", "no_runner", "lfs_pointer", "budget"}
-)  # fmt: skip
-_BEFORE_ENVIRONMENT: Final = _BEFORE_CUT | {"env_unresolved", "env_no_passing_test"}
-_BEFORE_FAIL_TO_PASS: Final = _BEFORE_ENVIRONMENT | {"timeout", "collect_error_gold", "no_f2p"}
+_BEFORE_CUT: Final = frozenset(get_args(BeforeCut))
+_BEFORE_ENVIRONMENT: Final = _BEFORE_CUT.union(get_args(BeforeEnvironment))
+_BEFORE_FAIL_TO_PASS: Final = _BEFORE_ENVIRONMENT.union(get_args(BeforeFailToPass))
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class MineReport:
             "fail-to-pass": sum(reason not in _BEFORE_FAIL_TO_PASS for _, reason in rejected),
             "validated": sum(result.problem is not None for result, _ in rejected),
         }
-        return tuple(Stage(name, counts[name]) for name in STAGES)
+        return tuple(Stage(name, count) for name, count in counts.items())
 
     @property
     def seconds_per_problem(self) -> float | None:

@@ -7,49 +7,21 @@ from typing import Final, Literal
 
 from codegate.mining.sources.history import Unit
 
-Reason = Literal[
-    "bot",
-    "merge_forward",
-    "backport",
-    "revert",
-    "reversed",
-    "release",
-    "not_a_fix",
-    "ci_only",
-    "docs_only",
-    "tests_only",
-    "deps_only",
-    "format_only",
-    "rename_only",
-    "too_large",
-    "no_src",
-    "no_test",
-    "submodule",
-    "binary_src",
-    "symlink",
-    "lfs_pointer",
-    "unreadable",
-    "unsupported_language",
-    "duplicate",
-    "no_runner",
-    "env_unresolved",
-    "env_no_passing_test",
-    "timeout",
-    "collect_error_gold",
-    "no_f2p",
-    "only_new_tests",
-    "other_kind",
-    "unsolvable_new_symbol",
-    "p2f_in_gold",
-    "f2p_flaky",
-    "oracle_fails",
-    "nop_resolves",
-    "leak",
-    "no_statement",
+BeforeCut = Literal[
+    "bot", "merge_forward", "backport", "revert", "reversed", "release", "not_a_fix", "ci_only", "docs_only",
+    "tests_only", "deps_only", "format_only", "rename_only", "too_large", "no_src", "no_test", "submodule",
+    "binary_src", "symlink", "lfs_pointer", "unreadable", "unsupported_language", "duplicate", "no_runner",
     "budget",
-]
-"""Why a unit is no problem. ``not_a_fix``: its own words say feature, refactoring or the like; ``other_kind``: what it
-changed and how its tests fail say so.
+]  # fmt: skip
+BeforeEnvironment = Literal["env_unresolved", "env_no_passing_test"]
+BeforeFailToPass = Literal["timeout", "collect_error_gold", "no_f2p"]
+BeforeValidated = Literal[
+    "only_new_tests", "other_kind", "unsolvable_new_symbol", "p2f_in_gold", "f2p_flaky", "oracle_fails", "leak",
+    "no_statement",
+]  # fmt: skip
+Reason = Literal[BeforeCut, BeforeEnvironment, BeforeFailToPass, BeforeValidated]
+"""Why a unit is no problem, by the stage that it did not come to. ``not_a_fix``: its own words say feature, refactoring
+or the like; ``other_kind``: what it changed and how its tests fail say so.
 ``reversed``: a later change reverts this one, or names its pull request as the cause of another bug.
 ``no_statement``: no text and no probe shows what happens before the fix, or what should.
 ``lfs_pointer``: a changed file's bytes are not in git but in LFS, where nothing is fetched from.

@@ -6,7 +6,7 @@ from typing import Literal
 
 from codegate.grading import TestResult
 from codegate.mining.cut import Cut
-from codegate.mining.proving.validation import TestKind, TestOutcomes
+from codegate.mining.proving.outcomes import TestKind, TestOutcomes
 from codegate.mining.sources.history import PathChange, Unit
 from codegate.suite import Tree, TreeFile
 

@@ -12,7 +12,7 @@ from codegate.mining.cut import Cut, cut
 from codegate.mining.kinds.kind import WEIGHTS, KindOf, classify_kind, signals
 from codegate.mining.kinds.names import declared_names
 from codegate.mining.kinds.words import label_signals, title_signals
-from codegate.mining.proving.validation import TestKind, TestOutcomes
+from codegate.mining.proving.outcomes import TestKind, TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment, LinkedIssue
 from codegate.mining.sources.history import Unit, read_units
 from codegate.mining.units import BUG_LIKE

@@ -54,7 +54,7 @@ class TestTree:
 @pytest.mark.parametrize(
     ("content", "names"),
     [
-        ({"pyproject.toml": "[project]\nname = 'Some.Thing'\n"}, ("Some.Thing", "some-thing")),
+        ({"pyproject.toml": "[project]\nname = 'Some.Thing'\n"}, ("some-thing",)),
         ({"pyproject.toml": "[tool.poetry]\nname = 'thing'\n"}, ("thing",)),
         ({"setup.cfg": "[metadata]\nname = thing\n"}, ("thing",)),
         ({"setup.py": "from setuptools import setup\nsetup(name='thing', packages=['other'])\n"}, ("thing",)),

@@ -6,7 +6,7 @@ import pytest
 from codegate.mining.kinds.kind import score_unit
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import PathChange, Unit
-from codegate.mining.sources.references import closing_references
+from codegate.mining.sources.references import closed_issues
 from codegate.mining.units import BugScore, Reason, reject_by_text, reversed_units
 
 
@@ -96,29 +96,24 @@ def test_a_label_counts(label: str, score: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "issues", "tickets"),
+    ("text", "issues"),
     [
-        ("Fixes #1", (1,), ()),
-        ("fixed: #1, #2 and GH-3", (1, 2, 3), ()),
-        ("Closes #1, closes #2", (1, 2), ()),
-        ("Resolves issue #7.", (7,), ()),
-        ("Fixed #31415 -- Summed nothing.", (31415,), ()),
-        ("Closes ada/sums#4 and eve/other#5", (4,), ("eve/other#5",)),
-        ("close https://github.com/eve/sums/issues/6", (6,), ()),
-        ("Closes https://gitlab.example.org/a/b/sums/-/issues/8", (8,), ()),
-        ("fixes https://bugs.example.org/show_bug.cgi?id=99", (), ("https://bugs.example.org/show_bug.cgi?id=99",)),
-        ("SUM-12: nothing adds up", (), ("SUM-12",)),
-        ("Sum\n\nfixes SUM-13", (), ("SUM-13",)),
-        ("Sum\n\nrhbz#123456", (), ("rhbz#123456",)),
-        ("Fixes utf-8 and UTF-8", (), ()),
-        ("See #1, prefixes #2, fix 3, fixes#4, (#5), #6", (), ()),
-        ("<!-- Fixes #1 -->", (), ()),
-        ("Fixes #0", (), ()),
+        ("Fixes #1", (1,)),
+        ("fixed: #1, #2 and GH-3", (1, 2, 3)),
+        ("Closes #1, closes #2", (1, 2)),
+        ("Resolves issue #7.", (7,)),
+        ("Fixed #31415 -- Summed nothing.", (31415,)),
+        ("Closes ada/sums#4 and eve/other#5", (4,)),
+        ("close https://github.com/eve/sums/issues/6", (6,)),
+        ("Closes https://gitlab.example.org/a/b/sums/-/issues/8", (8,)),
+        ("fixes https://bugs.example.org/show_bug.cgi?id=99", ()),
+        ("See #1, prefixes #2, fix 3, fixes#4, (#5), #6", ()),
+        ("<!-- Fixes #1 -->", ()),
+        ("Fixes #0", ()),
     ],
 )
-def test_what_a_text_closes(text: str, issues: tuple[int, ...], tickets: tuple[str, ...]) -> None:
-    found = closing_references(text, "sums")
-    assert (found.issues, found.tickets) == (issues, tickets)
+def test_what_a_text_closes(text: str, issues: tuple[int, ...]) -> None:
+    assert closed_issues(text, "sums") == issues
 
 
 def test_a_merged_branch_without_a_pull_request_must_be_one_change() -> None:

@@ -9,8 +9,8 @@ from codegate.durable import sha256
 from codegate.grading import CollectionError, Sandboxes, TestReport, TestResult, TestStatus
 from codegate.mining.cut import Cut
 from codegate.mining.proving import validation
-from codegate.mining.proving.outcomes import is_clean
-from codegate.mining.proving.validation import Validated, classify_tests, time_limit, validate_cut
+from codegate.mining.proving.outcomes import classify_tests, is_clean
+from codegate.mining.proving.validation import Validated, time_limit, validate_cut
 from codegate.mining.units import Rejected
 from codegate.sandbox import EnvironmentRecipe, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend

@@ -20,7 +20,7 @@ from codegate.mining.kinds.names import (
     function_names,
 )
 from codegate.mining.kinds.words import Signal, changelog_signals, enrichment_signals, word_signals
-from codegate.mining.proving.validation import TestOutcomes
+from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
 from codegate.mining.units import BUG_LIKE, BugScore

@@ -5,12 +5,9 @@ a patch file) or in the environment (a later release of the project, pulled in b
 half of the audit is executed: a program looks through a sandbox just as code that the model starts could.
 """
 
-import configparser
-import contextlib
 import difflib
 import json
 import re
-import tomllib
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -18,16 +15,17 @@ from typing import Any, Final
 from codegate.durable import sha256
 from codegate.grading.drivers import driver_source
 from codegate.languages.syntax import IDENTIFIER, decode
+from codegate.mining.environments.declarations import read_declarations
+from codegate.mining.environments.manifests import read_json, read_text
 from codegate.sandbox import Command, Sandbox, SandboxError, SandboxFile
 from codegate.suite import Changes, LeakAudit, Tree, TreeFile
 
+_ISOLATED: Final = ("{python}", "-I", "-S", "-B", "-c")
 _MIN_LENGTH: Final = 20
 _MAX_FINDINGS: Final = 10
 _MIN_BYTES: Final = 64
 _MAX_LINES: Final = 2000
-_MAX_DECLARATION: Final = 1 << 20
 _SECONDS: Final = 120.0
-_SETUP_NAME: Final = re.compile(r"\bname\s*=\s*['\"]([A-Za-z0-9][A-Za-z0-9._-]{0,99})['\"]")
 _GO_MODULE: Final = re.compile(r"^module\s+(\S{1,200})", re.MULTILINE)
 _AROUND: Final = 2
 _LONGEST_RUN: Final = 12
@@ -65,17 +63,7 @@ def audit(base: Tree, hidden: Changes, fix: Changes, sandbox: Sandbox) -> LeakAu
     sandbox.put(tuple(SandboxFile(path, file.data, file.mode) for path, file in base.items()))
     done = sandbox.run(
         Command(
-            argv=(
-                "{python}",
-                "-I",
-                "-S",
-                "-B",
-                "-c",
-                driver_source("leak_driver"),
-                "{records}",
-                "{site}",
-                "{packages}",
-            ),
+            argv=(*_ISOLATED, driver_source("leak_driver"), "{records}", "{site}", "{packages}"),
             stdin=json.dumps(_wanted(base, hidden, fix)).encode("ascii"),
             timeout_seconds=_SECONDS,
             records=True,
@@ -119,41 +107,15 @@ def audit_tree(base: Tree, hidden: Changes, fix: Changes) -> LeakAudit:
 
 def own_names(tree: Tree) -> tuple[str, ...]:
     """Return what the project is called by its package managers, read from its declarations without running them."""
-    names: set[str] = set()
-    for path in ("pyproject.toml", "setup.cfg", "setup.py", "package.json", "go.mod"):
-        file = tree.get(path)
-        if file is None or len(file.data) > _MAX_DECLARATION:
-            continue
-        text = file.data.decode("utf-8", "replace")
-        with contextlib.suppress(ValueError, TypeError, AttributeError, RecursionError, configparser.Error):
-            found = {_printable(name) for name in _declared(path, text) if isinstance(name, str) and name}
-            names |= found
-            if path not in {"package.json", "go.mod"}:
-                names |= {re.sub(r"[-_.]+", "-", name).lower() for name in found}
-    return tuple(sorted(names))
+    npm, module = read_json(tree, "package.json").get("name"), _GO_MODULE.search(read_text(tree, "go.mod"))
+    names = (read_declarations(tree).name, npm if isinstance(npm, str) else "", module[1] if module else "")
+    return tuple(sorted({_printable(name) for name in names if name}))
 
 
 def own_modules(fix: Changes) -> tuple[str, ...]:
     """Return the top-level Python packages and modules that the fix is in."""
     tops = {path.removeprefix("src/").partition("/")[0] for path in fix if path.endswith((".py", ".pyi"))}
     return tuple(sorted(_printable(top) for top in tops if top not in {"setup.py", "lib", "python"}))
-
-
-def _declared(path: str, text: str) -> Iterable[Any]:
-    if path == "pyproject.toml":
-        found = tomllib.loads(text)
-        return (
-            found.get("project", {}).get("name"),
-            found.get("tool", {}).get("poetry", {}).get("name"),
-            found.get("tool", {}).get("flit", {}).get("metadata", {}).get("module"),
-        )
-    if path == "setup.cfg":
-        parser = configparser.ConfigParser(interpolation=None, strict=False)
-        parser.read_string(text)
-        return (parser.get("metadata", "name", fallback=None),)
-    if path == "setup.py":
-        return _SETUP_NAME.findall(text)[:1]
-    return (json.loads(text).get("name"),) if path == "package.json" else _GO_MODULE.findall(text)[:1]
 
 
 def _wanted(base: Tree, hidden: Changes, fix: Changes) -> dict[str, Any]:

@@ -16,25 +16,10 @@ from codegate.grading import TestReport, TestSelection, run_tests
 from codegate.mining.cut import Cut
 from codegate.mining.languages.contract import RunnerSettings
 from codegate.mining.proving.flakes import Cause, Varied, explain, flaky_tests, plan
-from codegate.mining.proving.outcomes import QUARANTINE_DAYS, TestKind, TestOutcomes, classify_tests, is_clean
+from codegate.mining.proving.outcomes import TestOutcomes, classify_tests, is_clean
 from codegate.mining.units import Rejected
 from codegate.sandbox import Sandbox
 from codegate.suite import ProblemLimits, Tree
-
-__all__ = [
-    "FIRST_LIMITS",
-    "PYTEST",
-    "QUARANTINE_DAYS",
-    "OpenSandbox",
-    "TestKind",
-    "TestOutcomes",
-    "Trial",
-    "Validated",
-    "classify_tests",
-    "time_limit",
-    "try_cut",
-    "validate_cut",
-]
 
 OpenSandbox = Callable[[ProblemLimits], AbstractContextManager[Sandbox]]
 

@@ -16,7 +16,7 @@ from codegate.mining.sources.changes import LINK_MODE, SUBMODULE_MODE, PathChang
 from codegate.mining.sources.graph import MESSAGE_CHARACTERS, CommitGraph, Record, read_graph
 from codegate.mining.sources.messages import Landing, UnitKind, is_long_lived, is_revert, read_landing, series_title
 from codegate.mining.sources.pulls import Landed, match_pulls, read_pull_heads
-from codegate.mining.sources.references import closing_references
+from codegate.mining.sources.references import closed_issues
 from codegate.suite import GitError, git, repository_path
 
 __all__ = ["LINK_MODE", "SUBMODULE_MODE", "PathChange", "Unit", "UnitKind", "check_repository", "read_units"]
@@ -261,7 +261,6 @@ def _unit(draft: _Draft, changes: tuple[PathChange, ...], name: str) -> Unit:
     if draft.subjects:
         text = "\n".join([text, *(f"* {subject}" for subject in draft.subjects)])
     text = text[:MESSAGE_CHARACTERS]
-    closes = closing_references(text, name)
     return Unit(
         commit=draft.commit,
         base=draft.base,
@@ -275,7 +274,7 @@ def _unit(draft: _Draft, changes: tuple[PathChange, ...], name: str) -> Unit:
         email=oldest.email,
         date=draft.date,
         changes=changes,
-        closes=closes.issues,
+        closes=closed_issues(text, name),
     )
 
 
