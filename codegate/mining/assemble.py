@@ -57,13 +57,7 @@ class Findings:
 
 
 def assemble(name: str, found: Findings, patch: str) -> Problem:
-    """Return the problem.
-
-    Args:
-        name: the suite's name, with which problem ids begin.
-        found: what is known.
-        patch: the fix as a unified diff.
-    """
+    """Return the problem."""
     unit, parts, outcomes = found.unit, found.cut, found.validated.outcomes
     manifest = ProblemManifest(
         id=problem_id(name, unit),

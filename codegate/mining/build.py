@@ -113,12 +113,6 @@ class ProblemBuilder:
     ) -> Built | Rejected:
         """Make a problem of a unit that is cut already or say why it is none.
 
-        Args:
-            prospect: the unit.
-            parts: its cut.
-            steps: counts the seconds.
-            statement: what the model is told; None: it is written here.
-
         Raises:
             InfrastructureError: ours, the sandbox's, the package index's or the rewriting model's fault.
         """

@@ -27,12 +27,7 @@ _END_BYTES: Final = 1 << 20
 
 
 class Ledger:
-    """Remembers what became of units. Thread-safe.
-
-    Args:
-        folder: where; made when the first end is written.
-        options: whatever besides the unit an end follows from, as JSON has it.
-    """
+    """Remembers what became of units. Thread-safe."""
 
     def __init__(self, folder: Path, options: Mapping[str, Any]) -> None:
         self._folder = folder

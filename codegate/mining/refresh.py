@@ -48,13 +48,6 @@ def keep(
 
     One whose base is not in ``repository`` (another clone, a shallow one), or whose fix ran out of time or memory,
     could not be tried: that says more about the place than about the problem.
-
-    Args:
-        suite: the suite.
-        repository: where its base commits are.
-        sandboxes: where the code runs; the suite's environments are known to it.
-        today: the day that a retirement is dated from.
-        progress: called with a line, and how many of how many problems are done.
     """
     problems: list[Problem] = []
     retired: list[str] = []

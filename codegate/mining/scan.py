@@ -27,11 +27,7 @@ def scan(
 ) -> tuple[list[Prospect], list[UnitResult]]:
     """Return the units to try, best first, and the results of those that words or paths rule out.
 
-    Args:
-        repository: a local clone.
-        tip: the commit whose first-parent history is read.
-        options: what to mine.
-        scanned: the commit that an earlier scan began at: it and what is older is left alone.
+    Of a suite that ``scanned`` was mined at, only what came after that commit counts.
 
     Raises:
         UsageError: git cannot read the history.

@@ -18,11 +18,6 @@ def choose(suite: Suite, size: int, seed: int = 0) -> tuple[Problem, ...]:
 
     Each turn takes the freshest problem left of every stratum, strata with fresher problems first; equally fresh ones
     are in an order that depends on ``seed`` alone. A smaller choice with the same seed is part of a larger one.
-
-    Args:
-        suite: the suite.
-        size: how many.
-        seed: of what chance decides.
     """
     strata: dict[tuple[str, str, str], list[Problem]] = defaultdict(list)
     for problem in sorted(suite.active, key=lambda problem: _freshness(problem, seed)):

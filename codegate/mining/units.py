@@ -112,9 +112,6 @@ def reversed_units(units: Iterable[Unit]) -> dict[str, str]:
     """Return the commits of units that a later one took back or blames, each with the later one's commit.
 
     A fix that was itself a bug is no measure of another fix: the right solution may fail its tests.
-
-    Args:
-        units: a history, in any order.
     """
     newest_first = sorted(units, key=lambda unit: unit.date, reverse=True)
     reverted: dict[str, str] = {}

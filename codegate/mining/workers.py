@@ -16,11 +16,6 @@ class Workers(Generic[Item, Result]):
 
     Unlike an executor's, these threads do not keep the process alive: a unit's files are anybody's, and a worker
     that is stuck in one of them must not outlast the wish to stop.
-
-    Args:
-        task: what to do; what it raises becomes the future's exception.
-        items: what to do it with.
-        count: how many at a time.
     """
 
     def __init__(self, task: Callable[[Item], Result], items: Iterable[Item], count: int) -> None:

@@ -98,10 +98,6 @@ class EnvironmentResolver:
     def ladder(self, declared: Declarations, committed: date) -> Iterator[LockedEnvironment]:
         """Yield the environments that resolve for ``declared``, best first, each lock once.
 
-        Args:
-            declared: what the tree declares.
-            committed: the day of the commit.
-
         Raises:
             InfrastructureError: the package index cannot be reached, or uv cannot be run.
         """

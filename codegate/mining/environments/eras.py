@@ -37,12 +37,7 @@ class Era:
 
 
 class Eras:
-    """The eras of a branch, counted back from its newest commit. Thread-safe; every era is read once.
-
-    Args:
-        repository: where the commits are.
-        tip: full id of the newest commit.
-    """
+    """The eras of a branch, counted back from its newest commit. Thread-safe; every era is read once."""
 
     def __init__(self, repository: Path, tip: str) -> None:
         self.repository = repository

@@ -32,10 +32,6 @@ _MAX_PINS: Final = 5000
 def read_pins(tree: Tree, own: str) -> tuple[str, ...]:
     """Return what the best lock file of ``tree`` pins, as sorted ``name==version``.
 
-    Args:
-        tree: where the lock is.
-        own: the project's own normalised name, which is left out.
-
     Returns:
         The pins of the first of uv.lock, poetry.lock, pdm.lock, pylock.toml, Pipfile.lock and requirements files of
         which every line is pinned; empty without any.

@@ -123,14 +123,7 @@ def score_unit(unit: Unit, enrichment: Enrichment | None = None) -> BugScore:
 
 
 def classify_kind(unit: Unit, cut: Cut, outcomes: TestOutcomes, enrichment: Enrichment | None = None) -> KindOf:
-    """Return what kind of change ``unit`` is.
-
-    Args:
-        unit: the change.
-        cut: its parts.
-        outcomes: what its tests showed.
-        enrichment: what a forge says of it, where that is known.
-    """
+    """Return what kind of change ``unit`` is."""
     found = signals(unit, cut, outcomes, enrichment)
     scored = _score(found)
     return KindOf(scored.score, scored.evidence, _verdict(found, scored.score))

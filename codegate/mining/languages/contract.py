@@ -52,11 +52,6 @@ class LanguageSupport:
     def environments(self, base: Tree, fixed: Tree, committed: date) -> Iterator[LockedEnvironment]:
         """Yield the environments that may fit, best first, each once; resolved only when asked for the next.
 
-        Args:
-            base: the tree before the fix.
-            fixed: the tree after it: what its tests need is declared there.
-            committed: the day of the fix; nothing newer is needed.
-
         Raises:
             InfrastructureError: a package index cannot be reached, or its client cannot be run.
         """

@@ -33,11 +33,7 @@ _LIGHT: Final = (
 
 
 class Go(LanguageSupport):
-    """Go's tests, by its own framework.
-
-    Args:
-        python: minor version of the interpreter that watches in the sandboxes.
-    """
+    """Go's tests, by its own framework."""
 
     language = "go"
 

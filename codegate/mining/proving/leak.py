@@ -49,12 +49,6 @@ def audit(base: Tree, hidden: Changes, fix: Changes, sandbox: Sandbox) -> LeakAu
     another file, together with others; a hidden test counts when its content after the fix is there already. A copy
     of the project in the environment counts unless it has every file that the fix changes, without the fix.
 
-    Args:
-        base: the tree that the model gets.
-        hidden: test files as they are after the fix.
-        fix: source files as they are after the fix.
-        sandbox: a fresh one of the problem's environment; the base tree is put into it.
-
     Raises:
         FilesRefused: the tree does not fit.
         SandboxError: the sandbox failed, or the search in it did not come to its end.

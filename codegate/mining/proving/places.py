@@ -21,12 +21,6 @@ print(json.dumps([platform.python_version(), sorted(found)]))
 def proved_place(suite: Suite, proven: Sequence[str], sandboxes: Sandboxes, rounds: int) -> ProvedPlace:
     """Return what a validation has proved where it ran.
 
-    Args:
-        suite: the suite as it is after the validation.
-        proven: ids of the problems that showed what they claim.
-        sandboxes: those of the validation.
-        rounds: how often each state was run.
-
     Raises:
         SandboxError: a sandbox could not be looked into.
     """

@@ -30,13 +30,6 @@ def measure_quality(
 ) -> Quality:
     """Return what is known of a problem's worth; runs the tests up to three times, so it is for survivors.
 
-    Args:
-        cut: the problem's parts.
-        validated: how it was validated.
-        open_sandbox: gives fresh sandboxes of its environment.
-        exact_texts: assertions of exact wording in its tests.
-        statement_words: words of its statement.
-
     Raises:
         SandboxError: ours or the daemon's fault.
     """
@@ -58,12 +51,6 @@ def hunk_coverage(
 
     Of a fix with more than three hunks, three are tried, evenly spread. The only hunk of a fix, and one without which
     a fix of Python no longer compiles, are noticed without a run.
-
-    Args:
-        cut: the problem's parts.
-        selection: how its tests are graded.
-        fail_to_pass: ids of the tests that its fix mends.
-        open_sandbox: gives fresh sandboxes of its environment.
 
     Raises:
         SandboxError: ours or the daemon's fault.

@@ -41,9 +41,7 @@ class PathChange:
 def read_changes(repository: Path, ranges: Sequence[Range]) -> dict[Range, tuple[PathChange, ...]]:
     """Return what each range changed; without line counts where objects are missing or damaged.
 
-    Args:
-        repository: where the commits are.
-        ranges: pairs of a commit and the one to compare it with; each commit in one of them only.
+    Each commit may be in one range only.
 
     Raises:
         GitError: git failed.
@@ -72,11 +70,6 @@ def patch_ids(repository: Path, ranges: Iterable[Range], paths: Sequence[str] = 
     """Return, by commit, what `git patch-id --stable` says of each range: the same for the same change elsewhere.
 
     Each commit may be in one range only. Those without a textual change have no patch id.
-
-    Args:
-        repository: where the commits are.
-        ranges: pairs of a commit and the one to compare it with.
-        paths: look at these only; none: at all.
 
     Raises:
         GitError: git failed.

@@ -106,11 +106,6 @@ def read_units(repository: Path, branch: str | None = None, since: date | None =
     does not, and find the commits that a pull request was rebased into. Neighbours that land one pull
     request are one unit.
 
-    Args:
-        repository: a clone with its history.
-        branch: whose history.
-        since: leave out commits before this day.
-
     Raises:
         UsageError: as ``check_repository``, or git failed.
     """

@@ -55,13 +55,7 @@ class Landing:
 
 
 def read_landing(message: str, merge: bool, subjects: Sequence[str]) -> Landing:
-    """Read a commit's message.
-
-    Args:
-        message: all of it, without the newlines around it.
-        merge: whether the commit has more than one parent.
-        subjects: first lines of the commits that it brought in.
-    """
+    """Read a commit's message."""
     head, _, rest = message.partition("\n")
     head = head[:_HEAD_CHARACTERS]
     kind: UnitKind = "merge" if merge else "direct"

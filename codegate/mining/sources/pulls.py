@@ -151,12 +151,6 @@ def _own_settings(repository: Path) -> list[str]:
 def match_pulls(repository: Path, tip: str, landed: Sequence[Landed], heads: Mapping[int, str]) -> dict[str, PullMatch]:
     """Return, for commits whose message names no pull request, the one that they landed.
 
-    Args:
-        repository: where the commits are.
-        tip: what ``landed`` was read from.
-        landed: a first-parent history, newest first.
-        heads: where the pull requests end.
-
     Raises:
         GitError: git failed.
     """
