@@ -8,11 +8,10 @@ from codegate.mining.cut import Cut
 from codegate.mining.kinds.kind import KindOf
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving.validation import Validated
-from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
 from codegate.mining.statements.interface import Interface
 from codegate.mining.statements.statement import StatementText
-from codegate.mining.units import BugScore
+from codegate.mining.units import Prospect
 from codegate.suite import (
     Base,
     ControlAudit,
@@ -39,9 +38,7 @@ _EMPTY: Final = TreeFile(b"")
 class Findings:
     """Everything that mining has found out about a unit that is going to be a problem."""
 
-    unit: Unit
-    bug: BugScore
-    enrichment: Enrichment | None
+    prospect: Prospect
     cut: Cut
     language: Language
     settings: RunnerSettings
@@ -58,7 +55,9 @@ class Findings:
 
 def assemble(name: str, found: Findings, patch: str) -> Problem:
     """Return the problem."""
-    unit, parts, outcomes = found.unit, found.cut, found.validated.outcomes
+    unit, parts, outcomes = found.prospect.unit, found.cut, found.validated.outcomes
+    enrichment = found.prospect.enrichment
+    issues = enrichment.issues if enrichment is not None else ()
     manifest = ProblemManifest(
         id=problem_id(name, unit),
         base=Base(commit=unit.base),
@@ -98,12 +97,10 @@ def assemble(name: str, found: Findings, patch: str) -> Problem:
             pull_request=unit.pull_request,
             title=printable(unit.title),
             date=unit.date,
-            bug_score=round(found.bug.score),
-            evidence=tuple(printable(text) for text in found.bug.evidence),
-            issues=_issues(found),
-            reported=min((issue.created for issue in found.enrichment.issues), default=None)
-            if found.enrichment
-            else None,
+            bug_score=round(found.prospect.bug.score),
+            evidence=tuple(printable(text) for text in found.prospect.bug.evidence),
+            issues=tuple(issue.number for issue in issues) or unit.closes,
+            reported=min((issue.created for issue in issues), default=None),
         ),
     )
     tests = TestSets(
@@ -119,11 +116,6 @@ def assemble(name: str, found: Findings, patch: str) -> Problem:
 def problem_id(name: str, unit: Unit) -> str:
     """Return the id of a unit's problem in the suite ``name``: by its pull request, else by its commit."""
     return f"{name}-{unit.pull_request or unit.commit[:12]}"
-
-
-def _issues(found: Findings) -> tuple[int, ...]:
-    linked = tuple(issue.number for issue in found.enrichment.issues) if found.enrichment else ()
-    return linked or found.unit.closes
 
 
 def tier(lines: int, files: int, hunks: int) -> str:

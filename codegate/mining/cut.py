@@ -18,8 +18,7 @@ MAX_SOURCE_LINES: Final = 1000
 MAX_CHANGED_BYTES: Final = 8 << 20
 MAX_PUBLIC_TESTS: Final = 100
 
-_TEST_WORDS: Final = frozenset({"test", "tests", "testing"})
-_JAVASCRIPT_TEST_WORDS: Final = frozenset({"spec", "specs", "e2e"})
+_TEST_WORDS: Final = frozenset({"test", "tests", "testing", "spec", "specs", "e2e"})
 _WORD: Final = re.compile(r"[a-z0-9]+")
 
 
@@ -176,15 +175,8 @@ def _is_rename_only(sources: Mapping[str, PathChange]) -> bool:
 
 
 def _may_be_test(path: str, head: PathClassifier) -> bool:
-    language = path_language(path)
-    if language is None:
-        return False
-    if language == "python":
-        words = {word for part in path.split("/") for word in part.removesuffix(".py").lower().split("_")}
-        named = bool(words & _TEST_WORDS)
-    else:
-        named = not (_TEST_WORDS | _JAVASCRIPT_TEST_WORDS).isdisjoint(_WORD.findall(path.lower()))
-    return named or head.classify(path) in {"test", "test_support"}
+    named = not _TEST_WORDS.isdisjoint(_WORD.findall(path.lower()))
+    return path_language(path) is not None and (named or head.classify(path) in {"test", "test_support"})
 
 
 def _code_lines(unit: Unit, head: PathClassifier) -> int:

@@ -16,7 +16,7 @@ from typing import Final, Literal
 from codegate.durable import sha256
 from codegate.errors import CodegateError, InfrastructureError, Interrupted, UsageError
 from codegate.grading import Sandboxes
-from codegate.mining.build import Built, ProblemBuilder, Prospect
+from codegate.mining.build import Built, ProblemBuilder
 from codegate.mining.cut import Cut, public_tests
 from codegate.mining.environments.environment import EnvironmentResolver
 from codegate.mining.languages import known_languages
@@ -24,7 +24,7 @@ from codegate.mining.options import KINDS, MineOptions, running_python
 from codegate.mining.profile import Steps
 from codegate.mining.sources.history import Unit, path_from
 from codegate.mining.statements.statement import StatementText
-from codegate.mining.units import BUG_LIKE, BugScore, Rejected
+from codegate.mining.units import BUG_LIKE, BugScore, Prospect, Rejected
 from codegate.sandbox import Backend
 from codegate.suite import (
     LockedEnvironment,
@@ -140,7 +140,7 @@ def import_proven(
 
     def build(unit: ImportedUnit) -> Built | Rejected:
         statement = StatementText("sources", unit.row.problem_statement)  # ``finish`` marks it as imported
-        return builder.build_parts(unit.prospect, unit.parts, Steps(), statement)
+        return builder.build(unit.prospect, Steps(), unit.parts, statement)
 
     try:
         return import_rows(file, kind, out, name, repository, build)

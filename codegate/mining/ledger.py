@@ -12,9 +12,9 @@ from typing import Any, Final, get_args
 from codegate.durable import digest, write_atomic
 from codegate.errors import CodegateError
 from codegate.grading import GRADER_VERSION
-from codegate.mining.build import Built, Prospect
+from codegate.mining.build import Built
 from codegate.mining.sources.enrichment import Enrichment
-from codegate.mining.units import Reason, Rejected
+from codegate.mining.units import Prospect, Reason, Rejected
 from codegate.suite import load_suite, write_suite
 
 MINER_VERSION: Final = "7"

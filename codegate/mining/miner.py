@@ -6,7 +6,7 @@ does not depend on how many run at once.
 
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 from codegate.errors import CodegateError, Interrupted
 from codegate.grading import Sandboxes
-from codegate.mining.build import Built, ProblemBuilder, Prospect
+from codegate.mining.build import Built, ProblemBuilder
 from codegate.mining.environments.declarations import read_declarations
 from codegate.mining.environments.environment import EnvironmentResolver, available_pythons, choose_python
 from codegate.mining.environments.eras import Eras
@@ -29,8 +29,7 @@ from codegate.mining.refresh import Kept, keep
 from codegate.mining.report import MineReport, UnitResult, unit_result, write_report
 from codegate.mining.scan import scan
 from codegate.mining.sources.history import check_repository, path_from
-from codegate.mining.units import Rejected
-from codegate.mining.workers import Workers
+from codegate.mining.units import Prospect, Rejected
 from codegate.sandbox import Backend, SandboxClosed, SandboxError
 from codegate.suite import Suite, git, load_suite, read_commit, write_suite
 
@@ -220,9 +219,16 @@ class _Work:
         if self.options.since is None and queue:
             self.recent = max(prospect.unit.date for prospect in queue) - RECENT
         self._recall(queue)
-        workers = Workers(self._attempt, queue, self.options.concurrency)
+        tasks = deque((prospect, Future[_Ending]()) for prospect in queue)
+        futures = [future for _, future in tasks]
+        # Unlike an executor's, these threads do not keep the process alive: a unit's files are anybody's, and a worker
+        # that is stuck in one of them must not outlast the wish to stop.
+        names = (f"mine-{number}" for number in range(self.options.concurrency))
+        workers = [threading.Thread(target=self._work, args=(tasks,), name=name, daemon=True) for name in names]
+        for worker in workers:
+            worker.start()
         try:
-            for prospect, future in zip(queue, workers.futures, strict=True):
+            for prospect, future in zip(queue, futures, strict=True):
                 self._end(prospect, future, total)
         except KeyboardInterrupt as error:
             self.builder.stop.set()
@@ -232,7 +238,10 @@ class _Work:
         finally:
             self.builder.stop.set()
             self.builder.sandboxes.stop()
-            workers.end(_GRACE_SECONDS)
+            tasks.clear()
+            deadline = time.monotonic() + _GRACE_SECONDS
+            for worker in workers:
+                worker.join(max(0.0, deadline - time.monotonic()))
         if not self.built and self.builder.prepared == 0 and self.builder.unbuildable is not None:
             raise self.builder.unbuildable
 
@@ -247,6 +256,19 @@ class _Work:
             if known is not None and prospect.unit.commit not in self.known:
                 self.recalled[prospect.unit.commit] = known
                 problems += isinstance(known, Built)
+
+    def _work(self, tasks: "deque[tuple[Prospect, Future[_Ending]]]") -> None:
+        """Try units in their order until there are none left."""
+        while True:
+            try:
+                prospect, future = tasks.popleft()
+            except IndexError:
+                return
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(self._attempt(prospect))
+                except BaseException as error:  # raised again where the result is asked for
+                    future.set_exception(error)
 
     def _attempt(self, prospect: Prospect) -> "_Ending":
         steps = Steps()

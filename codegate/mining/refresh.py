@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes
-from codegate.mining.proving.outcomes import QUARANTINE_DAYS
+from codegate.mining.proving.outcomes import quarantine
 from codegate.mining.proving.proof import prove
 from codegate.sandbox import SandboxError
-from codegate.suite import LockedEnvironment, Problem, ProblemManifest, Quarantine, Suite, load_base
+from codegate.suite import LockedEnvironment, Problem, ProblemManifest, Suite, load_base
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,6 @@ def _reason(suite: Suite, problem: Problem, repository: Path, sandboxes: Sandbox
 
 
 def _retire(problem: Problem, reason: str, today: date) -> Problem:
-    quarantine = Quarantine(
-        reason="oracle_fails", evidence=reason[:2000], expires=today + timedelta(days=QUARANTINE_DAYS)
-    )
-    changed = {**problem.manifest.model_dump(by_alias=True), "status": "retired", "quarantine": quarantine}
+    changes = {"status": "retired", "quarantine": quarantine("oracle_fails", reason, today)}
+    changed = {**problem.manifest.model_dump(by_alias=True), **changes}
     return replace(problem, manifest=ProblemManifest.model_validate(changed))

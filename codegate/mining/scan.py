@@ -5,14 +5,13 @@ from pathlib import Path
 from typing import Final
 
 from codegate.mining.assemble import component
-from codegate.mining.build import Prospect
 from codegate.mining.cut import duplicates, reject_by_paths
 from codegate.mining.kinds.kind import score_unit
 from codegate.mining.options import Forge, MineOptions
 from codegate.mining.report import UnitResult, unit_result
 from codegate.mining.sources.changes import PathChange
 from codegate.mining.sources.history import read_units
-from codegate.mining.units import BUG_LIKE, Rejected, reject_by_text, reversed_units
+from codegate.mining.units import BUG_LIKE, Prospect, Rejected, reject_by_text, reversed_units
 from codegate.suite import GitError, PathClassifier, git, read_commit
 
 _NEIGHBOURS: Final = 20

@@ -3,8 +3,11 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Final, Literal
 
+from codegate.mining.languages.contract import path_language
+from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
 
 BeforeCut = Literal[
@@ -34,10 +37,6 @@ such changes of the labelled repositories, and of four others, are bug fixes."""
 MAX_BRANCH_SOURCES: Final = 10
 """Source files of a merged branch that no pull request stands for; one with more is no single change."""
 
-_CODE: Final = frozenset(
-    {"py", "pyx", "js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "vue", "go", "rs", "java", "kt", "scala", "c",
-     "cc", "cpp", "h", "hpp", "cs", "rb", "php", "swift"}
-)  # fmt: skip
 _TEST_NAME: Final = re.compile(r"(?:^|[_.-])(?:tests?|spec)(?:[_.-]|$)|Tests?$", re.IGNORECASE)
 _NOT_A_FIX: Final = -1.5
 
@@ -89,6 +88,15 @@ class BugScore:
     evidence: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Prospect:
+    """A unit worth trying, its bug score, and what a forge says of it."""
+
+    unit: Unit
+    bug: BugScore
+    enrichment: Enrichment | None = None
+
+
 def reject_by_text(unit: Unit, bug: BugScore) -> Reason | None:
     """Return why the unit's own words rule it out, or None."""
     if unit.merges_forward:
@@ -137,5 +145,5 @@ def _is_bots(unit: Unit) -> bool:
 
 def _sources(unit: Unit) -> int:
     """Return how many files a unit changed that look like source, whatever the repository configures."""
-    suffixes = (path.rpartition("/")[2].rpartition(".") for path in (change.path for change in unit.changes))
-    return sum(suffix in _CODE and not _TEST_NAME.search(stem) for stem, _, suffix in suffixes)
+    paths = (change.path for change in unit.changes if path_language(change.path))
+    return sum(not _TEST_NAME.search(PurePosixPath(path).stem) for path in paths)

@@ -3,11 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from codegate.mining.build import Prospect
 from codegate.mining.ledger import Ledger
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
-from codegate.mining.units import BugScore, Reason, Rejected
+from codegate.mining.units import BugScore, Prospect, Reason, Rejected
 
 UNIT = Unit(
     commit="c" * 40,

@@ -1,14 +1,14 @@
 """What a project's own automation installs before its tests, and on which Pythons: read, never executed.
 
-Read are GitHub workflows, ``tox.ini``, literals in ``noxfile.py`` and makefiles. Of their commands, the few verbs
-that install are understood; everything else, and every word that a shell would have to expand, is passed over.
+Read are GitHub workflows, ``tox.ini`` and literals in ``noxfile.py``. Of their commands, the few verbs that install are
+understood; everything else, and every word that is no requirement of an index, is passed over.
 """
 
 import ast
 import posixpath
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import dropwhile, groupby
 from typing import Any, Final
@@ -23,7 +23,6 @@ _TESTING: Final = re.compile(r"\b(?:pytest|py\.test|unittest|tox|nox|coverage ru
 _FILLED_IN: Final = re.compile(r"\$\{\{[^}\n]*\}\}")  # GitHub's expressions
 _ASSIGNMENT: Final = re.compile(r"\w+=\S*")
 _MINOR: Final = re.compile(r"3\.\d{1,2}")
-_EXPANDED: Final = re.compile(r"[$`{}*?<>|&;]")
 _LOCAL: Final = re.compile(r"(?:\.|\./)?(?:\[([\w., -]+)\])?")
 _LISTED: Final = re.compile(r"[\w.-]+")
 #: Options that take a value; of those with a meaning here, which list the value goes to.
@@ -49,7 +48,7 @@ class Recipe:
     """What was found.
 
     Attributes:
-        requirements: as written after a verb that installs; not all need be usable.
+        requirements: as written after a verb that installs.
         files: paths of requirements files.
         extras: of the project itself.
         groups: dependency groups.
@@ -66,7 +65,7 @@ class Recipe:
 def read_recipe(tree: Tree) -> Recipe:
     """Return what the automation of ``tree`` installs for its tests. Broken files name nothing."""
     found = Recipe()
-    commands = [*_workflows(tree, found), *_tox(tree, found), *_nox(tree), *_makefile(tree)]
+    commands = [*_workflows(tree, found), *_tox(tree, found), *_nox(tree)]
     for command in commands[:_MAX_COMMANDS]:
         _read_command(command, found)
     return found
@@ -103,10 +102,6 @@ def _tox(tree: Tree, found: Recipe) -> Iterator[list[str]]:
     found.groups.extend(_LISTED.findall(settings.get("dependency_groups", "")))
     for version in re.findall(r"\bpy3?(\d{1,2})\b", sections.get("tox", {}).get("envlist", "")):
         found.pythons.append(f"3.{version.removeprefix('3')}")
-    for line in lines(settings.get("deps", "")):
-        plain = line.replace("{toxinidir}/", "").replace("{tox_root}/", "")
-        option = re.match(r"(-r|-c)\s*(\S+)", plain)
-        yield ["pip", "install", *((option[1], option[2]) if option else (plain,))]
     for line in lines(settings.get("commands", "") + "\n" + settings.get("commands_pre", "")):
         yield from _commands(line.replace("{toxinidir}/", ""))
 
@@ -125,13 +120,6 @@ def _nox(tree: Tree) -> Iterator[list[str]]:
 def _word(node: ast.expr) -> str:
     """Return a literal word; what is computed becomes one that a shell would expand, which nothing reads."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else "$"
-
-
-def _makefile(tree: Tree) -> Iterator[list[str]]:
-    for name in ("Makefile", "makefile", "GNUmakefile"):
-        text = read_text(tree, name)
-        if _TESTING.search(text):
-            yield from _commands("\n".join(line.lstrip("\t@-") for line in text.splitlines() if line.startswith("\t")))
 
 
 def _commands(text: str) -> Iterator[list[str]]:
@@ -163,23 +151,20 @@ def _read_arguments(words: list[str], verb: tuple[str, ...], found: Recipe) -> N
     queue = iter(words)
     for word in queue:
         option, _, value = word.partition("=") if word.startswith("--") else (word, "", "")
+        local = _LOCAL.fullmatch(word)
         if option in _VALUED:
-            value = value or next(queue, "")
-            if not _EXPANDED.search(value):
-                kind = "requirements" if (verb, option) == (("uv", "run"), "--with") else _VALUED[option]
-                _add(found, kind, value)
+            kind = "requirements" if (verb, option) == (("uv", "run"), "--with") else _VALUED[option]
+            _add(found, kind, value or next(queue, ""))
         elif re.match(r"-r\S", word):
             _add(found, "files", word[2:])
-        elif word in {"-e", "--editable"} or word.startswith("-"):
+        elif word.startswith("-"):
             continue
         elif not pip:
             return  # the command that `uv run` runs, which is no requirement
-        elif not _EXPANDED.search(word.split(";")[0]) or _is_requirement(word):
-            local = _LOCAL.fullmatch(word)
-            if local is None:
-                found.requirements.append(word)
-            else:
-                found.extras.extend(_LISTED.findall(local[1] or ""))
+        elif local is not None:
+            _add(found, "extras", local[1] or "")
+        elif _is_requirement(word):
+            found.requirements.append(word)
 
 
 def _is_requirement(word: str) -> bool:
@@ -193,11 +178,6 @@ def _is_requirement(word: str) -> bool:
 def _add(found: Recipe, kind: str, value: str) -> None:
     if kind == "files":
         found.files.append(posixpath.normpath(value))
-    elif kind == "requirements":
-        found.requirements.extend(value.split(","))
     elif kind:
-        _listed(kind, value.replace(",", " ").split(), found)
-
-
-def _listed(kind: str, values: Iterable[str], found: Recipe) -> None:
-    (found.groups if kind == "groups" else found.extras).extend(name for name in values if _LISTED.fullmatch(name))
+        names = value.replace(",", " ").split()
+        getattr(found, kind).extend(name for name in names if kind == "requirements" or _LISTED.fullmatch(name))

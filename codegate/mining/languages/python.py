@@ -1,13 +1,24 @@
-"""Python, as mining sees it."""
+"""Python, as mining sees it: pytest unless something in a tree needs the protocols of another runner."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from datetime import date
+from pathlib import PurePosixPath
+from typing import Final
 
 from codegate.mining.environments.declarations import import_roots, read_declarations
 from codegate.mining.environments.environment import EnvironmentResolver
 from codegate.mining.languages.contract import LanguageSupport, RunnerSettings
-from codegate.mining.languages.python_runner import choose_python_runner, django_project
-from codegate.suite import LockedEnvironment, Tree
+from codegate.suite import LockedEnvironment, RunnerName, Tree
+
+_LOAD_TESTS: Final = re.compile(rb"^def load_tests\(", re.MULTILINE)
+_FUNCTION: Final = re.compile(rb"^(?:async )?def test\w*\(", re.MULTILINE)
+_PYTEST: Final = re.compile(rb"\bpytest\b")
+_PYTEST_DJANGO: Final = re.compile(rb"pytest[-_]django|DJANGO_SETTINGS_MODULE\s*=")
+_DECLARING: Final = re.compile(
+    r"(pyproject\.toml|setup\.cfg|setup\.py|tox\.ini|pytest\.ini|\.pytest\.ini|Pipfile|requirements[^/]*\.(txt|in)"
+    r"|requirements/[^/]+\.(txt|in))"
+)
 
 
 class Python(LanguageSupport):
@@ -38,3 +49,39 @@ class Python(LanguageSupport):
         """See ``LanguageSupport.python_path``; a Django project's folder comes first."""
         project = django_project(tree) if choose_python_runner(tree) == "django" else None
         return tuple(dict.fromkeys((*([] if project is None else [project]), *import_roots(tree))))
+
+
+def choose_python_runner(tree: Tree, test_files: Iterable[str] = ()) -> RunnerName:
+    """Return the runner for the tests of ``tree``: ``pytest``, ``unittest`` or ``django``.
+
+    Django's own repository and projects with a ``manage.py`` have Django's runner, unless they declare pytest-django.
+    unittest is for trees whose tests define ``load_tests``, which pytest does not call, where pytest is declared
+    nowhere and no test is a mere function; plain test cases do well under pytest.
+
+    Args:
+        tree: the fixed tree.
+        test_files: the ones that are going to be run; none: all of the tree's.
+    """
+    declared = b"\n".join(file.data for path, file in tree.items() if _DECLARING.fullmatch(path) and not file.is_link)
+    if "django/__init__.py" in tree and "tests/runtests.py" in tree:
+        return "django"
+    files = tuple(test_files) or tuple(path for path in tree if _is_test(path))
+    project = django_project(tree)
+    inside = project is not None and any(path.startswith(f"{project}/" if project else "") for path in files)
+    if inside and not _PYTEST_DJANGO.search(declared):
+        return "django"
+    sources = [tree[path].data for path in files if path in tree]
+    own = any(map(_LOAD_TESTS.search, sources)) and not any(map(_FUNCTION.search, sources))
+    return "unittest" if own and not _PYTEST.search(declared) else "pytest"
+
+
+def _is_test(path: str) -> bool:
+    name = PurePosixPath(path)
+    return name.suffix == ".py" and (name.name.startswith("test") or name.stem.endswith("_test"))
+
+
+def django_project(tree: Tree) -> str | None:
+    """Return the folder of the ``manage.py`` nearest to the root of ``tree`` (empty: the root), or None."""
+    found = [path for path in tree if PurePosixPath(path).name == "manage.py" and b"django" in tree[path].data]
+    nearest = min(found, key=lambda path: (path.count("/"), path), default=None)
+    return None if nearest is None else nearest.rpartition("/")[0]

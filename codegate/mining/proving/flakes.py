@@ -49,26 +49,24 @@ def plan(graded: TestSelection, outcomes: TestOutcomes, rounds: int, cpu_seconds
         rounds: runs of each state; of the unfixed one, there is none in round 3.
         cpu_seconds: what a run takes; slow tests are not run with another hash seed alone.
     """
-    found: list[Varied] = []
-    for number in range(2, rounds + 1):
-        if number == 2:
-            turned = replace(graded, order="reversed")
-            # What must pass in both states is run by itself where there is no load: a hundred children take a while.
-            alone = outcomes.pass_to_pass[:MAX_ISOLATED]
-            found += [
-                Varied("after", ("order", "clock", "seed"), replace(turned, hash_seed=1, clock_days=CLOCK_DAYS)),
-                Varied("before", ("order", "isolation", "seed"), replace(turned, hash_seed=3, isolated=alone)),
-            ]
-        elif number == 3:
-            crowded = replace(_crowded(graded), isolated=outcomes.fail_to_pass[:MAX_ISOLATED], hash_seed=2)
-            found.append(Varied("after", ("isolation", "load", "seed"), crowded))
-        elif number == 4:
-            found += _both(("clock",), replace(graded, clock_days=CLOCK_DAYS))
-        elif number == 5:
-            found += _both(("timezone",), replace(graded, timezone=ZONE))
-        else:
-            order: Literal["natural", "reversed"] = "natural" if number % 2 else "reversed"
-            found += _both(("seed", "order"), replace(graded, order=order, hash_seed=number))
+    turned, crowded = replace(graded, order="reversed"), _crowded(graded)
+    alone, fixed = outcomes.pass_to_pass[:MAX_ISOLATED], outcomes.fail_to_pass[:MAX_ISOLATED]
+    # What must pass in both states is run by itself where there is no load: a hundred children take a while.
+    steps = {
+        2: [
+            Varied("after", ("order", "clock", "seed"), replace(turned, hash_seed=1, clock_days=CLOCK_DAYS)),
+            Varied("before", ("order", "isolation", "seed"), replace(turned, hash_seed=3, isolated=alone)),
+        ],
+        3: [Varied("after", ("isolation", "load", "seed"), replace(crowded, isolated=fixed, hash_seed=2))],
+        4: _both(("clock",), replace(graded, clock_days=CLOCK_DAYS)),
+        5: _both(("timezone",), replace(graded, timezone=ZONE)),
+    }
+    found = [
+        varied
+        for number in range(2, rounds + 1)
+        for varied in steps.get(number)
+        or _both(("seed", "order"), replace(graded if number % 2 else turned, hash_seed=number))
+    ]
     if rounds >= 3 and graded.runner in _HASHED and cpu_seconds <= _SWEEP_SECONDS:
         found += [Varied("after", ("seed",), replace(graded, hash_seed=seed)) for seed in SWEEP]
     return tuple(found)

@@ -12,6 +12,8 @@ from codegate.suite import Quarantine, QuarantinedTest
 TestKind = Literal["assertion", "exception", "timeout", "collection"]
 Status = Literal["passed", "failed", "error", "skipped", "missing", "unreached"]
 
+QuarantineReason = Literal["flaky", "environment", "oracle_fails", "nop_resolves"]
+
 QUARANTINE_DAYS: Final = 90
 _ADDRESS: Final = re.compile(r"\bat 0x[0-9a-fA-F]{6,}")
 _BROKEN: Final = frozenset({"failed", "error"})
@@ -72,7 +74,12 @@ def classify_tests(
         today: the day that quarantines count from.
         causes: what the result of a test was found to depend on, by test id.
     """
-    expires = today + timedelta(days=QUARANTINE_DAYS)
+
+    def flaky(test: str) -> QuarantinedTest:
+        runs = ("/".join(status_of(report, test) for report in reports) for reports in (before, after))
+        evidence = f"{(causes or {}).get(test, 'unknown')}; before the fix: {next(runs)}; after it: {next(runs)}"
+        return QuarantinedTest(id=test, quarantine=quarantine("flaky", evidence, today))
+
     fail: list[str] = []
     keep: list[str] = []
     broken: list[str] = []
@@ -87,7 +94,7 @@ def classify_tests(
         then = {status_of(report, test) for report in after} - {"unreached"}
         if len(then) > 1 and "passed" in then:
             flaky_fix = flaky_fix or "passed" not in first
-            quarantined.append(_quarantine(test, before, after, expires, (causes or {}).get(test)))
+            quarantined.append(flaky(test))
         elif then != {"passed"}:
             if then <= _BROKEN:
                 (broken if first == {"passed"} else expected).append(test)
@@ -95,7 +102,7 @@ def classify_tests(
             keep.append(test)
         elif "passed" in first:
             flaky_fix = True
-            quarantined.append(_quarantine(test, before, after, expires, (causes or {}).get(test)))
+            quarantined.append(flaky(test))
         elif "skipped" not in first:
             fail.append(test)
             if first == {"missing"} and all(test not in report.results for report in before):
@@ -134,11 +141,7 @@ def _kind(report: TestReport, test: str) -> TestKind:
     return "assertion" if assertion or (result.exception or "").endswith(".Failed") else "exception"
 
 
-def _quarantine(
-    test: str, before: Sequence[TestReport], after: Sequence[TestReport], expires: date, cause: str | None
-) -> QuarantinedTest:
-    evidence = (
-        f"{cause or 'unknown'}; before the fix: {'/'.join(status_of(report, test) for report in before)}; "
-        f"after it: {'/'.join(status_of(report, test) for report in after)}"
-    )
-    return QuarantinedTest(id=test, quarantine=Quarantine(reason="flaky", evidence=evidence[:2000], expires=expires))
+def quarantine(reason: QuarantineReason, evidence: str, today: date) -> Quarantine:
+    """Return a quarantine that begins today."""
+    expires = today + timedelta(days=QUARANTINE_DAYS)
+    return Quarantine(reason=reason, evidence=evidence[:2000].rstrip(), expires=expires)

@@ -9,25 +9,36 @@ for the fix or for the unfixed tree is refused by the very same proof, and the e
 reach is audited again too. Retired problems are not asked.
 """
 
+import json
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
+from codegate.durable import digest
 from codegate.errors import Interrupted, UsageError
-from codegate.grading import Grade, Sandboxes, TestReport, audit_controls, grade, run_hidden_tests, test_selection
+from codegate.grading import (
+    Grade,
+    Sandboxes,
+    TestReport,
+    audit_controls,
+    base_images,
+    grade,
+    run_hidden_tests,
+    test_selection,
+)
 from codegate.mining.proving.leak import audit
-from codegate.mining.proving.outcomes import QUARANTINE_DAYS
-from codegate.mining.proving.places import proved_place
-from codegate.sandbox import Backend, SandboxError
+from codegate.mining.proving.outcomes import quarantine
+from codegate.sandbox import Backend, Command, SandboxError
 from codegate.suite import (
     ControlAudit,
     LeakAudit,
     Problem,
     ProblemManifest,
+    ProvedEnvironment,
     ProvedPlace,
     Quarantine,
     QuarantinedTest,
@@ -37,9 +48,17 @@ from codegate.suite import (
     load_base,
     load_suite,
     make_patch,
+    place_of,
     record_proved,
     update_problem,
 )
+
+_SECONDS: Final = 60.0
+_PROGRAM: Final = """\
+import importlib.metadata, json, platform, sys
+found = {(d.metadata["Name"] or "", d.version) for d in importlib.metadata.distributions(path=sys.argv[1:])}
+print(json.dumps([platform.python_version(), sorted(found)]))
+"""
 
 
 @dataclass(frozen=True)
@@ -134,17 +153,15 @@ def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, t
         grades.append(grade(problem, base, patch, sandboxes))
         reports.append(run_hidden_tests(problem, base, sandboxes, test_selection(problem)))
     proof = judge(problem, grades, reports, day)
-    quarantine = proof.quarantine
-    if quarantine is None and not leaks.clean:
-        expires = day + timedelta(days=QUARANTINE_DAYS)
+    aside = proof.quarantine
+    if aside is None and not leaks.clean:
         evidence = f"what a model can reach gives the answer away: {'; '.join(leaks.findings)}"
-        quarantine = Quarantine(reason="environment", evidence=evidence[:2000], expires=expires)
-    return replace(proof, quarantine=quarantine, leaks=leaks, controls=controls, seconds=time.monotonic() - started)
+        aside = quarantine("environment", evidence, day)
+    return replace(proof, quarantine=aside, leaks=leaks, controls=controls, seconds=time.monotonic() - started)
 
 
 def judge(problem: Problem, grades: list[Grade], reports: list[TestReport], today: date) -> Proof:
     """Judge the grades of the reference fix and the runs of the unfixed tree, round by round."""
-    expires = today + timedelta(days=QUARANTINE_DAYS)
     fixed = [{test.id: test.status for test in result.tests} for result in grades]
     unfixed = [
         {test: report.results[test].status for test in problem.tests.expected if test in report.results}
@@ -157,30 +174,26 @@ def judge(problem: Problem, grades: list[Grade], reports: list[TestReport], toda
         reason = _flicker(after, before, fails_before=test in problem.tests.FAIL_TO_PASS)
         if reason is not None:
             evidence = f"fixed: {'/'.join(after)}; not fixed: {'/'.join(before)}"
-            tests.append(
-                QuarantinedTest(id=test, quarantine=Quarantine(reason=reason, evidence=evidence, expires=expires))
-            )
+            tests.append(QuarantinedTest(id=test, quarantine=quarantine(reason, evidence, today)))
     aside = {entry.id for entry in tests}
     graded = [test for test in problem.tests.expected if test not in aside]
     signal = any(test in graded for test in problem.tests.FAIL_TO_PASS)
     oracle = sum(_resolves(result, graded, aside) for result in grades)
     claimed = graded if signal else problem.tests.expected
     nop = sum(all(statuses.get(test) == "passed" for test in claimed) for statuses in unfixed)
-    quarantine = None
+    whole = None
     if oracle < len(grades) or nop or not signal:
         detail = next((f"{result.failure}: {result.detail}" for result in grades if not result.resolved), "")
         evidence = (
             f"reference fix resolved {oracle} of {len(grades)}, no change {nop} of {len(reports)}, "
             f"in environment {problem.environment.id} as built from its lock. {detail}"
         )
-        why: Literal["flaky", "oracle_fails", "nop_resolves"] = "flaky"
         if nop == len(reports):
-            why = "nop_resolves"
-        elif oracle == 0 and signal:
-            why = "oracle_fails"
-        quarantine = Quarantine(reason=why, evidence=evidence[:2000].rstrip(), expires=expires)
+            whole = quarantine("nop_resolves", evidence, today)
+        else:
+            whole = quarantine("oracle_fails" if oracle == 0 and signal else "flaky", evidence, today)
     short = sum(result.failure in {"timeout", "memory_exceeded"} for result in grades)
-    return Proof(problem.id, len(grades), oracle, nop, tuple(tests), quarantine, cut_short=short)
+    return Proof(problem.id, len(grades), oracle, nop, tuple(tests), whole, cut_short=short)
 
 
 def _resolves(result: Grade, graded: Sequence[str], aside: set[str]) -> bool:
@@ -256,7 +269,7 @@ def validate_suite(
                 continue
             suite = _write_back(suite, problem, proofs[-1], day)
         proven = [proof.problem for proof in proofs if proof.proven]
-        proved = proved_place(suite, proven, sandboxes, rounds) if proven else None
+        proved = _proved_place(suite, proven, sandboxes, rounds) if proven else None
         if proved is not None:
             record_proved(suite.folder, proved)
             suite = load_suite(suite.folder)
@@ -294,3 +307,29 @@ def _write_back(suite: Suite, problem: Problem, proof: Proof, today: date) -> Su
     if (manifest, tests) == (problem.manifest, problem.tests):
         return suite
     return update_problem(suite, replace(problem, manifest=manifest, tests=tests))
+
+
+def _proved_place(suite: Suite, proven: Sequence[str], sandboxes: Sandboxes, rounds: int) -> ProvedPlace:
+    """Return what a validation has proved where it ran: sandbox, images, and what its environments have installed."""
+    problems = [problem for problem in suite.problems if problem.id in set(proven)]
+    first = {problem.environment.id: problem for problem in reversed(problems)}
+    return ProvedPlace(
+        place=place_of(sandboxes.backend.name, base_images(sandboxes.backend, suite.manifest.environments)),
+        validated=datetime.now(UTC).isoformat(timespec="seconds"),
+        rounds=rounds,
+        environments={name: _installed(problem, sandboxes) for name, problem in sorted(first.items())},
+        problems={problem.id: problem.digest for problem in problems},
+    )
+
+
+def _installed(problem: Problem, sandboxes: Sandboxes) -> ProvedEnvironment:
+    command = Command(("{python}", "-I", "-S", "-B", "-c", _PROGRAM, "{site}"), timeout_seconds=_SECONDS)
+    with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
+        done = sandbox.run(command)
+    if not done.ok:
+        raise SandboxError(f"cannot list the packages of environment {problem.environment.id}: {done.stderr[-300:]!r}.")
+    python, packages = json.loads(done.stdout)
+    # What other package managers install is locked by hash, and what is installed follows from that.
+    return ProvedEnvironment(
+        python=python, packages=digest([packages, [entry.sha256 for entry in problem.environment.packages]])
+    )
