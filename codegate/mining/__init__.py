@@ -3,7 +3,7 @@
 ``mine`` walks the first-parent history of a local repository, cuts each change into hidden tests and a reference
 fix, resolves an environment of its time, and keeps what execution proves: tests that fail before the fix and pass
 after it, whatever their order. ``validate_suite`` runs the same proof again on a suite that exists. Every unit
-that is left out has a reason, and whatever flickers is quarantined with its evidence.
+that is left out has a reason, and what is flaky is quarantined with its evidence.
 """
 
 from codegate.mining.importing import ImportFormat, ImportReport, import_proven

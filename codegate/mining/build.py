@@ -89,7 +89,7 @@ class ProblemBuilder:
     counting: threading.Lock = field(default_factory=threading.Lock)
 
     def build(
-        self, prospect: Prospect, steps: Steps, parts: Cut | None = None, told: StatementText | None = None
+        self, prospect: Prospect, steps: Steps, parts: Cut | None = None, given: StatementText | None = None
     ) -> Built | Rejected:
         """Make a problem of ``prospect`` or say why it is none.
 
@@ -97,7 +97,7 @@ class ProblemBuilder:
             prospect: the unit.
             steps: counts the seconds.
             parts: its cut; None: it is cut here.
-            told: what the model is told; None: it is written here.
+            given: the statement; None: it is written here.
 
         Raises:
             InfrastructureError: ours, the sandbox's, the package index's or the rewriting model's fault.
@@ -107,7 +107,7 @@ class ProblemBuilder:
                 self.check_wanted()
                 cut_parts = parts or self._cut(prospect)
             try:
-                return self._making(prospect, steps, cut_parts, told).problem()
+                return self._making(prospect, steps, cut_parts, given).problem()
             except FilesRefused as error:
                 linked = any(file.is_link for file in cut_parts.fixed.values())
                 raise LeftOut(Rejected("symlink" if linked else "too_large", str(error))) from error
@@ -119,7 +119,7 @@ class ProblemBuilder:
         found = cut(unit, read_commit(self.repository, unit.base), read_commit(self.repository, unit.commit))
         return _kept(found if isinstance(found, Cut) else Rejected(found))
 
-    def _making(self, prospect: Prospect, steps: Steps, parts: Cut, told: StatementText | None) -> "_Making":
+    def _making(self, prospect: Prospect, steps: Steps, parts: Cut, given: StatementText | None) -> "_Making":
         language = language_of(parts.fix, parts.test_files)
         support = self.languages.get(language) if language is not None else None
         if support is None:
@@ -128,7 +128,7 @@ class ProblemBuilder:
         if settings is None:
             files = ", ".join(parts.test_files)
             raise LeftOut(Rejected("no_runner", f"no test runner that is known here runs {files}"))
-        return _Making(self, prospect, steps, parts, told, support, settings)
+        return _Making(self, prospect, steps, parts, given, support, settings)
 
     def prepare(self, environment: LockedEnvironment) -> str:
         """Build the environment; return why it cannot be built, or an empty string."""
@@ -167,7 +167,7 @@ class _Making:
     prospect: Prospect
     steps: Steps
     parts: Cut
-    told: StatementText | None
+    given: StatementText | None
     support: LanguageSupport
     settings: RunnerSettings
 
@@ -185,7 +185,7 @@ class _Making:
             validated = _kept(trial.confirm(builder.options.rounds))
         if validated.outcomes.fail_to_pass != trial.seen.outcomes.fail_to_pass:
             kind, interface, statement = self._describe(opener, validated)
-        if self.told is None and builder.options.rewrite is not None:
+        if self.given is None and builder.options.rewrite is not None:
             with step("statement"):
                 statement = self._rewritten(builder.options.rewrite, validated, interface, statement)
         with step("quality"):
@@ -247,12 +247,12 @@ class _Making:
             first = first or outcome
 
     def _describe(self, opener: OpenSandbox, validated: Validated) -> tuple[KindOf, Interface, StatementText]:
-        """Return what kind of change the unit is and what a model is told of it."""
+        """Return what kind of change the unit is and its statement."""
         kind = classify_kind(self.prospect.unit, self.parts, validated.outcomes, self.prospect.enrichment)
         if kind.kind not in self.builder.options.kinds:
             raise LeftOut(Rejected("other_kind", f"{kind.kind}: {'; '.join(kind.evidence)}"))
-        if self.told is not None:
-            return kind, NO_INTERFACE, self.told
+        if self.given is not None:
+            return kind, NO_INTERFACE, self.given
         with self.steps.step("statement"):
             interface = interface_of(self.parts)
             return kind, interface, _disclosing(interface, self._statement(opener, validated, interface))
@@ -287,8 +287,8 @@ class _Making:
 
 
 def _disclosing(interface: Interface, statement: StatementText) -> StatementText:
-    """Return a statement that tells every name that the tests use and that the change brings."""
+    """Return a statement that names all that the tests use of what the change adds."""
     names = ", ".join(interface.undisclosed(statement.text))
     if names:
-        raise LeftOut(Rejected("unsolvable_new_symbol", f"the tests use {names}, which nothing tells"))
+        raise LeftOut(Rejected("unsolvable_new_symbol", f"the tests use {names}, which the statement does not name"))
     return statement

@@ -71,11 +71,11 @@ class Ledger:
 
     def _place(self, prospect: Prospect) -> Path:
         unit = prospect.unit
-        key = digest([self._options, unit.commit, unit.base, _told(prospect.enrichment)])
+        key = digest([self._options, unit.commit, unit.base, _digest_of(prospect.enrichment)])
         return self._folder / key[:2] / key
 
 
-def _told(enrichment: Enrichment | None) -> str | None:
+def _digest_of(enrichment: Enrichment | None) -> str | None:
     return None if enrichment is None else digest(repr(enrichment))
 
 

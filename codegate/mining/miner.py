@@ -199,8 +199,13 @@ class _Work:
         self.known = kept.commits if kept else frozenset()
         self.ids = {problem.id for problem in kept.problems} if kept else set()
         self.progress = progress
-        told = {"name": builder.name, "sandbox": builder.sandboxes.backend.name, "python": python, **options.decisive()}
-        self.ledger = Ledger(options.memory, told) if options.memory is not None else None
+        facts = {
+            "name": builder.name,
+            "sandbox": builder.sandboxes.backend.name,
+            "python": python,
+            **options.decisive(),
+        }
+        self.ledger = Ledger(options.memory, facts) if options.memory is not None else None
         self.recalled: dict[str, Built | Rejected] = {}
         self.needless: set[str] = set()
         self.built: list[Built] = []
@@ -322,11 +327,11 @@ class _Work:
             self.built.append(end)
         if not ending.remembered and seconds:
             self.profile.add(ending.steps, kept=isinstance(end, Built))
-        told = end.problem if isinstance(end, Built) else end
-        result = unit_result(prospect.unit, prospect.bug, told, sum(seconds.values()), remembered=ending.remembered)
+        outcome = end.problem if isinstance(end, Built) else end
+        result = unit_result(prospect.unit, prospect.bug, outcome, sum(seconds.values()), remembered=ending.remembered)
         self.results.append(result)
-        said = result.problem or f"{result.reason}{': ' + result.detail if result.detail else ''}"
-        message = f"{prospect.unit.commit[:12]} {prospect.unit.title[:60]!r}: {said}"
+        outcome_text = result.problem or f"{result.reason}{': ' + result.detail if result.detail else ''}"
+        message = f"{prospect.unit.commit[:12]} {prospect.unit.title[:60]!r}: {outcome_text}"
         self.progress(MineEvent("unit", message, len(self.results), total, len(self.built)))
 
 

@@ -26,7 +26,7 @@ class Forge(Protocol):
     """What knows more of a repository's pull requests and issues than git does."""
 
     def fetch(self, units: Iterable[Unit]) -> dict[str, Enrichment]:
-        """Return, by commit, what is known of ``units``; raises ``CodegateError`` when it cannot be asked."""
+        """Return, by commit, what is known of ``units``; raises ``CodegateError`` when that fails."""
         ...
 
 
@@ -48,7 +48,7 @@ class MineOptions:
         rounds: validation runs of each state.
         include_new_tests: keep units whose tests cannot be imported before the fix.
         kinds: what to keep.
-        rewrite: a model that rewrites each statement, one call a problem; None: nobody does.
+        rewrite: a model that rewrites each statement, one call a problem; None: none does.
         forge: what knows more of pull requests and issues than git does; None: nothing is asked.
         refresh: keep the suite that is there: add what was merged since, retire what no longer holds.
         memory: folder in which the ends of units are remembered, for this run to go on where an earlier one stopped;

@@ -92,11 +92,11 @@ def _enriched(queue: list[Prospect], forge: Forge) -> list[Prospect]:
     known = forge.fetch([entry.unit for entry in queue[:SHORTLIST]])
     found: list[Prospect] = []
     for entry in queue:
-        told = known.get(entry.unit.commit)
-        if told is None:
+        facts = known.get(entry.unit.commit)
+        if facts is None:
             found.append(entry)
             continue
-        found.append(Prospect(entry.unit, score_unit(entry.unit, told), told))
+        found.append(Prospect(entry.unit, score_unit(entry.unit, facts), facts))
     return sorted(found, key=_best_first)
 
 

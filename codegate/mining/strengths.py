@@ -38,7 +38,7 @@ class Exposure:
 
     Attributes:
         candidate: its label.
-        cutoff: the day its training data ends, as configured; None when nobody said.
+        cutoff: the day its training data ends, as configured; None when unknown.
         after: problems whose fix is newer than that day; None when it is not known.
         n: active problems with a date.
     """

@@ -1,6 +1,6 @@
 """Environments: what a tree needs, resolved to hash-locked wheels as of the commit's time.
 
-The ladder, best first: what the person who mines gave; the environment of the tree's era, where it holds all that the
+The ladder, best first: what the user gave; the environment of the tree's era, where it holds all that the
 tree declares; the tree's own lock file; what its automation installs; all that it declares (then the same without the
 versions that the tests ask for); what is declared for run time and the test runner; the newest tree's environment;
 environments that worked for other changes; the test runner alone. The project itself is not installed; where packages
@@ -74,7 +74,7 @@ class EnvironmentResolver:
 
     Args:
         python: minor version of the interpreter that the environments are for.
-        user: what the person who mines gave; tried first.
+        user: what the user gave; tried first.
         eras: the branch's eras; None: every tree is resolved by itself.
         known: environments of problems that exist already, with the days of their changes: they are shared first.
     """
@@ -209,8 +209,8 @@ class EnvironmentResolver:
     def _environment(self, lock: str, bound: date | None, rung: Rung, own: str = "") -> LockedEnvironment:
         image = self.user.image if self.user is not None else None
         content = sha256(lock.encode("utf-8"))
-        told = " ".join(text for text in (content, own, image) if text)
-        key = sha256(told.encode("utf-8")) if own or image else content
+        parts = " ".join(text for text in (content, own, image) if text)
+        key = sha256(parts.encode("utf-8")) if own or image else content
         name = f"py{self.python.replace('.', '')}-{key[:8]}"
         texts = {TOOLS_LOCK: own} if own else {}
         return lock_environment(name, self.python, lock, texts, rung, bound, image)

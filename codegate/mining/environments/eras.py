@@ -63,8 +63,8 @@ class Eras:
         with self._guard:
             if age not in self._found:
                 before = f"--before={(self._newest - timedelta(days=age)).isoformat()}T23:59:59Z"
-                asked = ("rev-list", "-1", "--first-parent", *([before] if age else []), self.tip)
-                commit = git(self.repository, *asked).decode("ascii").strip()
+                command = ("rev-list", "-1", "--first-parent", *([before] if age else []), self.tip)
+                commit = git(self.repository, *command).decode("ascii").strip()
                 self._found[age] = Era(self.repository, commit, self._day_of(commit)) if commit else None
             return self._found[age]
 

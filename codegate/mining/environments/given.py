@@ -1,4 +1,4 @@
-"""What the person who mines says about the environment: a requirements or lock file, a base image, or both."""
+"""What the user says about the environment: a requirements or lock file, a base image, or both."""
 
 from dataclasses import dataclass
 from pathlib import Path

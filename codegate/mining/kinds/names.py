@@ -12,8 +12,8 @@ from codegate.suite import TreeFile
 Sort = Literal["definition", "parameter", "attribute", "operator"]
 
 _CALL: Final = "()"
-#: Initialising, copying, pickling, comparing and hashing are mended more often than they are offered.
-_MENDED_OPERATORS: Final = frozenset(
+#: Initialising, copying, pickling, comparing and hashing are fixed more often than they are added.
+_FIXED_OPERATORS: Final = frozenset(
     {"__init__", "__new__", "__del__", "__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__", "__getstate__",
      "__setstate__", "__getnewargs__", "__eq__", "__ne__", "__hash__", "__slots__", "__all__", "__version__",
      "constructor", "__module__", "__doc__", "__name__", "__qualname__", "__dict__", "__wrapped__"}
@@ -89,7 +89,7 @@ def _declared(path: str, file: TreeFile | None) -> Iterator[tuple[str, Sort]]:
     source = read(path, file)
     for each in source.declarations() if source is not None else ():
         operator = each.name.startswith("__") and each.name.endswith("__")
-        if not each.public or each.kind in {"import", "key"} or each.name in _MENDED_OPERATORS:
+        if not each.public or each.kind in {"import", "key"} or each.name in _FIXED_OPERATORS:
             continue
         if each.bare and each.kind != "function":
             continue  # many objects have a member of that name

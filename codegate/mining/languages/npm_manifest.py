@@ -169,9 +169,9 @@ def node_major(tree: Tree) -> int:
     """Return the major version of Node for ``tree``: its version file's, or the first that its engines allow."""
     for name in (".nvmrc", ".node-version"):
         file = tree.get(name)
-        said = re.match(rb"\s*v?(\d{1,2})(?:\.|\s|$)", file.data) if file is not None else None
-        if said is not None:
-            return next((major for major in sorted(_MAJORS) if major >= int(said[1])), max(_MAJORS))
+        match = re.match(rb"\s*v?(\d{1,2})(?:\.|\s|$)", file.data) if file is not None else None
+        if match is not None:
+            return next((major for major in sorted(_MAJORS) if major >= int(match[1])), max(_MAJORS))
     engines = _json(tree, "package.json").get("engines")
     text = engines.get("node") if isinstance(engines, dict) else None
     if not isinstance(text, str):

@@ -15,7 +15,7 @@ from codegate.mining.proving.outcomes import TestOutcomes, status_of
 Cause = Literal["order", "seed", "clock", "isolation", "load", "timezone"]
 
 CLOCK_DAYS: Final = 400
-"""Another year, month, day of the month and day of the week, and past most dates that somebody once found far away."""
+"""Another year, month, day of the month and day of the week, and past most dates that tests take for far away."""
 ZONE: Final = "Pacific/Kiritimati"
 BUSY: Final = 3
 """Processes that share the tests' processor: what took a second takes four."""
@@ -83,7 +83,7 @@ def explain(
     first: TestReport,
     run: Callable[[TestSelection], TestReport],
 ) -> dict[str, Cause]:
-    """Return what the results of ``flaky`` depend on; a test is left out when that cannot be told.
+    """Return what the results of ``flaky`` depend on; a test is left out when the cause is unknown.
 
     Args:
         graded: the selection as it will be graded.

@@ -151,8 +151,8 @@ def _runs(base: Tree, fix: Changes) -> list[list[str]]:
         known = _squeezed(before)
         for tag, _, _, start, end in difflib.SequenceMatcher(None, before, after).get_opcodes():
             run = [] if tag == "equal" else after[max(start - _AROUND, 0) : min(end, start + _LONGEST_RUN) + _AROUND]
-            told = [line for line in run if not line.startswith(_PROSE)]
-            if len(_squeezed(told)) >= _SHORTEST_RUN and _squeezed(run) not in known:
+            code = [line for line in run if not line.startswith(_PROSE)]
+            if len(_squeezed(code)) >= _SHORTEST_RUN and _squeezed(run) not in known:
                 found.append([_printable(line) for line in run])
     return found[:_MAX_RUNS]
 

@@ -1,12 +1,12 @@
 """Proving a suite again: the reference fix must resolve every problem and no change must not, round after round.
 
-The fix goes through ``grading.grade``, the very code that grades a model's patch. What flickers is quarantined
+The fix goes through ``grading.grade``, the very code that grades a model's patch. What is flaky is quarantined
 with its evidence; nothing is dropped in silence. A problem is released when its quarantine has expired and every round
 of the proof holds; where it does not, the quarantine is renewed.
 
 The environment is built from its lock, on whatever machine this runs on: one that was rebuilt and gives another result
 for the fix or for the unfixed tree is refused by the very same proof, and the evidence names it. What a model can
-reach is audited again too. Retired problems are not asked.
+reach is audited again too. Retired problems are left out.
 """
 
 import json
@@ -171,7 +171,7 @@ def judge(problem: Problem, grades: list[Grade], reports: list[TestReport], toda
     for test in problem.tests.expected:
         after = [statuses.get(test, "missing") for statuses in fixed]
         before = [statuses.get(test, "missing") for statuses in unfixed]
-        reason = _flicker(after, before, fails_before=test in problem.tests.FAIL_TO_PASS)
+        reason = _unstable(after, before, fails_before=test in problem.tests.FAIL_TO_PASS)
         if reason is not None:
             evidence = f"fixed: {'/'.join(after)}; not fixed: {'/'.join(before)}"
             tests.append(QuarantinedTest(id=test, quarantine=quarantine(reason, evidence, today)))
@@ -203,7 +203,7 @@ def _resolves(result: Grade, graded: Sequence[str], aside: set[str]) -> bool:
     return (result.resolved or only_aside) and all(statuses.get(test) == "passed" for test in graded)
 
 
-def _flicker(
+def _unstable(
     after: Sequence[str], before: Sequence[str], *, fails_before: bool
 ) -> Literal["flaky", "nop_resolves"] | None:
     if "passed" in after and set(after) != {"passed"}:
@@ -242,8 +242,8 @@ def validate_suite(
         UsageError: the suite has no problems, or a base tree cannot be found.
         Interrupted: stopped by the user; what was proven by then is written.
     """
-    asked = [problem for problem in suite.problems if problem.manifest.status != "retired"]
-    if not asked:
+    tried = [problem for problem in suite.problems if problem.manifest.status != "retired"]
+    if not tried:
         raise UsageError(f"{suite.folder / 'suite.yml'} has no problems.", "Mine some with `codegate mine`.")
     started = time.monotonic()
     day = today or datetime.now(UTC).date()
@@ -259,7 +259,7 @@ def validate_suite(
 
     pool = ThreadPoolExecutor(concurrency, thread_name_prefix="validate")
     try:
-        futures = [(problem, pool.submit(task, problem)) for problem in asked]
+        futures = [(problem, pool.submit(task, problem)) for problem in tried]
         for problem, future in futures:
             try:
                 proofs.append(future.result())

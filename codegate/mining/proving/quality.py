@@ -1,7 +1,7 @@
 """How much a validated problem's tests see of its fix: what of it can be left out before one of them fails?
 
 A test suite that does not notice a missing part of the fix passes wrong answers too. Each hunk of the fix is taken out
-of it, one at a time, and the tests that the fix mends are run on what is left.
+of it, one at a time, and the fail-to-pass tests are run on what is left.
 """
 
 import re

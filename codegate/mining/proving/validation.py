@@ -205,7 +205,7 @@ def try_cut(
     if not outcomes.fail_to_pass:
         return Rejected("no_f2p", f"{len(outcomes.pass_to_pass)} tests pass before the fix too")
     if not include_new_tests and all(kind == "collection" for kind in outcomes.kinds.values()):
-        return Rejected("only_new_tests", "no test that the fix mends could be imported before it")
+        return Rejected("only_new_tests", "no fail-to-pass test could be imported before the fix")
     return Trial(runs, graded, today, first, started)
 
 

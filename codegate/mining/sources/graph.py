@@ -8,7 +8,7 @@ from typing import Final
 from codegate.suite import git
 
 MESSAGE_CHARACTERS: Final = 1 << 16
-"""What is read of a message; nobody wrote what is longer."""
+"""What is read of a message; longer ones are machine-made."""
 
 _FORMAT: Final = "%x00".join(("%H", "%P", "%an", "%ae", "%at", "%cI", "%s", "%B"))
 _FIELDS: Final = 8
