@@ -4,14 +4,21 @@ Wire format: https://docs.anthropic.com/en/api/messages. As for OpenAI, the SDK 
 """
 
 import json
-from typing import Any
+import re
+from typing import Any, Final
 
 from codegate.candidates.answer import SdkProvider, call_model, text_of, token_count, tool_calls_of
 from codegate.candidates.chat import Completion, Message, ProblemKey, Sampling, StopReason, ToolSpec, Usage
 from codegate.candidates.endpoint import Endpoint
+from codegate.candidates.providers import ModelProvider
+from codegate.candidates.snapshots import has_date
 from codegate.candidates.spec import CandidateSpec
 from codegate.errors import UsageError
 
+# From generation 4.6 on an id without a date is itself a pinned version, and no dated form exists:
+# https://platform.claude.com/docs/en/about-claude/models/model-ids-and-versions
+_VERSION: Final = re.compile(r"claude-[a-z]+-(\d{1,2})(?:-(\d{1,2}))?")
+_DATELESS_SINCE: Final = (4, 6)
 _STOP: dict[str, StopReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -142,3 +149,18 @@ def _usage(raw: object) -> Usage:
         output_tokens=token_count(raw.get("output_tokens")),
         cached_tokens=read if known else None,
     )
+
+
+def _is_pinned(model: str) -> bool:
+    version = _VERSION.fullmatch(model)
+    return has_date(model) or (version is not None and (int(version[1]), int(version[2] or 0)) >= _DATELESS_SINCE)
+
+
+PROVIDER: Final = ModelProvider(
+    address="https://api.anthropic.com",
+    host="api.anthropic.com",
+    key_variable="ANTHROPIC_API_KEY",
+    example="claude-haiku-4-5-20251001",
+    is_pinned=_is_pinned,
+    connect=AnthropicProvider,
+)

@@ -7,11 +7,9 @@ import socket
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from codegate.candidates.providers import model_provider, provider_names
 from codegate.errors import UsageError
 
-OFFICIAL: Final = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
-_HOSTS: Final = {"openai": "api.openai.com", "anthropic": "api.anthropic.com"}
-KEY_VARIABLES: Final = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 NO_KEY: Final = "none"
 """Sent to a local server without a key: the SDKs require one."""
 
@@ -64,7 +62,7 @@ def check_base_url(url: str, *, allow_http: bool = False) -> bool:
 
 
 def owner_of(provider: str, base_url: str | None) -> str | None:
-    """Return ``openai`` or ``anthropic`` for their own addresses, regional ones included; None for others.
+    """Return the provider whose own address ``base_url`` is, regional ones included; None for others.
 
     Without a ``base_url`` it is ``provider``.
     """
@@ -72,7 +70,8 @@ def owner_of(provider: str, base_url: str | None) -> str | None:
         return provider
     match = _URL.fullmatch(base_url)
     host = match["host"].lower().rstrip(".") if match else ""
-    for owner, own in _HOSTS.items():
+    for owner in provider_names():
+        own = model_provider(owner).host
         if host == own or host.endswith(f".{own}"):
             return owner
     return None
@@ -95,7 +94,7 @@ def resolve_endpoint(
     direct = loopback or (base_url is not None and base_url.startswith("http://"))
     if base_url is not None and direct and not loopback:
         _check_resolved(base_url)
-    variable = api_key_env or KEY_VARIABLES[provider]
+    variable = api_key_env or model_provider(provider).key_variable
     key = "" if keyless else os.environ.get(variable, "").strip()
     if not key and direct:
         key = NO_KEY
@@ -110,7 +109,7 @@ def resolve_endpoint(
             f"Set {variable} again.",
         )
     return Endpoint(
-        base_url=base_url or OFFICIAL[provider],
+        base_url=base_url or model_provider(provider).address,
         key=key,
         key_variable=variable,
         official=owner_of(provider, base_url) is not None,

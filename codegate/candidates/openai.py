@@ -4,12 +4,15 @@ Wire format: https://platform.openai.com/docs/api-reference/chat/create. The SDK
 module parses the answer, since the SDK accepts any JSON and fails later on missing fields.
 """
 
+import re
 from typing import Any, Final
 
 from codegate.candidates.answer import SdkProvider, call_model, text_of, token_count, tool_calls_of
 from codegate.candidates.chat import Completion, Message, ProblemKey, Sampling, StopReason, ToolSpec, Usage
 from codegate.candidates.declined import blames_model_maximum, blames_output_limit, wants_newer_limit
 from codegate.candidates.endpoint import Endpoint
+from codegate.candidates.providers import ModelProvider
+from codegate.candidates.snapshots import has_date, is_date
 from codegate.candidates.spec import CandidateSpec
 
 _STOP: dict[str, StopReason] = {
@@ -24,6 +27,8 @@ _STOP: dict[str, StopReason] = {
     "content_filter": "content_filter",
 }
 
+# Snapshots before 2024 carry month and day only: gpt-4-0613, gpt-3.5-turbo-0125, gpt-4-1106-preview.
+_SHORT_DATE: Final = re.compile(r"gpt-(?:4|3\.5-turbo)(?:-\d+k)?(?:-vision)?-(\d\d)(\d\d)(?:-preview)?")
 _LIMIT_NAMES: Final = ("max_completion_tokens", "max_tokens")
 
 
@@ -130,3 +135,18 @@ def _usage(raw: object) -> Usage:
     if cached is not None and (total is None or cached > total):
         cached = None
     return Usage(input_tokens=total, output_tokens=token_count(raw.get("completion_tokens")), cached_tokens=cached)
+
+
+def _is_pinned(model: str) -> bool:
+    short = _SHORT_DATE.fullmatch(model)
+    return has_date(model) or (short is not None and is_date(2024, int(short[1]), int(short[2])))
+
+
+PROVIDER: Final = ModelProvider(
+    address="https://api.openai.com/v1",
+    host="api.openai.com",
+    key_variable="OPENAI_API_KEY",
+    example="gpt-4o-2024-08-06",
+    is_pinned=_is_pinned,
+    connect=OpenAIProvider,
+)

@@ -12,7 +12,8 @@ from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel
 
-from codegate.candidates.endpoint import KEY_VARIABLES, NO_KEY
+from codegate.candidates.endpoint import NO_KEY
+from codegate.candidates.providers import model_provider
 from codegate.candidates.spec import CandidateSpec
 
 MARK: Final = "[redacted]"
@@ -113,7 +114,8 @@ def environment_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 def redactor_for(candidates: Iterable[CandidateSpec] = ()) -> Redactor:
     """Return a redactor of every secret in the environment, and of the keys of ``candidates``."""
-    named = [KEY_VARIABLES.get(c.provider) for c in candidates] + [c.api_key_env for c in candidates]
+    asking = [candidate for candidate in candidates if candidate.calls_a_model]
+    named = [name for c in asking for name in (model_provider(c.provider).key_variable, c.api_key_env)]
     keys = [os.environ.get(name, "").strip() for name in named if name]
     return Redactor(*keys, *(value.strip() for value in environment_secrets(os.environ)))
 

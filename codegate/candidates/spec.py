@@ -7,21 +7,19 @@ The short form is ``provider:model[@base_url]`` (``openai:gpt-5-2025-08-07``, ``
 import re
 from datetime import date
 from difflib import get_close_matches
-from typing import Annotated, Final, Literal, cast, get_args
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
 from codegate.candidates.chat import Sampling
 from codegate.candidates.endpoint import check_base_url
 from codegate.candidates.prices import Prices
+from codegate.candidates.providers import provider_names
 from codegate.durable import digest
 from codegate.errors import UsageError
 
-ProviderName = Literal["openai", "anthropic", "replay", "predictions", "reference", "empty"]
+_WITHOUT_MODEL: Final = ("replay", "predictions", "reference", "empty")
 SolverName = Literal["single_shot", "tool_loop"]
-
-PROVIDERS: Final[tuple[str, ...]] = tuple(name for name in get_args(ProviderName) if name != "predictions")
-"""Those that have a short form."""
 
 SHORT_FORM: Final = "A candidate is written provider:model[@base_url], for example openai:gpt-5-2025-08-07."
 
@@ -50,7 +48,10 @@ class CandidateSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    provider: ProviderName
+    provider: str = Field(
+        description="openai, anthropic, replay, reference, empty, or one that an installed package adds.",
+        examples=["openai", "anthropic"],
+    )
     model: str = Field(default="", max_length=1000)
     allow_http: bool = Field(
         default=False, description="Allow a `base_url` with http:// to a private address, which is not encrypted."
@@ -75,6 +76,15 @@ class CandidateSpec(BaseModel):
         default=None, description="What the model's tokens cost; for reports and budgets, it changes no answer."
     )
 
+    @field_validator("provider")
+    @classmethod
+    def _provider_is_known(cls, name: str) -> str:
+        if name not in {*_WITHOUT_MODEL, *provider_names()}:
+            near = get_close_matches(name, known_providers(), 1)
+            message = f"unknown provider {name[:100]!r}{f', did you mean {near[0]}' if near else ''}"
+            raise ValueError(message)
+        return name
+
     @field_validator("base_url")
     @classmethod
     def _base_url_is_allowed(cls, url: str | None, info: ValidationInfo) -> str | None:
@@ -96,7 +106,7 @@ class CandidateSpec(BaseModel):
     @property
     def calls_a_model(self) -> bool:
         """Return whether its answers take model calls."""
-        return self.provider in {"openai", "anthropic"}
+        return self.provider not in _WITHOUT_MODEL
 
     def key(self) -> str:
         """Return the 16-digit digest of all fields that can change its answers."""
@@ -121,6 +131,11 @@ class CandidateSpec(BaseModel):
         return {name: str(value) for name, value in fields.items()}
 
 
+def known_providers() -> tuple[str, ...]:
+    """Return the providers that have a short form."""
+    return (*provider_names(), *(name for name in _WITHOUT_MODEL if name != "predictions"))
+
+
 def parse_candidate(text: str) -> CandidateSpec:
     """Return the candidate that the short form ``provider:model[@base_url]`` names.
 
@@ -132,31 +147,31 @@ def parse_candidate(text: str) -> CandidateSpec:
     provider, _, rest = text.strip().partition(":")
     if provider == "predictions":
         raise answers_in_file(f"candidate {_shown(text)}")
-    if provider not in PROVIDERS:
-        near = get_close_matches(provider, PROVIDERS, 1)
+    known = known_providers()
+    if provider not in known:
+        near = get_close_matches(provider, known, 1)
         raise UsageError(
             f"candidate {_shown(text)}: unknown provider {_shown(provider)}.",
-            (f"Did you mean {near[0]}? " if near else "") + f"Known providers: {', '.join(PROVIDERS)}. {SHORT_FORM}",
+            (f"Did you mean {near[0]}? " if near else "") + f"Known providers: {', '.join(known)}. {SHORT_FORM}",
         )
-    name = cast("ProviderName", provider)
-    if name in {"reference", "empty"}:
+    if provider in {"reference", "empty"}:
         if rest:
-            raise UsageError(f"candidate {_shown(text)}: {name} takes no model.", f"Write {name} alone.")
-        return CandidateSpec(provider=name)
-    if name == "replay":
+            raise UsageError(f"candidate {_shown(text)}: {provider} takes no model.", f"Write {provider} alone.")
+        return CandidateSpec(provider=provider)
+    if provider == "replay":
         if not rest:
             raise UsageError(
                 f"candidate {_shown(text)}: replay needs the file of its transcripts.",
                 "Write replay:transcripts.jsonl.",
             )
-        return CandidateSpec(provider=name, model=rest)
+        return CandidateSpec(provider=provider, model=rest)
     model, base_url = rest, None
     if at := _BASE_URL.search(rest):
         model, base_url = rest[: at.start()], rest[at.end() :]
         check_base_url(base_url)
     if not model or not model.isprintable() or " " in model:
         raise UsageError(f"candidate {_shown(text)}: the model's name is missing or malformed.", SHORT_FORM)
-    return CandidateSpec(provider=name, model=model, base_url=base_url)
+    return CandidateSpec(provider=provider, model=model, base_url=base_url)
 
 
 def answers_in_file(place: str) -> UsageError:

@@ -9,7 +9,7 @@ from codegate.cli.output import emit, say
 from codegate.cli.policy import gate_settings, report_terms
 from codegate.errors import UsageError
 from codegate.gating import load_pinned
-from codegate.reporting import REPORTS, build_view, gather, write_reports
+from codegate.reporting import build_view, gather, report_formats, write_reports
 from codegate.running import Gate, Journal, gate_run, run_predictions
 from codegate.suite import load_suite
 from codegate.suite.exchange import repository_slug, write_predictions
@@ -25,7 +25,7 @@ PREDICTIONS = "predictions"
 @click.option(
     "--format",
     "formats",
-    type=click.Choice([*REPORTS, PREDICTIONS]),
+    type=click.Choice([*report_formats(), PREDICTIONS]),
     multiple=True,
     help=f"What to write; may be given several times; default all but {PREDICTIONS}.",
 )
@@ -50,7 +50,7 @@ def command(
 
     Exits 0 when they are written, whatever the verdicts: `codegate gate` is the command that decides.
     """
-    wanted = dict.fromkeys(formats or REPORTS)
+    wanted = dict.fromkeys(formats or report_formats())
     if PREDICTIONS not in wanted and (suite or slug):
         raise UsageError("--suite and --slug are about predictions.", f"Give --format {PREDICTIONS}, too.")
     policy, _ = gate_settings(config)
@@ -60,7 +60,7 @@ def command(
     verdicts = [verdict for run in loaded if pinned is not None for verdict in gate_run(run, Gate(pinned, policy))]
     evidence = gather(journals, pinned.samples if pinned is not None else None, report_terms(config))
     view = build_view(loaded, verdicts, evidence)
-    written = write_reports(view, out, [name for name in wanted if name in REPORTS])
+    written = write_reports(view, out, [name for name in wanted if name != PREDICTIONS])
     if PREDICTIONS in wanted:
         named = load_suite(suite) if suite is not None else None
         if named is not None and slug is None:

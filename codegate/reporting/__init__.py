@@ -20,11 +20,10 @@ from codegate.reporting.plain import one_line, plain, untrusted
 from codegate.reporting.result import MAX_RESULT_BYTES, read_result
 from codegate.reporting.review import render_review, review_view, reviewed_problem
 from codegate.reporting.view import ReportView
-from codegate.reporting.write import REPORTS, write_reports
+from codegate.reporting.write import report_formats, write_reports
 
 __all__ = [
     "MAX_RESULT_BYTES",
-    "REPORTS",
     "Evidence",
     "Measures",
     "ReportView",
@@ -45,6 +44,7 @@ __all__ = [
     "render_markdown",
     "render_notice",
     "render_review",
+    "report_formats",
     "review_view",
     "reviewed_problem",
     "terms_of",

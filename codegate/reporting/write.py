@@ -1,10 +1,13 @@
-"""Writes the reports of a view into a folder."""
+"""Writes the reports of a view into a folder, in our own formats and those that installed packages add."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from pathlib import Path
+from typing import Final, cast
 
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
+from codegate.plugins import load_plugin, plugin_names
 from codegate.reporting.csv_report import render_csv
 from codegate.reporting.html import render_html
 from codegate.reporting.json_report import render_json
@@ -13,7 +16,11 @@ from codegate.reporting.markdown import render_markdown
 from codegate.reporting.measures_csv import render_measures_csv
 from codegate.reporting.view import ReportView
 
-REPORTS: dict[str, tuple[str, Callable[[ReportView], str]]] = {
+Format = tuple[str, Callable[[ReportView], str]]
+"""The name of a report's file, and what renders it."""
+
+_GROUP: Final = "codegate.reports"
+_OWN: Final[Mapping[str, Format]] = {
     "html": ("report.html", render_html),
     "json": ("report.json", render_json),
     "junit": ("junit.xml", render_junit),
@@ -21,14 +28,27 @@ REPORTS: dict[str, tuple[str, Callable[[ReportView], str]]] = {
     "csv": ("report.csv", render_csv),
     "measures": ("measures.csv", render_measures_csv),
 }
-"""Formats by name: file name and renderer."""
 
 
-def write_reports(view: ReportView, folder: Path, formats: Collection[str] = tuple(REPORTS)) -> dict[str, Path]:
-    """Write ``formats`` into ``folder`` and return where each is, by format name.
+@cache
+def report_formats() -> tuple[str, ...]:
+    """Return the names of all formats: our own, then those of other packages."""
+    return (*_OWN, *(name for name in plugin_names(_GROUP) if name not in _OWN))
+
+
+def _format(name: str) -> Format:
+    found = _OWN.get(name) or load_plugin(_GROUP, name)
+    if not (isinstance(found, tuple) and len(found) == 2 and Path(str(found[0])).name == found[0]):
+        raise UsageError(f"the entry point {name!r} of {_GROUP} is no (file name, renderer).", "Update the package.")
+    return cast("Format", found)
+
+
+def write_reports(view: ReportView, folder: Path, formats: Collection[str] | None = None) -> dict[str, Path]:
+    """Write ``formats``, by default all, into ``folder`` and return where each is, by format name.
 
     Raises:
-        UsageError: ``folder`` is a link; in a run's folder, that may be somebody else's, it could lead anywhere.
+        UsageError: a format's package is broken, or ``folder`` is a link; in a run's folder, that may be somebody
+            else's, it could lead anywhere.
         InfrastructureError: the disk refused.
     """
     if folder.is_symlink():
@@ -36,8 +56,8 @@ def write_reports(view: ReportView, folder: Path, formats: Collection[str] = tup
             f"{folder} is a symbolic link; reports are not written through one.", "Name the folder itself."
         )
     written: dict[str, Path] = {}
-    for name in formats:
-        file_name, render = REPORTS[name]
+    for name in report_formats() if formats is None else formats:
+        file_name, render = _format(name)
         path = folder / file_name
         write_atomic(path, render(view).encode("utf-8"))
         written[name] = path

@@ -174,7 +174,6 @@ def configuration(candidates: Sequence[CandidateSpec], path: Path | None, defaul
 def config_schema() -> dict[str, Any]:
     """Return the JSON Schema of ``codegate.yml``, for editors and for ``docs/schema/codegate.schema.json``."""
     schema = Config.model_json_schema()
-    schema["$defs"]["CandidateSpec"]["properties"]["provider"]["enum"].remove("predictions")
     long_form = schema["properties"]["candidates"]["items"]
     short_form = {"type": "string", "description": "provider:model[@base_url], for example openai:gpt-5-2025-08-07."}
     schema["properties"]["candidates"]["items"] = {"anyOf": [short_form, long_form]}

@@ -1,17 +1,27 @@
-"""Which backend runs here: Docker where a daemon answers, else bubblewrap, else nothing at all."""
+"""Which backend runs here: Docker where a daemon answers, else bubblewrap, else nothing at all.
+
+A backend is a file with a factory in it: ``(run id, option) -> Backend``. Our own are listed here; other packages add
+theirs by an entry point of ``codegate.sandboxes``, and they are never chosen by ``auto``.
+"""
 
 import re
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Final, cast
 
 from codegate.errors import UsageError
+from codegate.plugins import load_plugin, plugin_names
 from codegate.sandbox.contract import Backend, SandboxUnavailable
 from codegate.sandbox.ownership import workflow_job
 
 Choice = str
-"""``auto``, ``bwrap``, ``docker``, or ``docker:RUNTIME`` for a container runtime that the daemon knows."""
+"""``auto``, ``bwrap``, ``docker``, ``docker:RUNTIME`` for a container runtime that the daemon knows, or the name of a
+backend that an installed package adds, with its option after a colon."""
 
-CHOICE_PATTERN: Final = r"^(auto|bwrap|docker(:[A-Za-z0-9][A-Za-z0-9._-]{0,63})?)$"
+Factory = Callable[[str, str | None], Backend]
+"""Makes a backend for a run's id and what stands behind the colon of the choice; SandboxUnavailable where it cannot."""
+
+_GROUP: Final = "codegate.sandboxes"
+CHOICE_PATTERN: Final = r"^[a-z][a-z0-9_-]{0,63}(:[A-Za-z0-9][A-Za-z0-9._-]{0,63})?$"
 """What a choice looks like. Whoever starts codegate makes it: a suite cannot."""
 
 
@@ -21,10 +31,13 @@ def check_choice(text: str) -> Choice:
     Raises:
         UsageError: it is none.
     """
-    if re.fullmatch(CHOICE_PATTERN, text) is None:
+    name, _, option = text.partition(":")
+    known = name in {*_BACKENDS, *plugin_names(_GROUP), "auto"}
+    if re.fullmatch(CHOICE_PATTERN, text) is None or not known or (option and name in {"auto", "bwrap"}):
+        others = plugin_names(_GROUP)
         raise UsageError(
             f"{text[:100]!r} is no sandbox.",
-            "Choose auto, docker, docker:RUNTIME (for example docker:runsc) or bwrap.",
+            f"Choose {', '.join(['auto', 'docker', 'docker:RUNTIME (for example docker:runsc)', 'bwrap', *others])}.",
         )
     return text
 
@@ -40,15 +53,14 @@ def select_backend(choice: Choice, run_id: str) -> Backend:
         UsageError: there is no such choice, or the daemon has no such runtime.
         SandboxUnavailable: it does not work here; untrusted code never runs without a sandbox.
     """
-    name, _, runtime = check_choice(choice).partition(":")
-    if name == "docker":
-        return _docker(run_id, runtime or None)
-    if name == "bwrap":
-        return _bubblewrap(run_id)
+    name, _, option = check_choice(choice).partition(":")
+    if name != "auto":
+        make = _BACKENDS.get(name) or cast("Factory", load_plugin(_GROUP, name))
+        return make(run_id, option or None)
     reasons = []
-    for make in (_docker, _bubblewrap):
+    for make in _BACKENDS.values():
         try:
-            return make(run_id)
+            return make(run_id, None)
         except SandboxUnavailable as error:
             reasons.append(str(error))
     raise SandboxUnavailable(f"no sandbox can run here: {' '.join(reasons)}")
@@ -72,13 +84,17 @@ def reap_job(environment: Mapping[str, str]) -> int:
         backend.close()
 
 
-def _docker(run_id: str, runtime: str | None = None) -> Backend:
+def _docker(run_id: str, runtime: str | None) -> Backend:
     from codegate.sandbox.docker import DockerBackend  # noqa: PLC0415 - keeps the front door cheap
 
     return DockerBackend(run_id, runtime)
 
 
-def _bubblewrap(run_id: str) -> Backend:
+def _bubblewrap(run_id: str, _option: str | None) -> Backend:
     from codegate.sandbox.bubblewrap import BubblewrapBackend  # noqa: PLC0415 - as above
 
     return BubblewrapBackend(run_id)
+
+
+#: In the order in which ``auto`` tries them.
+_BACKENDS: Final[Mapping[str, Factory]] = {"docker": _docker, "bwrap": _bubblewrap}

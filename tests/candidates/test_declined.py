@@ -6,7 +6,6 @@ import pytest
 
 from codegate.candidates import Message, ProviderError, Sampling
 from codegate.candidates.declined import setting_named, stop_named
-from codegate.candidates.spec import ProviderName
 from tests.candidates.test_providers import KEY, ask, opened
 from tests.candidates.wire_server import Reply, as_json, chat_answer, messages_answer, wire_server
 
@@ -61,7 +60,7 @@ def anthropic_error(message: str, kind: str = "invalid_request_error", status: i
         ),
     ],
 )
-def test_a_refused_parameter_names_the_key_to_change(provider: ProviderName, reply: Reply, key: str) -> None:
+def test_a_refused_parameter_names_the_key_to_change(provider: str, reply: Reply, key: str) -> None:
     with wire_server(reply) as server, pytest.raises(ProviderError) as caught:
         ask(server, provider, sampling=Sampling(max_output_tokens=32_000))
     assert caught.value.fault == "bad_request"
@@ -110,9 +109,7 @@ def test_a_wrong_key_and_a_wrong_model_name_the_keys_of_the_configuration(status
         ("openai", openai_error("Invalid prompt: your prompt was flagged.", None, "invalid_prompt"), "content_filter"),
     ],
 )
-def test_a_prompt_that_is_declined_is_an_answer_without_a_patch(
-    provider: ProviderName, reply: Reply, stop: str
-) -> None:
+def test_a_prompt_that_is_declined_is_an_answer_without_a_patch(provider: str, reply: Reply, stop: str) -> None:
     with wire_server(reply) as server:
         done = ask(server, provider)
         assert len(server.received) == 1, "neither repeated nor sent without its limit"

@@ -20,7 +20,6 @@ from codegate.candidates import (
     open_provider,
 )
 from codegate.candidates.chat import DEFAULT_OUTPUT_TOKENS
-from codegate.candidates.spec import ProviderName
 from codegate.errors import UsageError
 from tests.candidates.conftest import CANARY
 from tests.candidates.wire_server import Received, WireServer, as_json, chat_answer, messages_answer, wire_server
@@ -47,7 +46,7 @@ CONVERSATION = (
 )
 
 
-def opened(server: WireServer, provider: ProviderName, **changes: Any) -> Provider:
+def opened(server: WireServer, provider: str, **changes: Any) -> Provider:
     base = server.url + ("/v1" if provider == "openai" else "")
     spec = CandidateSpec.model_validate(
         {"provider": provider, "model": "local-model", "base_url": base, "timeout_seconds": 20, **changes}
@@ -59,7 +58,7 @@ def opened(server: WireServer, provider: ProviderName, **changes: Any) -> Provid
 
 def ask(
     server: WireServer,
-    provider: ProviderName,
+    provider: str,
     messages: tuple[Message, ...] = (Message(role="user", text="?"),),
     tools: tuple[ToolSpec, ...] = (),
     sampling: Sampling | None = None,
@@ -95,7 +94,7 @@ def private_address() -> str:
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 def test_a_server_on_a_private_network_is_asked_over_plain_http_where_that_is_allowed(
-    private_address: str, provider: ProviderName, monkeypatch: pytest.MonkeyPatch
+    private_address: str, provider: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     replies = {"openai": chat_answer(), "anthropic": messages_answer()}
     monkeypatch.delenv({"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}[provider])
@@ -160,7 +159,7 @@ def test_messages_request(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
-def test_what_is_not_configured_is_not_sent(provider: ProviderName) -> None:
+def test_what_is_not_configured_is_not_sent(provider: str) -> None:
     answer = chat_answer() if provider == "openai" else messages_answer()
     with wire_server(as_json(answer)) as server:
         ask(server, provider)
@@ -170,7 +169,7 @@ def test_what_is_not_configured_is_not_sent(provider: ProviderName) -> None:
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
-def test_key_goes_only_where_it_belongs(provider: ProviderName, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_goes_only_where_it_belongs(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = chat_answer() if provider == "openai" else messages_answer()
     with wire_server(as_json(answer)) as server, wire_server(as_json(answer)) as other:
         # Neither the SDK's own variables nor a proxy may turn the call elsewhere.
@@ -186,7 +185,7 @@ def test_key_goes_only_where_it_belongs(provider: ProviderName, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
-def test_named_key_and_no_key(provider: ProviderName, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_named_key_and_no_key(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = chat_answer() if provider == "openai" else messages_answer()
     with wire_server(as_json(answer)) as server:
         monkeypatch.setenv("TEAM_KEY", "team-secret-1")
@@ -198,7 +197,7 @@ def test_named_key_and_no_key(provider: ProviderName, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
-def test_no_key_is_sent_where_none_may_be(provider: ProviderName, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_key_is_sent_where_none_may_be(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for sdk in ("OPENAI", "ANTHROPIC"):
         monkeypatch.setenv(f"{sdk}_CUSTOM_HEADERS", f"X-Gateway-Pass: {CANARY}\nX-Other: {CANARY}")
     monkeypatch.setenv("OPENAI_ORG_ID", CANARY)

@@ -90,7 +90,7 @@ def test_all_but_the_candidates_has_a_default(tmp_path: Path) -> None:
         ("candidates: [reference]\ngate: {margn: 0.1}", "gate.margn: there is no such key"),
         ("candidates: [{provider: openai, modle: x}]", "candidates.0.modle: there is no such key"),
         ("candidates: [{provider: openai, model: x, sampling: {temp: 1}}]", "candidates.0.sampling.temp: there is"),
-        ("candidates: [{provider: opneai, model: x}]", "candidates.0.provider: Input should be 'openai'"),
+        ("candidates: [{provider: opneai, model: x}]", "provider: .*unknown provider 'opneai', did you mean openai"),
         ("candidates: [reference, 'opneai:x']", "candidates.1: .*unknown provider 'opneai'"),
         ("candidates: ['openai:x@http://example.org']", "candidates.0: .*unencrypted"),
         ("candidates: [reference]\nsamples: 0", "samples: Input should be greater"),

@@ -1,0 +1,61 @@
+"""The model providers that are known: where each is, which variable holds its key, and how its models are pinned.
+
+A provider is a file with a ``ModelProvider`` in it. Our own are listed here; other packages add theirs by an entry
+point of ``codegate.providers``.
+"""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from codegate.candidates.chat import Provider
+from codegate.errors import UsageError
+from codegate.plugins import load_plugin, plugin_names
+
+if TYPE_CHECKING:
+    from codegate.candidates.endpoint import Endpoint
+    from codegate.candidates.spec import CandidateSpec
+
+_GROUP: Final = "codegate.providers"
+_OWN: Final = {"openai": "codegate.candidates.openai", "anthropic": "codegate.candidates.anthropic"}
+
+
+@dataclass(frozen=True)
+class ModelProvider:
+    """How the models of one provider are reached, pinned and called.
+
+    Attributes:
+        address: base URL without which a candidate is sent there.
+        host: of ``address``; its subdomains belong to the provider too.
+        key_variable: environment variable that holds the key, unless the candidate names another.
+        example: a pinned model, for messages.
+        is_pinned: whether a model's name stands for one snapshot for ever.
+        connect: opens a connection for a candidate; its SDK is imported then.
+    """
+
+    address: str
+    host: str
+    key_variable: str
+    example: str
+    is_pinned: Callable[[str], bool]
+    connect: Callable[["CandidateSpec", "Endpoint"], Provider]
+
+
+def provider_names() -> tuple[str, ...]:
+    """Return the names of all model providers."""
+    return (*_OWN, *(name for name in plugin_names(_GROUP) if name not in _OWN))
+
+
+@cache
+def model_provider(name: str) -> ModelProvider:
+    """Return the provider called ``name``, which is one of ``provider_names``.
+
+    Raises:
+        UsageError: it is of another package and cannot be loaded, or is no ``ModelProvider``.
+    """
+    found = importlib.import_module(_OWN[name]).PROVIDER if name in _OWN else load_plugin(_GROUP, name)
+    if not isinstance(found, ModelProvider):
+        raise UsageError(f"the entry point {name!r} of {_GROUP} is no ModelProvider.", "Update the package.")
+    return found

@@ -1,0 +1,45 @@
+"""Providers, sandboxes and report formats that other installed packages add, each by an entry point.
+
+A package declares them as in https://packaging.python.org/en/latest/specifications/entry-points/; ``examples/plugin``
+has one of each. Who installs a package trusts it: its code runs on the host, outside of any sandbox.
+"""
+
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Literal
+
+from codegate.errors import UsageError
+
+Group = Literal["codegate.providers", "codegate.sandboxes", "codegate.reports"]
+
+
+@cache
+def plugin_names(group: Group) -> tuple[str, ...]:
+    """Return the names that installed packages add to ``group``, sorted; nothing of them is imported."""
+    return tuple(sorted({entry.name for entry in entry_points(group=group)}))
+
+
+def load_plugin(group: Group, name: str) -> object:
+    """Return what the entry point ``name`` of ``group`` names.
+
+    Raises:
+        UsageError: no package has such an entry point, two have, or it cannot be imported.
+    """
+    found = list(entry_points(group=group, name=name))
+    if len(found) != 1:
+        packages = ", ".join(sorted(map(_package, found))) or "no installed package"
+        raise UsageError(
+            f"{packages} has the entry point {name!r} of {group}.",
+            "Keep one of these packages." if found else "Install the package that adds it.",
+        )
+    try:
+        return found[0].load()
+    except Exception as error:
+        raise UsageError(
+            f"the entry point {name!r} of {group} cannot be imported: {type(error).__name__}: {error}.",
+            f"Update or remove the package {_package(found[0])}.",
+        ) from error
+
+
+def _package(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist is not None else "a package without a name"

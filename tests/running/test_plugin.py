@@ -1,0 +1,60 @@
+"""The example package adds a provider, a sandbox and a report format to an installed codegate."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from codegate.errors import UsageError
+from codegate.plugins import load_plugin
+from codegate.suite import Suite
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("plugin") / "site"
+    options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--target", str(target)]
+    subprocess.run([sys.executable, "-m", "pip", "install", *options, str(EXAMPLE)], check=True, timeout=200)
+    return target
+
+
+def codegate(installed: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": f"{installed}{os.pathsep}{Path(__file__).parents[2]}", **variables}
+    command = [sys.executable, "-m", "codegate", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
+
+
+@pytest.mark.bwrap
+def test_a_package_adds_a_sandbox_and_a_report_format(installed: Path, suite: Suite, tmp_path: Path) -> None:
+    run, out = tmp_path / "run", tmp_path / "out"
+    options = ["--candidate", "empty", "--sandbox", "quiet", "--samples", "1", "--out", str(run)]
+    done = codegate(installed, "run", str(suite.folder), *options)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((run / "run.json").read_text())["sandbox"] == "quiet"
+    done = codegate(installed, "report", str(run), "--out", str(out), "--format", "names")
+    assert done.returncode == 0, done.stderr
+    assert len((out / "unsolved.txt").read_text().splitlines()) == len(
+        json.loads((run / "run.json").read_text())["problems"]
+    )
+
+
+def test_a_package_adds_a_provider_with_its_own_key_and_rule(installed: Path, suite: Suite, tmp_path: Path) -> None:
+    config = tmp_path / "codegate.yml"
+    config.write_text("candidates: ['shout:shout-latest']\n")
+    done = codegate(installed, "run", str(suite.folder), "--config", str(config), "--out", str(tmp_path / "run"))
+    assert done.returncode == 2
+    assert "'shout-latest' is a floating alias" in done.stderr
+    assert "shout:shout-1.2" in done.stderr
+    done = codegate(installed, "run", str(suite.folder), "--candidate", "shout:shout-1.2", "--out", str(tmp_path / "r"))
+    assert done.returncode == 2
+    assert "SHOUT_API_KEY is not set" in done.stderr
+
+
+def test_a_missing_plugin_is_named() -> None:
+    with pytest.raises(UsageError, match="no installed package has the entry point 'nowhere'"):
+        load_plugin("codegate.reports", "nowhere")
