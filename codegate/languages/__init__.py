@@ -7,16 +7,16 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from codegate.languages.declarations import Declaration, Reader, Uses, names_used
-from codegate.languages.go import GO
-from codegate.languages.javascript import JAVASCRIPT, TYPESCRIPT
-from codegate.languages.python import PYTHON
+from codegate.languages.go.declarations import GO
+from codegate.languages.javascript.declarations import JAVASCRIPT, TYPESCRIPT
+from codegate.languages.python.declarations import PYTHON
 from codegate.languages.syntax import IDENTIFIER, Grammar, added_lines, captures, decode, parse
 from codegate.suite import TreeFile
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["IDENTIFIER", "Declaration", "SourceFile", "Uses", "added_lines", "decode", "read"]
+__all__ = ["IDENTIFIER", "Declaration", "SourceFile", "Uses", "added_lines", "decode", "grammar_of", "read"]
 
 _NAME: Final = re.compile(r"[#$\w]+")
 _MAX_BYTES: Final = 1 << 19
@@ -40,6 +40,12 @@ class SourceFile:
     def uses(self, lines: Collection[int] | None = None) -> Uses:
         """Return the names that the file uses in ``lines``, by their numbers from 1; None: in all."""
         return names_used(captures(self.root, self.grammar, self.reader.uses), lines)
+
+
+def grammar_of(suffix: str) -> Grammar | None:
+    """Return the grammar that reads files whose names end with ``suffix``; None where there is none."""
+    reader = _READERS.get(suffix)
+    return reader.grammars[suffix] if reader is not None else None
 
 
 def read(path: str, file: TreeFile | None) -> SourceFile | None:

@@ -30,15 +30,15 @@ _CHUNK: Final = 4096
 _lock = threading.Lock()  # warnings.catch_warnings changes the whole process
 
 
-def parse(text: str, grammar: Grammar) -> "Node":
+def parse(text: str, grammar: Grammar, seconds: float = _MAX_SECONDS) -> "Node":
     """Return the root of the syntax tree of ``text``; what is no such language has nodes of type ``ERROR``.
 
-    A text that takes a second (others take a tenth of that for a megabyte) is taken for an empty one: error recovery is
-    quadratic for some. Its last step, at the end of the text, is not interrupted.
+    A text that takes more ``seconds`` of CPU time (others take a tenth of one for a megabyte) is taken for an empty
+    one: error recovery is quadratic for some. Its last step, at the end of the text, is not interrupted.
     """
     from tree_sitter import Parser  # noqa: PLC0415
 
-    data, end = text.encode("utf-8", "replace"), thread_time() + _MAX_SECONDS
+    data, end = text.encode("utf-8", "replace"), thread_time() + seconds
     parser = Parser(_language(grammar))  # several threads mine at once, and a parser is for one of them
     try:
         tree = parser.parse(

@@ -124,7 +124,7 @@ FAILING = ("test_words", "test_match", "test_inherited", "test_approximately")  
 def find(world: World, sandboxes: Sandboxes) -> Sites:
     problem = world.problem
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
-        return find_sites(sandbox, world.base.overlay(problem.hidden), problem.manifest.test_files, "pytest")
+        return find_sites(world.base.overlay(problem.hidden), problem.manifest.test_files, "pytest", sandbox)
 
 
 def run_on(world: World, sources: Tree, sandboxes: Sandboxes, used: Instruments) -> TestReport:

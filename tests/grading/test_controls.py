@@ -319,7 +319,7 @@ def test_a_search_that_fails_is_no_search_that_finds_nothing(everything: World, 
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
         hidden = everything.base.overlay(files({TESTS: "x = 0\n" * 3_000_000}))
         with pytest.raises(SandboxError):
-            find_sites(sandbox, hidden, (TESTS,), "pytest")
+            find_sites(hidden, (TESTS,), "pytest", sandbox)
 
 
 @given(st.text(max_size=400))

@@ -109,8 +109,7 @@ class Workshop:
     manifest: EnvironmentManifest
 
     def sites(self, content: Files, *test_files: str) -> Sites:
-        with self.sandboxes.open(self.manifest, LIMITS) as sandbox:
-            return find_sites(sandbox, tree(content), test_files, "go")
+        return find_sites(tree(content), test_files, "go")
 
     def run(self, content: Files, *test_files: str, used: Instruments | None = None) -> TestReport:
         selection = TestSelection(test_files, runner="go", instruments=used)

@@ -229,8 +229,7 @@ def test_every_shape_of_a_test_is_run_as_it_was_and_fails_its_mutants(
         with sandboxes.open(problem.environment, LIMITS) as sandbox:
             return run_tests(sandbox, content, replace(selection, instruments=used))
 
-    with sandboxes.open(problem.environment, LIMITS) as sandbox:
-        sites = find_sites(sandbox, content, (path,), "vitest")
+    sites = find_sites(content, (path,), "vitest")
     found = sites[path]
     assert {mutant.test for mutant in found.mutants} == TYPED_TESTS
     assert {receipt.test for receipt in found.receipts} == TYPED_TESTS
@@ -260,22 +259,16 @@ it('says the right words', () => { assert.equal(f(2) + ' and that is all', '3 an
 """
 
 
-@pytest.fixture
-def changed(sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]) -> Callable[[str, str], set[str]]:
+def changed(text: str, test: str) -> set[str]:
     """Return what the mutants of a test of ``node:test`` say, in the line that has its title, with values in place."""
     path = "test/sums.test.cjs"
-
-    def changed(text: str, test: str) -> set[str]:
-        with sandboxes.open(problem_of("node").environment, LIMITS) as sandbox:
-            sites = find_sites(sandbox, tree({**PROJECT, path: text}), (path,), "node")
-        found = set()
-        for mutant in mutants_of(sites, (path, test)):
-            used = instrument(sites, [mutant])
-            said = used.reveal(used.files[path].decode())
-            found.add(next(line for line in said.splitlines() if f"'{test}'" in line))
-        return found
-
-    return changed
+    sites = find_sites(tree({**PROJECT, path: text}), (path,), "node")
+    found = set()
+    for mutant in mutants_of(sites, (path, test)):
+        used = instrument(sites, [mutant])
+        said = used.reveal(used.files[path].decode())
+        found.add(next(line for line in said.splitlines() if f"'{test}'" in line))
+    return found
 
 
 ASKING = """\
@@ -290,7 +283,7 @@ it('parts', () => { expect(f(1)).toContain('one of them'); });
 """
 
 
-def test_a_question_is_changed_to_one_that_somebody_would_ask(changed: Callable[[str, str], set[str]]) -> None:
+def test_a_question_is_changed_to_one_that_somebody_would_ask() -> None:
     def said(name: str, pattern: str) -> set[str]:
         return {found for line in changed(ASKING, name) for found in re.findall(pattern, line)}
 
@@ -301,9 +294,7 @@ def test_a_question_is_changed_to_one_that_somebody_would_ask(changed: Callable[
     assert any("one of themone of them" in line for line in changed(ASKING, "parts"))
 
 
-def test_what_throws_is_changed_to_another_class_and_texts_by_words_of_the_tests(
-    changed: Callable[[str, str], set[str]],
-) -> None:
+def test_what_throws_is_changed_to_another_class_and_texts_by_words_of_the_tests() -> None:
     refuses = changed(THROWING, "refuses")
     assert refuses
     assert all("EvalError" in line or "URIError" in line for line in refuses)

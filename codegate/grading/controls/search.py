@@ -1,4 +1,4 @@
-"""Where hidden tests can be instrumented: found by a program per language, in a fresh sandbox, before any code runs.
+"""Where hidden tests can be instrumented: found in their texts, before any code runs.
 
 A run grades many patches of one problem, and its hidden tests are the same for all of them: they are searched once.
 """
@@ -10,27 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from codegate.durable import digest
 from codegate.grading.controls.sites import Alias, Edit, FileSites, Mutant, Receipt, Sites, Value
-from codegate.grading.drivers import driver_command, driver_source
+from codegate.grading.drivers import driver_command
 from codegate.grading.sandboxes import Sandboxes, environment_key
+from codegate.languages.searching import SEARCHED, SearchError, search_tests
 from codegate.sandbox import Sandbox, SandboxError
 from codegate.suite import Problem, RunnerName, Tree
-
-_DRIVERS: Final[dict[RunnerName, str]] = {
-    "pytest": "python_sites_driver",
-    "unittest": "python_sites_driver",
-    "django": "python_sites_driver",
-    "node": "javascript_sites_driver",
-    "vitest": "javascript_sites_driver",
-    "jest": "javascript_sites_driver",
-    "mocha": "javascript_sites_driver",
-    "go": "go_sites_driver",
-}
-"""Programs by runner; a runner without one has no controls."""
-_PROGRAMS: Final = {
-    "javascript_sites_driver": ("javascript_syntax.cjs", "javascript_sites.cjs"),
-    "go_sites_driver": ("go_sites.go", "go_statements.go", "go_literals.go"),
-}
-"""What a program of another language starts in its turn: files, sent with the character 0 between them."""
 
 
 class _Change(BaseModel):
@@ -53,7 +37,7 @@ class _Change(BaseModel):
 _Site = Receipt | Value | _Change | Alias
 _SITE: Final[TypeAdapter[_Site]] = TypeAdapter(Annotated[_Site, Field(discriminator="kind")])
 
-
+_PYTHON: Final[frozenset[RunnerName]] = frozenset({"pytest", "unittest", "django"})
 _MOST_OF_ONE: Final = 3
 
 
@@ -73,41 +57,50 @@ def search_once(problem: Problem, sources: Tree, files: tuple[str, ...], sandbox
     tree, runner = sources.overlay(problem.hidden), problem.manifest.runner
 
     def search() -> Sites:
+        if runner not in _PYTHON:
+            return find_sites(tree, files, runner)
         with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
-            return find_sites(sandbox, tree, files, runner)
+            return find_sites(tree, files, runner, sandbox)
 
     texts = Tree({path: tree[path] for path in files if path in tree})
     return sandboxes.sites.get((*environment_key(problem.environment), runner, texts.digest()), search)
 
 
-def find_sites(sandbox: Sandbox, tree: Tree, files: tuple[str, ...], runner: RunnerName) -> Sites:
-    """Find the sites of test ``files`` in the fresh ``sandbox``: nothing of the tree has run in it.
+def find_sites(tree: Tree, files: tuple[str, ...], runner: RunnerName, sandbox: Sandbox | None = None) -> Sites:
+    """Find the sites of test ``files``; a file that cannot be read as the language's has none.
 
-    A file that cannot be read as the language's has none.
+    Python's are found by the interpreter of the environment, in the fresh ``sandbox``: nothing of the tree has run in
+    it. A runner whose files nothing searches has no sites.
 
     Raises:
         SitesUnknown: the search failed; without it forged passes would be believed.
         SandboxError: the sandbox failed.
     """
-    driver = _DRIVERS.get(runner)
     texts = {path: text for path in files if (text := _text(tree, path)) is not None}
-    if driver is None or not texts:
-        return {}
-    program = "\0".join(driver_source(name) for name in _PROGRAMS.get(driver, ()))
-    done = sandbox.run(
-        driver_command(driver, {"files": texts, "runner": runner, "program": program}, "{site}", "{packages}")
-    )
-    if not done.ok or done.records_truncated:
-        words = done.stderr.decode("utf-8", "replace").strip()[-300:]
-        raise SitesUnknown(f"the hidden tests could not be instrumented: {words or 'the search did not end'}.")
+    records = b""
+    if texts and sandbox is not None:
+        done = sandbox.run(driver_command("python_sites_driver", {"files": texts}))
+        records = done.records
+        if not done.ok or done.records_truncated:
+            words = done.stderr.decode("utf-8", "replace").strip()[-300:]
+            raise _unknown(words or "the search did not end")
+    elif texts and runner in SEARCHED:
+        try:
+            records = search_tests(texts, runner)
+        except SearchError as error:
+            raise _unknown(error) from error
     found: dict[str, list[_Site]] = {path: [] for path in texts}
-    for line in done.records.split(b"\n")[:-1]:
+    for line in records.split(b"\n")[:-1]:
         try:
             site = _SITE.validate_json(line)
         except ValidationError as error:
-            raise SitesUnknown(f"the hidden tests could not be instrumented: {error}") from error
+            raise _unknown(error) from error
         found[site.file].append(site)
     return {path: _file_sites(texts[path].encode("utf-8"), sites) for path, sites in found.items() if sites}
+
+
+def _unknown(reason: object) -> SitesUnknown:
+    return SitesUnknown(f"the hidden tests could not be instrumented: {reason}.")
 
 
 def _file_sites(data: bytes, sites: Sequence[_Site]) -> FileSites:

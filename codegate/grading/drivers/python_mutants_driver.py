@@ -14,7 +14,6 @@ import re
 from typing import Any
 
 from codegate.grading.drivers.python_tolerance_driver import number_of, tolerance_of
-from codegate.grading.drivers.python_values_driver import far, near, strange
 from codegate.grading.drivers.python_written_driver import (
     EXPECTING,
     bound,
@@ -27,6 +26,7 @@ from codegate.grading.drivers.python_written_driver import (
     some,
     taken,
 )
+from codegate.languages.values import far, near, strange
 
 #: Methods of unittest and of mocks with the one that holds exactly when it does not.
 OPPOSITE = {
@@ -106,11 +106,12 @@ class Mutants:
             choices = far(node.value, tolerance)
         if not choices:
             return
+        texts = [repr(choice) for choice in choices]
         if start in self.file.hidden:
-            self.add(at, [], choices, self.file.hidden[start], row)
+            self.add(at, [], texts, self.file.hidden[start], row)
             self.file.found[-1]["order"] = min(at, start)
         else:
-            self.add(at, [[start, self.file.end(node), "$choice$"]], choices, None, row)
+            self.add(at, [[start, self.file.end(node), "$choice$"]], texts, None, row)
 
     def operator(self, at: int, sides: list[Any], kind: Any) -> bool:
         """Find the mutant of an operator between two sides; return whether it is there."""

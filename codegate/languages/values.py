@@ -1,7 +1,7 @@
-"""Finds other values: what a Python test could expect instead of what it does.
+"""Other values: what a test could expect instead of what it does.
 
-``python_sites_driver.py`` brings this text along. A text is changed by a word that the tests use, a letter's case, a
-digit or a sign, so that it looks like what an author could have written.
+A text is changed by a word that the tests use, a letter's case, a digit or a sign, so that it looks like what an author
+could have written. Standard library only, in syntax of Python 3.8: drivers in sandboxes bring this text along.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MOST_WORDS = 4
 SIGNS = "-_.,:;/ "
 
 
-def near(value: Any, words: list[str]) -> list[str]:
+def near(value: Any, words: list[str]) -> list[Any]:
     """Return other values of the same kind; texts are made of ``words``."""
     found: list[Any]
     if value is None:
@@ -32,17 +32,17 @@ def near(value: Any, words: list[str]) -> list[str]:
         found = [entry.encode("latin-1") for entry in near_texts(value.decode("latin-1"), plain)]
     else:
         found = near_texts(value, words)
-    return [repr(entry) for entry in found if repr(entry) != repr(value)][:MOST_CHOICES]
+    return [entry for entry in found if entry != value][:MOST_CHOICES]
 
 
-def strange(value: Any) -> list[str]:
+def strange(value: Any) -> list[Any]:
     """Return a value that no answer has beside ``value`` which was not asked for it; empty where there is none."""
     if isinstance(value, (str, bytes)):
-        return [repr(2 * value)] if value else []
-    return [repr(1009 * value + 717)] if type(value) in (int, float) and math.isfinite(value) else []
+        return [2 * value] if value else []
+    return [1009 * value + 717] if type(value) in (int, float) and math.isfinite(value) else []
 
 
-def far(value: Any, tolerance: tuple[float, float]) -> list[str]:
+def far(value: Any, tolerance: tuple[float, float]) -> list[Any]:
     """Return numbers that no answer is near enough to which is near enough to ``value``.
 
     Args:
@@ -57,7 +57,7 @@ def far(value: Any, tolerance: tuple[float, float]) -> list[str]:
     if 0 < value < 1:
         found += [value / 3, (value + 1) / 2]
     return [
-        repr(entry)
+        entry
         for entry in found
         if abs(entry - value) > max(4 * absolute, 1.25 * relative * (abs(value) + abs(entry)), abs(value) / 2)
     ]

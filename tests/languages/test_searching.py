@@ -1,0 +1,87 @@
+"""The search of test files: what is found in their texts, and that no text keeps it busy."""
+
+import json
+from typing import Any
+
+import pytest
+
+from codegate.languages.searching import SearchError, find, search_tests
+
+JAVASCRIPT = """\
+it('has no semicolons', () => {
+  expect(f(1)).toBe(2) // and a comment
+  expect(f('\\u00e9')).toEqual({ a: -1.5, 'b': `c` })
+})
+it('is of two', () => { expect(f(1n)).toBe(0x10n); return; expect(1).toBe(2) })
+it('is broken', () => { expect(f(1).toBe(2) })
+"""
+GO = """\
+package a
+
+import "testing"
+
+func TestA(t *testing.T) {
+	if got := f(); got != 127 {
+		t.Fatal(got)
+	}
+	if got := g(); got != 'b' || got == "\\xff" {
+		t.Error(got)
+	}
+}
+
+func TestBroken(t *testing.T) { if got != 3 { t.Fatal( } }
+"""
+
+
+def choices(records: list[dict[str, Any]], text: str, test: str) -> dict[str, list[str]]:
+    """Return what may stand for each literal of a test, by its text."""
+    values = [record["edits"][0] for record in records if record["kind"] == "value"]
+    found = {}
+    for record in records:
+        if record["kind"] == "mutant" and record["test"] == test:
+            start, end, _ = record["edits"][0] if record["value"] is None else values[record["value"]]
+            found[text.encode()[start:end].decode()] = record["choices"]
+    return found
+
+
+def test_receipts_of_javascript_stand_behind_statements_and_not_in_comments() -> None:
+    records = find("a.test.js", JAVASCRIPT, "node")
+    places = [record["order"] for record in records if record["kind"] == "receipt"]
+    before = {JAVASCRIPT[:at].rpartition("\n")[2].strip() for at in places}
+    assert "expect(f(1)).toBe(2)" in before
+    assert {record["test"] for record in records if record["kind"] != "value"} == {"has no semicolons", "is of two"}
+
+
+def test_literals_of_javascript_are_changed_to_others_of_their_kind() -> None:
+    found = choices(find("a.test.js", JAVASCRIPT, "node"), JAVASCRIPT, "has no semicolons")
+    assert set(found) == {"2", "1.5", "`c`"}  # no keys, and not what is given to the function
+    assert found["2"] == ["3", "4", "1", "6", "12"]
+    assert choices(find("a.test.js", JAVASCRIPT, "node"), JAVASCRIPT, "is of two")["0x10n"][0] == "17n"
+
+
+def test_literals_of_go_keep_to_the_type_that_they_have() -> None:
+    found = choices(find("a_test.go", GO, "go"), GO, "TestA")
+    assert found == {"127": ["126"], "'b'": ["'c'", "'a'", "'l'"]}
+    assert not choices(find("a_test.go", GO, "go"), GO, "TestBroken")
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.test.js", "it('a', () => { " + "[" * 100_000),
+        ("a.test.js", "it(" + "'a' + " * 20_000 + "'b', () => { expect(1).toBe(2) })"),
+        ("a_test.go", "package a\nfunc TestX(t *testing.T) { " + "if " * 50_000),
+        ("a.test.js", "//" + " " * (1 << 20) + "\nit('a', () => { expect(1).toBe(2) })"),
+        ("a.txt", "it('a', () => { expect(1).toBe(2) })"),
+    ],
+)
+def test_a_text_that_is_too_deep_too_broken_or_too_large_has_nothing(path: str, text: str) -> None:
+    assert search_tests({path: text}, "go" if path.endswith(".go") else "node") == b""
+
+
+def test_a_text_that_takes_too_long_ends_the_search() -> None:
+    text = "it('a', () => { expect(a)" + ".b()" * 20_000 + " })"
+    with pytest.raises(SearchError):
+        search_tests({"a.test.js": text, "b.test.js": JAVASCRIPT}, "node", cpu_seconds=1)
+    (record, *_) = map(json.loads, search_tests({"b.test.js": JAVASCRIPT}, "node").splitlines())
+    assert record["file"] == "b.test.js"
