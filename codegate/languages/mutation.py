@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_SITES: Final = 20_000
-_MAX_LITERALS: Final = 12
+_MAX_LITERALS: Final = 16
+_MAX_TEXT: Final = 1000
 _WORD: Final = re.compile(r"[^\W\d_]{2,12}")
 
 Edit = tuple[int, int, str]
@@ -43,10 +44,11 @@ class Operator:
 
 
 class Place(NamedTuple):
-    """An assertion: where a change of it takes effect, and where it ends, where its receipt can tell."""
+    """An assertion: where a change of it takes effect, where it ends, where its receipt can tell, and its row."""
 
     order: int
     assertion: int | None = None
+    row: int | None = None
 
 
 class Finder:
@@ -62,14 +64,17 @@ class Finder:
     written: ClassVar[Mapping[str, str]]
     strings: ClassVar[frozenset[str]]
 
-    def __init__(self, path: str, data: bytes, root: "Node") -> None:
-        self.path, self.data, self.root = path, data, root
+    def __init__(self, path: str, data: bytes, root: "Node", runner: str) -> None:
+        self.path, self.data, self.root, self.runner = path, data, root, runner
         self.found: list[dict[str, Any]] = []
         self.test = ""
         self.hidden: dict[int, int] = {}
         self._values = 0
-        texts = (text_of(node) for node in below(root) if node.type in self.strings)
-        self.words = sorted({word for text in texts if len(text) < 1000 for word in _WORD.findall(text)})
+        self.words = sorted({word for text in self.texts() if len(text) < _MAX_TEXT for word in _WORD.findall(text)})
+
+    def texts(self) -> Iterable[str]:
+        """Yield the texts that the file has written out."""
+        return (text_of(node) for node in below(self.root) if node.type in self.strings)
 
     def search(self) -> list[dict[str, Any]]:
         """Return all records of the file."""

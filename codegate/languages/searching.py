@@ -14,12 +14,15 @@ from codegate.languages import grammar_of
 from codegate.languages.go.mutation import GoFinder
 from codegate.languages.javascript.mutation import JavaScriptFinder
 from codegate.languages.mutation import Finder
+from codegate.languages.python.mutation import PythonFinder
 from codegate.languages.syntax import parse
 from codegate.suite import RunnerName
 
-SEARCHED: Final[frozenset[RunnerName]] = frozenset({"node", "vitest", "jest", "mocha", "go"})
-"""The runners whose test files can be searched here."""
-
+_FINDERS: Final[Mapping[RunnerName, type[Finder]]] = {
+    **dict.fromkeys(("pytest", "unittest", "django"), PythonFinder),
+    **dict.fromkeys(("node", "vitest", "jest", "mocha"), JavaScriptFinder),
+    "go": GoFinder,
+}
 _MAX_BYTES: Final = 1 << 20
 _MAX_RECORDS: Final = 64 << 20
 _CPU_SECONDS: Final = 30
@@ -35,16 +38,22 @@ class SearchError(Exception):
 def search_tests(texts: Mapping[str, str], runner: RunnerName, cpu_seconds: int = _CPU_SECONDS) -> bytes:
     """Return what can be instrumented in test files, as lines of JSON; see ``grading/controls/sites.py``.
 
-    A file of more than 1 MiB has nothing, and neither has a test that cannot be parsed.
+    A test that cannot be parsed has nothing, and neither has a runner of which this knows no tests.
 
     Args:
         texts: of the files, by path.
-        runner: one of ``SEARCHED``.
+        runner: what runs them.
         cpu_seconds: of the search.
 
     Raises:
-        SearchError: a limit ended the search: CPU time, 2 GiB of memory.
+        SearchError: a file has more than 1 MiB, or a limit ended the search: CPU time, 2 GiB of memory.
     """
+    if runner not in _FINDERS or not texts:
+        return b""
+    for path, text in texts.items():
+        if len(text.encode("utf-8")) > _MAX_BYTES:
+            message = f"{path} has more than {_MAX_BYTES >> 20} MiB"
+            raise SearchError(message)
     program = "from codegate.languages.searching import main; main()"
     try:
         done = subprocess.run(
@@ -78,9 +87,7 @@ def main() -> None:
 
 def find(path: str, text: str, runner: RunnerName) -> list[dict[str, Any]]:
     """Return what can be instrumented in one file; nothing where no grammar reads it."""
-    grammar, data = grammar_of(PurePosixPath(path).suffix), text.encode("utf-8")
-    if grammar is None or len(data) > _MAX_BYTES:
+    grammar = grammar_of(PurePosixPath(path).suffix)
+    if grammar is None:
         return []
-    root = parse(text, grammar, seconds=_CPU_SECONDS)
-    finder: Finder = GoFinder(path, data, root) if runner == "go" else JavaScriptFinder(path, data, root, runner)
-    return finder.search()
+    return _FINDERS[runner](path, text.encode("utf-8"), parse(text, grammar, _CPU_SECONDS), runner).search()

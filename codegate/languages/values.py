@@ -1,10 +1,8 @@
 """Other values: what a test could expect instead of what it does.
 
 A text is changed by a word that the tests use, a letter's case, a digit or a sign, so that it looks like what an author
-could have written. Standard library only, in syntax of Python 3.8: drivers in sandboxes bring this text along.
+could have written.
 """
-
-from __future__ import annotations
 
 import math
 import re

@@ -76,6 +76,6 @@ def everything(make_world: MakeWorld) -> World:
 
 
 @pytest.fixture(scope="module")
-def sites(everything: World, sandboxes: Sandboxes) -> Sites:
+def sites(everything: World) -> Sites:
     """What was found in them."""
-    return find(everything, sandboxes)
+    return find(everything)

@@ -16,7 +16,7 @@ from codegate.sandbox import SandboxError
 from codegate.suite import ControlAudit, ProblemLimits
 from tests.grading.conftest import MakeWorld
 from tests.grading.control_texts import EVERY_TEST, EVERYTHING, find, run
-from tests.grading.worlds import BUG, EXPECTED, FIX, SOURCE, TESTS, World, files
+from tests.grading.worlds import BUG, EXPECTED, FIX, SOURCE, TESTS, World, tree
 
 SOURCES = """\
 import inspect
@@ -122,7 +122,7 @@ def test_a_mutant_that_never_ends_is_not_used_for_a_control(make_world: MakeWorl
     problem = world.validated(rounds=1).problem
     audit = problem.manifest.controls
     assert audit is not None
-    assert {name for _, name in usable(problem, find(world, sandboxes))} == {
+    assert {name for _, name in usable(problem, find(world))} == {
         f"test_{name}" for name in ("before", "waiting", "after", "last")
     }
     assert (audit.unfit, len(audit.killed)) == ((), 4)
@@ -269,7 +269,7 @@ def test_what_a_block_may_swallow_leaves_no_receipt_that_has_to_be_there(make_wo
 def test_receipts_of_a_block_that_lets_everything_out_have_to_be_there(
     make_world: MakeWorld, sandboxes: Sandboxes
 ) -> None:
-    (found,) = find(make_world(hidden={TESTS: SUPPRESSING}), sandboxes).values()
+    (found,) = find(make_world(hidden={TESTS: SUPPRESSING})).values()
     assert {receipt.test for receipt in found.receipts if receipt.required} == {"test_total"}
 
 
@@ -314,12 +314,9 @@ def test_people_see_the_test_as_it_was_written(world: World) -> None:
     assert "assert 17 == 3" in result.detail
 
 
-def test_a_search_that_fails_is_no_search_that_finds_nothing(everything: World, sandboxes: Sandboxes) -> None:
-    problem = everything.problem
-    with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
-        hidden = everything.base.overlay(files({TESTS: "x = 0\n" * 3_000_000}))
-        with pytest.raises(SandboxError):
-            find_sites(hidden, (TESTS,), "pytest", sandbox)
+def test_a_search_that_fails_is_no_search_that_finds_nothing() -> None:
+    with pytest.raises(SandboxError, match="more than 1 MiB"):
+        find_sites(tree({TESTS: "x = 0\n" * 300_000}), (TESTS,), "pytest")
 
 
 @given(st.text(max_size=400))

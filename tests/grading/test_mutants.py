@@ -13,7 +13,7 @@ from tests.grading.worlds import FIX, SOURCE, TESTS, World
 def test_a_mutant_has_a_name_of_its_own_in_every_search(
     everything: World, sites: Sites, forms: FileSites, sandboxes: Sandboxes
 ) -> None:
-    (found,), (again,) = sites.values(), find(everything, sandboxes).values()
+    (found,), (again,) = sites.values(), find(everything).values()
     assert [mutant.name for mutant in found.mutants] == [mutant.name for mutant in again.mutants]
     for file in (found, forms):
         assert len({mutant.name for mutant in file.mutants}) == len(file.mutants) > 20
@@ -85,7 +85,7 @@ def test_no_more_than_that_it_runs():
 
 @pytest.fixture(scope="module")
 def forms(make_world: MakeWorld, sandboxes: Sandboxes) -> FileSites:
-    (found,) = find(make_world(hidden={TESTS: FORMS}), sandboxes).values()
+    (found,) = find(make_world(hidden={TESTS: FORMS})).values()
     return found
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from codegate.languages.searching import SearchError, find, search_tests
+from codegate.suite import RunnerName
 
 JAVASCRIPT = """\
 it('has no semicolons', () => {
@@ -71,12 +72,18 @@ def test_literals_of_go_keep_to_the_type_that_they_have() -> None:
         ("a.test.js", "it('a', () => { " + "[" * 100_000),
         ("a.test.js", "it(" + "'a' + " * 20_000 + "'b', () => { expect(1).toBe(2) })"),
         ("a_test.go", "package a\nfunc TestX(t *testing.T) { " + "if " * 50_000),
-        ("a.test.js", "//" + " " * (1 << 20) + "\nit('a', () => { expect(1).toBe(2) })"),
+        ("test_a.py", "def test_a():\n    assert f(1) == " + "(" * 50_000 + "2" + ")" * 50_000 + "\n"),
         ("a.txt", "it('a', () => { expect(1).toBe(2) })"),
     ],
 )
-def test_a_text_that_is_too_deep_too_broken_or_too_large_has_nothing(path: str, text: str) -> None:
-    assert search_tests({path: text}, "go" if path.endswith(".go") else "node") == b""
+def test_a_text_that_is_too_deep_or_too_broken_has_nothing(path: str, text: str) -> None:
+    runner: RunnerName = "go" if path.endswith(".go") else "pytest" if path.endswith(".py") else "node"
+    assert search_tests({path: text}, runner) == b""
+
+
+def test_a_text_that_is_too_large_ends_the_search() -> None:
+    with pytest.raises(SearchError, match="more than 1 MiB"):
+        search_tests({"a.test.js": "//" + " " * (1 << 20)}, "node")
 
 
 def test_a_text_that_takes_too_long_ends_the_search() -> None:

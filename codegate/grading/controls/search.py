@@ -10,15 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from codegate.durable import digest
 from codegate.grading.controls.sites import Alias, Edit, FileSites, Mutant, Receipt, Sites, Value
-from codegate.grading.drivers import driver_command
-from codegate.grading.sandboxes import Sandboxes, environment_key
-from codegate.languages.searching import SEARCHED, SearchError, search_tests
-from codegate.sandbox import Sandbox, SandboxError
+from codegate.grading.sandboxes import Sandboxes
+from codegate.languages.searching import SearchError, search_tests
+from codegate.sandbox import SandboxError
 from codegate.suite import Problem, RunnerName, Tree
 
 
 class _Change(BaseModel):
-    """A mutant with the texts to choose from, as a driver reports it; see ``sites.Mutant``."""
+    """A mutant with the texts to choose from, as the search reports it; see ``sites.Mutant``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -37,7 +36,6 @@ class _Change(BaseModel):
 _Site = Receipt | Value | _Change | Alias
 _SITE: Final[TypeAdapter[_Site]] = TypeAdapter(Annotated[_Site, Field(discriminator="kind")])
 
-_PYTHON: Final[frozenset[RunnerName]] = frozenset({"pytest", "unittest", "django"})
 _MOST_OF_ONE: Final = 3
 
 
@@ -48,59 +46,31 @@ class SitesUnknown(SandboxError):
 def search_once(problem: Problem, sources: Tree, files: tuple[str, ...], sandboxes: Sandboxes) -> Sites:
     """Return the sites of those ``files`` that are hidden tests of ``problem``, or tests that ``sources`` has.
 
-    The first search of these texts has a sandbox of its own; a search that fails is made again.
+    A search that fails is made again.
 
     Raises:
         SitesUnknown: the search failed.
-        SandboxError: the sandbox failed.
     """
     tree, runner = sources.overlay(problem.hidden), problem.manifest.runner
-
-    def search() -> Sites:
-        if runner not in _PYTHON:
-            return find_sites(tree, files, runner)
-        with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
-            return find_sites(tree, files, runner, sandbox)
-
     texts = Tree({path: tree[path] for path in files if path in tree})
-    return sandboxes.sites.get((*environment_key(problem.environment), runner, texts.digest()), search)
+    return sandboxes.sites.get((runner, texts.digest()), lambda: find_sites(tree, files, runner))
 
 
-def find_sites(tree: Tree, files: tuple[str, ...], runner: RunnerName, sandbox: Sandbox | None = None) -> Sites:
+def find_sites(tree: Tree, files: tuple[str, ...], runner: RunnerName) -> Sites:
     """Find the sites of test ``files``; a file that cannot be read as the language's has none.
-
-    Python's are found by the interpreter of the environment, in the fresh ``sandbox``: nothing of the tree has run in
-    it. A runner whose files nothing searches has no sites.
 
     Raises:
         SitesUnknown: the search failed; without it forged passes would be believed.
-        SandboxError: the sandbox failed.
     """
     texts = {path: text for path in files if (text := _text(tree, path)) is not None}
-    records = b""
-    if texts and sandbox is not None:
-        done = sandbox.run(driver_command("python_sites_driver", {"files": texts}))
-        records = done.records
-        if not done.ok or done.records_truncated:
-            words = done.stderr.decode("utf-8", "replace").strip()[-300:]
-            raise _unknown(words or "the search did not end")
-    elif texts and runner in SEARCHED:
-        try:
-            records = search_tests(texts, runner)
-        except SearchError as error:
-            raise _unknown(error) from error
     found: dict[str, list[_Site]] = {path: [] for path in texts}
-    for line in records.split(b"\n")[:-1]:
-        try:
+    try:
+        for line in search_tests(texts, runner).splitlines():
             site = _SITE.validate_json(line)
-        except ValidationError as error:
-            raise _unknown(error) from error
-        found[site.file].append(site)
+            found[site.file].append(site)
+    except (SearchError, ValidationError) as error:
+        raise SitesUnknown(f"the hidden tests could not be instrumented: {error}.") from error
     return {path: _file_sites(texts[path].encode("utf-8"), sites) for path, sites in found.items() if sites}
-
-
-def _unknown(reason: object) -> SitesUnknown:
-    return SitesUnknown(f"the hidden tests could not be instrumented: {reason}.")
 
 
 def _file_sites(data: bytes, sites: Sequence[_Site]) -> FileSites:

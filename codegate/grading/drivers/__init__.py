@@ -13,18 +13,12 @@ from typing import Any, Final
 from codegate.sandbox import Command
 
 _FUTURE: Final = "from __future__ import annotations\n"
-_IMPORT: Final = re.compile(
-    r"^from codegate\.(?:grading\.drivers|languages)\.(\w+) import (?:\([^)]*\)|.*)\n", re.MULTILINE
-)
-_SHARED: Final = ("values",)
-"""Modules of ``codegate.languages`` that programs here bring along."""
+_IMPORT: Final = re.compile(r"^from codegate\.grading\.drivers\.(\w+) import (?:\([^)]*\)|.*)\n", re.MULTILINE)
 
 
 @cache
 def driver_source(file: str) -> str:
     """Return the text of one of this package's programs, by its file's name (without ``.py`` for Python's)."""
-    if file in _SHARED:
-        return resources.files("codegate.languages").joinpath(f"{file}.py").read_text("utf-8")
     name = file if "." in file else f"{file}.py"
     return resources.files("codegate.grading.drivers").joinpath(name).read_text("utf-8")
 

@@ -68,8 +68,8 @@ class GoFinder(Finder):
         "type_conversion_expression": "operand",
     }  # fmt: skip
 
-    def __init__(self, path: str, data: bytes, root: "Node") -> None:
-        super().__init__(path, data, root)
+    def __init__(self, path: str, data: bytes, root: "Node", runner: str) -> None:
+        super().__init__(path, data, root, runner)
         nodes = list(below(root))
         specs = [node for node in nodes if node.type == "type_spec"]
         self.types = {text_of(field(spec, "name")): field(spec, "type") for spec in specs}

@@ -68,8 +68,7 @@ class JavaScriptFinder(Finder):
     }  # fmt: skip
 
     def __init__(self, path: str, data: bytes, root: "Node", runner: str) -> None:
-        super().__init__(path, data, root)
-        self.runner = runner
+        super().__init__(path, data, root, runner)
         self.receipted: dict[int, int] = {}  # by expression: where its receipt is
         self.composite: set[str] = set()  # tests that others are part of
         self.straight: set[str] = set()  # tests with a mutant that is run, in the order of the text
