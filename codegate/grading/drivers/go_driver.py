@@ -24,8 +24,14 @@ import time
 from typing import Any
 
 from codegate.grading.drivers.channel_driver import Channel, plain
-from codegate.grading.drivers.go_settings_driver import BUILDING, GO_SETTINGS
 
+#: Whatever is built by the same settings finds what it is linked with in the environment's build cache.
+GO_SETTINGS = {
+    "GOENV": "off", "GOTOOLCHAIN": "local", "GOWORK": "off", "GOPROXY": "off", "GOSUMDB": "off", "GOVCS": "*:off",
+    "GOFLAGS": "-buildvcs=false", "CGO_ENABLED": "0", "GOTELEMETRY": "off", "GOMAXPROCS": "2",
+}  # fmt: skip
+#: A read-only cache has no index of the standard library's folders, and gets none.
+BUILDING = {"GODEBUG": "goindex=0"}
 SCRATCH = ".codegate-go"  # below the workspace, where programs may be run; Go's patterns skip such a name
 MARKER = b"\x16"
 MAX_RUNS = 25

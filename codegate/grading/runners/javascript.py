@@ -1,6 +1,6 @@
-"""What the runners of JavaScript and TypeScript share: Node starts a framework with a reporter of ours."""
+"""node:test, Jest, Vitest and Mocha: Node starts a framework with a reporter of ours."""
 
-from typing import ClassVar
+from dataclasses import dataclass
 
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.records import read_records, receipts_of
@@ -10,14 +10,19 @@ from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
 
 
+@dataclass(frozen=True)
 class JavaScript:
     """One process of Node for each file. A test's id is its file, ``::``, and its titles joined by `` > ``.
 
     Tests of a file with equal titles count as one, which passes when all of them pass.
+
+    Attributes:
+        name: of the framework.
+        reporter: the program that reports each test from inside of it.
     """
 
-    name: ClassVar[str]
-    reporter: ClassVar[str]
+    name: str
+    reporter: str
 
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
         """See ``Runner.batches``."""

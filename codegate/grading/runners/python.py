@@ -1,4 +1,4 @@
-"""pytest, which runs unittest's test cases too."""
+"""pytest, which runs unittest's test cases too, unittest itself, and Django's test runner."""
 
 from collections.abc import Mapping
 
@@ -21,14 +21,14 @@ class Pytest:
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
         settings = {
-            **shared_settings(selection, files[0], token),
+            **_settings(selection, files[0], token),
             "clock_days": selection.clock_days,
             "isolated": [test for test in selection.isolated if test.startswith(f"{files[0]}::")],
             "busy": selection.busy,
         }
         if settings["clock_days"] or settings["isolated"] or settings["busy"]:
             settings["variations"] = driver_source("variations_driver")
-        return python_command("pytest_driver", settings, selection)
+        return _command("pytest_driver", settings, selection)
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:  # noqa: ARG002
         """See ``Runner.read``."""
@@ -49,7 +49,38 @@ class Pytest:
         )
 
 
-def shared_settings(selection: TestSelection, file: str, token: str) -> dict[str, object]:
+class Unittest(Pytest):
+    """For test files whose own loading protocols pytest does not follow.
+
+    One interpreter for each file; a result class of ours reports every phase of every test.
+
+    Ids are those that pytest gives (``tests/test_x.py::Case::test_method``), and so is what the phases mean; a subtest
+    is a call of its test.
+    """
+
+    def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
+        """See ``Runner.command``."""
+        settings = {**_settings(selection, files[0], token), "django": False}
+        return _command("unittest_driver", settings, selection)
+
+
+class Django(Pytest):
+    """For projects with a ``manage.py``, and Django itself with its ``tests/runtests.py``.
+
+    One interpreter for each file; databases are SQLite's, as no server runs in a sandbox.
+
+    Ids are those that pytest gives (``shop/tests.py::CartTests::test_total``). The project's folder, with its
+    ``manage.py``, is the selection's first import root; none is the tree itself.
+    """
+
+    def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
+        """See ``Runner.command``."""
+        project = selection.python_path[0] if selection.python_path else ""
+        settings = {**_settings(selection, files[0], token), "django": True, "project": project}
+        return _command("unittest_driver", settings, selection)
+
+
+def _settings(selection: TestSelection, file: str, token: str) -> dict[str, object]:
     """Return what every driver of Python tests is told."""
     settings: dict[str, object] = {
         "token": token,
@@ -64,7 +95,7 @@ def shared_settings(selection: TestSelection, file: str, token: str) -> dict[str
     return settings
 
 
-def python_command(driver: str, settings: Mapping[str, object], selection: TestSelection) -> Command:
+def _command(driver: str, settings: Mapping[str, object], selection: TestSelection) -> Command:
     """Return the command that runs a driver of Python tests."""
     environment = {"PYTHONHASHSEED": str(selection.hash_seed), "TZ": selection.timezone}
     return driver_command(driver, settings, "{site}", "{workspace}", "{packages}", environment=environment)
