@@ -60,6 +60,12 @@ def test_literals_of_javascript_are_changed_to_others_of_their_kind() -> None:
     assert choices(find("a.test.js", JAVASCRIPT, "node"), JAVASCRIPT, "is of two")["0x10n"][0] == "17n"
 
 
+def test_texts_in_markup_stay_where_no_call_may_stand() -> None:
+    text = "it('a', () => { expect(<A b='c' d={'e'} />).toEqual(<p>f</p>) })"
+    values = [record for record in find("a.test.tsx", text, "vitest") if record["kind"] == "value"]
+    assert [text[record["edits"][0][0] : record["edits"][0][1]] for record in values] == ["'e'", ""]
+
+
 def test_literals_of_go_keep_to_the_type_that_they_have() -> None:
     found = choices(find("a_test.go", GO, "go"), GO, "TestA")
     assert found == {"127": ["126"], "'b'": ["'c'", "'a'", "'l'"]}

@@ -49,9 +49,7 @@ Titles = tuple[str, ...] | None
 _IMPORTED: Final = re.compile(r"\{([^{}]*)\}\s*(?:from|=\s*require\()\s*['\"](?:node:)?(?:assert|chai)\b")
 _BREAK: Final = re.compile(r"\r\n|[\r\n\u2028\u2029]")
 _MOCKING: Final = frozenset({"jest", "vi", "require", "mock"})
-_KEYED: Final = frozenset(
-    {"pair", "pair_pattern", "method_definition", "field_definition", "public_field_definition", "jsx_attribute"}
-)
+_KEYED: Final = frozenset({"pair", "pair_pattern", "method_definition", "field_definition", "public_field_definition"})
 _MAX_CHOICES: Final = 8
 _MAX_TITLE: Final = 2000
 _MAX_SAFE: Final = 1 << 53
@@ -142,7 +140,9 @@ class JavaScriptFinder(Finder):
         if node.type == "expression_statement" and [each.type for each in node.named_children] == ["string"]:
             return  # a directive
         parts = list(children(node))
-        if node.type in _KEYED and parts and parts[0].type != "computed_property_name":
+        if node.type == "jsx_attribute":
+            parts = [part for part in parts if part.type != "string"]  # no call may stand there without braces
+        elif node.type in _KEYED and parts and parts[0].type != "computed_property_name":
             parts.pop(0)
         elif node.type in {"call_expression", "new_expression"}:
             called, listed = plain(field(node, "function") or field(node, "constructor")), field(node, "arguments")
