@@ -66,6 +66,11 @@ def test_texts_in_markup_stay_where_no_call_may_stand() -> None:
     assert [text[record["edits"][0][0] : record["edits"][0][1]] for record in values] == ["'e'", ""]
 
 
+def test_an_error_costs_the_test_that_has_it_and_no_other() -> None:
+    text = "def test_a():\n    assert f(1) == 2\n\ndef test_b():\n    assert f(1) == )\n"
+    assert {record["test"] for record in find("test_a.py", text, "pytest") if record["kind"] != "value"} == {"test_a"}
+
+
 def test_literals_of_go_keep_to_the_type_that_they_have() -> None:
     found = choices(find("a_test.go", GO, "go"), GO, "TestA")
     assert found == {"127": ["126"], "'b'": ["'c'", "'a'", "'l'"]}

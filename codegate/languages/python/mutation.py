@@ -29,9 +29,7 @@ class PythonFinder(Assertions):
 
     def search(self) -> list[dict[str, Any]]:
         """See ``Finder.search``."""
-        if self.root.has_error:
-            return []  # the runner will say what is wrong with it
-        tests = dict(_functions(self.root))
+        tests = {name: node for name, node in _functions(self.root) if not node.has_error}
         for node in tests.values():
             # Equal literals of one function are one object, which a value that is read from a table is not.
             if not any(called(part) == "id" for part in below(node)):
@@ -66,7 +64,7 @@ class PythonFinder(Assertions):
 
     def _hide_literal(self, node: "Node") -> None:
         value, start, end = value_of(node), node.start_byte, node.end_byte
-        if value is ... or start in self.hidden or value in (float("inf"), complex("inf")):
+        if value is ... or start in self.hidden or value == float("inf"):
             return
         breaks = "\n" * len(_BREAK.findall(self.data[start:end]))
         self.hidden[start] = self.value(repr(value), (start, end, f'($value$({breaks}"$token$"))'))
