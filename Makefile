@@ -6,19 +6,31 @@ BIN := $(VENV)/bin
 WORKERS := $(shell n=$$(nproc); echo $$((n < 4 ? n + 1 : 4)))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-action test-model redteam golden golden-update check lint format schema lock clean
+# Lint, types and layers; the tests of a target follow.
+CHECK := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
+TESTS := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+
+.PHONY: demo test test-fast test-all test-action test-model redteam golden golden-update check lint format schema lock clean
 
 demo: $(VENV)/installed
 	@sh .ci/sandbox.sh
 	@$(BIN)/codegate demo --out demo
 
+# The gate of every change: each safeguard by at least one test, a few minutes.
 test: $(VENV)/installed-dev
 	@sh .ci/sandbox.sh
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
-	$(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(CHECK)
+	$(TESTS) -m "not full"
+
+# The inner loop: no sandbox, no browser.
+test-fast: $(VENV)/installed-dev
+	$(TESTS) -m "not sandbox and not full"
+
+# Every test but those with a target of their own below; nightly and in the merge queue.
+test-all: $(VENV)/installed-dev
+	@sh .ci/sandbox.sh
+	$(CHECK)
+	$(TESTS) --hypothesis-profile thorough
 
 # The shipped workflows in act, one after the other: two of them at once would share containers and ports.
 test-action: $(VENV)/installed-action
@@ -42,10 +54,7 @@ golden golden-update: $(VENV)/installed-dev
 		$(BIN)/pytest tests/golden --override-ini 'norecursedirs=.*' --numprocesses 2 --dist loadfile
 
 check: $(VENV)/installed-dev
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(CHECK)
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from docker import APIClient
 from docker.utils import kwargs_from_env
+from hypothesis import HealthCheck, settings
 from uv import find_uv_bin
 
 from codegate.sandbox import Backend, EnvironmentRecipe, PreparedEnvironment, SandboxUnavailable
@@ -24,15 +25,54 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Rooms whose tests take longest, the longest first: no worker is to be left with one of them at the end.
 _FIRST = ("e2e", "mining", "redteam", "running", "cli", "github", "grading", "sandbox")
 
+# How fast a shared machine happens to be is not what a property is about. `make test-all` takes the other profile.
+_UNHURRIED = settings(
+    deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)  # fmt: skip
+settings.register_profile("quick", _UNHURRIED, max_examples=20)
+settings.register_profile("thorough", _UNHURRIED, max_examples=100)
+settings.load_profile("quick")
+
 PYTHON = "3.11"
 PYTEST = "pytest==8.3.4"
 
 
+# What a test of the fast tier neither asks for nor says that it needs.
+_SANDBOX_MARKERS = {"bwrap", "docker"}
+_SANDBOX_FIXTURES = {"backend", "bwrap_backend", "docker_backend"}
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the rooms that take longest; within a room the order is as it was."""
+    """Mark each test that needs a sandbox, and begin with the rooms that take longest."""
+    for item in items:
+        markers = {marker.name for marker in item.iter_markers()}
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if markers & _SANDBOX_MARKERS or fixtures & _SANDBOX_FIXTURES:
+            item.add_marker("sandbox")
     home = Path(__file__).parent
     ranks = {room: rank for rank, room in enumerate(_FIRST)}
     items.sort(key=lambda item: ranks.get(item.path.relative_to(home).parts[0], len(ranks)))
+
+
+@pytest.fixture(scope="session")
+def _without_bubblewrap(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a ``bwrap`` that fails."""
+    folder = tmp_path_factory.mktemp("fast")
+    (folder / "bwrap").write_text("#!/bin/sh\necho This test needs the marker sandbox. >&2\nexit 1\n")
+    (folder / "bwrap").chmod(0o755)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _fast_tests_reach_no_sandbox(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, _without_bubblewrap: Path
+) -> None:
+    """Let a test that needs a sandbox fail when its marker is missing."""
+    if {marker.name for marker in request.node.iter_markers()} & {"sandbox", "full"}:
+        return
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
+    monkeypatch.setenv("PATH", f"{_without_bubblewrap}{os.pathsep}{os.environ['PATH']}")
 
 
 def unavailable(backend: str, reason: str) -> None:

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.candidates import (
@@ -141,7 +141,6 @@ def test_only_a_regular_file_is_read_and_a_huge_one_is_not(tmp_path: Path) -> No
         ReplayProvider(Path("/dev/zero"))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(data=st.binary(max_size=300), header=st.booleans())
 def test_any_bytes_are_a_file_or_a_usage_error(tmp_path: Path, data: bytes, header: bool) -> None:
     path = written(tmp_path, *([HEADER] if header else []), data)

@@ -14,7 +14,7 @@ from tests.conftest import unavailable
 from tests.running.world import ModelServer, Said, answer, codegate, lines, results, start, wait_until
 from tests.sandbox.daemons import daemon_socket
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.full]
 
 
 class Relay:

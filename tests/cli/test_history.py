@@ -99,6 +99,7 @@ def test_a_broken_history_is_one_line(home: Path) -> None:
         refused(2, "history.jsonl line 1 is not an entry", "history", *command, cwd=home)
 
 
+@pytest.mark.sandbox
 def test_calibration_splits_the_pinned_samples(home: Path) -> None:
     done = codegate("calibrate", "--splits", "100", "--json", cwd=home)
     assert done.code == 0, done.stderr

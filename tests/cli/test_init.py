@@ -149,6 +149,7 @@ def test_without_a_suite_there_is_no_limit_and_that_is_said(empty: Path) -> None
     assert "no limit yet: there is no suite" in text
 
 
+@pytest.mark.full
 @pytest.mark.bwrap
 def test_the_limit_that_init_writes_lets_its_own_workflows_finish(
     own_suite: Suite, server: ModelServer, empty: Path

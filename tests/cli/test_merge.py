@@ -37,6 +37,7 @@ MEASURED = {
 NAMED = {"id", "created", "run"}
 
 
+@pytest.mark.full
 @pytest.mark.bwrap
 def test_a_matrix_of_shards_is_one_run(suite: Suite, tmp_path: Path) -> None:
     gate = Gate(load_pinned(_lock(suite, tmp_path)), POLICY)
@@ -124,6 +125,7 @@ def _refused(words: str, *arguments: object) -> None:
     assert caught.value.exit_code == 2
 
 
+@pytest.mark.sandbox
 def test_options_that_contradict_sharing_are_refused(
     suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

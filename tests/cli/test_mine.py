@@ -15,6 +15,7 @@ TEST = "from pkg.sums import total\n\n\ndef test_total():\n    assert total([1, 
 NOTHING = "\n\ndef test_nothing():\n    assert total([]) == 0\n"
 
 
+@pytest.mark.full
 @pytest.mark.bwrap
 def test_a_second_mining_of_the_same_costs_nothing_and_a_refresh_keeps_what_is_there(tmp_path: Path) -> None:
     history = HistoryBuilder(tmp_path / "repository")
@@ -76,6 +77,7 @@ def test_a_smaller_suite_can_be_run(own_suite: Suite, tmp_path: Path) -> None:
     refused(2, "is the suite to choose from", "mine", "choose", out, "--size", "1", "--out", out, cwd=tmp_path)
 
 
+@pytest.mark.sandbox
 def test_rows_of_a_suite_can_be_imported_again(own_suite: Suite, tmp_path: Path) -> None:
     done = codegate("mine", "export", own_suite.folder, "--format", "swe-bench", "--out", "rows.jsonl", cwd=tmp_path)
     assert done.code == 0, done.stderr
@@ -97,6 +99,7 @@ def test_rows_of_a_suite_can_be_imported_again(own_suite: Suite, tmp_path: Path)
     assert not (tmp_path / "no").exists()
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -14,7 +14,7 @@ from codegate.suite import Suite
 from tests.conftest import PYTHON
 from tests.running.world import codegate
 
-pytestmark = [pytest.mark.bwrap, pytest.mark.docker]
+pytestmark = [pytest.mark.bwrap, pytest.mark.docker, pytest.mark.full]
 BASE = f"environment base image (Python {PYTHON})"
 TAG = "codegate-tests/base:moving"
 

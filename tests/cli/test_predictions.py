@@ -131,6 +131,7 @@ def test_a_line_that_is_there_twice_is_no_failure_of_the_other_problems(suite: S
     assert results(tmp_path / "r") == {(f"calc-{name}", 0): True for name in NAMES}
 
 
+@pytest.mark.full
 def test_a_run_of_predictions_is_resumed_without_the_file(suite: Suite, tmp_path: Path) -> None:
     file = write(tmp_path / "p.jsonl", [row(name, patch(name)) for name in NAMES])
     run = ("run", suite.folder, "--sandbox", "bwrap")
@@ -146,6 +147,7 @@ def test_a_run_of_predictions_is_resumed_without_the_file(suite: Suite, tmp_path
     refused("has changed since ours was planned", "run", suite.folder, "--resume", "r", cwd=tmp_path)
 
 
+@pytest.mark.full
 def test_shards_of_predictions_are_merged(suite: Suite, tmp_path: Path) -> None:
     rows = [row(name, patch(name), model) for model in ("a", "b") for name in NAMES if (model, name) != ("b", "half")]
     file = write(tmp_path / "p.jsonl", rows)
@@ -178,6 +180,7 @@ def test_what_does_not_go_together_is_refused(suite: Suite, tmp_path: Path) -> N
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.full
 def test_every_command_on_the_page_about_exchange_works(own_suite: Suite, tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "exchange.md").read_text()
     commands = [line for block in page.split("```")[1::2] for line in block.splitlines() if line.startswith("codegate")]

@@ -30,6 +30,7 @@ def test_the_command_of_the_page_can_be_pasted_into_a_shell(own_suite: Suite, tm
     assert command in (tmp_path / "p.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.full
 @pytest.mark.bwrap
 def test_a_dropped_problem_is_in_no_later_plan_or_run(own_suite: Suite, tmp_path: Path) -> None:
     folder = own_suite.folder

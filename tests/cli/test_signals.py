@@ -50,7 +50,7 @@ def interrupted(process: "subprocess.Popen[str]", number: signal.Signals) -> tup
 
 
 @pytest.mark.bwrap
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.full)])
 def test_a_run_ends_in_order_leaves_nothing_and_can_be_continued(
     suite: Suite, server: ModelServer, tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -73,6 +73,7 @@ def test_a_run_ends_in_order_leaves_nothing_and_can_be_continued(
     assert set(results(out).values()) == {True}
 
 
+@pytest.mark.full
 @pytest.mark.docker
 def test_a_run_on_docker_leaves_no_container(
     suite: Suite, server: ModelServer, tmp_path: Path, docker_backend: DockerBackend
@@ -122,7 +123,7 @@ def test_a_second_signal_ends_the_process_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.bwrap
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.full), signal.SIGTERM])
 def test_mining_that_is_stopped_writes_no_suite(suite: Suite, tmp_path: Path, number: signal.Signals) -> None:
     bundle = Path(__file__).parents[2] / "suites" / "quickstart" / "history.fast-export"
     if not bundle.exists():

@@ -18,7 +18,7 @@ from tests.e2e.conftest import codegate
 from tests.e2e.runner import Job
 from tests.github.workspace import LENIENT, PROBLEMS, SLOW, make_repository, write_suite, write_transcripts
 
-pytestmark = [pytest.mark.docker, pytest.mark.e2e, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
 
 OWNER = 1001
 
@@ -84,6 +84,7 @@ def none_left(run: str) -> bool:
     return False
 
 
+@pytest.mark.full
 def test_a_model_upgrade_from_baseline_to_verdict(job: Job) -> None:
     with created_sandboxes() as ended:
         first = job.step({"report-path": "first", "on-inconclusive": "neutral", "samples": "3"})
@@ -156,6 +157,7 @@ def test_a_model_server_on_the_runner_is_reached_by_the_bridges_address(
     assert [request.path for request in server.received] == ["/v1/chat/completions"]
 
 
+@pytest.mark.full
 def test_a_cancelled_step_says_so_and_leaves_no_sandbox(image: str, recipe: EnvironmentRecipe, tmp_path: Path) -> None:
     slow = Job(image, tmp_path)
     write_suite(slow.workspace / "suite", recipe, (SLOW,))

@@ -15,7 +15,7 @@ from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.docker import DockerBackend
 from tests.e2e.conftest import Demo, codegate
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(900)]
 
 SUBSET = 6
 

@@ -18,7 +18,7 @@ from tests.github.test_event import pull_payload
 from tests.mining.history_builder import HistoryBuilder
 from tests.running.world import BODIES, MODEL, NAMES, Done, ModelServer, Said, answer, codegate, serving, source
 
-pytestmark = [pytest.mark.docker, pytest.mark.e2e, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.docker, pytest.mark.full, pytest.mark.timeout(1800)]
 
 README = Path(__file__).parents[2] / "README.md"
 PINNED, UPGRADE = "openai:gpt-4.1-2025-04-14", "anthropic:claude-sonnet-4-5-20250929"

@@ -3,7 +3,7 @@ import re
 from typing import Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -60,7 +60,6 @@ def test_a_verdict_never_contradicts_its_evidence(
         assert policy.scope == "population" or verdict.difference <= -0.9 * policy.margin + 1e-9
 
 
-@settings(max_examples=50)
 @given(sides(), st.randoms(use_true_random=False))
 def test_the_order_of_problems_does_not_matter(
     both: tuple[CandidateSamples, CandidateSamples], shuffler: random.Random
@@ -78,7 +77,6 @@ def test_the_order_of_problems_does_not_matter(
     assert compare(shuffled(both[0]), shuffled(both[1]), POLICY) == compare(*both, POLICY)
 
 
-@settings(max_examples=50)
 @given(sides())
 def test_swapping_the_sides_swaps_the_lists(both: tuple[CandidateSamples, CandidateSamples]) -> None:
     here, there = compare(*both, POLICY), compare(both[1], both[0], POLICY)

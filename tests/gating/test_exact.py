@@ -4,7 +4,7 @@ import itertools
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -85,7 +85,6 @@ def test_single_samples_are_mcnemar_in_both_directions() -> None:
         assert stratified(tables) == pytest.approx(both, abs=1e-9)
 
 
-@settings(max_examples=20)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=4))
 def test_strata_are_enumerated(counts: list[tuple[int, int]]) -> None:
     tables = [(x, 3, y, 2) for x, y in counts]

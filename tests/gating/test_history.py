@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -49,7 +49,6 @@ def test_what_is_appended_is_read_back_in_order_of_time(path: Path) -> None:
     assert len(path.read_text().splitlines()) == 3
 
 
-@settings(max_examples=40)
 @given(
     st.lists(
         st.tuples(st.sampled_from("abcdef"), st.dictionaries(st.text(max_size=5), st.booleans(), min_size=1)),

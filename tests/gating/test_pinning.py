@@ -22,6 +22,7 @@ def lock_of(baseline: Baseline) -> Lock:
     )  # fmt: skip
 
 
+@pytest.mark.sandbox
 @given(
     st.lists(
         st.lists(st.lists(st.booleans(), min_size=1, max_size=4), min_size=3, max_size=3).filter(

@@ -28,6 +28,7 @@ def stored(counts: list[tuple[int, int]]) -> CandidateSamples:
     )  # fmt: skip
 
 
+@pytest.mark.full
 def test_a_typical_suite_of_thirty_is_answered() -> None:
     found = power_statement(typical_model(30), POLICY)
     assert found.equal.passed > 0.95
@@ -60,12 +61,14 @@ def test_a_baseline_that_never_varies_has_a_forecast_too(passed: int, samples: i
     assert (found.passed, found.regressed) == (passed, 0.0), "never solved: no drop could show"
 
 
+@pytest.mark.sandbox
 def test_few_problems_get_no_pass() -> None:
     found = power_statement(typical_model(6), POLICY)
     assert (found.equal.passed, found.family.passed, found.vendor.passed) == (0.0, 0.0, 0.0)
     assert "or no drop" not in found.sentences()[1]
 
 
+@pytest.mark.sandbox
 def test_the_population_takes_more_problems() -> None:
     policy = GatePolicy(scope="population")
     thirty = forecast(typical_model(30), policy, relation="other vendor")

@@ -7,7 +7,7 @@ import struct
 import zipfile
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.github.archive import MAX_MEMBERS, BadArchive, read_members
@@ -100,7 +100,6 @@ def test_zip64_is_refused() -> None:
         read(GOOD[:-22] + end + locator + GOOD[-22:])
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_a_damaged_archive_gives_what_was_packed_or_nothing(data: st.DataObject) -> None:
     damaged = bytearray(GOOD)
@@ -113,7 +112,6 @@ def test_a_damaged_archive_gives_what_was_packed_or_nothing(data: st.DataObject)
     assert set(found.values()) <= {b'{"a": 1}' * 20}
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_garbage_is_no_archive(data: bytes) -> None:
     with contextlib.suppress(BadArchive):

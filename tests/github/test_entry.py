@@ -5,18 +5,24 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from codegate.candidates import CandidateSpec
 from codegate.errors import ExitCode
+from codegate.gating import Baseline, GatePolicy, RunSamples, pin, write_baseline, write_lock
 from codegate.github import run_action
 from codegate.github.entry import OUTPUTS
+from codegate.running import Gate, candidate_samples, load_run
+from codegate.running.shards import share
 from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.docker import DockerBackend
 from tests.candidates.wire_server import Reply, WireServer
 from tests.github.runner import commands, outputs
 from tests.github.workspace import LENIENT, PROBLEMS, write_suite, write_transcripts
+from tests.running.sharded import plan, write, write_shards
 
 CANARY = "sk-canary-5b7d0a9c1e3f2468"
 
@@ -172,6 +178,25 @@ def test_without_a_daemon_it_is_infrastructure(
     assert "no Docker daemon answers" in step.summary
 
 
+def test_on_inconclusive(act: Act, workspace: Path) -> None:
+    """A run of two problems decides nothing, and is merged from a shard written by hand: no sandbox is needed."""
+    spec = CandidateSpec(provider="empty")
+    gate = Gate(pinned_by_hand(workspace, spec), GatePolicy(max_samples=1))
+    whole = plan(2, 1, (spec,), gated_by=gate.digest)
+    write_shards(workspace / "shards", whole, 1)
+    merge = {"suite": "s", "mode": "merge", "run_id": share(whole, 1).run_id, "shards_path": "shards"}
+    config = workspace / "codegate.yml"
+    config.write_text("candidates: [empty]\ngate: {max_samples: 1}\n")
+    for choice, code, level in (("neutral", 0, "warning"), ("pass", 0, "notice"), ("fail", 3, "error")):
+        step = act(**merge, report_path=choice, on_inconclusive=choice)
+        assert step.code == code, step.log
+        assert (step.outputs["verdict"], step.outputs["exit-code"]) == ("inconclusive", "3")
+        assert step.annotations == [(level, "codegate: inconclusive")]
+    config.write_text("candidates: [empty]\ngate: {max_samples: 1, on_inconclusive: fail}\n")
+    assert act(**merge, report_path="policy").code == ExitCode.INCONCLUSIVE
+    assert act(**merge, report_path="input", on_inconclusive="pass").code == ExitCode.PASS
+
+
 @pytest.mark.docker
 class TestRuns:
     """A suite of three problems, really run."""
@@ -198,7 +223,7 @@ class TestRuns:
             "verdict": "ungated",
         }
         assert {path.name for path in (workspace / "out/first").iterdir()} >= {"report.html", "junit.xml", "run"}
-        pin(workspace, "out/first/run")
+        pin_reference(workspace, "out/first/run")
 
         second = act(report_path="out/second")
         assert (second.code, second.outputs["verdict"]) == (ExitCode.PASS, "pass")
@@ -215,19 +240,6 @@ class TestRuns:
         again = act(report_path="out/third")
         assert again.code == ExitCode.USAGE
         assert again.outputs["run-path"] == ""
-
-    def test_on_inconclusive(self, act: Act, workspace: Path, recipe: EnvironmentRecipe) -> None:
-        write_suite(workspace / "one", recipe, PROBLEMS[:1])
-        act(suite="one", candidates="reference", report_path="first")
-        pin(workspace, "first/run")
-        for choice, code, level in (("neutral", 0, "warning"), ("pass", 0, "notice"), ("fail", 3, "error")):
-            step = act(suite="one", candidates="reference", report_path=choice, on_inconclusive=choice)
-            assert step.code == code
-            assert (step.outputs["verdict"], step.outputs["exit-code"]) == ("inconclusive", "3")
-            assert step.annotations == [(level, "codegate: inconclusive")]
-        (workspace / "codegate.yml").write_text("candidates: [reference]\ngate: {on_inconclusive: fail}\n")
-        assert act(suite="one", report_path="policy").code == ExitCode.INCONCLUSIVE
-        assert act(suite="one", report_path="input", on_inconclusive="pass").code == ExitCode.PASS
 
     def test_hostile_answers_and_tests_give_no_command(self, act: Act, workspace: Path) -> None:
         write_transcripts(workspace / "answers.jsonl", {p.name: p.broken + f"# {p.name}\n" for p in PROBLEMS})
@@ -269,7 +281,17 @@ def wire() -> Iterator[WireServer]:
     server.close()
 
 
-def pin(workspace: Path, run: str) -> None:
+def pinned_by_hand(workspace: Path, spec: CandidateSpec) -> Baseline:
+    """Pin a run of two problems that no sandbox has seen."""
+    run, now = load_run(write(workspace / "pinned", plan(2, 1, (spec,)))), datetime.now(UTC).isoformat("T", "seconds")
+    samples = RunSamples("r", now, run.manifest.suite_digest, spec, candidate_samples(run, spec))
+    baseline = pin([samples], min_samples=1)
+    write_baseline(workspace / "baseline.json", baseline)
+    write_lock(workspace / "codegate.lock", workspace / "baseline.json")
+    return baseline
+
+
+def pin_reference(workspace: Path, run: str) -> None:
     """Pin a run with the installed command, as the README says."""
     command = [sys.executable, "-m", "codegate", "baseline", "pin", run, "--candidate", "reference"]
     command += ["--min-samples", "1"]  # the reference is always right

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.errors import UsageError
@@ -202,7 +202,6 @@ _json = st.recursive(
 )
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.sampled_from(["pull_request", "workflow_run", "pull_request_target", "push"]), _json)
 def test_any_payload_is_read_or_refused(tmp_path: Path, name: str, payload: object) -> None:
     try:

@@ -241,6 +241,7 @@ class TestRuns:
         assert (denied.code, denied.outputs["verdict"]) == (ExitCode.USAGE, "no baseline"), denied.log
         assert "pull-requests: read" in denied.log, "and what the token lacks is named"
 
+    @pytest.mark.full
     def test_a_night_is_compared_with_the_nights_before(self, world: World) -> None:
         answers = {problem.name: problem.fixed for problem in PROBLEMS}
         write_transcripts(world.workspace / "answers.jsonl", answers)
@@ -274,6 +275,7 @@ class TestRuns:
         assert (out.code, out.outputs["verdict"]) == (ExitCode.INFRASTRUCTURE, "infrastructure"), "not begun anew"
         assert "model-2025-02-02" in issue["body"]
 
+    @pytest.mark.full
     def test_shards_and_merge_are_one_run(self, world: World) -> None:
         self.pinned(world, "reference")
         world.commit()
@@ -294,6 +296,7 @@ class TestRuns:
         assert (merged.code, merged.outputs["verdict"]) == (ExitCode.REGRESSED, "regressed"), merged.log
         assert merged.outputs["problems"] == "3"
 
+    @pytest.mark.full
     def test_a_step_that_stopped_at_a_limit_is_resumed_and_asks_nothing_twice(self, world: World) -> None:
         replies = [as_json(chat_answer(message={"content": f"I do not know, {number}."})) for number in range(15)]
         with wire_server(*replies) as wire:
@@ -328,6 +331,7 @@ class TestRuns:
             assert len(wire.received) == 15
             assert (world.workspace / done.outputs["report-path"] / "codegate.lock").exists()
 
+    @pytest.mark.full
     def test_a_job_that_is_run_again_goes_on_where_its_last_attempt_stopped(self, world: World) -> None:
         replies = [as_json(chat_answer(message={"content": f"I do not know, {number}."})) for number in range(6)]
         with wire_server(*replies) as wire:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.errors import ExitCode, UsageError
@@ -402,7 +402,6 @@ def test_a_broken_lock_is_no_baseline(scene: Scene, data: bytes) -> None:
     scene.nothing()
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.binary(max_size=300))
 def test_garbage_is_no_lock(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     folder = tmp_path_factory.getbasetemp() / "garbage"

@@ -67,6 +67,7 @@ def _parent(path: str) -> str:
     return path.removesuffix("[]") if path.endswith("[]") else path.rpartition(".")[0]
 
 
+@pytest.mark.full
 @pytest.mark.bwrap
 def test_commands_that_execute(tmp_path: Path) -> None:
     unpack(tmp_path / "repository")
@@ -119,6 +120,7 @@ def test_commands_that_execute(tmp_path: Path) -> None:
     session.check("commands_executing.json")
 
 
+@pytest.mark.sandbox
 def test_commands_that_read(tmp_path: Path) -> None:
     results = {f"p-{index:02}": [index % 5 < 2 or (index + j) % 3 > 0 for j in range(5)] for index in range(20)}
     write_run(tmp_path / "pinned", results)
@@ -199,6 +201,7 @@ def _kind(done: Done, names: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
+@pytest.mark.sandbox
 def test_mistakes(tmp_path: Path) -> None:
     (tmp_path / "bad.yml").write_text("candidate_s: [reference]\n")
     (tmp_path / "folder").mkdir()

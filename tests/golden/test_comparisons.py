@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 from codegate.gating import CandidateSamples, GatePolicy, Sample, compare
 from codegate.gating.policy import CohortPolicy
 from tests.golden.golden import check, codegate, lines
@@ -132,6 +134,7 @@ def test_comparisons() -> None:
     check("comparisons.json", lines(rows))
 
 
+@pytest.mark.sandbox
 def test_gates_of_written_runs(tmp_path: Path) -> None:
     policies = {
         "default": {},

@@ -115,6 +115,7 @@ def test_last():
 """
 
 
+@pytest.mark.full
 def test_a_mutant_that_never_ends_is_not_used_for_a_control(make_world: MakeWorld, sandboxes: Sandboxes) -> None:
     names = [f"{TESTS}::test_{name}" for name in ("before", "waiting", "after", "last")]
     limits = ProblemLimits(seconds=3)
@@ -220,6 +221,7 @@ def test_honest_solutions_are_controlled_and_not_suspected(validated: World, eve
     assert (result.resolved, result.controlled, result.suspicious) == (True, True, ())
 
 
+@pytest.mark.full
 def test_tests_that_pass_their_mutants_accuse_nobody(make_world: MakeWorld) -> None:
     swallowing = """\
 import contextlib

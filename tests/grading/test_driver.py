@@ -330,6 +330,7 @@ def test_each_file_has_an_interpreter_of_its_own(plain: Room) -> None:
     assert plain.statuses(content, *content) == dict.fromkeys(("test_a", "test_b", "test_c"), "passed")
 
 
+@pytest.mark.full
 def test_the_time_is_for_all_files_together(plain: Room) -> None:
     content = {f"tests/test_{n}.py": f"import time\ndef test_{n}(): time.sleep({n})\n" for n in (2, 30)}
     report = plain.run(content, *content, selection=TestSelection((), timeout_seconds=6))

@@ -206,6 +206,7 @@ def test_the_reference_fix_resolves(world: World) -> None:
     assert Grade.model_validate_json(grade.model_dump_json()) == grade
 
 
+@pytest.mark.full
 @pytest.mark.docker
 def test_every_class_that_docker_decides_by_itself(docker_sandboxes: object, make_world: MakeWorld) -> None:
     world = make_world(limits=ProblemLimits(seconds=5, memory_mb=128))

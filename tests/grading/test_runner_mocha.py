@@ -10,7 +10,7 @@ from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import ProblemLimits, Tree, TreeFile
 from tests.grading.npm_world import npm_world
 
-pytestmark = pytest.mark.bwrap
+pytestmark = [pytest.mark.bwrap, pytest.mark.full]
 
 VERSIONS = ("3.5.3", "5.2.0", "6.2.3", "8.4.0", "11.7.4")
 FILE = "test/sums.test.js"

@@ -193,6 +193,7 @@ def _commit(mark: int, second: int, message: bytes, *parents: int) -> bytes:
     return head % (mark, second, len(message), message) + above + b"M 100644 inline a.py\ndata 6\n%05d\n\n" % mark
 
 
+@pytest.mark.full
 def test_fifty_thousand_commits(tmp_path: Path) -> None:
     repository = tmp_path / "large"
     subprocess.run(["git", "init", "--quiet", "--initial-branch=main", str(repository)], check=True)

@@ -88,6 +88,7 @@ def test_what_has_no_wheel_is_done_without_where_only_tests_ask_for_it(package: 
     assert resolver.unresolved(DECLARED, DAY) == ""
 
 
+@pytest.mark.full
 def test_an_index_that_does_not_answer_is_infrastructure_not_a_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("UV_CACHE_DIR", "/nonexistent-cache")

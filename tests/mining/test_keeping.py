@@ -94,6 +94,7 @@ def test_a_stopped_mining_goes_on_where_it_was(
     assert damaged.suite.digest == report.suite.digest
 
 
+@pytest.mark.full
 @pytest.mark.bwrap
 def test_a_refresh_adds_what_is_new_retires_what_fails_and_renumbers_nothing(
     history: HistoryBuilder, bwrap_backend: BubblewrapBackend, tmp_path: Path
@@ -142,6 +143,7 @@ def test_a_refresh_needs_a_suite(history: HistoryBuilder, bwrap_backend: Bubblew
         _mine(history, tmp_path / "out", bwrap_backend, MineOptions(refresh=True))
 
 
+@pytest.mark.full
 @pytest.mark.bwrap
 def test_a_refresh_retires_nothing_for_what_the_place_lacks(
     history: HistoryBuilder, bwrap_backend: BubblewrapBackend, tmp_path: Path
@@ -169,6 +171,7 @@ def test_a_refresh_retires_nothing_for_what_the_place_lacks(
     assert "time or memory" in report.kept.faults["pkg-3"]
 
 
+@pytest.mark.full
 @pytest.mark.bwrap
 def test_what_a_refresh_did_not_come_to_is_for_the_next(
     history: HistoryBuilder, bwrap_backend: BubblewrapBackend, tmp_path: Path

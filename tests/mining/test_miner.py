@@ -232,6 +232,7 @@ def test_which_problems_are_found_does_not_depend_on_how_many_run_at_once(
     assert again.reasons["budget"] == 3
 
 
+@pytest.mark.full
 def test_old_changes_are_tried_only_until_there_are_enough_problems(
     mined: Mined, bwrap_backend: BubblewrapBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,6 +244,7 @@ def test_old_changes_are_tried_only_until_there_are_enough_problems(
     assert "1 problems were enough" in {result.detail for result in report.results if result.reason == "budget"}
 
 
+@pytest.mark.full
 def test_an_interrupt_leaves_no_suite_and_no_sandbox(mined: Mined, tmp_path: Path) -> None:
     backend = BubblewrapBackend("interrupted")
 
@@ -305,6 +307,7 @@ def test_no_time_left_starts_nothing(mined: Mined, bwrap_backend: BubblewrapBack
     assert report.reasons["budget"] == 6
 
 
+@pytest.mark.full
 def test_a_budget_cuts_off_what_is_under_way_and_keeps_what_is_proven(
     bwrap_backend: BubblewrapBackend, history: HistoryBuilder, tmp_path: Path
 ) -> None:
@@ -395,6 +398,7 @@ def _raise(*_: object, **__: object) -> None:
     raise KeyError("odd")
 
 
+@pytest.mark.full
 def test_an_odd_unit_costs_itself_and_nothing_else(
     bwrap_backend: BubblewrapBackend, history: HistoryBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -424,6 +428,7 @@ class _Counting(BubblewrapBackend):
         return super().prepare(recipe)
 
 
+@pytest.mark.full
 def test_no_unit_is_tried_when_enough_problems_are_remembered(
     mined: Mined, bwrap_backend: BubblewrapBackend, tmp_path: Path
 ) -> None:

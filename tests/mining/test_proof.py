@@ -169,6 +169,7 @@ class TestValidateSuite:
         assert second.proofs[0].proven
         assert [problem.id for problem in load_suite(suite.folder).active] == ["holds"]  # a person releases it
 
+    @pytest.mark.full
     def test_an_expired_quarantine_is_lifted_or_renewed_by_a_new_proof(
         self, history: HistoryBuilder, recipe: EnvironmentRecipe, bwrap_backend: BubblewrapBackend
     ) -> None:
@@ -199,6 +200,7 @@ class TestValidateSuite:
         assert (renewed.reason, renewed.expires) == ("oracle_fails", TODAY + timedelta(days=90))
         assert again.expired(TODAY) == ()
 
+    @pytest.mark.full
     def test_a_planted_flaky_test_is_quarantined_and_its_problem_stays(
         self, history: HistoryBuilder, recipe: EnvironmentRecipe, bwrap_backend: BubblewrapBackend
     ) -> None:

@@ -207,6 +207,7 @@ class TestExecution:
         assert opener.opened == found.runs
         assert found.cpu_seconds > 0
 
+    @pytest.mark.full
     def test_a_bug_that_hangs_costs_a_limit_made_to_measure(
         self, opener: _Opener, monkeypatch: pytest.MonkeyPatch
     ) -> None:

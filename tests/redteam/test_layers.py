@@ -156,6 +156,7 @@ def judge(tmp_path_factory: pytest.TempPathFactory, bwrap_backend: BubblewrapBac
     found.sandboxes.close()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("layer", LAYERS)
 def test_an_attack_is_resolved_without_the_layer_that_stops_it(
     layer: str, judge: Grader, monkeypatch: pytest.MonkeyPatch
@@ -170,6 +171,7 @@ def test_an_attack_is_resolved_without_the_layer_that_stops_it(
     assert bare.resolved, (bare.failure, bare.detail)
 
 
+@pytest.mark.full
 def test_the_reference_fix_is_resolved_all_the_same(judge: Grader) -> None:
     for name in ("single", "functions"):
         project = PROJECTS[name]

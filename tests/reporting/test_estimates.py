@@ -6,7 +6,7 @@ import random
 import statistics
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -19,12 +19,10 @@ def ends(found: estimates.Estimate | estimates.Difference) -> tuple[float, float
     return found.low, found.high
 
 
-few = settings(max_examples=40)
 rates = st.floats(0, 1)
 times = st.floats(0, 1e6)
 
 
-@few
 @given(st.integers(1, 9), st.data())
 def test_pass_at_k_and_pass_hat_k_are_what_all_draws_give(n: int, data: st.DataObject) -> None:
     passed, k = data.draw(st.integers(0, n)), data.draw(st.integers(1, n))
@@ -33,7 +31,6 @@ def test_pass_at_k_and_pass_hat_k_are_what_all_draws_give(n: int, data: st.DataO
     assert estimates.pass_hat_k(n, passed, k) == pytest.approx(statistics.fmean(map(all, draws)))
 
 
-@few
 @given(st.integers(1, 60), st.data())
 def test_one_draw_is_the_rate_and_more_draws_only_help_one_and_hurt_the_other(n: int, data: st.DataObject) -> None:
     passed = data.draw(st.integers(0, n))
@@ -52,7 +49,6 @@ def test_a_draw_that_cannot_be_is_refused(n: int, passed: int, k: int) -> None:
             estimate(n, passed, k)
 
 
-@few
 @given(st.integers(1, 400), st.data())
 def test_the_share_of_equal_problems_is_wilsons(n: int, data: st.DataObject) -> None:
     passed = data.draw(st.integers(0, n))
@@ -63,7 +59,6 @@ def test_the_share_of_equal_problems_is_wilsons(n: int, data: st.DataObject) -> 
     assert found.value == pytest.approx(passed / n)
 
 
-@few
 @given(st.lists(st.tuples(rates, st.integers(0, 50)), max_size=30), st.integers(2, 5))
 def test_a_share_lies_in_its_interval_and_repetition_does_not_narrow_it(
     parts: list[tuple[float, int]], times_over: int
@@ -88,7 +83,6 @@ def test_one_heavy_problem_among_many_gives_the_interval_of_about_one() -> None:
     assert heavy.low < 0.25
 
 
-@few
 @given(st.lists(st.tuples(rates, rates), min_size=1, max_size=60))
 def test_differences_of_shares_lie_in_their_interval_and_turn_with_the_sides(pairs: list[tuple[float, float]]) -> None:
     ours, theirs = [a for a, _ in pairs], [b for _, b in pairs]
@@ -106,7 +100,6 @@ def test_a_difference_needs_both_sides() -> None:
     assert estimates.share_difference([1.0], [1.0, 0.0]) == estimates.Difference()
 
 
-@few
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=50))
 def test_the_mean_of_single_values_has_students_interval(values: list[float]) -> None:
     found = estimates.mean([[value] for value in values], of="attempts")
@@ -130,7 +123,6 @@ def test_ranks_of_a_quantile_are_those_of_the_binomial_distribution(n: int, leve
     assert estimates.quantile_ranks(n, level) == (max(below, default=None), min(above, default=None))
 
 
-@few
 @given(st.lists(st.lists(times, max_size=4), max_size=40), st.sampled_from([0.5, 0.95]))
 def test_a_quantile_lies_in_its_interval_and_is_a_value_of_the_right_rank(
     groups: list[list[float]], level: float
@@ -172,7 +164,6 @@ def test_repeating_every_sample_does_not_narrow_the_interval_of_a_quantile() -> 
     assert (plain.low, plain.high) == (again.low, again.high)
 
 
-@few
 @given(st.lists(st.tuples(times, st.integers(0, 5)), max_size=40))
 def test_a_ratio_lies_in_its_interval(pairs: list[tuple[float, int]]) -> None:
     found = estimates.ratio(pairs, len(pairs), of="attempts")

@@ -169,6 +169,7 @@ def test_diff_lines_and_tags() -> None:
     assert rows["flaky-01"] == "excluded"
 
 
+@pytest.mark.sandbox
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 def test_a_browser_runs_our_script_and_nothing_else(tmp_path: Path) -> None:
     hostile = "".join(payload for payload in PAYLOADS.values() if "pwned" in payload)

@@ -5,7 +5,7 @@ from datetime import date
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.candidates import CandidateSpec, Prices, ScoreWeights, Usage
@@ -199,7 +199,6 @@ def test_one_shot_has_no_turns() -> None:
     assert measure(single, {"a": [made("a", True, turns=3)]}, Terms()).turns == ()
 
 
-@settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(1, 5), st.booleans()), min_size=1, max_size=20))
 def test_turns_add_up(entries: list[tuple[int, bool]]) -> None:
     found = measured([made(f"p{i}", passed, turns=taken) for i, (taken, passed) in enumerate(entries)])
@@ -241,7 +240,6 @@ def test_without_a_baseline_there_is_no_drift() -> None:
     assert failure_shares({}, {}) == ()
 
 
-@settings(max_examples=50)
 @given(st.dictionaries(st.text("abcde", min_size=1, max_size=2), st.text("plt", min_size=1, max_size=4), max_size=12))
 def test_a_candidate_does_not_drift_from_itself(results: dict[str, str]) -> None:
     same = side(results)
@@ -332,7 +330,6 @@ def test_the_ends_of_the_weighted_score_are_those_of_its_parts() -> None:
     assert found.left_out == ()  # what has no weight is not missed
 
 
-@settings(max_examples=60)
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0.001, 1e5), st.floats(0.001, 1e5))
 def test_a_better_measure_never_scores_less(a: float, b: float, fast: float, slow: float) -> None:
     (worse, better), (fast, slow) = sorted((a, b)), sorted((fast, slow))

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.errors import UsageError
@@ -146,7 +146,6 @@ _values = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.data(), _values)
 def test_any_change_is_refused_or_can_be_shown(data: st.DataObject, value: Any) -> None:
     changed = document()

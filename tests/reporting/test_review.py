@@ -130,6 +130,7 @@ def test_long_and_binary_changes_are_shortened() -> None:
     assert "literal" not in found.hidden.text
 
 
+@pytest.mark.sandbox
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 def test_a_browser_runs_the_pages_script_and_nothing_else(tmp_path: Path) -> None:
     hostile = "".join(payload for payload in PAYLOADS.values() if "pwned" in payload)

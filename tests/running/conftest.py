@@ -1,10 +1,12 @@
 """The suite and the model server that the tests of a running room share."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from codegate.running.faults import FAULTS
 from codegate.sandbox import EnvironmentRecipe
 from codegate.suite import Suite, load_suite
 from tests.running.world import ModelServer, make_suite, serving
@@ -35,3 +37,10 @@ def server(running_server: ModelServer) -> Iterator[ModelServer]:
     running_server.reset()
     yield running_server
     running_server.reset()
+
+
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait a twentieth of the usual time before a retry; the number of retries stays."""
+    for cause, rule in FAULTS.items():
+        monkeypatch.setitem(FAULTS, cause, replace(rule, wait=rule.wait / 20))

@@ -6,7 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.candidates import CandidateSpec, Completion, Prices, ProviderError, ProviderFault, Sampling, Usage
@@ -98,7 +98,6 @@ def test_a_call_waits_for_what_those_under_way_turn_out_to_cost(journal: Journal
         assert one.result(20) == two.result(20) == said()
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 8192)), max_size=12), st.integers(0, 300))
 def test_no_budget_is_ever_exceeded(
     tmp_path_factory: pytest.TempPathFactory, asked: list[tuple[int, int]], cents: int

@@ -21,8 +21,6 @@ from tests.running.world import ModelServer, Said, answer, lines
 
 pytestmark = pytest.mark.bwrap
 
-KILLS = 6
-
 
 class Zygote:
     """The process that the runs are forked from."""
@@ -77,8 +75,9 @@ def graded(out: Path) -> dict[tuple[str, str], Any]:
     return found
 
 
+@pytest.mark.parametrize("kills_wanted", [2, pytest.param(6, marks=pytest.mark.full)])
 def test_killed_at_random_points_a_run_loses_nothing_that_was_paid_for(
-    suite: Suite, server: ModelServer, tmp_path: Path, zygote: Zygote
+    suite: Suite, server: ModelServer, tmp_path: Path, zygote: Zygote, kills_wanted: int
 ) -> None:
     chance = random.Random(20250101)
     asked: list[str] = []
@@ -95,14 +94,14 @@ def test_killed_at_random_points_a_run_loses_nothing_that_was_paid_for(
     expected = graded(tmp_path / "undisturbed")
     assert len(expected) == 6
     kills = rounds = 0
-    while kills < KILLS:
+    while kills < kills_wanted:
         rounds += 1
-        assert rounds < KILLS * 2, "the runs are over before they are killed"
+        assert rounds < kills_wanted * 2, "the runs are over before they are killed"
         out = tmp_path / f"run-{rounds}"
         while True:
             kept, journalled, mark = attempts(out), whole_lines(out), len(asked)
             child = zygote.run(suite.folder, out, server.url)
-            if kills < KILLS:
+            if kills < kills_wanted:
                 kill_at_some_moment(child, chance, out, asked, whole)
             os.close(child)
             code = zygote.ended()

@@ -125,6 +125,7 @@ def test_one_truncated_answer_ends_nothing(suite: Suite, server: ModelServer, tm
     assert len(server.asked) == 9
 
 
+@pytest.mark.full
 def test_the_same_declined_request_stops_its_candidate(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = lambda name, turn, request: (
         Said(answer(name)) if request["max_tokens"] != 77 or len(server.asked) <= 2 else declined("Because.")
@@ -136,6 +137,7 @@ def test_the_same_declined_request_stops_its_candidate(suite: Suite, server: Mod
     assert len(server.asked) == 15 + 1 + 5
 
 
+@pytest.mark.full
 def test_declined_requests_between_answers_stop_nothing(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = lambda name, turn, request: declined("Odd.") if name == "half" else Said(answer(name))
     run = run_here(suite, tmp_path / "r", server.spec(), samples=8, models=1)

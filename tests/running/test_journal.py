@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -65,7 +65,6 @@ def test_bytes_that_are_not_utf8_survive_in_patches(journal: Journal) -> None:
     assert journal.read_attempt(SPECS[0].key(), "p-1", 0) == attempt(patch)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_cut_anywhere_the_whole_lines_before_the_cut_count(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -358,7 +357,6 @@ _VALUES = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_any_manifest_and_any_lines_are_a_run_or_a_usage_error(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

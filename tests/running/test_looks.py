@@ -124,6 +124,7 @@ def test_a_regression_that_is_confirmed(suite: Suite, server: ModelServer, tmp_p
     assert len(lines(tmp_path / "r")) == 3
 
 
+@pytest.mark.full
 @pytest.mark.bwrap
 def test_a_regression_that_the_pinned_model_shows_too(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = various()
@@ -164,7 +165,7 @@ def test_nothing_is_spent_on_what_cannot_be_compared(suite: Suite, server: Model
 
 
 @pytest.mark.bwrap
-@pytest.mark.parametrize("max_samples", [1, 3])
+@pytest.mark.parametrize("max_samples", [1, pytest.param(3, marks=pytest.mark.full)])
 def test_nothing_is_spent_where_nothing_can_pass(
     own_suite: Suite, server: ModelServer, tmp_path: Path, max_samples: int
 ) -> None:
@@ -183,6 +184,7 @@ def test_nothing_is_spent_where_nothing_can_pass(
     assert "`gate.must_pass` names problems that are left out of the comparison: calc-half" in verdict.reason
 
 
+@pytest.mark.full
 @pytest.mark.bwrap
 def test_a_gate_that_is_run_again_uses_the_samples_that_it_has(
     suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -209,6 +211,7 @@ def test_a_gate_that_is_run_again_uses_the_samples_that_it_has(
     assert len(folders) == 3
 
 
+@pytest.mark.full
 @pytest.mark.bwrap
 def test_looks_are_carried_on_under_the_same_gate_only(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = various()
@@ -350,6 +353,7 @@ def test_what_the_confirmation_says_opens_no_look_again(tmp_path: Path) -> None:
     gate_run(run, Gate(gate.baseline, GatePolicy(max_p95_latency=1.0)))
 
 
+@pytest.mark.full
 @pytest.mark.bwrap
 def test_a_sample_that_a_fault_took_is_made_again_at_the_next_look(
     suite: Suite, server: ModelServer, tmp_path: Path
@@ -371,6 +375,7 @@ def test_a_sample_that_a_fault_took_is_made_again_at_the_next_look(
     assert (verdict.kind, verdict.look, verdict.excluded) == ("inconclusive", 2, ())
 
 
+@pytest.mark.full
 @pytest.mark.bwrap
 def test_an_outage_between_two_looks_is_infrastructure(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     def fails_later(name: str, turn: int, request: dict[str, Any]) -> Said:
@@ -385,6 +390,7 @@ def test_an_outage_between_two_looks_is_infrastructure(suite: Suite, server: Mod
         gated(suite, tmp_path / "r", gate, old)
 
 
+@pytest.mark.full
 @pytest.mark.bwrap
 def test_an_outage_is_tried_again_when_the_run_goes_on(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = various()

@@ -317,6 +317,7 @@ def test_another_version_of_the_suite_is_refused_on_resume(
     assert (tmp_path / "r" / "outcomes.jsonl").read_bytes() == kept
 
 
+@pytest.mark.full
 def test_a_run_is_not_continued_in_another_kind_of_sandbox(suite: Suite, tmp_path: Path) -> None:
     out = tmp_path / "r"
     run_here(suite, out, REFERENCE)
@@ -333,6 +334,7 @@ def test_a_missing_key_leaves_no_folder_behind(suite: Suite, tmp_path: Path, mon
     assert not (tmp_path / "r").exists()
 
 
+@pytest.mark.full
 def test_a_kept_attempt_that_is_broken_ends_the_run_with_its_name(
     suite: Suite, server: ModelServer, tmp_path: Path
 ) -> None:
@@ -346,6 +348,7 @@ def test_a_kept_attempt_that_is_broken_ends_the_run_with_its_name(
     assert len(server.asked) == 3
 
 
+@pytest.mark.full
 def test_a_disk_that_refuses_an_attempt_ends_the_run(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     out = tmp_path / "r"
     run_here(suite, out, REFERENCE)

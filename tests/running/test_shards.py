@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.errors import UsageError
@@ -16,7 +16,6 @@ from tests.running.sharded import keys, parts, plan
 CANDIDATE = SPECS[:1]
 
 
-@settings(max_examples=60, deadline=None)
 @given(problems=st.integers(1, 40), samples=st.integers(1, 3), of=st.integers(1, 50))
 def test_every_job_is_in_exactly_one_shard(problems: int, samples: int, of: int) -> None:
     whole = plan(problems, samples)
@@ -32,7 +31,6 @@ def test_every_job_is_in_exactly_one_shard(problems: int, samples: int, of: int)
     assert list(together.problems) == list(whole.problems), "in the order of the suite"
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     problems=st.integers(1, 60),
     of=st.integers(1, 60),

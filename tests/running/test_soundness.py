@@ -37,6 +37,7 @@ def test_a_problem_that_the_fix_does_not_solve_here_is_asked_of_nobody(
     assert samples.excluded == {"calc-half": reason}
 
 
+@pytest.mark.full
 def test_a_problem_that_needs_no_fix_is_none(own_suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     hidden = own_suite.folder / "problems/calc-half/hidden/tests/test_half.py"
     hidden.write_text("def test_half():\n    assert 1 + 1 == 2\n")
@@ -55,6 +56,7 @@ def test_nobody_is_asked_when_the_environment_is_broken(own_suite: Suite, server
     assert not (tmp_path / "r" / "soundness.json").exists(), "the next try looks again"
 
 
+@pytest.mark.full
 def test_a_resumed_run_looks_no_second_time(own_suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     out = tmp_path / "r"
     run_here(own_suite, out, server.spec(), precheck=True)
@@ -76,6 +78,7 @@ def break_sandbox(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     monkeypatch.setattr(soundness, "grade", failing)
 
 
+@pytest.mark.full
 def test_a_problem_that_could_not_be_run_is_lost_and_checked_again_on_resume(
     own_suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,6 +96,7 @@ def test_a_problem_that_could_not_be_run_is_lost_and_checked_again_on_resume(
     assert run_exit_code(run, ()) == ExitCode.PASS
 
 
+@pytest.mark.full
 def test_too_many_problems_that_could_not_be_run_are_infrastructure(
     own_suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

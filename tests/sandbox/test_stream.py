@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.sandbox.sockets import AttachedConnection, SocketConnection
@@ -131,7 +131,6 @@ def test_closing_wakes_a_waiting_call(peer: Peer) -> None:
     assert time.monotonic() - begun < 2
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=200))
 def test_no_bytes_of_an_attacker_are_a_message(data: bytes) -> None:
     peer = Peer()
@@ -142,7 +141,6 @@ def test_no_bytes_of_an_attacker_are_a_message(data: bytes) -> None:
     peer.close()
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([1, 2]), st.binary(max_size=50)), max_size=12))
 def test_attached_channels_are_taken_apart_however_they_are_cut(frames: list[tuple[int, bytes]]) -> None:
     ours, theirs = socket.socketpair()

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.solving.workspace import UnsafePathError, Workspace, WorkspaceError
@@ -51,7 +51,6 @@ def test_unsafe_paths_are_refused_and_remembered(path: str) -> None:
     frozen.dropped[0].model_dump_json()
 
 
-@settings(max_examples=200)
 @given(
     st.one_of(st.text(max_size=30), st.sampled_from(UNSAFE), st.text(alphabet="./a\\", max_size=12)),
     st.text(max_size=30),
@@ -88,7 +87,6 @@ NAMES = st.sampled_from(
 )
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(NAMES, st.one_of(st.none(), st.text(max_size=40))), max_size=6))
 def test_the_frozen_patch_makes_exactly_the_source_changes(steps: list[tuple[str, str | None]]) -> None:
     base = small_tree()

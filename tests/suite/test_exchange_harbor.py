@@ -118,6 +118,7 @@ def _verify(task: Path, workspace: Path) -> tuple[str, dict[str, bool]]:
     return (logs / "reward.txt").read_text(), json.loads((logs / "tests.json").read_text())
 
 
+@pytest.mark.full
 def test_the_solution_is_rewarded_and_no_change_is_not(exported: tuple[Suite, Path, Path], tmp_path: Path) -> None:
     nothing = _workspace(exported, tmp_path / "a")
     assert _verify(exported[2], nothing) == (

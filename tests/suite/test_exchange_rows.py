@@ -2,7 +2,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from codegate.errors import UsageError
@@ -127,7 +127,6 @@ _VALUES = st.recursive(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.sampled_from([*ROW, "hints_text", "version", "created_at", "extra"]), _VALUES, max_size=6))
 @example({"created_at": "9999-99-99"})
 @example({"version": 1.10, "hints_text": None})
@@ -138,7 +137,6 @@ def test_no_row_is_an_accident(changes: dict[str, object]) -> None:
         assert all(isinstance(value, str) for value in row.upstream.values())
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.lists(st.dictionaries(st.text(max_size=5), _VALUES, max_size=3), min_size=1, max_size=5))
 def test_written_rows_are_one_line_each_and_come_back(rows: list[dict[str, object]]) -> None:
     import tempfile

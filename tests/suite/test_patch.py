@@ -4,7 +4,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from codegate.errors import ExitCode, InfrastructureError
@@ -34,7 +34,6 @@ def new_file(name: str, mode: str = "100644", text: str = "x") -> str:
     return f"{head}--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+{text}\n"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_a_patch_brings_back_the_changes_that_it_was_made_of(data: st.DataObject) -> None:
     base = data.draw(trees())
@@ -199,7 +198,6 @@ def test_an_absolute_or_odd_name_never_leaves_the_tree(name: str) -> None:
 
 
 @given(st.text())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @example("--- a/src/a.py\n+++ b/src/a.py\n")
 def test_no_text_is_more_than_refused(text: str) -> None:
     with pytest.raises(PatchError):
@@ -207,7 +205,6 @@ def test_no_text_is_more_than_refused(text: str) -> None:
 
 
 @given(st.data())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_damaged_patch_is_refused_or_stays_in_the_tree(data: st.DataObject) -> None:
     patch = make_patch(BASE, {"src/a.py": TreeFile(b"1\n2\n"), "logo.png": TreeFile(b"\0\1"), "n.py": TreeFile(b"n\n")})
     start = data.draw(st.integers(0, len(patch)))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from codegate.errors import ExitCode, InfrastructureError, UsageError
@@ -51,7 +51,6 @@ def test_what_is_written_is_what_is_loaded(tmp_path: Path) -> None:
     assert load_suite(tmp_path / "s").digest == written.digest
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @example(title="\x85", key="\u2028", value="a\n\x85 b\r\n\t\u2029\ufeff", test="\x00\x1b \x85")
 @given(
     title=st.text(max_size=40),
