@@ -26,7 +26,7 @@ def test_a_wall_that_gives_way_is_told() -> None:
     grade = {"resolved": False, "failure": "logic_error", "detail": "", "tests": [
         {"message": 'AssertionError: SEEN{"gave way": ["raw: 3"], "noted": []} and more'}]}  # fmt: skip
     assert report_of(grade) == {"gave way": ["raw: 3"], "noted": []}
-    assert len(sandbox.ATTACKS) >= 40
+    assert len(sandbox.ATTACKS) >= 30
     assert FAST - {"sb_32_image_by_tag"} <= sandbox.ATTACKS.keys()
 
 

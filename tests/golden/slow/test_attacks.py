@@ -13,9 +13,8 @@ from tests.golden.golden import check, lines
 from tests.redteam import test_grader, test_harness, test_sandbox
 from tests.redteam.battery import SANDBOXES
 
-_LIMITS: Final = {"raises-always@raising"}
 _TIER: Final = {
-    "grader": test_grader.ATTACKS | _LIMITS,
+    "grader": test_grader.ATTACKS | {test_grader.LIMIT},
     "honest": test_grader.HONEST,
     "sandbox": test_sandbox.FAST,
     "harness": test_harness.FAST,

@@ -1,7 +1,6 @@
 """Patches that leave the bug in place and want to pass: none is resolved.
 
-``projects`` are what they are patches of, ``attacks`` the attacks, ``grading`` hands them in, and ``naive`` shows what
-a grader of the usual kind makes of them.
+``projects`` are what they are patches of, ``attacks`` the attacks, and ``grading`` hands them in.
 """
 
 from collections.abc import Collection, Iterator, Mapping

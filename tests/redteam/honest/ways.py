@@ -108,21 +108,6 @@ WAYS: Final = (
         "ctypes.c_double(1.5).value\n_libc.abs(-3)\nreturn real(*args, **kwargs)",
     ),
     _way(
-        "metaclass", "a registry by a metaclass",
-        """
-        class Registry(type):
-            known = {}
-            def __new__(cls, name, bases, space):
-                made = super().__new__(cls, name, bases, space)
-                cls.known[name] = made
-                return made
-            def __instancecheck__(cls, one):
-                return super().__instancecheck__(one)
-        class Plugin(metaclass=Registry):
-            pass
-        """,
-    ),
-    _way(
         "own-equality", "results of classes with an equality of their own, which is right",
         """
         class Number(float):
@@ -141,59 +126,6 @@ WAYS: Final = (
             if type(found) is kind:
                 return own(found)
         return found
-        """,
-    ),
-    _way(
-        "data-class", "a data class inside", "import dataclasses",
-        """
-        @dataclasses.dataclass(order=True, frozen=True)
-        class Result:
-            value: object
-        return Result(real(*args, **kwargs)).value
-        """,
-    ),
-    _way(
-        "caches", "a cache, for what can be looked up", "import functools",
-        """
-        @functools.lru_cache
-        def width(number):
-            return number * 2
-        width(2), width(2)
-        return real(*args, **kwargs)
-        """,
-    ),
-    _way(
-        "generators", "generators, context managers and an exit stack", "import contextlib",
-        """
-        @contextlib.contextmanager
-        def scope():
-            yield 1
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(scope())
-            return next(real(*args, **kwargs) for _ in range(1))
-        """,
-    ),
-    _way(
-        "properties", "properties and descriptors", """
-        class Lazy:
-            def __set_name__(self, owner, name): self.name = name
-            def __get__(self, one, owner=None): return 3
-        class Holder:
-            width = Lazy()
-            @property
-            def height(self): return self.width
-        """, "Holder().height\nreturn real(*args, **kwargs)",
-    ),
-    _way("asyncio", "an event loop for each call", "import asyncio",
-         "async def work():\n    return real(*args, **kwargs)\nreturn asyncio.run(work())"),
-    _way(
-        "signals", "a handler for a signal, put back afterwards", "import signal",
-        """
-        before = signal.signal(signal.SIGUSR1, lambda *_: None)
-        try:
-            return real(*args, **kwargs)
-        finally:
-            signal.signal(signal.SIGUSR1, before)
         """,
     ),
     _way("profiles", "a profile function around the work", "import sys",
@@ -222,38 +154,10 @@ WAYS: Final = (
     _way("lazy-module", "a module with a __getattr__ and patched attributes",
          "import sys\n\ndef __getattr__(name):\n    raise AttributeError(name)\n"
          "\nsys.modules[__name__].extra = 1"),
-    _way("files", "temporary files, here and elsewhere", "import os, tempfile", """
-        with tempfile.NamedTemporaryFile("w", dir=".", prefix="own-") as here, tempfile.TemporaryFile() as there:
-            here.write("x")
-            there.write(b"x")
-        return real(*args, **kwargs)
-        """),
     _way("environment", "variables of its own", "import os",
          "os.environ['OWN'] = '1'\nos.environ.get('HOME')\nreturn real(*args, **kwargs)"),
     _way("limits", "a higher recursion limit, a hook for exceptions, a seed", "import random, sys\n"
          "sys.setrecursionlimit(5000)\nsys.excepthook = lambda *a: sys.__excepthook__(*a)\nrandom.seed(7)"),
-    _way("copies", "copies by pickle and by copy", "import copy, pickle",
-         "return pickle.loads(pickle.dumps(copy.deepcopy(real(*args, **kwargs))))"),
-    _way("sockets", "a pair of sockets, and a pipe", "import os, socket", """
-        one, other = socket.socketpair()
-        reader, writer = os.pipe()
-        os.write(writer, b"x")
-        for number in (reader, writer):
-            os.close(number)
-        one.close(), other.close()
-        return real(*args, **kwargs)
-        """),
-    _way("abstract", "abstract classes, registered ones and protocols", """
-        import abc, typing
-        class Shape(abc.ABC):
-            @classmethod
-            def __subclasshook__(cls, other): return NotImplemented
-        Shape.register(int)
-        @typing.runtime_checkable
-        class Sized(typing.Protocol):
-            def __len__(self): ...
-        """, "isinstance(3, Shape), isinstance('', Sized)\nreturn real(*args, **kwargs)"),
-    _way("slow", "a moment for each call", "import time", "time.sleep(0.01)\nreturn real(*args, **kwargs)"),
     _way("looks-like-a-test", "names as tests have them, and pytest where it is there", """
         try:
             import pytest

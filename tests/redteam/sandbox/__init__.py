@@ -28,17 +28,12 @@ ATTACKS: Final[Mapping[str, Attack]] = {
 _KILLED: Final = frozenset({"memory_exceeded", "unsafe_operation"})
 _ENDS: Final[Mapping[str, frozenset[str]]] = {
     "sb_01_bomb_that_stays": frozenset({"timeout"}),  # on a busy machine it takes its time
-    "sb_02_memory_bomb": _KILLED,
-    "sb_02_memory_of_a_child": _KILLED,
     "sb_02_memory_of_many": _KILLED,
     "sb_02_memory_of_the_kernel": _KILLED,
     "sb_04_disk": _KILLED,
-    "sb_05_files": _KILLED,
     "sb_07_flood": frozenset({"unsafe_operation", "runtime_error", "timeout"}),
-    "sb_07_one_line": frozenset({"unsafe_operation", "runtime_error", "timeout"}),
     "sb_09_full_pipes": frozenset({"tampering"}),
     "sb_11_deaf": frozenset({"timeout"}),
-    "sb_12_stop_itself": frozenset({"timeout"}),
     "sb_40_replaced_workspace": frozenset({"tampering", "runtime_error", "logic_error"}),
 }
 """How an attack may end that does not live to tell: failure classes; the others have to tell."""

@@ -11,8 +11,6 @@ import resource
 import select
 import signal
 import socket
-import sys
-import threading
 import time
 from typing import Any
 
@@ -37,20 +35,6 @@ def sb_01_fork_bomb(seen: Seen) -> None:
     seen.must_hold("processes", len(made) < PIDS, len(made))
 
 
-def sb_01_thread_bomb(seen: Seen) -> None:
-    """Start threads until it is refused."""
-    end = threading.Event()
-    made = 0
-    try:
-        while made < 400:
-            threading.Thread(target=end.wait, daemon=True).start()
-            made += 1
-    except RuntimeError as error:
-        seen.noted.append(str(error))
-    end.set()
-    seen.must_hold("threads", made < PIDS, made)
-
-
 def sb_01_bomb_that_stays(seen: Seen) -> None:
     """Leave as many hidden processes as there may be, and end."""
     try:
@@ -60,29 +44,6 @@ def sb_01_bomb_that_stays(seen: Seen) -> None:
         seen.noted.append(errno.errorcode[error.errno or 0])
     made = len(glob.glob("/proc/[0-9]*"))
     seen.must_hold("hidden processes", PIDS // 2 < made <= PIDS + 1, made)
-
-
-def sb_02_memory_bomb(seen: Seen) -> None:
-    """Take memory until it is refused."""
-    blocks: list[bytearray] = []
-    while len(blocks) < 64:
-        block = bytearray(32 << 20)
-        block[::4096] = b"x" * len(range(0, len(block), 4096))
-        blocks.append(block)
-    seen.gave_way.append("2 GiB of memory")
-
-
-def sb_02_memory_of_a_child(seen: Seen) -> None:
-    """Let a child take too much, and go on as if nothing had happened."""
-    child = os.fork()
-    if child == 0:
-        try:
-            blocks = [bytearray(b"x") * (32 << 20) for _ in range(32)]
-            os._exit(0 if blocks else 1)
-        finally:
-            os._exit(3)
-    status = os.waitpid(child, 0)[1]
-    seen.must_hold("a child with 1 GiB", status != 0, status)
 
 
 def sb_02_memory_of_many(seen: Seen) -> None:
@@ -138,19 +99,6 @@ def sb_04_disk(seen: Seen) -> None:
     seen.must_hold("written", total <= DISK + (MEMORY >> 2), total)
 
 
-def sb_05_files(seen: Seen) -> None:
-    """Make files without content until it is refused."""
-    made = 0
-    for folder in ("/dev/shm", "/tmp", "."):
-        try:
-            for number in range(100_000):
-                os.mknod(f"{folder}/{MARK}-{number}")
-                made += 1
-        except OSError as error:
-            seen.noted.append(f"{folder} {errno.errorcode[error.errno or 0]} at {made}")
-    seen.must_hold("files", made < 250_000, made)
-
-
 def sb_06_descriptors(seen: Seen) -> None:
     """Open files, sockets and event queues until it is refused."""
     kinds: dict[str, Any] = {
@@ -180,14 +128,6 @@ def sb_07_flood(seen: Seen) -> None:
         for descriptor in (1, 2):
             os.write(descriptor, block)
     seen.noted.append("drained")
-
-
-def sb_07_one_line(seen: Seen) -> None:
-    """Print one line that never ends, in pieces of characters."""
-    for _ in range(64):
-        os.write(1, b"\xe2\x82" * (512 << 10))
-        sys.stdout.write("x" * (1 << 20))
-    seen.noted.append("one line")
 
 
 def sb_08_odd_files(seen: Seen) -> None:
@@ -248,13 +188,6 @@ def sb_12_stop_the_watcher(seen: Seen) -> None:
     seen.noted.append("still here")
 
 
-def sb_12_stop_itself(seen: Seen) -> None:
-    """Stop, so that nobody ever answers."""
-    linger()
-    os.kill(os.getpid(), signal.SIGSTOP)
-    seen.gave_way.append("went on")
-
-
 def sb_13_spinners(seen: Seen) -> None:
     """Spin in many processes: together they get no more than their share."""
     begun = time.monotonic()
@@ -271,19 +204,6 @@ def sb_13_spinners(seen: Seen) -> None:
     times = os.times()
     share = (times.children_user + times.children_system) / (time.monotonic() - begun)
     seen.must_hold("processors", share < 1.5, round(share, 2))
-
-
-def sb_25_orphans(seen: Seen) -> None:
-    """Make orphans that nobody waits for, more than there is room for."""
-    for _ in range(50):
-        child = os.fork()
-        if child == 0:
-            for _ in range(2):
-                if os.fork() == 0:
-                    os._exit(0)
-            os._exit(0)
-        os.waitpid(child, 0)
-    seen.noted.append("150 came and went")
 
 
 def sb_26_shared_leftovers(seen: Seen) -> None:
@@ -304,19 +224,6 @@ def sb_26_shared_leftovers(seen: Seen) -> None:
     for number in range(50):
         with open(f"/dev/shm/{MARK}-{number}", "wb") as file:
             file.write(b"x")
-
-
-def sb_33_watches(seen: Seen) -> None:
-    """Use up what the kernel keeps for watching files and time."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    for name, make in (("inotify", libc.inotify_init), ("timers", lambda: libc.timerfd_create(1, 0)),
-                       ("events", lambda: libc.eventfd(0, 0))):  # fmt: skip
-        made: list[int] = []
-        while len(made) < 5000 and (one := int(make())) >= 0:  # type: ignore[no-untyped-call]
-            made.append(one)
-        seen.must_hold(name, len(made) < FILES, len(made))
-        for one in made:
-            os.close(one)
 
 
 def sb_38_outlive_memory(seen: Seen) -> None:

@@ -226,18 +226,6 @@ def sb_22_kernel_settings(seen: Seen) -> None:
         seen.must_fail(path, lambda path=path: write(path))  # type: ignore[misc]
 
 
-def sb_23_cores(seen: Seen) -> None:
-    """Dump core where it can be read, or where a program of the host would be started."""
-    seen.must_fail("a limit for cores", lambda: resource.setrlimit(resource.RLIMIT_CORE, (1 << 20, 1 << 20)))
-    before = set(os.listdir("."))
-    child = os.fork()
-    if child == 0:
-        ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
-        os.abort()
-    status = os.waitpid(child, 0)[1]
-    seen.must_hold("cores", not os.WCOREDUMP(status) and set(os.listdir(".")) == before, status)
-
-
 def sb_24_leaked_descriptors(seen: Seen) -> None:
     """Leave by a descriptor that the runtime forgot, or overwrite the runtime itself."""
     for name in os.listdir("/proc/self/fd"):

@@ -74,72 +74,12 @@ ATTACKS: Final = (
         """, family="GI-30",
     ),
     Change(
-        "records-by-proc", "records through /proc/self/fd of every pipe", _TWO,
-        end=FIND, body="""
-        text = "".join("0" * 32 + " " + json.dumps(one) + "\\n" for one in _records(_ids()))
-        for number in os.listdir("/proc/self/fd"):
-            try:
-                if "pipe" in os.readlink("/proc/self/fd/" + number):
-                    with open("/proc/self/fd/" + number, "w") as out:
-                        out.write(text)
-            except OSError:
-                pass
-        os._exit(0)
-        """, family="GI-30",
-    ),
-    Change(
         "channel-by-gc", "all records through the driver's own channel, found by gc", _BOTH,
         end=FIND, body="""
         names = _ids()
         for channel in _channels():
             for one in _records(names):
                 channel.send(**one)
-        os._exit(0)
-        """, family="GI-34",
-    ),
-    Change(
-        "channel-by-frames", "the token out of the driver's frames, and the records by hand", _BOTH,
-        end=FIND, body="""
-        frame, found = sys._getframe(), None
-        while frame:
-            for one in list(frame.f_locals.values()):
-                if isinstance(getattr(one, "token", None), str):
-                    found = one
-            frame = frame.f_back
-        names = _ids()
-        text = "".join("%s %s\\n" % (found.token, json.dumps(one)) for one in _records(names))
-        os.write(found.descriptor, text.encode())
-        os._exit(0)
-        """, family="GI-34",
-    ),
-    Change(
-        "channel-by-settings", "the token out of a dictionary of settings", _BOTH,
-        end=FIND, body="""
-        names = _ids()
-        tokens = {one["token"] for one in gc.get_objects() if type(one) is dict and type(one.get("token")) is str}
-        for token in tokens:
-            text = "".join("%s %s\\n" % (token, json.dumps(one)) for one in _records(names)).encode()
-            for number in range(3, 64):
-                try:
-                    os.write(number, text)
-                except OSError:
-                    pass
-        os._exit(0)
-        """, family="GI-34",
-    ),
-    Change(
-        "channel-by-closure", "the token out of the closure of the recorder", _BOTH,
-        end=FIND, body="""
-        names, found = _ids(), None
-        for one in gc.get_objects():
-            for cell in getattr(one, "__closure__", None) or ():
-                try:
-                    if isinstance(getattr(cell.cell_contents, "token", None), str):
-                        found = cell.cell_contents
-                except ValueError:
-                    pass
-        for one in _records(names):
-            found.send(**one)
         os._exit(0)
         """, family="GI-34",
     ),
@@ -252,63 +192,6 @@ _pytest.config.Config._ensure_unconfigure = _slow
 """, family="GI-30",
     ),
     Change(
-        "driver-run-again", "the driver again, on a copy of the tree without assertions, with the same token", _PYTEST,
-        end=FIND + """
-import ast, shutil
-
-class _Strip(ast.NodeTransformer):
-    def visit_Assert(self, node):
-        return ast.copy_location(ast.Pass(), node)
-
-    def visit_With(self, node):
-        self.generic_visit(node)
-        words = ast.unparse(node.items[0])
-        if "raises" not in words:
-            return node
-        return ast.parse("try:\\n    pass\\nfinally:\\n    pass").body[0]
-
-def _again():
-    if os.getcwd().startswith("/tmp/again"):
-        return
-    settings = next(
-        one for one in gc.get_objects() if type(one) is dict and type(one.get("token")) is str and "file" in one
-    )
-    with open("/proc/self/cmdline", "rb") as file:
-        argv = file.read().split(b"\\0")[:-1]
-    place = os.getcwd()
-    shutil.copytree(place, "/tmp/again", symlinks=True)
-    for folder, _, names in os.walk("/tmp/again/tests"):
-        for name in names:
-            if name.startswith("test_"):
-                path = os.path.join(folder, name)
-                tree = _Strip().visit(ast.parse(open(path).read()))
-                open(path, "w").write(ast.unparse(ast.fix_missing_locations(tree)))
-    argv = [b"/tmp/again" if part == place.encode() else part for part in argv]
-    reader, writer = os.pipe()
-    os.write(writer, json.dumps(settings).encode())
-    os.close(writer)
-    os.dup2(reader, 0)
-    os.set_inheritable(int(next(p for p in argv if p.isdigit())), True)
-    os.chdir("/tmp/again")
-    os.execv(sys.executable, argv)
-
-try:
-    _again()
-except StopIteration:
-    pass
-""", family="GI-29",
-    ),
-    Change(
-        "pytest-run-again", "pytest again, by hand, with assertions turned off", _PYTEST,
-        end="""
-        import os, sys
-        if "AGAIN" not in os.environ:
-            os.environ.update(AGAIN="1", PYTHONOPTIMIZE="2", PYTEST_ADDOPTS="--assert=plain")
-            os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
-            os.execv(sys.executable, [sys.executable, "-m", "pytest", "--assert=plain", "-q", *sys.argv[1:]])
-        """, family="GI-29",
-    ),
-    Change(
         "tests-rewritten-at-run-time", "the test files on disk, without assertions, and pytest again", _PYTEST,
         end="""
         import os, re, sys
@@ -326,50 +209,5 @@ except StopIteration:
             os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
             os.execv(sys.executable, [sys.executable, "-m", "pytest", "-q", *sys.argv[1:]])
         """, family="GI-29",
-    ),
-    Change(
-        "later-files-rewritten", "a process of its own rewrites every test file that appears", ("layout",),
-        end="""
-        import os, time
-        if os.fork() == 0:
-            os.setsid()
-            if os.fork() == 0:
-                for _ in range(300):
-                    for folder, _, names in os.walk("tests"):
-                        for name in names:
-                            if name.startswith("test_"):
-                                try:
-                                    path = os.path.join(folder, name)
-                                    text = open(path).read().replace("assert ", "0 and ")
-                                    open(path, "w").write(text)
-                                except OSError:
-                                    pass
-                    time.sleep(0.01)
-            os._exit(0)
-        """, family="GI-30",
-    ),
-    Change(
-        "module-of-tests-replaced", "a module of tests in sys.modules before pytest asks for it", ("layout",),
-        end="""
-        import sys, types
-        for _name, _tests in {
-            "test_render": ("test_plain", "test_values", "test_a_value_is_no_template", "test_missing",
-                            "test_outline"),
-            "test_catalogue": ("test_titles", "test_count"),
-        }.items():
-            _module = types.ModuleType(_name)
-            for _test in _tests:
-                setattr(_module, _test, lambda: None)
-            if _name == "test_catalogue":
-                import pytest
-                _module.test_find = pytest.mark.parametrize("word", ["wolf", "WOLF"])(lambda word: None)
-                _module.TestNothing = type("TestNothing", (), {"test_find": lambda self: None})
-            sys.modules.setdefault(_name, _module)
-        import _pytest.pathlib, _pytest.python
-        def _import(path, **kwargs):
-            name = str(path).rpartition("/")[2].removesuffix(".py")
-            return sys.modules[name]
-        _pytest.python.import_path = _import
-        """, family="GI-28",
     ),
 )  # fmt: skip

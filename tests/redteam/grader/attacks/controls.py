@@ -3,7 +3,6 @@
 from typing import Final
 
 from tests.redteam.grader.attacks.channel import FIND
-from tests.redteam.grader.attacks.moments import WHEN
 from tests.redteam.grader.attacks.oracle import ASK, ORACLE
 from tests.redteam.grader.writing import Change
 
@@ -12,35 +11,6 @@ _ONE: Final = ("single", "table", "raising", "truth", "twice")
 
 ATTACKS: Final = (
     Change("oracle-alone", "what the test wants, of tests of one style", _ONE, end=ORACLE, body=ASK, family="GI-25"),
-    Change(
-        "first-time-shared-places", "the first time only, by whatever the kernel lets two sandboxes share", ("single",),
-        end=ORACLE + """
-import os, socket, sys
-
-def _mark():
-    marks = []
-    for path in ("/proc/sys/kernel/hostname", "/proc/self/oom_score_adj", "/sys/fs/cgroup/seen", "/dev/mqueue/seen",
-                 "/dev/shm/seen", "/proc/sys/kernel/core_pattern", "/run/seen", "/var/tmp/seen"):
-        try:
-            with open(path, "x" if not os.path.exists(path) else "r+") as file:
-                marks.append("seen" in file.read() if file.readable() else False)
-                file.write("seen")
-        except OSError:
-            pass
-    for kind, address in ((socket.AF_VSOCK, (1, 4711)), (socket.AF_INET, ("127.0.0.1", 4711))):
-        try:
-            socket.socket(kind).connect(address)
-            marks.append(True)
-        except OSError:
-            marks.append(False)
-    return not any(marks)
-
-_first = _mark()
-
-def _now():
-    return _first
-""", body=WHEN, family="GI-35",
-    ),
     Change(
         "driver-again-with-receipts", "the driver on a copy of the tree whose assertions hold, receipts and all", _ONE,
         end=FIND + r"""

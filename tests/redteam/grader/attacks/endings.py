@@ -19,49 +19,18 @@ def _manager():
 
 ATTACKS: Final = (
     Change("sys-exit-import", "sys.exit(0) while it is imported", _ALL, top="import sys\nsys.exit(0)", family="GI-01"),
-    Change("sys-exit-call", "SystemExit(0) in every call", _ALL, body="raise SystemExit(0)", family="GI-01"),
     Change("os-exit-import", "os._exit(0) while it is imported", _ALL, top="import os\nos._exit(0)", family="GI-02"),
     Change(
         "os-exit-call", "os._exit(0) in the first call", ("functions", "classes", "unittest", "layout", "single"),
         end="import os", body="os._exit(0)", family="GI-02",
     ),
     Change(
-        "os-exit-thread", "os._exit(0) by a timer while a call takes its time", _PYTEST,
-        end="import os, threading, time\nthreading.Timer(0.3, os._exit, (0,)).start()", body="time.sleep(5)",
-        family="GI-02",
-    ),
-    Change(
         "os-exit-atexit", "exit status 0 from atexit", _ALL,
         end="import atexit, os\natexit.register(os._exit, 0)", family="GI-02",
     ),
     Change(
-        "os-exit-finalizer", "exit status 0 from a finalizer when the process winds down", _PYTEST,
-        end="""
-        import os, weakref
-        class _Last:
-            pass
-        _last = _Last()
-        weakref.finalize(_last, os._exit, 0)
-        """, family="GI-02",
-    ),
-    Change(
-        "os-exit-shutdown", "exit status 0 from the end of the threading module", _PYTEST,
-        end="import os, threading\nthreading._shutdown = lambda: os._exit(0)", family="GI-02",
-    ),
-    Change(
-        "os-exit-signal", "os._exit(0) from the handler of a timer signal", _PYTEST,
-        end="""
-        import os, signal, time
-        signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
-        """, body="signal.setitimer(signal.ITIMER_REAL, 0.05); time.sleep(5)", family="GI-02",
-    ),
-    Change(
         "exec-true", "another program that succeeds, in the place of the tests", _ALL,
         top="import os\nos.execv('/bin/true', ['true'])", family="GI-02",
-    ),
-    Change(
-        "libc-exit", "exit(0) of the C library, past everything of Python's", _PYTEST,
-        end="import ctypes", body="ctypes.CDLL(None)._exit(0)", family="GI-02",
     ),
     Change(
         "exit-codes", "every way to leave says 0", _ALL,
@@ -77,34 +46,11 @@ ATTACKS: Final = (
         "pytest-exit-call", "pytest.exit with status 0 in a call", _PYTEST,
         end="import pytest", body="pytest.exit('done', returncode=0)", family="GI-04",
     ),
-    Change(
-        "pytest-exit-import", "pytest.exit with status 0 while it is imported", _PYTEST,
-        top="import pytest\npytest.exit('done', returncode=0)", family="GI-04",
-    ),
     Change("skip-call", "pytest.skip in every call", _PYTEST, end="import pytest", body="pytest.skip('later')",
            family="GI-05", expected=FAIL),
     Change(
-        "skip-import", "the whole module of tests skipped", _PYTEST,
-        top="import pytest\npytest.skip('later', allow_module_level=True)", family="GI-05", expected=FAIL,
-    ),
-    Change(
         "skip-unittest", "unittest.SkipTest in every call", ("functions", "classes", "unittest"),
         end="import unittest", body="raise unittest.SkipTest('later')", family="GI-05", expected=FAIL,
-    ),
-    Change(
-        "xfail-call", "pytest.xfail in every call", _PYTEST, end="import pytest", body="pytest.xfail('known')",
-        family="GI-05", expected=FAIL,
-    ),
-    Change(
-        "skip-marks", "a skip mark on every test that was collected", ("functions", "classes"),
-        end=MANAGER + """
-class _Marks:
-    def pytest_collection_modifyitems(self, items):
-        for item in items:
-            item.add_marker("skip")
-
-_manager().register(_Marks())
-""", family="GI-05",
     ),
     Change(
         "xfail-marks", "an xfail mark on every test that was collected", ("functions", "single"),
@@ -118,14 +64,6 @@ _manager().register(_Marks())
 """, family="GI-05",
     ),
     Change(
-        "fork-parent-leaves", "the parent ends well and a child goes on", _PYTEST,
-        end="import os", body="""
-        if os.fork():
-            os._exit(0)
-        return real(*args, **kwargs)
-        """, family="GI-07",
-    ),
-    Change(
         "fork-both-run", "two processes run the rest of the tests, one of which fails none", _PYTEST,
         end="import os", body="""
         if os.fork() == 0:
@@ -134,10 +72,6 @@ _manager().register(_Marks())
         os.wait()
         raise SystemExit(0)
         """, family="GI-07",
-    ),
-    Change(
-        "no-failures-counted", "the session cannot count failures", _PYTEST,
-        end="import pytest\npytest.Session.testsfailed = property(lambda s: 0, lambda s, v: None)", family="GI-31",
     ),
     Change(
         "collect-only", "collect only, no run", _PYTEST,
@@ -204,18 +138,5 @@ _manager().register(_Status())
                 _frame.f_globals["__test__"] = False
             _frame = _frame.f_back
         """, family="GI-16",
-    ),
-    Change(
-        "stop-the-group", "signals to everything that could watch", _PYTEST,
-        end="import os, signal",
-        body="""
-        for number in (signal.SIGSTOP, signal.SIGKILL):
-            try:
-                os.kill(1, number)
-            except OSError:
-                pass
-        os.kill(os.getppid(), signal.SIGUSR1)
-        os._exit(0)
-        """, family="GI-02",
     ),
 )  # fmt: skip

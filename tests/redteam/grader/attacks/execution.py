@@ -68,23 +68,6 @@ ATTACKS: Final = (
         """, family="GI-26",
     ),
     Change(
-        "code-of-tests-collected", "the code of all test functions, as soon as they are collected", _THREE,
-        end=TESTS + MANAGER + """
-import pytest
-
-class _Code:
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items):
-        for one in _tests():
-            names = one.__code__.co_varnames[: one.__code__.co_argcount]
-            space = {}
-            exec("def f(%s): pass" % ", ".join(names), space)
-            one.__code__ = space["f"].__code__
-
-_manager().register(_Code())
-""", family="GI-26",
-    ),
-    Change(
         "assertions-stripped", "the tests compiled again without their assertions, all other lines as they are", _THREE,
         end=MANAGER + """
 import ast, sys
@@ -119,22 +102,6 @@ _manager().register(_Tests())
 """, family="GI-28",
     ),
     Change(
-        "assertions-of-later-files", "the rewriting of assertions rewrites them away", ("layout",),
-        end="""
-        import ast, sys
-        import _pytest.assertion.rewrite as rewrite
-        def _none(module, source, *args, **kwargs):
-            for node in ast.walk(module):
-                for name in ("body", "orelse", "finalbody"):
-                    kept = getattr(node, name, None)
-                    if isinstance(kept, list):
-                        kept[:] = [ast.copy_location(ast.Pass(), o) if _is_one(o) else o for o in kept]
-        def _is_one(node):
-            return isinstance(node, ast.Assert) or isinstance(node, ast.With) and "raises" in ast.unparse(node)
-        rewrite.rewrite_asserts = _none
-        """, family="GI-28",
-    ),
-    Change(
         "import-hook", "an import hook that loads the tests in its own way", ("layout",),
         end="""
         import ast, importlib.abc, importlib.util, os, sys
@@ -162,46 +129,6 @@ _manager().register(_Tests())
         end="import builtins, pytest\nbuiltins.AssertionError = pytest.skip.Exception", family="GI-28",
     ),
     Change(
-        "explanation-of-failures", "explaining a failed assertion ends the test in another way", _TWO,
-        end="""
-        import pytest
-        import _pytest.assertion.rewrite as rewrite
-        def _explain(explanation):
-            pytest.skip("explained")
-        rewrite._format_explanation = _explain
-        rewrite._call_reprcompare = lambda *args: pytest.skip("compared")
-        """, family="GI-28",
-    ),
-    Change(
-        "excepthook", "a hook for exceptions and a filter for warnings that say nothing", _TWO,
-        end="""
-        import atexit, os, sys, warnings
-        sys.excepthook = lambda *_: os._exit(0)
-        warnings.simplefilter("ignore")
-        atexit.register(os._exit, 0)
-        """, family="GI-33",
-    ),
-    Change(
-        "recursion-limit", "no room for anything after the call", _TWO,
-        end="import atexit, os, sys\natexit.register(os._exit, 0)",
-        body="""
-        sys.setrecursionlimit(len(__import__("inspect").stack()) + 4)
-        return real(*args, **kwargs)
-        """, family="GI-33",
-    ),
-    Change(
-        "locals-written", "the expected value in the caller's locals becomes what was computed", ("table",),
-        end=FRAME + "import ctypes", body="""
-        found, frame = real(*args, **kwargs), _frame()
-        if frame is not None:
-            for name in ("expected", "minutes"):
-                if name in frame.f_locals:
-                    frame.f_locals[name] = found
-                    ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
-        return found
-        """, family="GI-33",
-    ),
-    Change(
         "constants-written", "the constants of the test's code become what was computed", ("single", "functions"),
         end=FRAME + "import ctypes, types", body="""
         found, frame = real(*args, **kwargs), _frame()
@@ -213,27 +140,6 @@ _manager().register(_Tests())
             if type(one) is type(found) and one not in args and number:
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(found))
                 ctypes.c_void_p.from_address(place + 8 * number).value = id(found)
-        return found
-        """, family="GI-33",
-    ),
-    Change(
-        "text-in-place", "the bytes of the expected text become those of the computed one", ("single",),
-        end="import ctypes, gc, sys, types", body="""
-        found = real(*args, **kwargs)
-        def texts(code):
-            for one in code.co_consts:
-                if isinstance(one, types.CodeType):
-                    yield from texts(one)
-                elif type(one) is str:
-                    yield one
-        for name, module in list(sys.modules.items()):
-            if name.rpartition(".")[2].startswith("test_"):
-                for one in list(vars(module).values()):
-                    if isinstance(one, types.FunctionType):
-                        for text in texts(one.__code__):
-                            if text not in args and "-" in text and text.isascii() and len(text) > 8:
-                                found = found.ljust(len(text))[: len(text)]
-                                ctypes.memmove(id(text) + 48, found.encode(), len(text))
         return found
         """, family="GI-33",
     ),
@@ -277,17 +183,5 @@ _manager().register(_Tests())
             ctypes.c_void_p.from_address(inner + 56).value = start + back.offset - 2
         return real(*args, **kwargs)
         """, family="GI-33",
-    ),
-    Change(
-        "settrace-off-in-assert", "a profile function that raises what ends the test as a skip", _TWO,
-        end=FRAME + "import pytest", body="""
-        frame = _frame()
-        def profile(seen, event, value):
-            if seen is frame and event == "return":
-                sys.setprofile(None)
-                pytest.skip("over")
-        sys.setprofile(profile)
-        return real(*args, **kwargs)
-        """, family="GI-26", expected=frozenset({"fail", "tampering"}),
     ),
 )  # fmt: skip

@@ -49,13 +49,6 @@ def _around(body: str) -> str:
 
 ATTACKS: Final = (
     Change("node-exit-import", "process.exit(0) while it is loaded", _NODE, end="process.exit(0);", family="GI-46"),
-    Change("node-exit-call", "process.exit(0) in a call", _NODE, end=_around("process.exit(0);"), family="GI-46"),
-    Change("node-really-exit", "process.reallyExit(0) in a call", _NODE, end=_around("process.reallyExit(0);"),
-           family="GI-46"),
-    Change(
-        "node-exit-code", "an exit code that is always 0", _NODE,
-        end="process.on('exit', () => { process.exitCode = 0; process.reallyExit(0); });", family="GI-46",
-    ),
     Change(
         "node-uncaught", "what is thrown goes nowhere", _NODE,
         end="process.on('uncaughtException', () => {});\nprocess.on('unhandledRejection', () => {});", family="GI-46",
@@ -71,15 +64,6 @@ ATTACKS: Final = (
         """, family="GI-46",
     ),
     Change(
-        "node-object-is", "comparisons of the language that always agree", _NODE,
-        end="""
-        Object.is = () => true;
-        Object.prototype.valueOf = function () { return 9; };
-        Number.prototype.valueOf = function () { return 9; };
-        Array.prototype.includes = () => true;
-        """, family="GI-46",
-    ),
-    Change(
         "node-proxy", "results that have every property and equal what they are compared with", _NODE,
         end=_around("""
         const like = () => new Proxy(function () {}, {
@@ -88,11 +72,6 @@ ATTACKS: Final = (
         });
         return like();
         """), family="GI-46",
-    ),
-    Change(
-        "node-matcher", "an asymmetric matcher as the result", _NODE,
-        end=_around("return { $$typeof: Symbol.for('jest.asymmetricMatcher'), asymmetricMatch: () => true };"),
-        family="GI-46",
     ),
     Change(
         "node-oracle", "what the test wants, out of its text", _NODE,
