@@ -9,7 +9,7 @@ import pytest
 from codegate import forge
 from codegate.errors import ExitCode, UsageError
 from codegate.forge import Forbidden, GitHub, GitHubError, Gone, NotFound
-from tests.github.fake import FakeGitHub, Fault, Listing, Reply, Request, Token, fake_github, rate_limited, route
+from tests.kit.github import FakeGitHub, Fault, Listing, Reply, Request, Token, fake_github, rate_limited, route
 
 SECRET = "ghs_0123456789abcdefSECRET"
 LIST, THING, FILE = r"/repos/acme/demo/numbers", r"/repos/acme/demo/things", r"/repos/acme/demo/files/1"

@@ -7,7 +7,7 @@ import pytest
 from codegate.candidates import Message, ProviderError, Sampling
 from codegate.candidates.declined import setting_named, stop_named
 from tests.candidates.test_providers import KEY, ask, opened
-from tests.candidates.wire_server import Reply, as_json, chat_answer, messages_answer, wire_server
+from tests.kit.model_server import Reply, as_json, chat_answer, messages_answer, wire_server
 
 TOO_LARGE = "max_tokens is too large: 32000. This model supports at most 16384 completion tokens, whereas you provided"
 TOO_LONG = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens."

@@ -19,7 +19,7 @@ from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.openai import OpenAIProvider
 from tests.candidates.conftest import CANARY
 from tests.candidates.test_providers import ask, opened
-from tests.candidates.wire_server import Reply, as_json, chat_answer, messages_answer, wire_server
+from tests.kit.model_server import Reply, as_json, chat_answer, messages_answer, wire_server
 
 BOTH = pytest.mark.parametrize("provider", ["openai", "anthropic"])
 KEY = ProblemKey(problem="p", sample=0)

@@ -22,7 +22,8 @@ from codegate.candidates import (
 from codegate.candidates.chat import DEFAULT_OUTPUT_TOKENS
 from codegate.errors import UsageError
 from tests.candidates.conftest import CANARY
-from tests.candidates.wire_server import Received, WireServer, as_json, chat_answer, messages_answer, wire_server
+from tests.kit.http import Request
+from tests.kit.model_server import WireServer, as_json, chat_answer, messages_answer, wire_server
 
 KEY = ProblemKey(problem="p", sample=0)
 TOOL = ToolSpec(
@@ -72,7 +73,7 @@ def ask(
         client.close()
 
 
-def sent_key(request: Received) -> str:
+def sent_key(request: Request) -> str:
     """Return the key that came with a request, in the header that the SDK's version uses."""
     (key,) = {request.headers[name] for name in ("authorization", "x-api-key") if name in request.headers}
     return key.removeprefix("Bearer ")

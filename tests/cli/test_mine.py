@@ -7,7 +7,7 @@ import pytest
 
 from codegate.suite import Suite, load_suite
 from tests.cli.test_commands import refused
-from tests.mining.history_builder import HistoryBuilder
+from tests.kit.repository import HistoryBuilder
 from tests.running.world import codegate
 
 SUMS = "def total(items):\n    return items[0] + sum(items[1:])\n"

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from codegate.suite import Suite, load_suite
+from tests.kit.repository import run_git
 from tests.running.world import codegate, results
-from tests.suite.builders import run_git
 
 
 def test_a_page_of_every_problem(suite: Suite, tmp_path: Path) -> None:

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from codegate.sandbox import EnvironmentRecipe
-from tests.candidates.wire_server import as_json, chat_answer, wire_server
 from tests.e2e.conftest import codegate
 from tests.e2e.runner import Job
-from tests.github.workspace import LENIENT, PROBLEMS, SLOW, make_repository, write_suite, write_transcripts
+from tests.github.workspace import LENIENT, PROBLEMS, SLOW, write_suite, write_transcripts
+from tests.kit.model_server import as_json, chat_answer, wire_server
+from tests.kit.repository import commit_all
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
 
@@ -37,7 +38,7 @@ def job(image: str, recipe: EnvironmentRecipe, tmp_path_factory: pytest.TempPath
     for trap in ("codegate/__init__.py", "docker.py", "yaml.py", "sitecustomize.py"):
         (job.workspace / trap).parent.mkdir(exist_ok=True)
         (job.workspace / trap).write_text("raise SystemExit(99)\n")
-    make_repository(job.workspace)
+    commit_all(job.workspace)
     if os.geteuid() == 0:
         subprocess.run(["chown", "-R", f"{OWNER}:{OWNER}", str(job.workspace)], check=True)
     return job
@@ -151,7 +152,7 @@ def test_a_model_server_on_the_runner_is_reached_by_the_bridges_address(
         candidate = {"provider": "openai", "model": "mine-2025-01-01", "base_url": f"{server.url}/v1"}
         config = {"suite": "suite", "candidates": [candidate | {"allow_http": True}]}
         (job.workspace / "codegate.yml").write_text(json.dumps(config))
-        make_repository(job.workspace)
+        commit_all(job.workspace)
         step = job.step({"on-inconclusive": "neutral"})
     assert (step.code, step.outputs["verdict"], step.outputs["pass-rate"]) == (0, "ungated", "0.0000"), step.log
     assert [request.path for request in server.received] == ["/v1/chat/completions"]

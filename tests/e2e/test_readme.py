@@ -15,7 +15,7 @@ import yaml
 from codegate.sandbox.docker import DockerBackend
 from tests.github.runner import outputs
 from tests.github.test_event import pull_payload
-from tests.mining.history_builder import HistoryBuilder
+from tests.kit.repository import HistoryBuilder
 from tests.running.world import BODIES, MODEL, NAMES, Done, ModelServer, Said, answer, codegate, serving, source
 
 pytestmark = [pytest.mark.docker, pytest.mark.full, pytest.mark.timeout(1800)]

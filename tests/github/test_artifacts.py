@@ -14,8 +14,8 @@ from codegate.github.artifacts import (
     download_artifact,
     list_artifacts,
 )
-from tests.github.fake import FakeGitHub, Fault, Reply, Token, fake_github
-from tests.github.fake.artifacts import Artifacts, Run, zipped
+from tests.kit.github import FakeGitHub, Fault, Reply, Token, fake_github
+from tests.kit.github.artifacts import Artifacts, Run, zipped
 
 SECRET = "ghs_0123456789abcdefSECRET"
 MOST = 1 << 20

@@ -7,8 +7,8 @@ import pytest
 
 from codegate.forge import GitHub
 from codegate.github.check import MAX_TEXT_BYTES, conclusion_of, write_check
-from tests.github.fake import FakeGitHub, Fault, Reply, Token, fake_github
-from tests.github.fake.rest import Rest
+from tests.kit.github import FakeGitHub, Fault, Reply, Token, fake_github
+from tests.kit.github.rest import Rest
 
 HEAD = "a" * 40
 RUNS = "/repos/acme/demo/check-runs"

@@ -14,10 +14,10 @@ from codegate.forge import GitHub, GitHubError
 from codegate.github.comment import pull_number, upsert_comment
 from codegate.github.event import Event
 from codegate.github.said import BOT, MAX_BODY_BYTES, cut, marker
-from tests.github.fake import FakeGitHub, Fault, Reply, Token, fake_github, rate_limited
-from tests.github.fake.rest import HOME, Rest
 from tests.github.test_event import FORK as STRANGERS
 from tests.github.test_event import event_of, pull_payload, run_payload
+from tests.kit.github import FakeGitHub, Fault, Reply, Token, fake_github, rate_limited
+from tests.kit.github.rest import HOME, Rest
 
 COMMENTS, ONE = r"/repos/acme/demo/issues/7/comments", r"/repos/acme/demo/issues/comments/\d+"
 HEAD = "a" * 40

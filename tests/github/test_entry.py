@@ -19,9 +19,9 @@ from codegate.running import Gate, candidate_samples, load_run
 from codegate.running.shards import share
 from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.docker import DockerBackend
-from tests.candidates.wire_server import Reply, WireServer
 from tests.github.runner import commands, outputs
 from tests.github.workspace import LENIENT, PROBLEMS, write_suite, write_transcripts
+from tests.kit.model_server import Reply, WireServer
 from tests.running.sharded import plan, write, write_shards
 
 CANARY = "sk-canary-5b7d0a9c1e3f2468"

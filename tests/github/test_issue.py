@@ -9,8 +9,8 @@ from codegate.errors import UsageError
 from codegate.forge import GitHub
 from codegate.github.issue import tell_nightly
 from codegate.github.said import BOT, marker
-from tests.github.fake import FakeGitHub, Fault, Reply, Token, fake_github
-from tests.github.fake.rest import Rest
+from tests.kit.github import FakeGitHub, Fault, Reply, Token, fake_github
+from tests.kit.github.rest import Rest
 
 NIGHTLY = marker("nightly")
 ISSUES = "/repos/acme/demo/issues"

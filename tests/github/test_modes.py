@@ -1,7 +1,6 @@
 """What the action's modes do on a GitHub: a pull request, a night, a baseline, a run that a matrix shares."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,15 +15,16 @@ from codegate.gating import load_lock
 from codegate.github import run_action
 from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.docker import DockerBackend
-from tests.candidates.wire_server import as_json, chat_answer, wire_server
 from tests.cli.run_folders import write_run
-from tests.github.fake import FakeGitHub, Fault, Reply, Token, fake_github
-from tests.github.fake.artifacts import Artifacts, Run, zipped
-from tests.github.fake.content import Content
-from tests.github.fake.rest import HOME, Rest
 from tests.github.runner import outputs
 from tests.github.test_event import FORK, HEAD, pull_payload, run_payload
-from tests.github.workspace import LENIENT, PROBLEMS, make_repository, write_suite, write_transcripts
+from tests.github.workspace import LENIENT, PROBLEMS, write_suite, write_transcripts
+from tests.kit.github import FakeGitHub, Fault, Reply, Token, fake_github
+from tests.kit.github.artifacts import Artifacts, Run, zipped
+from tests.kit.github.content import Content
+from tests.kit.github.rest import HOME, Rest
+from tests.kit.model_server import as_json, chat_answer, wire_server
+from tests.kit.repository import commit_all, run_git
 
 TOKEN = "ghs_workflow"
 NIGHTLY = ".github/workflows/codegate-nightly.yml"
@@ -56,11 +56,8 @@ class World:
 
     def commit(self) -> str:
         """Commit what is there, tell the GitHub, and return the commit."""
-        make_repository(self.workspace)
-        found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=self.workspace, check=True, capture_output=True)
-        commit = found.stdout.decode().strip()
-        names = subprocess.run(["git", "ls-files"], cwd=self.workspace, check=True, capture_output=True, text=True)
-        files = {name: (self.workspace / name).read_bytes() for name in names.stdout.split()}
+        commit = commit_all(self.workspace)
+        files = {name: (self.workspace / name).read_bytes() for name in run_git(self.workspace, "ls-files").split()}
         self.github.store(Content).commits[commit] = files
         return commit
 

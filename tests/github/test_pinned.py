@@ -20,9 +20,9 @@ from codegate.gating.baseline import encoded
 from codegate.github.event import Event, read_event
 from codegate.github.pinned import NoBaseline, Pinned, fetch_pinned
 from tests.gating.sampling import NOON, part, uniform
-from tests.github.fake import FakeGitHub, Fault, Reply, Token, fake_github
-from tests.github.fake.artifacts import REPOSITORY_ID, Artifacts, Run, zipped
-from tests.github.fake.content import Content
+from tests.kit.github import FakeGitHub, Fault, Reply, Token, fake_github
+from tests.kit.github.artifacts import REPOSITORY_ID, Artifacts, Run, zipped
+from tests.kit.github.content import Content
 
 SECRET = "ghs_0123456789abcdefSECRET"
 READ = Token(frozenset({"contents: read", "actions: read"}))

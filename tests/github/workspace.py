@@ -1,7 +1,6 @@
-"""A workspace as a checkout leaves it: a git repository that holds a small suite written by hand."""
+"""A workspace as a checkout leaves it: a small suite written by hand, and answers to it."""
 
 import json
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,16 +117,6 @@ def write_transcripts(path: Path, answers: dict[str, str]) -> None:
         text = f"{SPITE}\n\n{problem}.py\n<<<<<<< SEARCH\n=======\n{module}>>>>>>> REPLACE\n".replace("\\n", "\n")
         lines.append({"problem": problem, "responses": [{"text": text}]})
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-
-
-def make_repository(workspace: Path) -> None:
-    """Commit everything in ``workspace``."""
-    for words in (
-        ["init", "--quiet", "--initial-branch=main", "."],
-        ["add", "--all"],
-        ["-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "suite"],
-    ):
-        subprocess.run(["git", *words], cwd=workspace, check=True, capture_output=True)
 
 
 # Three problems are enough to decide under this policy, and no reason to believe it.

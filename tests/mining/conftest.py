@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mining.history_builder import HistoryBuilder
+from tests.kit.repository import HistoryBuilder
 
 
 @pytest.fixture

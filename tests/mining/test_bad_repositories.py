@@ -15,7 +15,7 @@ from codegate.mining.sources.history import Unit, read_units
 from codegate.mining.units import reject_by_text
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import GitError, read_commit
-from tests.mining.history_builder import HistoryBuilder
+from tests.kit.repository import HistoryBuilder
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 12345\n"
 

@@ -4,7 +4,7 @@ from codegate.mining.cut import MAX_SOURCE_LINES, Cut, cut, duplicates, reject_b
 from codegate.mining.sources.history import Unit, read_units
 from codegate.mining.units import Reason
 from codegate.suite import PathClassifier, TreeFile, read_commit
-from tests.mining.history_builder import HistoryBuilder
+from tests.kit.repository import HistoryBuilder
 
 BASE: dict[str, str | bytes | None] = {
     "pkg/__init__.py": "",

@@ -17,7 +17,7 @@ from codegate.errors import UsageError
 from codegate.forge import MAX_ANSWER_BYTES, GitHubError
 from codegate.mining.sources.enrichment import Enrichment, GitHubEnrichment, LinkedIssue, find_slug
 from codegate.mining.sources.history import Unit
-from tests.mining.history_builder import HistoryBuilder
+from tests.kit.repository import HistoryBuilder
 
 TOKEN = "ghp_0123456789secret"
 MERGED = datetime(2025, 3, 10, tzinfo=UTC)

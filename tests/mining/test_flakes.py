@@ -17,7 +17,7 @@ from codegate.mining.proving.validation import Validated, validate_cut
 from codegate.sandbox import Command, EnvironmentRecipe, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import EnvironmentManifest, ProblemLimits, read_commit
-from tests.mining.history_builder import HistoryBuilder
+from tests.kit.repository import HistoryBuilder
 
 SOON = datetime.now(UTC) + timedelta(days=200)
 

@@ -7,7 +7,7 @@ import pytest
 
 from codegate.errors import ExitCode, UsageError
 from codegate.mining.sources.history import check_repository, read_units
-from tests.mining.history_builder import HistoryBuilder
+from tests.kit.repository import HistoryBuilder
 
 
 def test_direct_commits_come_newest_first_and_the_root_is_no_unit(history: HistoryBuilder) -> None:

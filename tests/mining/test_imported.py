@@ -30,6 +30,7 @@ from codegate.suite import (
 )
 from codegate.suite.exchange import Row, check_row, export_suite, read_rows
 from codegate.suite.exchange.rows import write_rows
+from tests.kit.repository import make_repository, run_git
 from tests.suite import builders
 
 BASE_FILES = {
@@ -48,14 +49,14 @@ FIXED = b"def total(prices):\n    return sum(prices)\n"
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("imported") / "shop"
-    builders.make_repository(place, BASE_FILES)
-    builders.run_git(place, "remote", "add", "origin", "git@example.com:acme/shop.git")
+    make_repository(place, BASE_FILES)
+    run_git(place, "remote", "add", "origin", "git@example.com:acme/shop.git")
     return place
 
 
 @pytest.fixture(scope="module")
 def commit(repository: Path) -> str:
-    return builders.run_git(repository, "rev-parse", "main")
+    return run_git(repository, "rev-parse", "main")
 
 
 def row_of(commit: str, repository: Path, **changes: object) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from codegate.sandbox import check_npm_manifest
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import PathClassifier, RunnerName, Tree, TreeFile, read_commit
 from tests.conftest import PYTHON
-from tests.mining.history_builder import HistoryBuilder
+from tests.kit.repository import HistoryBuilder
 
 HASH = "sha512-" + "A" * 86 + "=="
 

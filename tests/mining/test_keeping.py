@@ -12,7 +12,7 @@ from codegate.mining import MineEvent, MineOptions, MineReport, mine
 from codegate.sandbox import SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import load_suite
-from tests.mining.history_builder import HistoryBuilder
+from tests.kit.repository import HistoryBuilder
 from tests.mining.statement_world import BODY
 
 SUMS = "def total(items):\n    return items[0] + sum(items[1:])\n\n\ndef mean(items):\n    return sum(items)\n"

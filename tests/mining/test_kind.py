@@ -17,7 +17,7 @@ from codegate.mining.sources.enrichment import Enrichment, LinkedIssue
 from codegate.mining.sources.history import Unit, read_units
 from codegate.mining.units import BUG_LIKE
 from codegate.suite import read_commit
-from tests.mining.history_builder import HistoryBuilder
+from tests.kit.repository import HistoryBuilder
 
 Files = Mapping[str, str | bytes | None]
 

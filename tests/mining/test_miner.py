@@ -14,7 +14,7 @@ from codegate.mining.sources.history import path_from
 from codegate.sandbox import EnvironmentRecipe, SandboxError
 from codegate.sandbox.bubblewrap import BubblewrapBackend, BubblewrapEnvironment
 from codegate.suite import load_base, load_suite, make_patch
-from tests.mining.history_builder import HistoryBuilder
+from tests.kit.repository import HistoryBuilder
 from tests.mining.statement_world import BODY
 
 pytestmark = pytest.mark.bwrap

@@ -28,7 +28,7 @@ from codegate.suite import (
     make_problem,
     write_suite,
 )
-from tests.mining.history_builder import HistoryBuilder
+from tests.kit.repository import HistoryBuilder
 
 TODAY = date(2025, 6, 1)
 FLAKY = "import random\n\n\ndef test_flaky():\n    assert random.random() < 0.5\n"

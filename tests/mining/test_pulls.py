@@ -7,7 +7,7 @@ from codegate.mining.cut import duplicates
 from codegate.mining.sources.history import read_units
 from codegate.mining.sources.pulls import fetch_pull_heads, read_pull_heads
 from codegate.suite import PathClassifier, read_commit
-from tests.mining.history_builder import HistoryBuilder
+from tests.kit.repository import HistoryBuilder
 
 LINES = "".join(f"{number}\n" for number in range(40))
 

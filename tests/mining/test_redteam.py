@@ -17,7 +17,7 @@ from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.solving.toolbox import Toolbox
 from codegate.solving.workspace import Workspace
 from codegate.suite import EnvironmentManifest, ProblemLimits, Tree, TreeFile, read_commit
-from tests.mining.history_builder import HistoryBuilder
+from tests.kit.repository import HistoryBuilder
 
 WORD = "brass_" + "lantern"
 FIX = f"def light():\n    {WORD} = 'the answer that nobody should find'\n    return {WORD}\n"

@@ -21,7 +21,7 @@ from codegate.mining.probes.example import public_text
 from codegate.mining.statements.interface import interface_of
 from codegate.mining.statements.rewrite import Rewritten, rewrite_statement
 from codegate.mining.statements.statement import Gates, StatementText, gates_of, required_form, write_statement
-from tests.candidates.wire_server import as_json, chat_answer, messages_answer, wire_server
+from tests.kit.model_server import as_json, chat_answer, messages_answer, wire_server
 from tests.mining.statement_world import BASE, FAILED, FIXED, TEST, cut_of, outcomes_of, sums_cut, unit_of
 
 BODY = "The total of an empty list raises an IndexError. The total should be zero instead."

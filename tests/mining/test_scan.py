@@ -2,7 +2,7 @@
 
 from codegate.mining.options import MineOptions
 from codegate.mining.scan import scan
-from tests.mining.history_builder import HistoryBuilder
+from tests.kit.repository import HistoryBuilder
 
 
 def test_components_take_turns_among_neighbours(history: HistoryBuilder) -> None:

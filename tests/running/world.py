@@ -1,6 +1,5 @@
 """A suite of three bugs written by hand, a model server that knows their answers, and the command as a process."""
 
-import contextlib
 import json
 import os
 import re
@@ -11,28 +10,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from codegate.candidates import CandidateSpec
-from codegate.durable import sha256
 from codegate.running import Run, RunOptions, RunRequest, run_suite
-from codegate.suite import (
-    Base,
-    EnvironmentManifest,
-    LockedEnvironment,
-    Problem,
-    ProblemManifest,
-    Provenance,
-    Statement,
-    Suite,
-    TestSets,
-    TreeFile,
-    git,
-    make_problem,
-    write_suite,
-)
+from codegate.suite import Base, EnvironmentManifest, Problem, Suite, write_suite
+from tests.kit.http import Reply, Request, Server
+from tests.kit.problem import changes, locked, problem
+from tests.kit.repository import make_repository, run_git
 from tests.running.forked import Forker
 
 NAMES = ("double", "half", "square")
@@ -53,56 +39,32 @@ def answer(name: str, *, right: bool = True) -> str:
 
 def make_suite(folder: Path, lock: str, python: str = "3.11") -> Suite:
     """Write ``folder/suite`` and the repository ``folder/repository`` that its base commit is in."""
-    repository = folder / "repository"
-    for name in NAMES:
-        path = repository / "calc" / f"{name}.py"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(source(name, fixed=False))
-    (repository / "calc" / "__init__.py").write_text("")
-    (repository / "tests").mkdir()
-    (repository / "tests" / "test_public.py").write_text(
-        "from calc.half import half\n\n\ndef test_zero():\n    assert half(0) == 0\n"
-    )
-    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    git(repository, "init", "--quiet", ".")
-    git(repository, "add", ".")
-    git(repository, *identity, "commit", "--quiet", "-m", "base")
-    commit = git(repository, "rev-parse", "HEAD").decode().strip()
-    environment = EnvironmentManifest(
-        id="py311",
-        python=python,
-        lock="environments/py311/requirements.lock",
-        lock_sha256=sha256(lock.encode()),
-        rung="minimal",
-    )
+    files = {f"calc/{name}.py": source(name, fixed=False).encode() for name in NAMES}
+    public = b"from calc.half import half\n\n\ndef test_zero():\n    assert half(0) == 0\n"
+    files |= {"calc/__init__.py": b"", "tests/test_public.py": public}
+    commit = make_repository(folder / "repository", files)
+    run_git(folder / "repository", "reset", "--quiet", "--hard")
+    environment = locked(lock, python=python)
     return write_suite(
         folder / "suite",
         name="calc",
         repository="../repository",
-        environments=[LockedEnvironment(environment, lock)],
-        problems=[_problem(name, commit, environment) for name in NAMES],
+        environments=[environment],
+        problems=[_problem(name, commit, environment.manifest) for name in NAMES],
     )
 
 
 def _problem(name: str, commit: str, environment: EnvironmentManifest) -> Problem:
-    statement = f"{name}() returns a wrong number.\n"
     test = f"from calc.{name} import {name}\n\n\ndef test_{name}():\n    assert {name}(7) == {eval_body(name)}\n"
-    manifest = ProblemManifest(
-        id=f"calc-{name}",
-        base=Base(commit=commit),
-        environment=environment.id,
-        test_files=(f"tests/test_{name}.py",),
-        public_tests=("tests/test_public.py",),
-        statement=Statement(mode="handwritten", sha256=sha256(statement.encode())),
-        provenance=Provenance(kind="handwritten"),
-    )
-    return make_problem(
-        manifest,
-        statement,
-        TestSets(FAIL_TO_PASS=(f"tests/test_{name}.py::test_{name}",)),
-        {f"tests/test_{name}.py": TreeFile(test.encode())},
-        {f"calc/{name}.py": TreeFile(source(name, fixed=True).encode())},
+    return problem(
+        f"calc-{name}",
         environment,
+        base=Base(commit=commit),
+        hidden=changes({f"tests/test_{name}.py": test}),
+        fix=changes({f"calc/{name}.py": source(name, fixed=True)}),
+        wanted=[f"tests/test_{name}.py::test_{name}"],
+        statement=f"{name}() returns a wrong number.\n",
+        public_tests=("tests/test_public.py",),
     )
 
 
@@ -144,23 +106,11 @@ class ModelServer:
         self._now = 0
         self._lock = threading.Lock()
         self._released = threading.Event()
-        outer = self
+        self._server = Server(self._reply)
 
-        class Handler(BaseHTTPRequestHandler):
-            def log_message(self, *args: object) -> None:
-                pass
-
-            def do_POST(self) -> None:
-                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                outer.keys.append(self.headers.get("Authorization", ""))
-                with contextlib.suppress(OSError):  # the client was stopped
-                    outer.answer(self, request)
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-
-    def answer(self, handler: BaseHTTPRequestHandler, request: dict[str, Any]) -> None:
+    def _reply(self, received: Request) -> Reply | None:
+        request = received.body
+        self.keys.append(received.headers.get("authorization", ""))
         text = json.dumps(request["messages"])
         name = next(name for name in NAMES if re.search(rf"{name}(\(\))? returns a wrong number", text))
         with self._lock:
@@ -173,7 +123,7 @@ class ModelServer:
         with self._lock:
             self._now -= 1
         if said.hang:
-            return
+            return None
         message: dict[str, Any] = {"role": "assistant", "content": said.text}
         if said.tool_calls:
             message |= {"tool_calls": said.tool_calls}
@@ -183,16 +133,11 @@ class ModelServer:
             "choices": [{"index": 0, "message": message, "finish_reason": finish}],
             "usage": {"prompt_tokens": 10, "completion_tokens": said.tokens, "total_tokens": 10 + said.tokens},
         }).encode()  # fmt: skip
-        handler.send_response(said.status)
-        for header, value in {"Content-Type": "application/json", **said.headers}.items():
-            handler.send_header(header, value)
-        handler.send_header("Content-Length", str(len(body)))
-        handler.end_headers()
-        handler.wfile.write(body)
+        return Reply(body, said.status, {"Content-Type": "application/json", **said.headers})
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}/v1"
+        return f"{self._server.url}/v1"
 
     @property
     def candidate(self) -> str:
@@ -209,8 +154,7 @@ class ModelServer:
 
     def close(self) -> None:
         self._released.set()
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.close()
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """Environments: only pinned wheels get in, the cache holds, and a failure says why."""
 
-import http.server
 import io
 import os
 import shutil
@@ -9,6 +8,7 @@ import sys
 import threading
 import zipfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from codegate.errors import ExitCode, UsageError
 from codegate.sandbox import EnvironmentRecipe, SandboxError, environment
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.environment import build_environment, check_lock, environment_key
+from tests.kit.http import Reply, Request, Server
 
 HASH = "--hash=sha256:" + "0" * 64
 
@@ -124,44 +125,29 @@ def test_builders_at_once_agree_and_an_unusable_leftover_gives_way(
     assert [path.name for path in (tmp_path / "environments").iterdir()] == [leftover.name]
 
 
-class Index(http.server.BaseHTTPRequestHandler):
-    """A package index with one wheel in it."""
-
-    def do_GET(self) -> None:
-        wheel = "tiny-1.0-py3-none-any.whl"
-        if self.path == "/simple/tiny/":
-            self._answer(f'<a href="/{wheel}">{wheel}</a>'.encode(), "text/html")
-        elif self.path == f"/{wheel}":
-            buffer = io.BytesIO()
-            with zipfile.ZipFile(buffer, "w") as archive:
-                archive.writestr("tiny.py", "x = 1")
-                archive.writestr("tiny-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n")
-                archive.writestr("tiny-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
-                archive.writestr("tiny-1.0.dist-info/RECORD", "")
-            self._answer(buffer.getvalue(), "application/octet-stream")
-        else:
-            self.send_error(404)
-
-    def _answer(self, data: bytes, kind: str) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *arguments: object) -> None:
-        pass
+def index_reply(request: Request) -> Reply:
+    """Answer as a package index with one wheel in it."""
+    wheel = "tiny-1.0-py3-none-any.whl"
+    if request.path == "/simple/tiny/":
+        return Reply(f'<a href="/{wheel}">{wheel}</a>'.encode(), headers={"Content-Type": "text/html"})
+    if request.path != f"/{wheel}":
+        return Reply(status=404)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("tiny.py", "x = 1")
+        archive.writestr("tiny-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n")
+        archive.writestr("tiny-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr("tiny-1.0.dist-info/RECORD", "")
+    return Reply(buffer.getvalue(), headers={"Content-Type": "application/octet-stream"})
 
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Index) as server:
-        threading.Thread(target=server.serve_forever).start()
+    with closing(Server(index_reply)) as server:
         monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path))
         monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
-        monkeypatch.setenv("UV_DEFAULT_INDEX", f"http://127.0.0.1:{server.server_port}/simple")
+        monkeypatch.setenv("UV_DEFAULT_INDEX", f"{server.url}/simple")
         yield
-        server.shutdown()
 
 
 @pytest.mark.usefixtures("index")

@@ -7,19 +7,8 @@ from typing import Any
 
 from codegate.candidates import CandidateSpec, Completion, SolverName
 from codegate.candidates.replay import ReplayProvider
-from codegate.durable import sha256
-from codegate.suite import (
-    Base,
-    EnvironmentManifest,
-    Problem,
-    ProblemManifest,
-    Provenance,
-    Statement,
-    TestSets,
-    Tree,
-    TreeFile,
-    make_problem,
-)
+from codegate.suite import Problem, Tree, TreeFile
+from tests.kit.problem import changes, locked, problem
 
 BUGGY = "def half(n):\n    return n // 3\n"
 FIXED = "def half(n):\n    return n // 2\n"
@@ -51,29 +40,14 @@ def small_tree() -> Tree:
 
 
 def small_problem(fix: str = FIXED) -> Problem:
-    environment = EnvironmentManifest(
-        id="py311",
-        python="3.11",
-        lock="environments/py311/requirements.lock",
-        lock_sha256=sha256(b""),
-        rung="minimal",
-    )
-    manifest = ProblemManifest(
-        id="small-1",
-        base=Base(folder="base"),
-        environment="py311",
-        test_files=("tests/test_hidden.py",),
+    return problem(
+        "small-1",
+        locked("").manifest,
+        hidden=changes({"tests/test_hidden.py": "SECRET = 'hidden-test-text'\n"}),
+        fix=changes({"src/pkg/maths.py": fix}),
+        wanted=["tests/test_hidden.py::test_half"],
+        statement=STATEMENT,
         public_tests=("tests/test_maths.py",),
-        statement=Statement(mode="handwritten", sha256=sha256(STATEMENT.encode())),
-        provenance=Provenance(kind="handwritten"),
-    )
-    return make_problem(
-        manifest,
-        STATEMENT,
-        TestSets(FAIL_TO_PASS=("tests/test_hidden.py::test_half",)),
-        {"tests/test_hidden.py": TreeFile(b"SECRET = 'hidden-test-text'\n")},
-        {"src/pkg/maths.py": TreeFile(fix.encode())},
-        environment,
     )
 
 

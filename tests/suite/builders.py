@@ -1,35 +1,23 @@
-"""Real repositories and suites to test with."""
+"""A problem and a suite with everything that a store has to keep."""
 
-import os
-import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
-from codegate.durable import sha256
 from codegate.suite import (
     Base,
     Changes,
     EnvironmentManifest,
     LockedEnvironment,
     Problem,
-    ProblemManifest,
     Provenance,
-    Statement,
     Suite,
     TestSets,
     TreeFile,
-    make_problem,
     write_suite,
 )
+from tests.kit import problem as kit
 
 LOCK = "pytest==8.3.0 --hash=sha256:" + "0" * 64 + "\n"
-ENVIRONMENT = EnvironmentManifest(
-    id="py311",
-    python="3.11",
-    lock="environments/py311/requirements.lock",
-    lock_sha256=sha256(LOCK.encode()),
-    rung="minimal",
-)
+ENVIRONMENT = kit.locked(LOCK).manifest
 STATEMENT = "`add` must add. Größer ist besser.\n"
 HIDDEN: Changes = {
     "tests/test_add.py": TreeFile(b"def test_add():\n    assert True\n"),
@@ -54,20 +42,24 @@ def problem(
     **changes: object,
 ) -> Problem:
     """A problem that is in order, but for what ``changes`` says about its manifest."""
-    facts: dict[str, object] = {
-        "id": name,
-        "base": base or Base(commit="a" * 40),
-        "environment": environment.id,
-        "test_files": ("tests/test_add.py",),
-        "public_tests": ("tests/test_public.py",),
-        "hidden_deleted": tuple(path for path, file in hidden.items() if file is None),
-        "fix_deleted": tuple(path for path, file in fix.items() if file is None),
-        "statement": Statement(mode="handwritten", sha256=sha256(statement.encode())),
-        "provenance": Provenance(kind="handwritten", title="no: 1.10 # not a comment"),
-        "tags": {"area": "no", "size": "1.10"},
-    }
-    manifest = ProblemManifest.model_validate({**facts, **changes})
-    return make_problem(manifest, statement, tests, hidden, fix, environment, base_digest)
+    return kit.problem(
+        name,
+        environment,
+        hidden=hidden,
+        fix=fix,
+        wanted=tests.FAIL_TO_PASS,
+        known=tests.PASS_TO_PASS,
+        base=base or Base(commit="a" * 40),
+        base_digest=base_digest,
+        statement=statement,
+        **{
+            "test_files": ("tests/test_add.py",),
+            "public_tests": ("tests/test_public.py",),
+            "provenance": Provenance(kind="handwritten", title="no: 1.10 # not a comment"),
+            "tags": {"area": "no", "size": "1.10"},
+            **changes,
+        },
+    )
 
 
 def suite(folder: Path, *problems: Problem, repository: str | None = None) -> Suite:
@@ -76,28 +68,3 @@ def suite(folder: Path, *problems: Problem, repository: str | None = None) -> Su
         folder, name="demo", repository=repository, environments=[LockedEnvironment(ENVIRONMENT, LOCK)],
         problems=problems or (problem(),),
     )  # fmt: skip
-
-
-def run_git(folder: Path, *arguments: str, stdin: bytes = b"") -> str:
-    """Run plain git, as a user would, without the machine's configuration."""
-    environment = {
-        "PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C.UTF-8",
-        "GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "A",
-        "GIT_COMMITTER_EMAIL": "a@example.com", "GIT_AUTHOR_DATE": "1700000000 +0000",
-        "GIT_COMMITTER_DATE": "1700000000 +0000",
-    }  # fmt: skip
-    done = subprocess.run(
-        ["git", *arguments], cwd=folder, env=environment, input=stdin, capture_output=True, check=True
-    )
-    return done.stdout.decode(errors="replace").strip()
-
-
-def make_repository(folder: Path, files: Mapping[str, bytes] | None = None, *, bare: bool = False) -> str:
-    """Make a repository with one commit of ``files`` and return the commit's id."""
-    folder.mkdir(parents=True)
-    run_git(folder, "init", "--quiet", "-b", "main", *(["--bare"] if bare else []))
-    stream = bytearray(b"commit refs/heads/main\ncommitter A <a@example.com> 1700000000 +0000\ndata 1\nx\n")
-    for path, data in (files or {"src/add.py": b"x = 1\n"}).items():
-        stream += b"M 100644 inline %s\ndata %d\n%s\n" % (path.encode(), len(data), data)
-    run_git(folder, "fast-import", "--quiet", stdin=bytes(stream))
-    return run_git(folder, "rev-parse", "main")

@@ -11,6 +11,7 @@ import pytest
 from codegate.errors import UsageError
 from codegate.suite import Base, EnvironmentManifest, LockedEnvironment, Suite, TestSets, TreeFile, write_suite
 from codegate.suite.exchange import export_suite, read_tasks
+from tests.kit.repository import make_repository
 
 from . import builders
 
@@ -63,7 +64,7 @@ TESTS = TestSets(FAIL_TO_PASS=("tests/test_add.py::test_add",), PASS_TO_PASS=("t
 def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Suite, Path, Path]:
     """A suite, its repository, and its one task folder."""
     home = tmp_path_factory.mktemp("harbor")
-    commit = builders.make_repository(home / "shop", BASE)
+    commit = make_repository(home / "shop", BASE)
     problem = builders.problem("p-1", base=Base(commit=commit), hidden=HIDDEN, fix=FIX, tests=TESTS)
     suite = builders.suite(home / "suite", problem)
     report = export_suite(suite, home / "tasks", "harbor", home / "shop", slug="acme/shop")
@@ -149,7 +150,7 @@ def test_a_link_in_the_workspace_leads_the_hidden_tests_nowhere(
 
 
 def test_what_cannot_be_a_task_folder_is_named(tmp_path: Path) -> None:
-    commit = builders.make_repository(tmp_path / "shop", BASE)
+    commit = make_repository(tmp_path / "shop", BASE)
     go = builders.problem("go-1", base=Base(commit=commit), language="go", runner="go")
     odd = builders.problem("odd-2", base=Base(commit=commit), python_path=("a\u2028b", "$(x)"))
     good = builders.problem("good-3", base=Base(commit=commit))
@@ -167,7 +168,7 @@ def test_what_cannot_be_a_task_folder_is_named(tmp_path: Path) -> None:
 
 
 def test_an_image_by_digest_is_what_the_task_is_built_on(tmp_path: Path) -> None:
-    commit = builders.make_repository(tmp_path / "shop", BASE)
+    commit = make_repository(tmp_path / "shop", BASE)
     image = "registry.example.com/base@sha256:" + "1" * 64
     environment = EnvironmentManifest.model_validate({**builders.ENVIRONMENT.model_dump(), "image": image})
     problem = builders.problem("p-1", base=Base(commit=commit), environment=environment)

@@ -11,6 +11,7 @@ from codegate.errors import UsageError
 from codegate.suite import Base, Problem, Provenance, Suite
 from codegate.suite.exchange import Prediction, export_suite, predictions_for
 from codegate.suite.exchange.predictions import read_predictions
+from tests.kit.repository import make_repository
 
 from . import builders
 
@@ -77,7 +78,7 @@ def test_one_model_may_answer_an_instance_several_times(tmp_path: Path) -> None:
 
 def _suite(folder: Path) -> Suite:
     """Return a suite of problems from pull requests, from a commit, from a row, and from nowhere."""
-    commit = builders.make_repository(folder / "shop")
+    commit = make_repository(folder / "shop")
 
     def problem(name: str, **provenance: object) -> Problem:
         facts = {"kind": "handwritten", **provenance}

@@ -8,8 +8,7 @@ from codegate.errors import ExitCode, UsageError
 from codegate.suite import GitError, TreeFile, git, read_commit
 from codegate.suite import git as run_sealed
 from codegate.suite.git import MissingCommitError, read_blobs
-
-from .builders import make_repository, run_git
+from tests.kit.repository import make_repository, run_git
 
 FILES = {
     "src/add.py": b"x = 1\r\ny = '\xff'\n",

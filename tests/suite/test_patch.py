@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from codegate.errors import ExitCode, InfrastructureError
 from codegate.suite import PatchError, Tree, TreeFile, apply_patch, make_patch
+from tests.kit.repository import run_git
 
-from .builders import run_git
 from .trees import changes_of, trees
 
 BASE = Tree(

@@ -5,8 +5,9 @@ import pytest
 
 from codegate.errors import UsageError
 from codegate.suite import Base, Suite, TreeFile, find_repository, load_base
+from tests.kit.repository import make_repository, run_git
 
-from .builders import make_repository, problem, run_git, suite
+from .builders import problem, suite
 
 
 def home(tmp_path: Path) -> Path:

@@ -14,7 +14,7 @@ from codegate.sandbox.docker import DockerBackend
 from tests.action.act.harness import ACTION_IMAGE, JOB_IMAGE, Act, copy_of_the_action, sweep
 from tests.action.act.repository import BRANCH, Repository, git, make_repository, pin_baseline
 from tests.conftest import unavailable
-from tests.github.fake import FakeGitHub, fake_github
+from tests.kit.github import FakeGitHub, fake_github
 
 _ACTIONS = Path(__file__).parent / "actions"
 _BASE = "python:3.11-slim-bookworm"

@@ -20,9 +20,9 @@ from zipfile import ZipFile
 
 import yaml
 
-from tests.github.fake import FakeGitHub, Token
-from tests.github.fake.artifacts import Artifacts, Run
-from tests.github.fake.content import Content
+from tests.kit.github import FakeGitHub, Token
+from tests.kit.github.artifacts import Artifacts, Run
+from tests.kit.github.content import Content
 
 ROOT = Path(__file__).resolve().parents[3]
 TEMPLATES = ROOT / ".github" / "workflow-templates"

@@ -9,8 +9,8 @@ from typing import Any
 
 from codegate.sandbox import EnvironmentRecipe
 from tests.action.act.harness import ACTION, REPOSITORY, TEMPLATES
-from tests.github.fake.artifacts import REPOSITORY_ID
 from tests.github.workspace import LENIENT, PROBLEMS, HandwrittenProblem, write_suite
+from tests.kit.github.artifacts import REPOSITORY_ID
 
 BRANCH = "another-model"
 PULL = 7

@@ -7,8 +7,8 @@ import pytest
 
 from tests.action.act.harness import Act, Ran, uploaded
 from tests.action.act.repository import BRANCH, Repository, git
-from tests.github.fake import FakeGitHub
-from tests.github.fake.artifacts import REPOSITORY_ID, Artifacts, Run, zipped
+from tests.kit.github import FakeGitHub
+from tests.kit.github.artifacts import REPOSITORY_ID, Artifacts, Run, zipped
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1500)]
 

@@ -10,8 +10,8 @@ import pytest
 from codegate.sandbox import EnvironmentRecipe
 from tests.action.act.harness import ACTION, ACTION_IMAGE, JOB_IMAGE, Act, containers, uploaded
 from tests.action.act.repository import BRANCH, Repository, git, make_repository
-from tests.github.fake import FakeGitHub
 from tests.github.workspace import SLOW
+from tests.kit.github import FakeGitHub
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
 

@@ -7,8 +7,8 @@ import pytest
 
 from tests.action.act.harness import Act, uploaded
 from tests.action.act.repository import Repository
-from tests.github.fake import FakeGitHub
 from tests.github.workspace import PROBLEMS
+from tests.kit.github import FakeGitHub
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1500)]
 

@@ -7,8 +7,8 @@ import pytest
 from codegate.suite import load_suite
 from tests.action.act.harness import REPOSITORY, Act, uploaded
 from tests.action.act.repository import Repository, install
-from tests.github.fake import FakeGitHub
-from tests.mining.history_builder import HistoryBuilder
+from tests.kit.github import FakeGitHub
+from tests.kit.repository import HistoryBuilder
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1500)]
 

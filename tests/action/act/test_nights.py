@@ -4,9 +4,9 @@ import pytest
 
 from tests.action.act.harness import Act, Ran, uploaded
 from tests.action.act.repository import Repository, git, install, pin_baseline
-from tests.github.fake import FakeGitHub
-from tests.github.fake.rest import Rest
 from tests.github.workspace import PROBLEMS, write_transcripts
+from tests.kit.github import FakeGitHub
+from tests.kit.github.rest import Rest
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1500)]
 

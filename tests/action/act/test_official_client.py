@@ -15,8 +15,8 @@ from codegate.forge import GitHub
 from codegate.github.archive import read_members
 from codegate.github.artifacts import download_artifact, list_artifacts
 from tests.conftest import unavailable
-from tests.github.fake import FakeGitHub, Token, fake_github
-from tests.github.fake.artifacts import Artifacts, Run
+from tests.kit.github import FakeGitHub, Token, fake_github
+from tests.kit.github.artifacts import Artifacts, Run
 
 TOKEN = "ghs_faketoken0123456789abcdefghijklmnop"
 MOST = 64 << 20

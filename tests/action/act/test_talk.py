@@ -6,9 +6,9 @@ import pytest
 
 from tests.action.act.harness import Act, Ran, uploaded
 from tests.action.act.repository import BRANCH, OURS, PULL, THEIRS, Repository, git
-from tests.github.fake import FakeGitHub
-from tests.github.fake.artifacts import REPOSITORY_ID
-from tests.github.fake.rest import Rest
+from tests.kit.github import FakeGitHub
+from tests.kit.github.artifacts import REPOSITORY_ID
+from tests.kit.github.rest import Rest
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1500)]
 

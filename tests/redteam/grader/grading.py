@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from codegate.suite import make_patch
+from tests.kit.problem import changes
 from tests.redteam.battery import codegate
-from tests.redteam.grader.projects import PROJECTS, Files, changes, make_suite
+from tests.redteam.grader.projects import PROJECTS, Files, make_suite
 
 JOBS: Final = 2
 _SECONDS_EACH: Final = 60.0

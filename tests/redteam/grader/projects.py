@@ -9,27 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from codegate.durable import sha256
 from codegate.mining.languages.javascript import TOOLCHAINS
-from codegate.suite import (
-    Base,
-    EnvironmentManifest,
-    Language,
-    LockedEnvironment,
-    PackageFile,
-    Problem,
-    ProblemLimits,
-    ProblemManifest,
-    Provenance,
-    RunnerName,
-    Statement,
-    TestSets,
-    Tree,
-    TreeFile,
-    git,
-    make_problem,
-    write_suite,
-)
+from codegate.suite import Base, Language, Problem, ProblemLimits, RunnerName, Tree, TreeFile, git, write_suite
+from tests.kit.problem import changes, locked, problem
 from tests.redteam.grader.sources import classes, functions, golang, javascript, layout, rules, single
 from tests.redteam.grader.sources.shapes import SHAPES
 from tests.sandbox.go_world import GO_LOCK
@@ -45,17 +27,7 @@ _AHEAD: Final = (
 _PACKAGES: Final = {
     "go": {"go.mod": golang.BASE["go.mod"], "go.sum": "", "ahead.txt": "".join(f"{name}\n" for name in _AHEAD.split())}
 }
-_ENVIRONMENTS: Final = {
-    name: EnvironmentManifest(
-        id=name, python="3.11", lock=f"environments/{name}/requirements.lock", lock_sha256=sha256(lock.encode()),
-        rung="manual",
-        packages=tuple(
-            PackageFile(path=f"environments/{name}/{file}", sha256=sha256(text.encode()))
-            for file, text in _PACKAGES.get(name, {}).items()
-        ),
-    )
-    for name, lock in _LOCKS.items()
-}  # fmt: skip
+_ENVIRONMENTS: Final = {name: locked(lock, name, packages=_PACKAGES.get(name)) for name, lock in _LOCKS.items()}
 _SMALL: Final = ProblemLimits(seconds=30, memory_mb=512)
 _LARGE: Final = ProblemLimits(seconds=60, memory_mb=2048, pids=256, disk_mb=512)
 
@@ -101,14 +73,6 @@ class Project:
     def test_files(self) -> tuple[str, ...]:
         """Return the files that the expected tests are in."""
         return tuple(dict.fromkeys(test.partition("::")[0] for test in self.fail_to_pass + self.pass_to_pass))
-
-
-def changes(files: Files) -> dict[str, TreeFile | None]:
-    """Return ``files`` as a change of a tree."""
-    return {
-        path: TreeFile(data.encode()) if isinstance(data, str) else TreeFile(data) if isinstance(data, bytes) else data
-        for path, data in files.items()
-    }
 
 
 def _rules(name: str, hidden: Files, tests: tuple[str, ...]) -> Project:
@@ -163,10 +127,8 @@ def make_suite(folder: Path, ids: Collection[str] = PROJECTS) -> tuple[Path, Pat
     git(repository, "init", "--quiet")
     problems = [_problem(PROJECTS[name], _commit(repository, PROJECTS[name])) for name in ids]
     place = folder / "suite"
-    environments = [
-        LockedEnvironment(_ENVIRONMENTS[name], lock, _PACKAGES.get(name, {})) for name, lock in _LOCKS.items()
-    ]
-    write_suite(place, name="redteam", repository="../repository", environments=environments, problems=problems)
+    write_suite(place, name="redteam", repository="../repository", environments=[*_ENVIRONMENTS.values()],
+                problems=problems)  # fmt: skip
     return place, repository
 
 
@@ -184,19 +146,17 @@ def _commit(repository: Path, project: Project) -> str:
 
 
 def _problem(project: Project, commit: str) -> Problem:
-    statement = "What the module returns is wrong.\n"
-    manifest = ProblemManifest(
-        id=project.id,
+    return problem(
+        project.id,
+        _ENVIRONMENTS[project.environment].manifest,
         base=Base(commit=commit),
-        environment=project.environment,
+        hidden=changes(project.hidden),
+        fix=changes({project.source: project.fix}),
+        wanted=project.fail_to_pass,
+        known=project.pass_to_pass,
+        statement="What the module returns is wrong.\n",
         language=_LANGUAGES.get(project.runner, "python"),
         runner=project.runner,
         python_path=project.python_path,
-        test_files=project.test_files,
-        statement=Statement(mode="handwritten", sha256=sha256(statement.encode())),
         limits=_SMALL if project.environment == "tests" else _LARGE,
-        provenance=Provenance(kind="handwritten"),
     )
-    tests = TestSets(FAIL_TO_PASS=project.fail_to_pass, PASS_TO_PASS=project.pass_to_pass)
-    fix = {project.source: TreeFile(project.fix.encode())}
-    return make_problem(manifest, statement, tests, changes(project.hidden), fix, _ENVIRONMENTS[project.environment])

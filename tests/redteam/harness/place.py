@@ -75,7 +75,7 @@ class Place:
 
     def environment(self, line: str) -> None:
         """Add a line to the suite's environment."""
-        self.suite_yml("  rung: minimal\n", f"  rung: minimal\n  {line}\n")
+        self.suite_yml("  rung: manual\n", f"  rung: manual\n  {line}\n")
 
     def lock_text(self, text: str) -> None:
         """Give the suite's environment another lock, with the digest that it needs."""

@@ -12,16 +12,14 @@ import json
 import os
 import re
 import shutil
-import threading
 import time
 import urllib.parse
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any, Final
 
+from tests.kit.http import Reply, Request, Server
 from tests.redteam.battery import Row, codegate
 from tests.redteam.harness.place import Place, build
 
@@ -69,12 +67,16 @@ def leaks(data: bytes, key: str) -> list[str]:
     return [name for name, form in encodings(key).items() if _APART.sub("", form)[6:-6] in seen]
 
 
-@dataclass(frozen=True)
-class _Reply:
-    status: int = 200
-    body: bytes = b""
-    headers: dict[str, str] = field(default_factory=dict)
-    drip: bool = False
+def _answer(status: int, body: bytes = b"", headers: dict[str, str] | None = None) -> Reply:
+    return Reply(body, status, {"content-type": "application/json", **(headers or {})})
+
+
+def _drip(out: Any) -> None:
+    """Answer a few bytes at a time, without end."""
+    out.write(b"HTTP/1.1 200 OK\r\n")
+    for _ in range(100):
+        out.write(b"x-a: b\r\n")
+        time.sleep(0.2)
 
 
 def _document(sdk: str, text: str, **changes: Any) -> bytes:
@@ -136,100 +138,61 @@ def _error(message: str, kind: str = "authentication_error") -> bytes:
 _BOMB: Final = gzip.compress(b"\0" * (64 << 20))
 
 #: What is asked for, what is answered, and the cause that is journalled for it; None: an answer that is graded.
-_KINDS: Final[dict[str, tuple[Callable[[str, str, str], _Reply], str | None]]] = {
+_KINDS: Final[dict[str, tuple[Callable[[str, str, str], Reply], str | None]]] = {
     "echo-in-a-401": (
-        lambda sdk, key, there: _Reply(401, _error(_all(key)), {"x-echo": key, "www-authenticate": key}),
+        lambda sdk, key, there: _answer(401, _error(_all(key)), {"x-echo": key, "www-authenticate": key}),
         "provider.authentication",
     ),
-    "echo-in-an-error-kind": (lambda sdk, key, there: _Reply(400, _error("no", _all(key))), "provider.bad_request"),
-    "echo-in-no-json": (lambda sdk, key, there: _Reply(403, _all(key).encode()), "provider.authentication"),
-    "echo-in-the-stop": (lambda sdk, key, there: _Reply(200, _stop(sdk, key)), "provider.malformed"),
-    "echo-in-the-answer": (lambda sdk, key, there: _Reply(200, _document(sdk, _patch(key), model=key)), None),
-    "echo-in-tool-calls": (lambda sdk, key, there: _Reply(200, _tools(sdk, key)), None),
+    "echo-in-an-error-kind": (lambda sdk, key, there: _answer(400, _error("no", _all(key))), "provider.bad_request"),
+    "echo-in-no-json": (lambda sdk, key, there: _answer(403, _all(key).encode()), "provider.authentication"),
+    "echo-in-the-stop": (lambda sdk, key, there: _answer(200, _stop(sdk, key)), "provider.malformed"),
+    "echo-in-the-answer": (lambda sdk, key, there: _answer(200, _document(sdk, _patch(key), model=key)), None),
+    "echo-in-tool-calls": (lambda sdk, key, there: _answer(200, _tools(sdk, key)), None),
     "echo-in-a-redirect": (
-        lambda sdk, key, there: _Reply(302, b"", {"location": f"{there}/{key}"}), "provider.not_found"
+        lambda sdk, key, there: _answer(302, b"", {"location": f"{there}/{key}"}), "provider.not_found"
     ),
-    "redirect": (lambda sdk, key, there: _Reply(307, b"", {"location": there}), "provider.not_found"),
-    "64-mebibytes": (lambda sdk, key, there: _Reply(200, b" " * (64 << 20)), "provider.malformed"),
+    "redirect": (lambda sdk, key, there: _answer(307, b"", {"location": there}), "provider.not_found"),
+    "64-mebibytes": (lambda sdk, key, there: _answer(200, b" " * (64 << 20)), "provider.malformed"),
     "gzip-bomb": (
-        lambda sdk, key, there: _Reply(200, _BOMB, {"content-encoding": "gzip"}), "provider.malformed"
+        lambda sdk, key, there: _answer(200, _BOMB, {"content-encoding": "gzip"}), "provider.malformed"
     ),
-    "depth": (lambda sdk, key, there: _Reply(200, b'{"a":' * 500_000), "provider.malformed"),
+    "depth": (lambda sdk, key, there: _answer(200, b'{"a":' * 500_000), "provider.malformed"),
     "many-values": (
-        lambda sdk, key, there: _Reply(200, b'{"a":[' + b"[]," * 3_000_000 + b"[]]}"), "provider.malformed"
+        lambda sdk, key, there: _answer(200, b'{"a":[' + b"[]," * 3_000_000 + b"[]]}"), "provider.malformed"
     ),
     "other-types": (
-        lambda sdk, key, there: _Reply(200, _document(sdk, "x", choices={"a": 1}, content=5, usage=[])),
+        lambda sdk, key, there: _answer(200, _document(sdk, "x", choices={"a": 1}, content=5, usage=[])),
         "provider.malformed",
     ),
     "long-number": (
-        lambda sdk, key, there: _Reply(200, b'{"choices": ' + b"9" * 1_000_000 + b"}"), "provider.malformed"
+        lambda sdk, key, there: _answer(200, b'{"choices": ' + b"9" * 1_000_000 + b"}"), "provider.malformed"
     ),
-    "half-a-sign": (lambda sdk, key, there: _Reply(200, _document(sdk, "\ud800 ::error:: \x1b[2J")), None),
+    "half-a-sign": (lambda sdk, key, there: _answer(200, _document(sdk, "\ud800 ::error:: \x1b[2J")), None),
     "commands": (
-        lambda sdk, key, there: _Reply(401, _error("x\n::add-mask::true\r##[set-output name=a;]b\x1b]0;x\x07\u202e")),
+        lambda sdk, key, there: _answer(401, _error("x\n::add-mask::true\r##[set-output name=a;]b\x1b]0;x\x07\u202e")),
         "provider.authentication",
     ),
-    "drip": (lambda sdk, key, there: _Reply(drip=True), "provider.timeout"),
+    "drip": (lambda sdk, key, there: Reply(raw=_drip), "provider.timeout"),
 }  # fmt: skip
 
 
-class _Server:
+class _Server(Server):
     """Answers each candidate with what its model's name asks for, and remembers who asked."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.there = ""
-        outer = self
+        super().__init__(self._reply)
 
-        class Handler(BaseHTTPRequestHandler):
-            def log_message(self, *args: object) -> None:
-                pass
-
-            def do_GET(self) -> None:
-                outer.asked.append(self.path)
-                self.send_error(404)
-
-            def do_CONNECT(self) -> None:
-                self.do_GET()
-
-            def do_POST(self) -> None:
-                request = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                outer.asked.append(self.path)
-                outer.answer(self, json.loads(request))
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
-
-    def answer(self, handler: BaseHTTPRequestHandler, request: dict[str, Any]) -> None:
+    def _reply(self, request: Request) -> Reply:
         """Answer ``request`` with the key that came with it."""
-        sdk = "anthropic" if handler.path.endswith("/messages") else "openai"
-        key = handler.headers.get("x-api-key") or handler.headers.get("Authorization", "").removeprefix("Bearer ")
-        reply = _KINDS[request["model"]][0](sdk, key, self.there) if request.get("model") in _KINDS else _Reply(404)
-        try:
-            if reply.drip:
-                handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
-                for _ in range(100):
-                    handler.wfile.write(b"x-a: b\r\n")
-                    time.sleep(0.2)
-                return
-            handler.send_response(reply.status)
-            for name, value in {"content-type": "application/json", **reply.headers}.items():
-                handler.send_header(name, value)
-            handler.send_header("content-length", str(len(reply.body)))
-            handler.end_headers()
-            handler.wfile.write(reply.body)
-        except OSError:
-            return  # it has heard enough
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self.asked.append(request.path)
+        model = request.body.get("model") if request.method == "POST" else None
+        if model not in _KINDS:
+            return Reply(status=404)
+        sdk = "anthropic" if request.path.endswith("/messages") else "openai"
+        key = request.headers.get("x-api-key") or request.headers.get("authorization", "").removeprefix("Bearer ")
+        return _KINDS[model][0](sdk, key, self.there)
 
 
 def run(sandbox: str, only: Collection[str] | None, folder: Path) -> Iterator[Row]:

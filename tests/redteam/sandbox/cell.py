@@ -10,23 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from codegate.durable import sha256
-from codegate.suite import (
-    Base,
-    EnvironmentManifest,
-    LockedEnvironment,
-    ProblemLimits,
-    ProblemManifest,
-    Provenance,
-    Statement,
-    TestSets,
-    Tree,
-    TreeFile,
-    git,
-    make_patch,
-    make_problem,
-    write_suite,
-)
+from codegate.suite import Base, ProblemLimits, Tree, TreeFile, make_patch, write_suite
+from tests.kit.problem import changes, locked, problem
+from tests.kit.repository import make_repository
 from tests.redteam.grader.projects import LOCK
 from tests.redteam.sandbox import prelude
 from tests.redteam.sandbox.prelude import Seen
@@ -67,31 +53,20 @@ class Bait:
 
 def make_suite(folder: Path) -> Path:
     """Write the suite of the one problem into ``folder``, and the repository that it is of; return its place."""
-    repository = folder / "repository"
-    repository.mkdir()
-    git(repository, "init", "--quiet")
-    for path, file in _BASE.items():
-        blob = git(repository, "hash-object", "-w", "--stdin", stdin=file.data).decode().strip()
-        git(repository, "update-index", "--add", "--cacheinfo", f"100644,{blob},{path}")
-    identity = ("-c", "user.name=redteam", "-c", "user.email=redteam@localhost")
-    git(repository, *identity, "commit", "--quiet", "--message", "base")
-    commit = git(repository, "rev-parse", "HEAD").decode().strip()
-    environment = EnvironmentManifest(
-        id="tests", python="3.11", lock="environments/tests/requirements.lock", lock_sha256=sha256(LOCK.encode()),
-        rung="manual",
-    )  # fmt: skip
-    statement = "work() returns a wrong number.\n"
-    manifest = ProblemManifest(
-        id="cell", base=Base(commit=commit), environment="tests", test_files=("tests/test_work.py",), limits=LIMITS,
-        statement=Statement(mode="handwritten", sha256=sha256(statement.encode())),
-        provenance=Provenance(kind="handwritten"),
-    )  # fmt: skip
-    tests = TestSets(FAIL_TO_PASS=("tests/test_work.py::test_work",))
-    hidden = {"tests/test_work.py": TreeFile(_TEST.encode())}
-    problem = make_problem(manifest, statement, tests, hidden, {SOURCE: TreeFile(_FIX.encode())}, environment)
+    commit = make_repository(folder / "repository", {path: file.data for path, file in _BASE.items()})
+    environment = locked(LOCK, "tests")
+    cell = problem(
+        "cell",
+        environment.manifest,
+        base=Base(commit=commit),
+        hidden=changes({"tests/test_work.py": _TEST}),
+        fix=changes({SOURCE: _FIX}),
+        wanted=["tests/test_work.py::test_work"],
+        statement="work() returns a wrong number.\n",
+        limits=LIMITS,
+    )
     place = folder / "suite"
-    locked = LockedEnvironment(environment, LOCK)
-    write_suite(place, name="cell", repository="../repository", environments=[locked], problems=[problem])
+    write_suite(place, name="cell", repository="../repository", environments=[environment], problems=[cell])
     return place
 
 

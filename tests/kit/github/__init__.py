@@ -1,6 +1,6 @@
 """A GitHub on this machine: it enforces what the real one does, and fails as it does."""
 
-from tests.github.fake.server import (
+from tests.kit.github.server import (
     FakeGitHub,
     Fault,
     Listing,

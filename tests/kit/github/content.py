@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from tests.github.fake.artifacts import Artifacts
-from tests.github.fake.rest import HOME
-from tests.github.fake.server import FakeGitHub, Reply, Request, route
+from tests.kit.github.artifacts import Artifacts
+from tests.kit.github.rest import HOME
+from tests.kit.github.server import FakeGitHub, Reply, Request, route
 
 _REPO = r"/repos/acme/demo"
 _RAW = "application/vnd.github.raw+json"

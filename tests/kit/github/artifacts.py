@@ -18,8 +18,8 @@ from typing import Any
 from urllib.parse import quote, unquote
 from xml.etree import ElementTree
 
-from tests.github.fake.rest import HOME
-from tests.github.fake.server import FakeGitHub, Listing, Reply, Request, route
+from tests.kit.github.rest import HOME
+from tests.kit.github.server import FakeGitHub, Listing, Reply, Request, route
 
 REPOSITORY_ID = HOME
 MAX_DAYS = 90

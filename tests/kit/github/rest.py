@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.github.fake.server import FakeGitHub, Listing, Reply, Request, route
+from tests.kit.github.server import FakeGitHub, Listing, Reply, Request, route
 
 REPO = r"/repos/acme/demo"
 HOME, FORK = 1000, 2000

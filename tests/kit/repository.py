@@ -1,8 +1,9 @@
-"""Builds real git repositories, commit by commit, with fixed authors and dates."""
+"""Real git repositories: in one step, or commit by commit with fixed authors and dates."""
 
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 _ENVIRONMENT = {
@@ -80,3 +81,36 @@ class HistoryBuilder:
     def copy(self, folder: Path) -> "HistoryBuilder":
         shutil.copytree(self.folder, folder)
         return HistoryBuilder(folder)
+
+
+def run_git(folder: Path, *arguments: str, stdin: bytes = b"") -> str:
+    """Run plain git, as a user would, without the machine's configuration."""
+    environment = {
+        "PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C.UTF-8",
+        "GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "A",
+        "GIT_COMMITTER_EMAIL": "a@example.com", "GIT_AUTHOR_DATE": "1700000000 +0000",
+        "GIT_COMMITTER_DATE": "1700000000 +0000",
+    }  # fmt: skip
+    done = subprocess.run(
+        ["git", *arguments], cwd=folder, env=environment, input=stdin, capture_output=True, check=True
+    )
+    return done.stdout.decode(errors="replace").strip()
+
+
+def make_repository(folder: Path, files: Mapping[str, bytes] | None = None, *, bare: bool = False) -> str:
+    """Make a repository with one commit of ``files`` and return the commit's id."""
+    folder.mkdir(parents=True)
+    run_git(folder, "init", "--quiet", "-b", "main", *(["--bare"] if bare else []))
+    stream = bytearray(b"commit refs/heads/main\ncommitter A <a@example.com> 1700000000 +0000\ndata 1\nx\n")
+    for path, data in (files or {"src/add.py": b"x = 1\n"}).items():
+        stream += b"M 100644 inline %s\ndata %d\n%s\n" % (path.encode(), len(data), data)
+    run_git(folder, "fast-import", "--quiet", stdin=bytes(stream))
+    return run_git(folder, "rev-parse", "main")
+
+
+def commit_all(folder: Path) -> str:
+    """Make a repository of ``folder``, or go on with the one that is there; commit everything and return the commit."""
+    run_git(folder, "init", "--quiet", "--initial-branch=main", ".")
+    run_git(folder, "add", "--all")
+    run_git(folder, "commit", "--quiet", "--allow-empty", "--message", "all")
+    return run_git(folder, "rev-parse", "HEAD")

@@ -1,0 +1,77 @@
+"""An HTTP server on this machine; a function says what it answers."""
+
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request as it arrived; the names of its headers are in lower case."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    raw: bytes
+
+    @property
+    def body(self) -> Any:
+        return json.loads(self.raw) if self.raw else {}
+
+
+@dataclass
+class Reply:
+    """What the server answers: a body with a status, or bytes that ``raw`` writes itself."""
+
+    body: bytes = b""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=lambda: {"Content-Type": "application/json"})
+    raw: Callable[[Any], None] | None = None
+
+
+def as_json(document: object, status: int = 200, **headers: str) -> Reply:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Reply(json.dumps(document).encode(), status, {"Content-Type": "application/json", **named})
+
+
+class Server:
+    """Answers each request in a thread of its own with what ``respond`` returns; None closes the connection."""
+
+    def __init__(self, respond: Callable[[Request], Reply | None], host: str = "127.0.0.1") -> None:
+        class Handler(BaseHTTPRequestHandler):
+            def _answer(self) -> None:
+                raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                reply = respond(Request(self.command, self.path, headers, raw))
+                if reply is None:
+                    return
+                with contextlib.suppress(OSError):  # the client has heard enough
+                    if reply.raw is not None:
+                        reply.raw(self.wfile)
+                        return
+                    self.send_response(reply.status)
+                    for name, value in reply.headers.items():
+                        self.send_header(name, value)
+                    self.send_header("Content-Length", str(len(reply.body)))
+                    self.end_headers()
+                    self.wfile.write(reply.body)
+
+            do_GET = do_POST = do_CONNECT = _answer  # noqa: N815
+
+            def log_message(self, *args: object) -> None: ...
+
+        self._server = ThreadingHTTPServer((host, 0), Handler)
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://{self._server.server_address[0]!s}:{self._server.server_port}"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()

@@ -1,0 +1,97 @@
+"""Problems and suites in a few words."""
+
+from collections.abc import Mapping, Sequence
+
+from codegate.durable import sha256
+from codegate.suite import (
+    Base,
+    Changes,
+    EnvironmentManifest,
+    LockedEnvironment,
+    PackageFile,
+    Problem,
+    ProblemManifest,
+    Provenance,
+    Statement,
+    TestSets,
+    TreeFile,
+    make_problem,
+)
+
+STATEMENT = "It returns a wrong number.\n"
+
+
+def locked(
+    lock: str,
+    name: str = "py311",
+    *,
+    python: str = "3.11",
+    packages: Mapping[str, str] | None = None,
+) -> LockedEnvironment:
+    """Return an environment with the text of its lock; ``packages`` are files that belong to it."""
+    folder, files = f"environments/{name}", dict(packages or {})
+    manifest = EnvironmentManifest(
+        id=name,
+        python=python,
+        lock=f"{folder}/requirements.lock",
+        lock_sha256=sha256(lock.encode()),
+        rung="manual",
+        packages=tuple(PackageFile(path=f"{folder}/{file}", sha256=sha256(files[file].encode())) for file in files),
+    )
+    return LockedEnvironment(manifest, lock, files)
+
+
+def changes(files: Mapping[str, str | bytes | TreeFile | None]) -> Changes:
+    """Return ``files`` as a change of a tree; None deletes."""
+    return {
+        path: TreeFile(data.encode()) if isinstance(data, str) else TreeFile(data) if isinstance(data, bytes) else data
+        for path, data in files.items()
+    }
+
+
+def problem(
+    name: str,
+    environment: EnvironmentManifest,
+    *,
+    hidden: Changes,
+    fix: Changes,
+    wanted: Sequence[str],
+    known: Sequence[str] = (),
+    base: Base | None = None,
+    base_digest: str | None = None,
+    statement: str = STATEMENT,
+    **fields: object,
+) -> Problem:
+    """Return a problem written by hand.
+
+    Args:
+        name: its id.
+        environment: what it runs in.
+        hidden: the test files after the fix.
+        fix: the source files after the fix.
+        wanted: fail-to-pass tests.
+        known: pass-to-pass tests.
+        base: its base tree; the folder ``base`` if None.
+        base_digest: digest of that tree, where it is known.
+        statement: what the candidate is told.
+        fields: further ones of the manifest, or other values of these.
+    """
+    manifest: dict[str, object] = {
+        "id": name,
+        "base": base or Base(folder="base"),
+        "environment": environment.id,
+        "test_files": tuple(dict.fromkeys(test.partition("::")[0] for test in (*wanted, *known))),
+        "hidden_deleted": tuple(path for path, file in hidden.items() if file is None),
+        "fix_deleted": tuple(path for path, file in fix.items() if file is None),
+        "statement": Statement(mode="handwritten", sha256=sha256(statement.encode())),
+        "provenance": Provenance(kind="handwritten"),
+    }
+    return make_problem(
+        ProblemManifest.model_validate(manifest | fields),
+        statement,
+        TestSets(FAIL_TO_PASS=tuple(wanted), PASS_TO_PASS=tuple(known)),
+        hidden,
+        fix,
+        environment,
+        base_digest,
+    )
