@@ -148,15 +148,15 @@ class Journal:
 
         Raises:
             UsageError: a line is no outcome of this run (an incomplete last line is ignored), or two lines grade one
-                sample differently: lines were added or changed.
+                sample, equal or not: no run grades a sample twice, so lines were added or changed.
         """
         counted: dict[tuple[str, str, int], tuple[int, Outcome]] = {}
         for number, outcome in self._written():
             line, before = counted.get(outcome.key, (number, outcome))
-            if before.grade is not None and outcome.grade is not None and before != outcome:
+            if line != number and before.grade is not None and outcome.grade is not None:
                 raise UsageError(
-                    f"{self._outcomes} line {number} grades sample {outcome.sample} of {outcome.problem} again, and "
-                    f"not as line {line} does: no run grades a sample twice.",
+                    f"{self._outcomes} line {number} grades sample {outcome.sample} of {outcome.problem} again, after "
+                    f"line {line}: no run grades a sample twice.",
                     "Restore the file from a copy, or start a new run; a run with such a file decides nothing.",
                 )
             if before.grade is None or outcome.grade is not None:

@@ -114,9 +114,9 @@ def test_an_outcome_has_a_grade_or_a_fault() -> None:
 
 @pytest.mark.parametrize(
     ("first", "second", "counts"),
-    [(None, True, True), (True, None, True), (True, True, True), (None, None, None)],
+    [(None, True, True), (True, None, True), (None, None, None)],
 )
-def test_a_grade_wins_over_a_fault_and_a_repeated_line_counts_once(
+def test_a_grade_wins_over_a_fault_and_a_repeated_fault_counts_once(
     journal: Journal, first: bool | None, second: bool | None, counts: bool | None
 ) -> None:
     written(journal, outcome(first), outcome(second))
@@ -124,9 +124,10 @@ def test_a_grade_wins_over_a_fault_and_a_repeated_line_counts_once(
     assert (one.grade.resolved if one.grade else None) is counts
 
 
-def test_two_different_grades_of_one_sample_are_refused_with_both_lines(journal: Journal) -> None:
-    written(journal, outcome(False), outcome(None, "p-2"), outcome(True))
-    with pytest.raises(UsageError, match=r"outcomes\.jsonl line 3 grades sample 0 of p-1 again.* line 1 .*Restore"):
+@pytest.mark.parametrize("again", [True, False])
+def test_a_second_grade_of_a_sample_is_refused_with_both_lines(journal: Journal, again: bool) -> None:
+    written(journal, outcome(False), outcome(None, "p-2"), outcome(again))
+    with pytest.raises(UsageError, match=r"outcomes\.jsonl line 3 grades sample 0 of p-1 again, after line 1.*Restore"):
         load_run(journal.folder)
 
 
