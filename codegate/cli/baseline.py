@@ -17,12 +17,12 @@ from codegate.gating import (
     Change,
     Lock,
     age_of,
+    controls_words,
     difference_of,
+    differences,
     load_baseline,
     load_lock,
     load_pinned,
-    mismatches,
-    setting_changes,
     without_quarantined,
 )
 from codegate.operations import pin, read_runs, refresh, reset
@@ -234,13 +234,15 @@ def _against(baseline: Baseline, folder: Path) -> tuple[list[str], list[str]]:
         model=baseline.samples.model,
         conditions=manifest.conditions,
         settings=candidate_settings(manifest, baseline.spec),
+        plain=manifest.plain,
         problem_digests=manifest.problems,
         excluded=manifest.excluded,
         samples={},
     )
     stored, now, quarantined = without_quarantined(baseline.samples, today)
-    faults = [
-        f"{one.field}: {one.baseline} in the baseline, {one.candidate} in {folder}" for one in mismatches(stored, now)
-    ]
-    notes = [f"{one.field} has changed: {one.baseline} -> {one.candidate}" for one in setting_changes(stored, now)]
+    found = differences(stored, now, "candidate")
+    faults = [f"{one.field}: {one.baseline} in the baseline, {one.candidate} in {folder}" for one in found.mismatches]
+    if found.controlled:
+        faults.insert(0, controls_words(found.controlled))
+    notes = [f"{one.field} has changed: {one.baseline} -> {one.candidate}" for one in found.changes]
     return faults, [*notes, *(f"{one.problem} would be left out: {one.reason}" for one in quarantined)]

@@ -26,9 +26,8 @@ from codegate.gating.baseline import (
 from codegate.gating.calibration import Calibration, calibrate
 from codegate.gating.comparability import (
     QUARANTINED,
-    mismatches,
+    differences,
     only_stored_answers,
-    setting_changes,
     without_quarantined,
 )
 from codegate.gating.compare import compare
@@ -67,6 +66,7 @@ from codegate.gating.power import (
     typical_model,
 )
 from codegate.gating.samples import CandidateSamples, Sample
+from codegate.gating.sentence import controls_words
 from codegate.gating.trend import (
     STALE_DAYS,
     Alarm,
@@ -125,9 +125,11 @@ __all__ = [
     "calibrate",
     "compare",
     "confirm",
+    "controls_words",
     "counts_of",
     "days_since",
     "difference_of",
+    "differences",
     "forecast",
     "history_alarms",
     "history_entry",
@@ -135,7 +137,6 @@ __all__ = [
     "load_lock",
     "load_pinned",
     "matrix_of",
-    "mismatches",
     "only_stored_answers",
     "parse_lock",
     "pass_rate",
@@ -147,7 +148,6 @@ __all__ = [
     "reset",
     "samples_each",
     "series_of",
-    "setting_changes",
     "typical_model",
     "verify_pinned",
     "watch",

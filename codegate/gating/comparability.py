@@ -33,12 +33,14 @@ class Differences:
     Attributes:
         mismatches: differences that forbid a comparison.
         changes: differences that do not, shown with the verdict.
+        controlled: problems that differ only by the controls that a validation has added since.
         unproved: places that would be allowed to differ if the suite were proved there; the baseline's first.
     """
 
     mismatches: tuple[Mismatch, ...]
     changes: tuple[Mismatch, ...] = ()
     unproved: tuple[Mapping[str, str], ...] = ()
+    controlled: tuple[str, ...] = ()
 
 
 def differences(baseline: CandidateSamples, candidate: CandidateSamples, compared: Compared) -> Differences:
@@ -59,7 +61,9 @@ def differences(baseline: CandidateSamples, candidate: CandidateSamples, compare
         ),
     )
     allowed = tuple(one for one in changed if one not in held)
-    return Differences(must, (*conditions.changes, *allowed), conditions.unproved)
+    there, here = baseline.problem_digests, candidate.problem_digests
+    controlled = (name for name in sorted(there) if there[name] == candidate.plain.get(name) != here.get(name))
+    return Differences(must, (*conditions.changes, *allowed), conditions.unproved, tuple(controlled))
 
 
 def condition_differences(

@@ -105,7 +105,7 @@ def _compared(
 ) -> Verdict:
     sides = (baseline, candidate)
     if differing.mismatches:
-        return _verdict("incomparable", mismatch_reason(differing.mismatches, differing.unproved), sides, terms)
+        return _verdict("incomparable", mismatch_reason(differing), sides, terms)
 
     matched = match(baseline, candidate)
     total, missing = len(baseline.problem_digests), len(matched.excluded)

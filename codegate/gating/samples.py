@@ -31,6 +31,7 @@ class CandidateSamples(BaseModel):
         excluded: why the other problems of the suite were not run.
         clusters: the pull request that a problem comes from; a problem that is not named here stands alone.
         tags: a problem's cohorts.
+        plain: by problem id its digest without controls, where it has any; it is known of a run only.
         limits: by failure class or fault, which limit of the candidate to raise; it is known of a run only.
     """
 
@@ -47,6 +48,7 @@ class CandidateSamples(BaseModel):
     samples: Mapping[str, tuple[Sample, ...]]
     clusters: Mapping[str, str] = {}
     tags: Mapping[str, tuple[str, ...]] = {}
+    plain: Mapping[str, str] = Field(default={}, exclude=True)
     limits: Mapping[str, str] = Field(default={}, exclude=True)
 
     @property

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from codegate.gating.comparability import ABSENT
+from codegate.gating.comparability import ABSENT, Differences
 from codegate.gating.decision import Terms, has_headroom, too_few
 from codegate.gating.looks import SCHEDULES
 from codegate.gating.population_test import fewest_problems
@@ -157,13 +157,9 @@ def listed(names: tuple[str, ...]) -> str:
     return ", ".join(names[:_NAMED]) + more
 
 
-def mismatch_reason(differing: tuple[Mismatch, ...], unproved: Sequence[Mapping[str, str]] = ()) -> str:
-    """Return why two sides cannot be compared, and what helps.
-
-    Args:
-        differing: fields that must be equal.
-        unproved: places that may differ once the suite is proved there.
-    """
+def mismatch_reason(found: Differences) -> str:
+    """Return why two sides cannot be compared, and what helps."""
+    differing = found.mismatches
 
     def describe(item: Mismatch) -> str:
         name = _short(item.field)
@@ -173,11 +169,21 @@ def mismatch_reason(differing: tuple[Mismatch, ...], unproved: Sequence[Mapping[
             return f"{name} is only in the candidate's run"
         return f"{name} differs ({_short(item.baseline)} there, {_short(item.candidate)} here)"
 
+    controls = f" {controls_words(found.controlled)}" if found.controlled else ""
     named = "; ".join(describe(item) for item in differing[:_NAMED])
     more = f"; and {len(differing) - _NAMED} more" if len(differing) > _NAMED else ""
     return (
         f"The pinned baseline was made under other conditions: {named}{more}. Run the candidate under the "
-        f"baseline's conditions, or pin a new baseline under these.{_proof(unproved)}"
+        f"baseline's conditions, or pin a new baseline under these.{controls}{_proof(found.unproved)}"
+    )
+
+
+def controls_words(problems: tuple[str, ...]) -> str:
+    """Return the cause and the remedy where a validation has added controls to problems."""
+    return (
+        f"`codegate validate` has added controls to {listed(problems)} since the baseline was pinned. Controls can "
+        "change a grade, so pin again: `codegate run SUITE --no-gate --samples 10 --out runs/controlled`, then "
+        "`codegate baseline pin runs/controlled --replace`."
     )
 
 

@@ -121,6 +121,7 @@ class RunManifest(BaseModel):
         gated_by: digest of the baseline and the policy that the run is gated with, None for an ungated one.
         clusters: by problem id the change that it was mined from, where that gave several problems.
         tags: by problem id its tags as ``name:value``.
+        plain: by problem id the digest without the controls that validation adds, where there are any.
         proved: places in which the suite was proved to grade as it does in this run's; this run's own among them.
         shard: None for a whole run; in a shard's manifest ``problems``, ``clusters`` and ``tags`` are its part only.
     """
@@ -143,6 +144,7 @@ class RunManifest(BaseModel):
     clusters: dict[str, str] = {}
     tags: dict[str, tuple[str, ...]] = {}
     conditions: dict[str, str]
+    plain: dict[str, str] = {}
     proved: tuple[dict[str, str], ...] = ()
     prompts: dict[str, str] = Field(default={}, description="Prompt version by candidate key, as of this run.")
     shard: Shard | None = None

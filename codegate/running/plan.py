@@ -110,6 +110,7 @@ def plan_run(
         clusters=_clusters(suite.active),
         tags={problem.id: _tags(problem.manifest) for problem in suite.active},
         conditions={"suite": suite.digest, "grader": GRADER_VERSION, **place},
+        plain={problem.id: problem.plain_digest for problem in suite.active if problem.plain_digest != problem.digest},
         proved=proved_places(suite, place),
     )
 

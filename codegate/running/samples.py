@@ -38,6 +38,7 @@ def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
         label=candidate.label,
         model=", ".join(models) or candidate.model or candidate.provider,
         conditions=run.manifest.conditions,
+        plain=run.manifest.plain,
         proved=run.manifest.proved,
         settings=candidate_settings(run.manifest, candidate),
         problem_digests=run.manifest.problems,

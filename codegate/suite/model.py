@@ -335,7 +335,8 @@ class Problem:
     """One stripped bug fix, loaded, but for its base tree (see ``load_base``).
 
     ``hidden`` has the test files as they are after the fix and ``fix`` the source files, each as a change of the base
-    tree. ``digest`` covers all that can change a grade (see ``make_problem``).
+    tree. ``digest`` covers all that can change a grade (see ``make_problem``), and ``plain_digest`` all of that but the
+    controls, which the first validation adds.
     """
 
     manifest: ProblemManifest
@@ -345,6 +346,7 @@ class Problem:
     fix: Changes
     environment: EnvironmentManifest
     digest: str
+    plain_digest: str = ""
 
     @property
     def id(self) -> str:

@@ -74,9 +74,10 @@ def make_problem(
         "statement": sha256(statement.encode("utf-8")),
         "hidden": _changes_digest(hidden),
         "fix": _changes_digest(fix),
-        **({"controls": controls} if any(controls.values()) else {}),
     }
-    return Problem(manifest, statement, tests, hidden, fix, environment, digest(graded))
+    plain = digest(graded)
+    whole = digest(graded | {"controls": controls}) if any(controls.values()) else plain
+    return Problem(manifest, statement, tests, hidden, fix, environment, whole, plain)
 
 
 def _changes_digest(changes: Changes) -> list[list[str | None]]:

@@ -56,7 +56,7 @@ def changed(found: dict[str, Any]) -> dict[str, tuple[str, str]]:
 def test_a_baseline_of_bubblewrap_and_a_run_in_docker_compare_once_the_suite_is_proved_in_both(
     own_suite: Suite, tmp_path: Path
 ) -> None:
-    # The first validation finds the controls, which are part of the suite; its proof is forgotten again.
+    # The first validation adds the controls, which are part of the suite; its proof is forgotten again.
     assert codegate("validate", own_suite.folder, "--rounds", "1", "--sandbox", "bwrap", cwd=tmp_path).code == 0
     (own_suite.folder / "proved.json").unlink()
     pinned(own_suite, tmp_path, "bwrap")
@@ -88,6 +88,23 @@ def test_a_baseline_of_bubblewrap_and_a_run_in_docker_compare_once_the_suite_is_
     data["places"][0]["environments"]["py311"]["packages"] = "0" * 64
     path.write_text(json.dumps(data))
     assert verdict(own_suite, tmp_path, "unlike", "docker")["kind"] == "incomparable"
+
+
+def test_a_baseline_from_before_the_first_validation_names_the_controls_and_the_way_on(
+    own_suite: Suite, tmp_path: Path
+) -> None:
+    pinned(own_suite, tmp_path, "bwrap")
+    assert codegate("validate", own_suite.folder, "--rounds", "1", "--sandbox", "bwrap", cwd=tmp_path).code == 0
+    found = verdict(own_suite, tmp_path, "controlled", "bwrap")
+    assert found["kind"] == "incomparable"
+    assert not (tmp_path / "controlled" / "outcomes.jsonl").exists(), "nothing is spent on what cannot be compared"
+    cause, remedy = "`codegate validate` has added controls to ", "`codegate baseline pin runs/controlled --replace`"
+    assert cause in found["reason"]
+    assert remedy in found["reason"]
+    verified = codegate("baseline", "verify", "--suite", own_suite.folder, cwd=tmp_path)
+    assert verified.code == 3
+    assert cause in verified.stdout
+    assert remedy in verified.stdout
 
 
 def test_a_base_image_whose_tag_has_moved_is_named(own_suite: Suite, tmp_path: Path, moved: str) -> None:
