@@ -11,7 +11,7 @@ from collections.abc import Callable
 from statistics import median
 
 from codegate.gating.drift import change_between
-from codegate.gating.population_test import population_test
+from codegate.gating.drop_tests import population_test
 from codegate.gating.statistics import Pair
 from codegate.gating.trend import PAGE_LEVEL, WARN_LEVEL, WINDOW
 

@@ -9,7 +9,7 @@ from bench.gate.model import Floats, Ints, LossKind, World, suite_rates, true_ra
 from bench.gate.twin import population, suite
 from codegate.gating import GatePolicy
 from codegate.gating.decision import FEWEST_UNITS, FRESH_REACH, NEAR, Terms
-from codegate.gating.exact import stratified
+from codegate.gating.statistics import stratified
 
 UNDECIDED, PASSED, REGRESSED, INFRASTRUCTURE = 0, 1, 2, 3
 Verdicts = npt.NDArray[np.int64]

@@ -9,9 +9,9 @@ import numpy as np
 from bench.gate.gates import Plan, Shares, simulate
 from bench.gate.model import LossKind, World, suite_rates
 from bench.gate.nights import Month, simulate_months
-from codegate.gating import GatePolicy, forecast
+from codegate.gating import GatePolicy
 from codegate.gating.policy import Scope
-from codegate.gating.power import Relation, fitted_model
+from codegate.gating.power import Relation, fitted_model, forecast
 
 RELATIONS: Final[tuple[Relation, ...]] = ("same weights", "same family", "other vendor")
 SCHEDULES: Final = (1, 2, 3, 5, 10)

@@ -10,21 +10,12 @@ from codegate.cli.baseline_words import difference_document, difference_words, s
 from codegate.cli.options import FILE, FOLDER, Decorated, json_option
 from codegate.cli.output import emit, say
 from codegate.errors import ExitCode
-from codegate.gating import (
-    MIN_SAMPLES,
-    Baseline,
-    CandidateSamples,
-    Change,
-    Lock,
-    age_of,
-    controls_words,
-    difference_of,
-    differences,
-    load_baseline,
-    load_lock,
-    load_pinned,
-    without_quarantined,
-)
+from codegate.gating import Baseline, CandidateSamples, Lock, differences, load_lock, load_pinned
+from codegate.gating.baseline import load_baseline
+from codegate.gating.comparability import without_quarantined
+from codegate.gating.drift import Change, difference_of
+from codegate.gating.pinning import MIN_SAMPLES
+from codegate.gating.sentence import controls_words
 from codegate.operations import pin, read_runs, refresh, reset
 from codegate.running import candidate_settings, plan_run
 from codegate.suite import load_suite
@@ -197,7 +188,7 @@ def verify_command(lock: Path, suite: Path | None, as_json: bool) -> ExitCode:
     baseline is broken.
     """
     baseline = load_pinned(lock)
-    age = age_of(baseline)
+    age = baseline.age()
     findings = [age.words()] if age.state in {"expired", "future"} else []
     warnings = [age.words()] if age.state == "old" else []
     if suite is not None:

@@ -3,15 +3,9 @@
 from dataclasses import asdict
 from typing import Any, Final
 
-from codegate.gating import (
-    Baseline,
-    BaselineDifference,
-    Pinning,
-    age_of,
-    counts_of,
-    pass_rate,
-    samples_each,
-)
+from codegate.gating import Baseline
+from codegate.gating.baseline import Pinning, samples_each
+from codegate.gating.drift import BaselineDifference, counts_of, pass_rate
 
 _SHOWN: Final = 20  # how many problems people are shown
 _PREFIX: Final = 12  # digits of a digest
@@ -20,7 +14,7 @@ _PREFIX: Final = 12  # digits of a digest
 def summary(baseline: Baseline) -> dict[str, Any]:
     """Return everything about a baseline but its single samples, as one document."""
     counts = counts_of(baseline.samples)
-    age = age_of(baseline)
+    age = baseline.age()
     whole = baseline.model_dump(mode="json", by_alias=True, exclude={"samples", "baseline_schema"})
     return {
         "schema": "codegate.baseline-summary/1",
@@ -42,7 +36,7 @@ def summary(baseline: Baseline) -> dict[str, Any]:
 def summary_words(baseline: Baseline) -> list[str]:
     """Return the same for people."""
     counts = counts_of(baseline.samples)
-    age = age_of(baseline)
+    age = baseline.age()
     passed = sum(passed for passed, _ in counts.values())
     total = sum(n for _, n in counts.values())
     each = samples_each(baseline.samples)

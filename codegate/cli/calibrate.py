@@ -9,7 +9,8 @@ from codegate.cli.options import FILE, FOLDER, config_option, json_option
 from codegate.cli.output import emit, say
 from codegate.cli.policy import gate_settings
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import Calibration, calibrate, load_pinned, pool
+from codegate.gating import load_pinned, pool
+from codegate.gating.power import Calibration, calibrate
 from codegate.operations import read_runs
 
 

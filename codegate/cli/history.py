@@ -6,23 +6,21 @@ from typing import Any, Final
 
 import click
 
-from codegate import gating
 from codegate.cli.options import FILE, FOLDER, Decorated, json_option
 from codegate.cli.output import emit, say
 from codegate.errors import ExitCode
-from codegate.gating import (
+from codegate.gating import load_pinned, trend
+from codegate.gating.drift import pass_rate
+from codegate.gating.history import HistoryEntry, read_history
+from codegate.gating.trend import (
     STALE_DAYS,
     Alarm,
-    HistoryEntry,
     MatrixCell,
     Series,
     Watch,
     days_since,
     history_alarms,
-    load_pinned,
     matrix_of,
-    pass_rate,
-    read_history,
     series_of,
 )
 from codegate.operations import append, watch
@@ -72,7 +70,7 @@ def show_command(path: Path, baseline: Path | None, stale_days: int, as_json: bo
     With --json: the data of a dashboard's charts.
     """
     entries = read_history(path)
-    found = gating.watch(load_pinned(baseline), entries) if baseline is not None else None
+    found = trend.watch(load_pinned(baseline), entries) if baseline is not None else None
     alarms = (found.alarms if found else ()) + history_alarms(entries, stale_days=stale_days)
     series, age = series_of(entries), days_since(entries)
     lines = [line for one in series for line in _series_words(one)]

@@ -15,7 +15,8 @@ from codegate.cli.plan import USUAL_RATE
 from codegate.cli.progress import mine_progress
 from codegate.errors import ExitCode, UsageError
 from codegate.forge import DEFAULT_API
-from codegate.gating import GatePolicy, power_statement
+from codegate.gating import GatePolicy
+from codegate.gating.power import power_statement
 from codegate.mining import (
     DEFAULT_KINDS,
     KINDS,

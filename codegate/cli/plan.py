@@ -12,16 +12,8 @@ from codegate.cli.options import FILE, FOLDER, json_option
 from codegate.cli.output import emit, note, say
 from codegate.cli.predictions import STAND_IN, check_predictions, given_answers, predictions_options
 from codegate.errors import UsageError
-from codegate.gating import (
-    Baseline,
-    GatePolicy,
-    PowerStatement,
-    RateModel,
-    baseline_model,
-    forecast,
-    load_pinned,
-    power_statement,
-)
+from codegate.gating import Baseline, GatePolicy, load_pinned
+from codegate.gating.power import PowerStatement, RateModel, baseline_model, forecast, power_statement
 from codegate.running import (
     BASELINE_SAMPLES,
     CONFIG_NAME,

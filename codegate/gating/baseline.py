@@ -36,8 +36,6 @@ _RunId = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 _MISSING = "Check its name, restore it from version control, or pin it with `codegate baseline pin RUN`."
 _REPIN = "Pin it again with `codegate baseline pin RUN`, or restore the file from version control."
 
-Freshness = Literal["fresh", "old", "expired", "future"]
-
 
 def utc_time(text: str) -> str:
     """Return an ISO 8601 time with a zone as UTC to the second; raises ValueError for any other text."""
@@ -61,13 +59,7 @@ class _File(BaseModel):
 
 
 class PooledRun(_File):
-    """A run whose samples are in the baseline.
-
-    Attributes:
-        id: the run's id.
-        finished: when its last sample was made.
-        samples: how many of its samples each problem has.
-    """
+    """A run in the baseline: when its last sample was made, and how many samples of it each problem has."""
 
     id: _RunId
     finished: Moment
@@ -79,13 +71,10 @@ class Pinning(_File):
 
     Attributes:
         action: ``pin``, ``refresh`` (samples pooled), ``replace`` (samples replaced) or ``reset`` (another model).
-        at: when.
         who: the git user, or the GitHub account that started the workflow; None when neither is known.
-        commit: of the repository; None without one.
         runs: ids of the runs that were added.
-        predecessor: digest of the baseline that was pinned before, if any; ``predecessor_model``: its model.
+        predecessor: digest of the baseline that was pinned before, if any.
         drift: p of the test that new and stored samples have the same rates; None where none was made.
-        reason: as the author gave it.
     """
 
     action: Literal["pin", "refresh", "replace", "reset"]
@@ -106,8 +95,6 @@ class Baseline(_File):
         created: UTC time of the last pinning or refresh.
         codegate: version that wrote it.
         spec: the candidate as configured, so that fresh samples of it can be made.
-        runs: the runs that the samples come from, each in full.
-        suite_digest: digest of the suite that was run.
         complete: every problem has every sample and none was lost to infrastructure.
         provenance: who changed it, oldest first; a reset starts a new list.
         digest: SHA-256 of the canonical JSON of everything else in the file.
@@ -129,21 +116,27 @@ class Baseline(_File):
         return digest(self.model_dump(mode="json", by_alias=True, exclude={"digest"}))
 
     def sealed(self) -> "Baseline":
-        """Return the baseline with ``digest`` set from its content."""
+        """Return the baseline with the digest of its content."""
         return self.model_copy(update={"digest": self.computed_digest()})
+
+    def age(self, now: datetime | None = None) -> "Age":
+        """Return the age of the newest samples: a refresh has shown that older ones still agree with them."""
+        newest = max(datetime.fromisoformat(run.finished) for run in self.runs)
+        days = ((now or datetime.now(UTC)) - newest).days
+        if days < -1:  # clocks of two machines may differ by a little
+            return Age(None, "future")
+        return Age(max(days, 0), "expired" if days >= EXPIRE_DAYS else "old" if days >= WARN_DAYS else "fresh")
 
 
 @dataclass(frozen=True)
 class Age:
-    """How old a baseline's newest samples are.
+    """Whole days since a baseline's newest samples; None when they are dated in the future.
 
-    Attributes:
-        days: whole days; None when they are dated in the future.
-        state: ``fresh``, ``old`` (from ``WARN_DAYS`` on), ``expired`` (from ``EXPIRE_DAYS`` on) or ``future``.
+    ``state`` is ``old`` from ``WARN_DAYS`` on and ``expired`` from ``EXPIRE_DAYS`` on.
     """
 
     days: int | None
-    state: Freshness
+    state: Literal["fresh", "old", "expired", "future"]
 
     def words(self) -> str:
         """Return a warning for people; empty when it is fresh."""
@@ -156,16 +149,6 @@ class Age:
                 return "its newest samples are dated in the future: check the clock of the machine that made them"
             case _:
                 return ""
-
-
-def age_of(baseline: Baseline, now: datetime | None = None) -> Age:
-    """Return the age of the newest samples: a refresh has shown that older ones still agree with them."""
-    newest = max(datetime.fromisoformat(run.finished) for run in baseline.runs)
-    days = ((now or datetime.now(UTC)) - newest).days
-    if days < -1:  # clocks of two machines may differ by a little
-        return Age(None, "future")
-    state: Freshness = "expired" if days >= EXPIRE_DAYS else "old" if days >= WARN_DAYS else "fresh"
-    return Age(max(days, 0), state)
 
 
 class Transport(_File):
@@ -193,8 +176,6 @@ class Lock(_File):
         baseline: path of the baseline file, relative to the lock's folder.
         sha256: SHA-256 of the baseline file's bytes.
         digest: the baseline's own digest.
-        suite_digest: digest of the suite it was made with.
-        model: the pinned model.
         transport: where else to download it; None: nowhere.
     """
 
@@ -216,10 +197,7 @@ def samples_each(samples: CandidateSamples) -> int:
 
 
 def missing_samples(samples: CandidateSamples) -> tuple[str, ...]:
-    """Return one line for each sample that a complete run would have and ``samples`` lacks.
-
-    A run is complete when every problem has a graded sample at each index 0..k-1, k being the most of any problem.
-    """
+    """Return one line for each sample that is missing or lost; a complete run has 0..k-1 of every problem."""
     width = samples_each(samples)
     lines: list[str] = []
     for problem in sorted(samples.problem_digests):
@@ -243,20 +221,12 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
 
 
 def load_baseline(path: Path) -> Baseline:
-    """Read and verify a baseline file.
-
-    Raises:
-        UsageError: the file is missing, too large, not a baseline, changed since it was pinned, or incomplete.
-    """
+    """Read and verify a baseline file; raises UsageError where it is missing, broken, changed or incomplete."""
     return _verified(path, _read(path, MAX_BASELINE_BYTES, "baseline"))
 
 
 def write_lock(lock_path: Path, baseline_path: Path, transport: Transport | None = None) -> Lock:
-    """Write a lock that pins the baseline at ``baseline_path``, and return it.
-
-    Raises:
-        UsageError: the baseline does not load, or is not below the lock's folder.
-    """
+    """Write a lock that pins the baseline at ``baseline_path``, below the lock's folder, and return it."""
     data = _read(baseline_path, MAX_BASELINE_BYTES, "baseline")
     baseline = _verified(baseline_path, data)
     try:
@@ -279,20 +249,12 @@ def write_lock(lock_path: Path, baseline_path: Path, transport: Transport | None
 
 
 def load_lock(lock_path: Path) -> Lock:
-    """Read ``codegate.lock``.
-
-    Raises:
-        UsageError: the file is missing or broken, or names a path outside its own folder.
-    """
+    """Read ``codegate.lock``; raises UsageError where it is missing or broken, or names a path outside its folder."""
     return parse_lock(_read(lock_path, MAX_LOCK_BYTES, "lock"), lock_path)
 
 
 def parse_lock(data: bytes, place: Path | str) -> Lock:
-    """Return the lock in ``data``; error messages name its ``place``.
-
-    Raises:
-        UsageError: it is broken, or names a path outside its own folder.
-    """
+    """Return the lock in ``data``; errors, as of ``load_lock``, name its ``place``."""
     lock = _parse(place, data, Lock, "lock")
     if not is_plain_path(lock.baseline):
         raise UsageError(f"lock {place} names the baseline {lock.baseline!r}, which is not below its folder.", _REPIN)
@@ -300,22 +262,14 @@ def parse_lock(data: bytes, place: Path | str) -> Lock:
 
 
 def load_pinned(lock_path: Path) -> Baseline:
-    """Return the baseline that ``lock_path`` pins, verified byte for byte.
-
-    Raises:
-        UsageError: lock or baseline is missing or broken, or they do not belong together.
-    """
+    """Return the baseline that ``lock_path`` pins; raises UsageError unless it is that one, byte for byte."""
     lock = load_lock(lock_path)
     path = lock_path.parent / lock.baseline
     return verify_pinned(lock, _read(path, MAX_BASELINE_BYTES, "baseline"), lock_path, path)
 
 
 def verify_pinned(lock: Lock, data: bytes, lock_place: Path | str, place: Path | str) -> Baseline:
-    """Return the baseline in ``data`` if it is the one that ``lock`` pins, byte for byte.
-
-    Raises:
-        UsageError: it is another, broken, or contradicts the lock; names ``lock_place`` and ``place``.
-    """
+    """Return the baseline in ``data`` if it is the one that ``lock`` pins; else raises UsageError."""
     if sha256(data) != lock.sha256:
         raise UsageError(
             f"baseline {place} is not the one that {lock_place} pins: its sha256 is {sha256(data)[:16]}..., "

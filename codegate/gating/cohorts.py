@@ -5,14 +5,13 @@ equal model in more than half of the runs. So a drop warns only after Holm's adj
 an absolute demand, and gates in the tier ``critical`` when the candidate is below it beyond chance.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from statistics import NormalDist
 
-from codegate.gating.exact import holm, wilson
+from codegate.gating.drop_tests import suite_test
 from codegate.gating.policy import GatePolicy
-from codegate.gating.statistics import Pair
-from codegate.gating.suite_test import suite_test
+from codegate.gating.statistics import Pair, holm, wilson
 from codegate.gating.verdict import Cohort
 
 _FEWEST = 5  # problems that a drop in a cohort is judged from
@@ -23,8 +22,8 @@ def cohorts(
 ) -> tuple[Cohort, ...]:
     """Return every tag that some, but not all, compared problems carry, and every tag with a floor; sorted by tag.
 
-    The rate that is held against a floor is the mean over the cohort's problems, with Wilson's bound for that many
-    problems, so that repeated samples do not narrow it. ``level`` is shared by the critical floors (Bonferroni).
+    ``level`` is shared by the critical floors (Bonferroni). The bound of a rate is Wilson's for n problems, so that
+    repeated samples do not narrow it.
     """
     members: dict[str, list[str]] = {}
     for problem in pairs:
@@ -66,7 +65,7 @@ def below_floor(cohort: Cohort) -> bool:
     return cohort.floor is not None and cohort.upper is not None and cohort.upper < cohort.floor
 
 
-def broken_floors(found: tuple[Cohort, ...]) -> tuple[Cohort, ...]:
+def broken_floors(found: Sequence[Cohort]) -> tuple[Cohort, ...]:
     """Return the critical cohorts whose floor the candidate is below beyond chance."""
     return tuple(cohort for cohort in found if cohort.tier == "critical" and below_floor(cohort))
 

@@ -44,12 +44,12 @@ class Differences:
 
 
 def differences(baseline: CandidateSamples, candidate: CandidateSamples, compared: Compared) -> Differences:
-    """Return how the two sides differ, sorted by field.
+    """Return how the two sides differ, sorted by field; problems are ``problem <id>``, and the model is not listed.
 
     Conditions and problems must be equal; places may differ where the suite was proved to grade the same in both.
-    Settings may differ if ``compared`` is ``candidate``. The model is not listed: every verdict names it.
+    Settings may differ if ``compared`` is ``candidate``, and only those that name the model if it is ``model``.
     """
-    changed = tuple(one for one in setting_changes(baseline, candidate) if one.field != "model")
+    changed = [one for one in _unequal(baseline.settings, candidate.settings, UNSET) if one.field != "model"]
     held = tuple(one for one in changed if compared == "model" and one.field not in _MODEL)
     conditions = condition_differences(baseline.conditions, candidate.conditions, candidate.proved)
     must = (
@@ -60,7 +60,7 @@ def differences(baseline: CandidateSamples, candidate: CandidateSamples, compare
             {f"problem {name}": value for name, value in candidate.problem_digests.items()},
         ),
     )
-    allowed = tuple(one for one in changed if one not in held)
+    allowed = [one for one in changed if one not in held]
     there, here = baseline.problem_digests, candidate.problem_digests
     controlled = (name for name in sorted(there) if there[name] == candidate.plain.get(name) != here.get(name))
     return Differences(must, (*conditions.changes, *allowed), conditions.unproved, tuple(controlled))
@@ -90,16 +90,6 @@ def condition_differences(
         old, new = ({name: side[name] for name in shared} for side in (found[0], found[1]))
         return Differences(others, _unequal(old, new))
     return Differences(unequal, (), tuple(place for place, proof in zip(both, found, strict=True) if proof is None))
-
-
-def mismatches(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[Mismatch, ...]:
-    """Return what makes the two sides incomparable, settings aside: conditions, and problems as ``problem <id>``."""
-    return differences(baseline, candidate, "candidate").mismatches
-
-
-def setting_changes(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[Mismatch, ...]:
-    """Return every setting in which the two sides differ, sorted by field."""
-    return _unequal(baseline.settings, candidate.settings, UNSET)
 
 
 def _unequal(left: Mapping[str, str], right: Mapping[str, str], absent: str = ABSENT) -> tuple[Mismatch, ...]:

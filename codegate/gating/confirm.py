@@ -12,11 +12,10 @@ from codegate.gating.cohorts import broken_floors
 from codegate.gating.comparability import without_changed, without_quarantined
 from codegate.gating.compare import compare
 from codegate.gating.decision import FRESH_REACH, NEAR
-from codegate.gating.exact import stratified
-from codegate.gating.matching import match, without_copies
 from codegate.gating.policy import CohortPolicy, GatePolicy
-from codegate.gating.samples import CandidateSamples, Sample
+from codegate.gating.samples import CandidateSamples, Sample, match, without_copies
 from codegate.gating.sentence import beside, listed, probability
+from codegate.gating.statistics import stratified
 from codegate.gating.verdict import Drift, Verdict
 
 _DRIFT_LEVEL: Final = 0.01
@@ -31,18 +30,13 @@ def confirm(
     looks: tuple[int, ...] | None = None,
     candidates: int = 1,
 ) -> Verdict:
-    """Return the verdict after a comparison with fresh samples of the pinned model.
+    """Return the verdict after a comparison with fresh samples of the pinned model; arguments as ``compare``.
 
-    Fresh and stored samples of the pinned model are compared by the exact stratified test. Where they differ (two-
-    sided p below 1 %), the stored baseline no longer describes the model here and now, and the candidate is compared
-    with the fresh samples alone; otherwise with both pooled. The regression stands if that comparison finds it
-    again: on the suite at the full alpha, with a measured drop of at least three quarters of the margin, because the
-    fresh samples move it by chance too. Against the fresh samples alone the drop must be at least half of the margin:
-    one that the pinned model shares is no regression, and is often too small to be shown as drift. Else the verdict
-    is inconclusive: only one of two comparisons shows a drop. A floor or a problem that must pass counts only where
-    the pinned model meets that demand now. What was no regression is returned as it is.
-
-    Arguments and errors as for ``compare``; ``fresh`` was made under today's conditions.
+    Where fresh and stored samples differ (exact stratified test, two-sided p below 1 %), the candidate is compared with
+    the fresh samples alone, otherwise with both pooled. The regression stands if that comparison finds it again: on the
+    suite at the full alpha, with a measured drop of at least three quarters of the margin, and of half of it against
+    the fresh samples alone; else the verdict is inconclusive. A floor or a problem that must pass counts only where the
+    pinned model meets that demand now. What was no regression is returned as it is.
     """
     first = compare(stored, candidate, policy, looks=looks, candidates=candidates)
     if first.kind != "regressed":

@@ -1,16 +1,17 @@
 """Decide by the counts of one look. Pure, so that ``plan`` can simulate it."""
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Final, Literal
 
-from codegate.gating.looks import level, look_number
-from codegate.gating.policy import GatePolicy
-from codegate.gating.population_test import population_test
+from codegate.gating.drop_tests import population_test, suite_test
+from codegate.gating.policy import GatePolicy, level, look_number
+from codegate.gating.samples import CandidateSamples, Matched, clusters_of, counted
 from codegate.gating.statistics import Comparison, Pair, mean, within_variance
-from codegate.gating.suite_test import suite_test
+from codegate.gating.verdict import VerdictKind
 
 Decision = Literal["pass", "regressed", "inconclusive"]
 
@@ -36,12 +37,8 @@ NEAR: Final = 1e-9
 class Terms:
     """What was fixed before the first look, and how far the run is.
 
-    Attributes:
-        policy: the gate's.
-        looks: samples per problem at each planned look.
-        samples: samples per problem so far.
-        candidates: candidates that are gated together and share the error of a regression (Bonferroni).
-        confirming: the baseline's samples were renewed because a regression was seen.
+    ``looks`` are samples per problem at each planned look, ``samples`` those so far; ``candidates`` share the error of
+    a regression, and ``confirming`` means that the baseline's samples were renewed because one was seen.
     """
 
     policy: GatePolicy
@@ -137,11 +134,8 @@ def detectable_drop(pairs: Sequence[Pair], terms: Terms) -> float | None:
     """Return about the smallest drop on these problems that ends as regressed in 4 of 5 runs of all looks.
 
     The measured drop varies with sqrt((W/b + W'/k) / n), W and W' the mean of p(1-p) of the baseline and of a
-    candidate that lost the drop m in equal shares: m = max(reach, z se(0)) + z_{0.8} se(m), solved by iteration.
-
-    Returns:
-        The drop in 0..1; None in scope ``population``, which ``plan`` simulates, without repeated baseline samples,
-        and where not even the loss of everything would be found.
+    candidate that lost the drop m in equal shares: m = max(reach, z se(0)) + z_{0.8} se(m), solved by iteration. None
+    in scope ``population``, without repeated baseline samples, and where not even the loss of everything would show.
     """
     within = within_variance([(pair.baseline_passed, pair.baseline_n) for pair in pairs])
     if terms.policy.scope == "population" or within is None:
@@ -162,3 +156,117 @@ def detectable_drop(pairs: Sequence[Pair], terms: Terms) -> float | None:
     for _ in range(30):
         drop = min(shown + _POWER_QUANTILE * error(drop), rate)
     return drop if drop < rate else None
+
+
+CUT: Final = frozenset({"truncated", "context_overflow", "provider.timeout"})
+"""Failure classes and faults of answers that a limit of the configuration ended."""
+MOST_CUT: Final = 0.10
+"""Largest share of such answers that a regression may rest on."""
+TOLERATED_PROBLEMS: Final = 0.10
+"""Share of the problems that a look may be without, and that may have less than half of their samples at the end."""
+_STOPPED: Final = 0.5  # share of the problems without any sample at which a provider or a machine is down
+_MANY: Final = 0.25  # share of lost samples above which a pass must hold with them as failures
+_WARN_ABOVE: Final = 0.05  # share of lost samples above which the verdict is shown with them as failures too
+
+
+def shortage(baseline: CandidateSamples, candidate: CandidateSamples, terms: Terms) -> tuple[VerdictKind, str] | None:
+    """Return the verdict where too few graded samples are left to decide now; None where enough are.
+
+    The next look repeats lost samples; it is ``infrastructure`` when none is left, or most problems have no sample.
+    """
+    problems = list(baseline.problem_digests)
+    most = max(1, int(TOLERATED_PROBLEMS * len(problems)))
+    without = sum(not _counts(baseline, name) or not _counts(candidate, name) for name in problems)
+    if terms.pending:
+        if without > _STOPPED * len(problems):
+            return "infrastructure", f"{without} of {len(problems)} problems have no graded sample: {_CAUSE}."
+        if without > TOLERATED_PROBLEMS * len(problems):
+            return (
+                "inconclusive",
+                f"{without} of {len(problems)} problems have no graded sample yet; the next look retries.",
+            )
+        return None
+    for name, samples in (("the baseline", baseline), (candidate.label, candidate)):
+        planned = max((len(entries) for entries in samples.samples.values()), default=0)
+        thin = sum(2 * _counts(samples, problem) < planned for problem in problems)
+        if thin > most:
+            return "infrastructure", (
+                f"{thin} of {len(problems)} problems have fewer than half of the {planned} samples of {name}: {_CAUSE}."
+            )
+    return None
+
+
+_CAUSE: Final = "infrastructure faults took the others, so nothing was decided"
+
+
+def _counts(samples: CandidateSamples, problem: str) -> int:
+    return len(counted(samples.samples.get(problem, ())))
+
+
+def survives_losses(
+    baseline: CandidateSamples,
+    candidate: CandidateSamples,
+    matched: Matched,
+    sources: Mapping[str, str],
+    terms: Terms,
+) -> bool:
+    """Return whether a pass holds with losses counted as failures.
+
+    Problems without a graded sample always count, single samples where many are lost.
+    """
+    pairs = dict(matched.pairs)
+    if _share_lost(candidate, matched) > _MANY:
+        pairs = _with_failures(candidate, matched)
+    for name in baseline.problem_digests.keys() - matched.pairs.keys():
+        graded = counted(baseline.samples.get(name, ()))
+        if graded:
+            pairs[name] = Pair(sum(bool(sample.passed) for sample in graded), len(graded), 0, max(terms.samples, 1))
+    return pairs == matched.pairs or _decision(pairs, sources, terms) == "pass"
+
+
+def lost_warning(candidate: CandidateSamples, matched: Matched, sources: Mapping[str, str], terms: Terms) -> str | None:
+    """Return a warning with the verdict that counts losses as failures; None where few are lost.
+
+    Losses are taken to be random; answers that a limit of the configuration cut would have failed.
+    """
+    share = _share_lost(candidate, matched)
+    if share <= _WARN_ABOVE:
+        return None
+    return (
+        f"{share:.0%} of the candidate's samples were lost to infrastructure faults; counted as failures they would "
+        f"make the verdict {_decision(_with_failures(candidate, matched), sources, terms)}."
+    )
+
+
+def _share_lost(candidate: CandidateSamples, matched: Matched) -> float:
+    samples = [sample for name in matched.pairs for sample in candidate.samples[name]]
+    return sum(sample.passed is None for sample in samples) / max(len(samples), 1)
+
+
+def _with_failures(candidate: CandidateSamples, matched: Matched) -> dict[str, Pair]:
+    return {
+        name: pair._replace(
+            candidate_n=pair.candidate_n + sum(sample.passed is None for sample in candidate.samples[name])
+        )
+        for name, pair in matched.pairs.items()
+    }
+
+
+def _decision(pairs: Mapping[str, Pair], sources: Mapping[str, str], terms: Terms) -> Decision:
+    counts = tuple(pairs.values())
+    return decide(compare_counts(counts, clusters_of(list(pairs), sources), terms), counts, terms)
+
+
+def judge_limits(candidate: CandidateSamples, kind: VerdictKind, reason: str) -> tuple[VerdictKind, str]:
+    """Return verdict and reason, made inconclusive where a limit cut too many answers."""
+    samples = [sample for entries in candidate.samples.values() for sample in entries]
+    cut = Counter(sample.failure for sample in samples if sample.failure in CUT)
+    answers = sum(sample.passed is not None or sample.failure in CUT for sample in samples)
+    if cut.total() <= MOST_CUT * answers or kind not in {"regressed", "inconclusive"}:
+        return kind, reason
+    what = ", ".join(f"{name} {count}" for name, count in sorted(cut.items()))
+    advice = " ".join(candidate.limits[name] for name in sorted(filter(None, cut)) if name in candidate.limits)
+    return "inconclusive", (
+        f"A limit cut {cut.total()} of {answers} answers ({what}), more than {MOST_CUT:.0%}: this measures the limit, "
+        f"not the model. {advice or 'Raise that limit.'} Measured under this limit: {reason}"
+    )

@@ -1,22 +1,15 @@
-"""By how much the samples of two occasions, or of two baselines, differ. Pure, no randomness.
-
-The question is about *these* problems, so the test is the exact stratified one of the sharp null hypothesis that no
-problem's rate changed.
-"""
+"""By how much the samples of two occasions, or of two baselines, differ on the same problems."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from codegate.gating import student
 from codegate.gating.baseline import Baseline
-from codegate.gating.comparability import mismatches, setting_changes
-from codegate.gating.exact import stratified, wilson
-from codegate.gating.matching import without_copies
-from codegate.gating.population_test import sampling_variances
-from codegate.gating.samples import CandidateSamples
-from codegate.gating.statistics import Pair
+from codegate.gating.comparability import differences
+from codegate.gating.drop_tests import sampling_variances
+from codegate.gating.samples import CandidateSamples, without_copies
+from codegate.gating.statistics import Pair, mean, quantile, stratified, wilson
 from codegate.gating.verdict import Mismatch
 
 LEVEL: Final = 0.95
@@ -45,14 +38,10 @@ class Rate:
 
 @dataclass(frozen=True)
 class Change:
-    """How the samples of two occasions differ, on the problems that both have.
+    """How the samples of two occasions differ on the ``n`` problems of both, in 0..1: the second minus the first.
 
-    Rates and difference (second minus first) are in 0..1. ``interval`` is at level 95 %, None below two problems.
-
-    Attributes:
-        n: problems.
-        p: two-sided exact p of "no problem's rate changed".
-        p_drop: one-sided p of "no problem's rate fell"; 0.5 stands for everything from there up.
+    ``interval`` is at 95 %, None below two problems; ``p`` the two-sided exact p of "no problem's rate changed",
+    ``p_drop`` the one-sided one of "no problem's rate fell", where 0.5 stands for everything from there up.
     """
 
     n: int
@@ -94,10 +83,7 @@ def counts_of(samples: CandidateSamples) -> dict[str, tuple[int, int]]:
 
 
 def pass_rate(counts: Counts) -> Rate:
-    """Return the pass rate of ``counts`` with Wilson's interval at n = problems.
-
-    The interval holds for problems like these: it allows for one sample per problem, so it is never too narrow.
-    """
+    """Return the pass rate of ``counts`` with Wilson's interval at n = problems, which is never too narrow."""
     rates = [passed / n for passed, n in counts.values() if n]
     if not rates:
         return Rate(None, 0, None, None)
@@ -108,40 +94,40 @@ def pass_rate(counts: Counts) -> Rate:
 def mean_interval(values: Sequence[float], floor: float = 0.0) -> tuple[float, float] | None:
     """Return the 95 % t interval of the mean of ``values`` in -1..1; None below two values or without any spread.
 
-    Args:
-        values: one per problem.
-        floor: least variance of a value, where sampling alone makes some.
+    ``floor`` is the least variance of a value, where sampling alone makes some.
     """
     n = len(values)
     if n < 2:
         return None
-    mean = math.fsum(values) / n
-    variance = max(math.fsum((value - mean) ** 2 for value in values) / (n - 1), floor)
+    middle = mean(values)
+    variance = max(math.fsum((value - middle) ** 2 for value in values) / (n - 1), floor)
     if variance <= 0.0:
         return None
-    width = student.quantile(0.5 + LEVEL / 2, n - 1) * math.sqrt(variance / n)
-    return max(mean - width, -1.0), min(mean + width, 1.0)
+    width = quantile(0.5 + LEVEL / 2, n - 1) * math.sqrt(variance / n)
+    return max(middle - width, -1.0), min(middle + width, 1.0)
 
 
 def change_between(before: Counts, after: Counts) -> Change | None:
-    """Return the change on the problems with counted samples on both occasions; None without any."""
+    """Return the change on the problems with counted samples on both occasions; None without any.
+
+    The exact stratified test asks whether any rate of *these* problems changed.
+    """
     shared = [problem for problem in sorted(before) if before[problem][1] and after.get(problem, (0, 0))[1]]
     if not shared:
         return None
     tables = [(*before[problem], *after[problem]) for problem in shared]
     pairs = [Pair(*table) for table in tables]
-    differences = [pair.difference for pair in pairs]
+    moved = [pair.difference for pair in pairs]
     # Passes of the second side that the null hypothesis predicts.
     expected = math.fsum(m * (x + y) / (k + m) for x, k, y, m in tables)
     fell = math.fsum(y for _, _, y, _ in tables) < expected
     p = stratified(tables)
-    variances = sampling_variances(pairs)
     return Change(
         n=len(shared),
-        before=math.fsum(pair.baseline_rate for pair in pairs) / len(pairs),
-        after=math.fsum(pair.candidate_rate for pair in pairs) / len(pairs),
-        difference=math.fsum(differences) / len(differences),
-        interval=mean_interval(differences, math.fsum(variances) / len(variances)),
+        before=mean([pair.baseline_rate for pair in pairs]),
+        after=mean([pair.candidate_rate for pair in pairs]),
+        difference=mean(moved),
+        interval=mean_interval(moved, mean(sampling_variances(pairs))),
         p=p,
         p_drop=p / 2 if fell else 0.5,
     )
@@ -165,12 +151,8 @@ class ProblemRates:
 class BaselineDifference:
     """What changed from one baseline to another.
 
-    Attributes:
-        models: the two models.
-        conditions: conditions and settings that differ, problems and the model aside.
-        added: problems that only the second has; ``removed``: only the first; ``altered``: in both, but not the same.
-        problems: rates of those that are the same in both, the largest drop first.
-        change: over those, the pass rate's difference with its uncertainty; None when there are none.
+    ``conditions`` are those and the settings that differ; ``problems`` and ``change`` are of the problems that are the
+    same in both, the largest drop first, and ``altered`` are in both, but not the same.
     """
 
     models: tuple[str, str]
@@ -188,10 +170,14 @@ def difference_of(before: Baseline, after: Baseline) -> BaselineDifference:
     shared = [problem for problem in sorted(old.keys() & new.keys()) if old[problem] == new[problem]]
     left, right = counts_of(before.samples), counts_of(after.samples)
     rates = [ProblemRates(problem, left[problem], right[problem]) for problem in shared]
-    differing = (*mismatches(before.samples, after.samples), *setting_changes(before.samples, after.samples))
+    differing = differences(before.samples, after.samples, "candidate")
     return BaselineDifference(
         models=(before.samples.model, after.samples.model),
-        conditions=tuple(one for one in differing if not one.field.startswith("problem ") and one.field != "model"),
+        conditions=tuple(
+            one
+            for one in (*differing.mismatches, *differing.changes)
+            if not one.field.startswith("problem ") and one.field != "model"
+        ),
         added=tuple(sorted(new.keys() - old.keys())),
         removed=tuple(sorted(old.keys() - new.keys())),
         altered=tuple(problem for problem in sorted(old.keys() & new.keys()) if old[problem] != new[problem]),

@@ -39,16 +39,13 @@ class HistoryEntry(BaseModel):
     """One candidate in one finished run.
 
     Attributes:
-        run: the run's id.
         at: when its last sample was made.
         candidate: the candidate's key, ``label`` its name for people, ``model`` the one that the responses name.
-        suite_digest: digest of the suite.
         conditions: conditions and settings of the samples; ``conditions_digest`` is the digest of all of them.
         proved: places in which the suite was proved to grade the same.
         samples: the most samples that any problem has.
-        counts: passes and counted samples by problem.
+        counts: passes and counted samples by problem; ``pass_rate`` is their mean rate, in 0..1.
         lost: samples lost to infrastructure faults.
-        pass_rate: mean over problems of the share that passed, in 0..1; None when nothing counted.
         cost: US dollars that the model calls cost; None where it is not known.
     """
 
@@ -103,11 +100,7 @@ def mean_rate(counts: Mapping[str, tuple[int, int]]) -> float | None:
 
 
 def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
-    """Return the entry of one candidate's samples in one finished run.
-
-    Raises:
-        UsageError: the run is unfinished, has no time, or holds text that cannot be encoded.
-    """
+    """Return the entry of one candidate's samples; raises UsageError where the run is unfinished or has no time."""
     samples = part.samples
     entries = [sample for many in samples.samples.values() for sample in many]
     if not entries or any(sample.failure == "not run" for sample in entries):
@@ -135,21 +128,12 @@ def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
 
 
 def read_history(path: Path) -> tuple[HistoryEntry, ...]:
-    """Read a history, the oldest run first.
-
-    Raises:
-        UsageError: the file is missing, too large, or a line of it is no entry or contradicts another.
-    """
+    """Return the entries, the oldest run first; raises UsageError where the file is missing or broken."""
     return tuple(sorted(_lines(path), key=lambda entry: (entry.at, entry.run, entry.candidate)))
 
 
 def append_history(path: Path, entries: Sequence[HistoryEntry]) -> tuple[HistoryEntry, ...]:
-    """Append the entries that are new, and return those.
-
-    Raises:
-        UsageError: the file is broken, contradicts an entry, would be too large, or another process holds it.
-        InfrastructureError: the disk refused.
-    """
+    """Append the entries that are new, and return those; raises as ``read_history``, and where the file is held."""
     with _locked(path):
         _repair_last_line(path)
         known = {entry.key: entry for entry in _lines(path)}

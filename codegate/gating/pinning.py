@@ -22,7 +22,7 @@ from codegate.gating.baseline import (
     samples_each,
     utc_time,
 )
-from codegate.gating.comparability import ABSENT, check_samples, mismatches, setting_changes, without_quarantined
+from codegate.gating.comparability import ABSENT, check_samples, differences, without_quarantined
 from codegate.gating.drift import Change, change_between, counts_of, p_words
 from codegate.gating.samples import CandidateSamples
 
@@ -46,11 +46,8 @@ class RunSamples:
     """The samples of one candidate in one finished run.
 
     Attributes:
-        run: the run's id.
         finished: when its last sample was made, ISO 8601.
-        suite_digest: digest of the suite that was run.
         spec: the candidate as configured.
-        samples: its samples.
         looks: looks that the gate took while the run went on.
     """
 
@@ -74,31 +71,24 @@ class Origin:
 def pool(parts: Sequence[RunSamples]) -> CandidateSamples:
     """Return the samples of all ``parts`` as those of one run, renumbered from 0 for every problem.
 
-    A problem that some run has in quarantine leaves all of them.
-
-    Raises:
-        UsageError: no run, one given twice, an incomplete or sequential one, or runs of other candidates, models or
-            conditions.
+    A problem that some run has in quarantine leaves all of them. Raises UsageError for no run, one given twice, an
+    incomplete or sequential one, or runs of other candidates, models or conditions.
     """
     if not parts:
         raise UsageError("no run was given.", "Name the folder of one run or more.")
-    first = parts[0]
-    seen: set[str] = set()
-    for part in parts:
-        if part.run in seen:
+    first, pooled = parts[0], parts[0].samples
+    for number, part in enumerate(parts):
+        _check_whole(part)
+        if part.run in {other.run for other in parts[:number]}:
             raise UsageError(f"run {part.run} is given twice: its samples would count double.", "Name each run once.")
-        seen.add(part.run)
-        _check_unpeeked(part)
-        _check_complete(part)
         if part.spec.key() != first.spec.key():
             raise UsageError(
                 f"run {part.run} is of candidate {part.samples.label} and run {first.run} of {first.samples.label}.",
                 "Pool runs of one candidate only.",
             )
         _check_model(part.samples.model, first.samples.model, f"run {part.run}", f"run {first.run}")
-    pooled = first.samples
-    for part in parts[1:]:
-        pooled = _joined(pooled, part.samples, f"run {first.run}", f"run {part.run}")
+        if number:
+            pooled = _joined(pooled, part.samples, f"run {first.run}", f"run {part.run}")
     return _renumbered(pooled)
 
 
@@ -111,14 +101,8 @@ def pin(
 ) -> Baseline:
     """Freeze the samples of all ``parts`` together as a baseline.
 
-    Args:
-        parts: the runs, all of which count.
-        origin: who pins.
-        min_samples: least samples per problem.
-        replaced: the lock that the new one takes the place of.
-
-    Raises:
-        UsageError: as ``pool``; too few samples; another model is pinned; or text that no file can hold.
+    ``min_samples`` are per problem, and ``replaced`` is the lock that the new one takes the place of. Raises UsageError
+    as ``pool``, for too few samples, and where another model is pinned.
     """
     samples = pool(parts)
     if replaced is not None and replaced.model != samples.model:
@@ -127,7 +111,7 @@ def pin(
             "Only `codegate baseline reset` accepts a new snapshot: "
             f"`codegate baseline reset RUN --from {replaced.digest[:_PREFIX]} --reason WHY`.",
         )
-    return _frozen("pin", parts, samples, origin, min_samples, predecessor=_pinned(replaced))
+    return _frozen("pin", parts, samples, origin, min_samples, replaced)
 
 
 def reset(
@@ -141,13 +125,7 @@ def reset(
 ) -> Baseline:
     """Pin another model than the lock does, on purpose.
 
-    Args:
-        lock: what is pinned now.
-        old: what is expected to be pinned: the model, or at least the first 12 digits of the baseline's digest.
-        parts: runs of the new model, all of which count.
-        reason: why.
-        origin: who does it.
-        min_samples: least samples per problem.
+    ``old`` is what is expected to be pinned: the model, or at least the first 12 digits of the baseline's digest.
 
     Raises:
         UsageError: ``old`` is not what is pinned; no reason; the model is the same; or as ``pin``.
@@ -166,12 +144,7 @@ def reset(
             f"the runs are of {lock.model!r}, which is already pinned.",
             "Add them with `codegate baseline refresh`, or pin them with `codegate baseline pin --replace`.",
         )
-    predecessor = _pinned(lock)
-    return _frozen("reset", parts, samples, origin, min_samples, predecessor=predecessor, reason=reason.strip())
-
-
-def _pinned(lock: Lock | None) -> tuple[str, str] | None:
-    return (lock.digest, lock.model) if lock is not None else None
+    return _frozen("reset", parts, samples, origin, min_samples, lock, reason=reason.strip())
 
 
 def refresh(
@@ -195,15 +168,11 @@ def refresh(
         origin: who does it.
         min_samples: least samples per problem afterwards.
 
-    Returns:
-        The new baseline, and how the new samples differ from the stored ones.
-
     Raises:
         DriftShown: the samples differ (exact test, two-sided p < 0.01) and ``accept_drift`` is not set.
         UsageError: another candidate, model or condition; a run that is in the baseline; or as ``pin``.
     """
-    fresh = pool(parts)
-    stored = baseline.samples
+    fresh, stored = pool(parts), baseline.samples
     known = {run.id for run in baseline.runs}
     if again := [part.run for part in parts if part.run in known]:
         raise UsageError(f"run {again[0]} is already in the baseline.", "Pass runs that were made since.")
@@ -224,18 +193,10 @@ def refresh(
             "drop the old samples.",
         )
     accepted = f"drift accepted ({p_words(change.p)})" if change.p < DRIFT_LEVEL else ""
-    made = _frozen(
-        "replace" if replace else "refresh",
-        parts,
-        fresh if replace else _renumbered(joined),
-        origin,
-        min_samples,
-        predecessor=(baseline.digest, stored.model),
-        baseline=baseline,
-        drift=change.p,
-        reason="; ".join(text for text in (accepted, reason.strip()) if text)[:1000],
-    )
-    return made, change
+    reason = "; ".join(text for text in (accepted, reason.strip()) if text)[:1000]
+    action: Literal["replace", "refresh"] = "replace" if replace else "refresh"
+    samples = fresh if replace else _renumbered(joined)
+    return _frozen(action, parts, samples, origin, min_samples, baseline, drift=change.p, reason=reason), change
 
 
 def _frozen(
@@ -244,24 +205,14 @@ def _frozen(
     samples: CandidateSamples,
     origin: Origin | None,
     min_samples: int,
+    before: Baseline | Lock | None,
     *,
-    predecessor: tuple[str, str] | None,
-    baseline: Baseline | None = None,
     drift: float | None = None,
     reason: str = "",
 ) -> Baseline:
     """Return the baseline of ``samples``, with ``action`` as the last entry of its provenance.
 
-    Args:
-        action: what is done.
-        parts: the new runs.
-        samples: all samples of the baseline.
-        origin: who does it.
-        min_samples: least samples per problem.
-        predecessor: digest and model of what was pinned before.
-        baseline: the baseline that is refreshed: its provenance stays, and its runs unless they are replaced.
-        drift: p of the test for drift.
-        reason: why.
+    ``before`` is what was pinned: a refreshed baseline keeps its provenance, and its runs unless they are replaced.
     """
     each = samples_each(samples)
     if each < min_samples:
@@ -271,29 +222,31 @@ def _frozen(
             f"Run it with `codegate run SUITE --samples 10`, add more runs of it, or pass --min-samples {each}.",
         )
     origin = origin or Origin()
+    old = before if isinstance(before, Baseline) else None
     event = Pinning(
         action=action,
         at=(origin.at or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds"),
         who=origin.who,
         commit=origin.commit,
         runs=tuple(part.run for part in parts),
-        predecessor=predecessor[0] if predecessor else None,
-        predecessor_model=predecessor[1] if predecessor else None,
+        predecessor=before.digest if before else None,
+        predecessor_model=old.samples.model if old else before.model if isinstance(before, Lock) else None,
         drift=drift,
         reason=reason,
     )
     made = Baseline(
         created=event.at,
         codegate=__version__,
-        spec=baseline.spec if baseline else parts[0].spec,
-        runs=(*(baseline.runs if baseline and action == "refresh" else ()), *_runs(parts)),
-        suite_digest=baseline.suite_digest if baseline else parts[0].suite_digest,
+        spec=old.spec if old else parts[0].spec,
+        runs=(*(old.runs if old and action == "refresh" else ()), *map(_pooled_run, parts)),
+        suite_digest=old.suite_digest if old else parts[0].suite_digest,
         complete=True,
         samples=samples,
-        provenance=(*(baseline.provenance if baseline else ()), event),
+        provenance=(*(old.provenance if old else ()), event),
         digest="0" * 64,
-    ).sealed()
+    )
     try:
+        made = made.sealed()
         encoded(made)
     except UnicodeEncodeError:
         raise UsageError(
@@ -303,41 +256,33 @@ def _frozen(
     return made
 
 
-def _runs(parts: Sequence[RunSamples]) -> tuple[PooledRun, ...]:
-    found = []
-    for part in parts:
-        try:
-            finished = utc_time(part.finished)
-        except ValueError as error:
-            raise UsageError(f"run {part.run} has no usable time: {error}.", "Restore the run's files.") from error
-        found.append(PooledRun(id=part.run, finished=finished, samples=samples_each(part.samples)))
-    return tuple(found)
+def _pooled_run(part: RunSamples) -> PooledRun:
+    try:
+        return PooledRun(id=part.run, finished=utc_time(part.finished), samples=samples_each(part.samples))
+    except ValueError as error:
+        raise UsageError(f"run {part.run} has no usable time: {error}.", "Restore the run's files.") from error
 
 
 def _renumbered(samples: CandidateSamples) -> CandidateSamples:
-    return samples.model_copy(
-        update={
-            "samples": {
-                problem: tuple(sample.model_copy(update={"index": index}) for index, sample in enumerate(entries))
-                for problem, entries in samples.samples.items()
-            }
-        }
-    )
+    renumbered = {
+        problem: tuple(sample.model_copy(update={"index": index}) for index, sample in enumerate(entries))
+        for problem, entries in samples.samples.items()
+    }
+    return samples.model_copy(update={"samples": renumbered})
 
 
 def _joined(left: CandidateSamples, right: CandidateSamples, left_name: str, right_name: str) -> CandidateSamples:
     """Return both sides' samples, left before right, on the problems that neither has in quarantine."""
     left, right, _ = without_quarantined(left, right)
-    if differing := (*mismatches(left, right), *setting_changes(left, right)):
+    if differing := differences(left, right, "model").mismatches:
         named = [
             f"{one.field} (only in {right_name})" if one.baseline == ABSENT
             else f"{one.field} (only in {left_name})" if one.candidate == ABSENT
             else f"{one.field} ({one.baseline[:_PREFIX]} in {left_name}, {one.candidate[:_PREFIX]} in {right_name})"
-            for one in differing[:_LISTED]
+            for one in differing
         ]  # fmt: skip
-        more = f"; and {len(differing) - _LISTED} more" if len(differing) > _LISTED else ""
         raise UsageError(
-            f"{left_name} and {right_name} were made under different conditions: {'; '.join(named)}{more}.",
+            f"{left_name} and {right_name} were made under different conditions: {_listed(named)}.",
             "Only samples made under the same conditions can be pooled; to go on under new ones, pin runs made under "
             "them with `codegate baseline pin --replace`.",
         )
@@ -345,26 +290,24 @@ def _joined(left: CandidateSamples, right: CandidateSamples, left_name: str, rig
     return right.model_copy(update={"samples": samples, "excluded": {**left.excluded, **right.excluded}})
 
 
-def _check_unpeeked(part: RunSamples) -> None:
+def _listed(lines: Sequence[str]) -> str:
+    return "; ".join(lines[:_LISTED]) + (f"; and {len(lines) - _LISTED} more" if len(lines) > _LISTED else "")
+
+
+def _check_whole(part: RunSamples) -> None:
     if part.looks > 1:
         raise UsageError(
             f"run {part.run} was gated and stopped as soon as its verdict was clear, so its samples are a biased "
             "estimate of the model's pass rate.",
             "Pin runs of a fixed number of samples: `codegate run SUITE --samples 10`.",
         )
-
-
-def _check_complete(part: RunSamples) -> None:
     check_samples(part.samples, f"run {part.run}:")
     missing = missing_samples(part.samples)
-    if not missing and part.samples.problem_digests:
-        return
-    listed = "; ".join(missing[:_LISTED]) or "it has no problems"
-    more = f"; and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
-    raise UsageError(
-        f"run {part.run} is incomplete and cannot be pinned: {listed}{more}.",
-        "Finish it with `codegate run --resume` and pin it then.",
-    )
+    if missing or not part.samples.problem_digests:
+        raise UsageError(
+            f"run {part.run} is incomplete and cannot be pinned: {_listed(missing) or 'it has no problems'}.",
+            "Finish it with `codegate run --resume` and pin it then.",
+        )
 
 
 def _check_model(found: str, wanted: str, where: str, other: str) -> None:

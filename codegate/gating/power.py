@@ -7,15 +7,18 @@ real one, look by look. Seeded: the same baseline gives the same forecast.
 
 import random
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from codegate.errors import UsageError
+from codegate.gating.compare import compare
 from codegate.gating.decision import Terms, compare_counts, decide
-from codegate.gating.matching import clusters_of, counted, without_copies
+from codegate.gating.drift import counts_of
 from codegate.gating.policy import GatePolicy
-from codegate.gating.samples import CandidateSamples
-from codegate.gating.statistics import Pair, mean, within_variance
+from codegate.gating.samples import CandidateSamples, Sample, clusters_of, counted, without_copies
+from codegate.gating.statistics import Pair, mean, wilson, within_variance
 
 Relation = Literal["same weights", "same family", "other vendor"]
 
@@ -38,12 +41,9 @@ _SEED: Final = 20261123
 class RateModel:
     """Distribution of the problems' true pass rates: Beta(m s, (1-m) s) with m ``rate`` and s ``strength``.
 
-    Attributes:
-        rate: mean pass rate of the pinned model.
-        strength: s; small means that most problems are nearly always or nearly never solved.
-        clusters: the pull request of each problem.
-        samples: baseline samples per problem that are still to be made, where ``counts`` is empty.
-        counts: passes and samples of the baseline per problem; empty before there is one.
+    A small strength means that most problems are nearly always or nearly never solved. ``clusters`` has the pull
+    request of each problem, ``counts`` passes and samples of its baseline; before there is one, ``samples`` are to be
+    made.
     """
 
     rate: float
@@ -74,11 +74,7 @@ class RateModel:
 
 
 def baseline_model(baseline: CandidateSamples) -> RateModel:
-    """Return the rate model of a stored baseline, fitted by moments.
-
-    Raises:
-        ValueError: it has no graded sample.
-    """
+    """Return the rate model of a stored baseline; raises ValueError where it has no graded sample."""
     samples = without_copies(baseline).samples
     graded = {name: counted(entries) for name, entries in sorted(samples.items())}
     graded = {name: entries for name, entries in graded.items() if entries}
@@ -104,11 +100,8 @@ def typical_model(
 ) -> RateModel:
     """Return the rate model of a suite without a baseline: U-shaped difficulty, s = .4.
 
-    Args:
-        problems: how many problems.
-        rate: expected pass rate of the pinned model.
-        samples: baseline samples per problem to be made.
-        clusters: the pull request of each problem; None: each has its own.
+    ``rate`` is the expected pass rate of the pinned model, ``samples`` per problem are to be made of it, and
+    ``clusters`` are the problems' pull requests; None: each has its own.
     """
     names = tuple(clusters) if clusters is not None else tuple(f"problem {i}" for i in range(problems))
     return RateModel(rate, _TYPICAL_STRENGTH, names, samples)
@@ -133,16 +126,10 @@ def forecast(
     drop: float = 0.0,
     relation: Relation = "same weights",
 ) -> Forecast:
-    """Return how gates end for a candidate that lost ``drop``.
+    """Return how gates end for a candidate that lost ``drop`` of the mean pass rate, every problem the same share.
 
-    Args:
-        model: what is known of the problems.
-        policy: the gate's.
-        looks: samples per problem at each look; None: the policy's.
-        candidates: candidates that share the error of a regression.
-        drop: true drop of the mean pass rate, every problem losing the same share: on these problems exactly for
-            the same weights, on average where the candidate is another model.
-        relation: of the candidate to the pinned model; another model solves other problems, although it is as good.
+    ``looks`` are the policy's by default; ``relation`` is that to the pinned model: another model solves other
+    problems, although it is as good.
     """
     planned = looks or policy.looks
     gates = max(_FEWEST_GATES, min(_GATES, _DRAWS // max(model.problems, 1)))
@@ -198,13 +185,9 @@ def _other_model(model: RateModel, rates: Sequence[float], churn: float, random_
 class PowerStatement:
     """Expected verdicts of a gate; drops and shares are in 0..1.
 
-    Attributes:
-        problems: number of problems; ``units``: pull requests that they come from.
-        max_samples: most samples per problem of a candidate; ``candidates``: gated together.
-        margin: the tolerated drop.
-        detectable_drop: smallest drop that ends as regressed in 4 of 5 gates; None where none does.
-        equal: a candidate that lost nothing on these problems; ``worse``: one that lost the margin.
-        family: an equally good model of the same family; ``vendor``: of another vendor.
+    ``detectable_drop`` ends as regressed in 4 of 5 gates, None where none does. ``equal`` lost nothing on these
+    problems and ``worse`` the margin; ``family`` and ``vendor`` are equally good models of the same family and of
+    another vendor.
     """
 
     problems: int
@@ -289,3 +272,107 @@ def least_drop(
 
     at = bisect_left(steps, True, key=found)
     return steps[at] / 200 if at < len(steps) else None
+
+
+LEAST_SAMPLES: Final = 4
+"""Samples per problem that can be halved and still vary on both sides."""
+_Z: Final = 1.959963984540054  # standard normal quantile of 0.975
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The gate's verdicts on random splits.
+
+    Attributes:
+        left_out: problems with fewer than four independent samples; ``problems`` are the others.
+        half: samples per problem on each side, the least and the most of any problem.
+        alarms: splits in which one half was called regressed; ``passes`` passed, the others were inconclusive.
+        share: alarms / splits, with its 95 % interval ``low`` to ``high``; ``alpha`` is promised at most.
+        noise: mean over problems of p(1-p): the variance of one sample.
+        run_noise: standard deviation of a run's pass rate with one sample per problem, from sampling alone.
+        detectable_drop: smallest drop that a gate with all of these samples as its baseline finds in 4 of 5 cases.
+    """
+
+    problems: int
+    left_out: int
+    half: tuple[int, int]
+    splits: int
+    seed: int
+    alarms: int
+    passes: int
+    share: float
+    low: float
+    high: float
+    alpha: float
+    noise: float
+    run_noise: float
+    detectable_drop: float | None
+
+    @property
+    def kept(self) -> bool:
+        """Return whether the alarms can be as rare as promised."""
+        return self.low <= self.alpha
+
+
+def calibrate(samples: CandidateSamples, policy: GatePolicy, *, splits: int = 400, seed: int = 0) -> Calibration:
+    """Return the gate's verdicts on random halves of one model's samples; equal seeds give equal splits.
+
+    Floors and ``must_pass`` are left out: alpha does not cover them. Raises UsageError where fewer than two problems
+    have four independent samples.
+    """
+    usable = {
+        problem: counted(entries)
+        for problem, entries in sorted(without_copies(samples).samples.items())
+        if len(counted(entries)) >= LEAST_SAMPLES
+    }
+    if len(usable) < 2:
+        raise UsageError(
+            f"{len(usable)} of {len(samples.problem_digests)} problems have {LEAST_SAMPLES} independent samples, and "
+            "at least 2 are needed.",
+            "Run the pinned model with `codegate run SUITE --samples 10`; equal answers count once.",
+        )
+    plain = policy.model_copy(update={"cohorts": {}, "must_pass": ()})
+    kept = samples.model_copy(
+        update={
+            "problem_digests": {name: samples.problem_digests[name] for name in usable},
+            "samples": {name: tuple(entries) for name, entries in usable.items()},
+        }
+    )
+    draw = random.Random(seed)  # noqa: S311  no secret, and the same again for the same seed
+    kinds = Counter(_one_split(kept, usable, plain, draw) for _ in range(splits))
+    alarms = kinds["regressed"]
+    low, high = wilson(alarms, splits, _Z)
+    noise = within_variance(list(counts_of(kept).values())) or 0.0
+    halves = [len(entries) // 2 for entries in usable.values()]
+    return Calibration(
+        problems=len(usable),
+        left_out=len(samples.problem_digests) - len(usable),
+        half=(min(halves), max(halves)),
+        splits=splits,
+        seed=seed,
+        alarms=alarms,
+        passes=kinds["pass"],
+        share=alarms / splits,
+        low=low,
+        high=high,
+        alpha=policy.alpha,
+        noise=noise,
+        run_noise=(noise / len(usable)) ** 0.5,
+        detectable_drop=least_drop(baseline_model(kept), plain),
+    )
+
+
+def _one_split(
+    samples: CandidateSamples, usable: dict[str, list[Sample]], policy: GatePolicy, draw: random.Random
+) -> str:
+    sides: tuple[dict[str, tuple[Sample, ...]], dict[str, tuple[Sample, ...]]] = ({}, {})
+    for problem, entries in usable.items():
+        half = len(entries) // 2
+        chosen = draw.sample(entries, 2 * half)
+        for side, part in zip(sides, (chosen[:half], chosen[half:]), strict=True):
+            # Without answers: copies are removed already.
+            side[problem] = tuple(
+                sample.model_copy(update={"index": index, "answer": None}) for index, sample in enumerate(part)
+            )
+    left, right = (samples.model_copy(update={"samples": side}) for side in sides)
+    return compare(left, right, policy).kind

@@ -1,8 +1,14 @@
 """What the gate compares: per problem, the samples of one candidate, each passed, failed or not to be counted."""
 
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from codegate.gating.statistics import Pair, beta_binomial_cdf
+from codegate.gating.verdict import Exclusion, Flip
 
 
 class Sample(BaseModel):
@@ -27,10 +33,8 @@ class CandidateSamples(BaseModel):
         conditions: what must be equal on both sides: the suite's digest, the grader, the sandbox.
         proved: places (sandbox, images) in which the suite was proved to grade the same, this one included.
         settings: what is under test, by field: model, provider, sampling, prompt, solver.
-        problem_digests: by problem id, as are ``samples``.
         excluded: why the other problems of the suite were not run.
         clusters: the pull request that a problem comes from; a problem that is not named here stands alone.
-        tags: a problem's cohorts.
         plain: by problem id its digest without controls, where it has any; it is known of a run only.
         limits: by failure class or fault, which limit of the candidate to raise; it is known of a run only.
     """
@@ -55,3 +59,133 @@ class CandidateSamples(BaseModel):
     def fields(self) -> dict[str, str]:
         """Return conditions and settings together: what samples of one candidate have in common to be pooled."""
         return {**self.conditions, **self.settings}
+
+
+_BEYOND_CHANCE: Final = 0.01
+
+
+@dataclass(frozen=True)
+class Matched:
+    """The problems both sides have counted samples of, in order of their ids, and the others with reasons.
+
+    ``failures`` is the most frequent failure class of the candidate on each problem.
+    """
+
+    pairs: dict[str, Pair]
+    failures: dict[str, str | None]
+    excluded: tuple[Exclusion, ...]
+
+
+def counted(samples: tuple[Sample, ...]) -> list[Sample]:
+    """Return the samples that have a grade."""
+    return [sample for sample in samples if sample.passed is not None]
+
+
+def match(baseline: CandidateSamples, candidate: CandidateSamples) -> Matched:
+    """Return the counts of every problem that has a graded sample on both sides, and why the others have not."""
+    pairs: dict[str, Pair] = {}
+    failures: dict[str, str | None] = {}
+    excluded: list[Exclusion] = []
+    for problem in sorted(baseline.problem_digests):
+        all_left, all_right = baseline.samples.get(problem, ()), candidate.samples.get(problem, ())
+        left, right = counted(all_left), counted(all_right)
+        if left and right:
+            pairs[problem] = Pair(
+                sum(bool(sample.passed) for sample in left),
+                len(left),
+                sum(bool(sample.passed) for sample in right),
+                len(right),
+            )
+            lost = Counter(sample.failure for sample in right if not sample.passed and sample.failure)
+            failures[problem] = min(lost, key=lambda name: (-lost[name], name)) if lost else None
+            continue
+        side: Literal["baseline", "candidate", "both"] = (
+            "both" if not left and not right else "candidate" if left else "baseline"
+        )
+        excluded.append(Exclusion(problem=problem, side=side, reason=_missing_reason(side, all_left, all_right)))
+    return Matched(pairs, failures, tuple(excluded))
+
+
+def _missing_reason(side: str, left: tuple[Sample, ...], right: tuple[Sample, ...]) -> str:
+    blamed = left + right if side == "both" else left if side == "baseline" else right
+    if not blamed:
+        return "no sample"
+    causes = sorted({sample.failure for sample in blamed if sample.passed is None and sample.failure})
+    return f"no counted sample: {', '.join(causes) or 'infrastructure fault'}"
+
+
+def copied(samples: CandidateSamples) -> tuple[int, int]:
+    """Return the problems whose graded answers are all equal, and those with two or more answers."""
+    several = [
+        {sample.answer for sample in entries}
+        for entries in map(counted, samples.samples.values())
+        if len(entries) >= 2 and all(sample.answer is not None for sample in entries)
+    ]
+    return sum(len(answers) == 1 for answers in several), len(several)
+
+
+def without_copies(samples: CandidateSamples) -> CandidateSamples:
+    """Return the samples with copies removed, where most problems have only copies of one answer.
+
+    A model at temperature 0, or behind a cache, repeats one answer: its samples are not independent, and counting each
+    would overstate the evidence. A few equal answers are no copies: a problem may be easy. The first graded one stays.
+    """
+    same, several = copied(samples)
+    if 2 * same <= several:
+        return samples
+
+    def once(entries: tuple[Sample, ...]) -> tuple[Sample, ...]:
+        if len({sample.answer for sample in counted(entries)}) > 1:
+            return entries
+        seen: set[str] = set()
+        kept = []
+        for sample in entries:
+            if sample.passed is not None and sample.answer is not None:
+                if sample.answer in seen:
+                    continue
+                seen.add(sample.answer)
+            kept.append(sample)
+        return tuple(kept)
+
+    return samples.model_copy(update={"samples": {name: once(entries) for name, entries in samples.samples.items()}})
+
+
+def clusters_of(problems: list[str], sources: Mapping[str, str]) -> list[str]:
+    """Return the cluster of each problem; one without a source is a cluster of its own."""
+    return [f"source {sources[problem]}" if problem in sources else f"problem {problem}" for problem in problems]
+
+
+def beyond_chance(passed: int, n: int, other_passed: int, other_n: int) -> bool:
+    """Return whether ``passed`` of ``n`` is fewer than the other side's samples explain.
+
+    The predictive distribution of the one side given the other (beta-binomial after Jeffreys' prior Beta(1/2, 1/2))
+    puts at most 1 % on so few passes: 0 of 3 after 9 of 10, or 0 of 2 after 10 of 10, but not 0 of 1.
+    """
+    return beta_binomial_cdf(passed, n, other_passed + 0.5, other_n - other_passed + 0.5) <= _BEYOND_CHANCE
+
+
+def flips(matched: Matched) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
+    """Return (regressions, improvements), the largest change first."""
+    changed = [
+        Flip(
+            problem=problem,
+            baseline_rate=pair.baseline_rate,
+            baseline_n=pair.baseline_n,
+            candidate_rate=pair.candidate_rate,
+            candidate_n=pair.candidate_n,
+            candidate_failure=matched.failures[problem],
+            beyond_chance=_changed_beyond_chance(pair),
+        )
+        for problem, pair in matched.pairs.items()
+        if pair.difference != 0.0
+    ]
+    changed.sort(key=lambda flip: (-abs(flip.candidate_rate - flip.baseline_rate), flip.problem))
+    worse = tuple(flip for flip in changed if flip.candidate_rate < flip.baseline_rate)
+    return worse, tuple(flip for flip in changed if flip.candidate_rate > flip.baseline_rate)
+
+
+def _changed_beyond_chance(pair: Pair) -> bool:
+    if pair.difference < 0.0:
+        return beyond_chance(pair.candidate_passed, pair.candidate_n, pair.baseline_passed, pair.baseline_n)
+    failed, other_failed = pair.candidate_n - pair.candidate_passed, pair.baseline_n - pair.baseline_passed
+    return beyond_chance(failed, pair.candidate_n, other_failed, pair.baseline_n)

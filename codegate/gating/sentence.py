@@ -6,8 +6,8 @@ from typing import Literal
 
 from codegate.gating.comparability import ABSENT, Differences
 from codegate.gating.decision import Terms, has_headroom, too_few
-from codegate.gating.looks import SCHEDULES
-from codegate.gating.population_test import fewest_problems
+from codegate.gating.drop_tests import fewest_problems
+from codegate.gating.policy import SCHEDULES
 from codegate.gating.statistics import Comparison, Pair
 from codegate.gating.verdict import Mismatch
 from codegate.suite import SANDBOX
@@ -26,13 +26,8 @@ def reason_of(
 ) -> str:
     """Return the reason of a verdict: by how much, how sure, and what to do.
 
-    Args:
-        kind: the verdict.
-        found: what the test of the policy's scope showed.
-        pairs: the counts behind it.
-        terms: how it was judged.
-        detectable: smallest drop that such a run finds in 4 of 5 cases.
-        conclusion: what decided instead of the test, as the end of a sentence.
+    ``detectable`` is the smallest drop that such a run finds in 4 of 5 cases; ``conclusion``, the end of a sentence, is
+    what decided instead of the test.
     """
     what = conclusion or _conclusion(kind, found, pairs, terms)
     head = f"{_where(found, len(pairs), terms)} {_figures(found, terms)}: {what}"
@@ -102,11 +97,7 @@ def population_sentence(
 ) -> tuple[Literal["drop", "ruled out", "open"], str]:
     """Return what a comparison shows about problems like these, and that as a sentence.
 
-    Args:
-        found: what the test of scope ``population`` showed.
-        few: why there are too few problems for a pass, as the end of a sentence; None where there are enough.
-        margin: largest tolerated drop.
-        level: one-sided level of both questions.
+    ``few`` is why there are too few problems for a pass, if so; ``level`` the one-sided level of both questions.
     """
     points = _points(margin)
     if found.p_regression is None or found.p_noninferior is None:

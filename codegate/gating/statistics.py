@@ -3,9 +3,11 @@
 Sums are taken with ``math.fsum``, so the order of the problems cannot change a single bit of the answer.
 """
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 
 
@@ -37,15 +39,9 @@ class Pair(NamedTuple):
 class Comparison:
     """What a paired comparison shows about ``n`` units: problems, or the pull requests that they come from.
 
-    Rates, difference and interval are in units of pass rate (0..1). The p-values are one-sided; they and the interval
-    are None below two units.
-
-    Attributes:
-        p_regression: of "there is no drop".
-        p_noninferior: of "the drop is the margin or more".
-        p_gain: of "there is no gain".
-        interval: its upper end is below 0 exactly when ``p_regression`` is below its level, its lower end above
-            -margin exactly when ``p_noninferior`` is below its own.
+    All in units of pass rate (0..1). The p-values are one-sided, of "there is no drop", "the drop is the margin or
+    more" and "there is no gain". The interval's upper end is below 0 exactly when ``p_regression`` is below its level,
+    its lower end above -margin exactly when ``p_noninferior`` is. All four are None below two units.
     """
 
     n: int
@@ -80,3 +76,171 @@ def consistent(low: float, high: float, *, dropped: bool, ruled_out: bool, margi
     high = min(high, math.nextafter(0.0, -1.0)) if dropped else max(high, 0.0)
     low = max(low, math.nextafter(-margin, 0.0)) if ruled_out else min(low, -margin)
     return max(low, -1.0), min(high, 1.0)
+
+
+def beta_binomial_cdf(passed: int, n: int, a: float, b: float) -> float:
+    """Return P(X <= passed) for X passes in ``n`` samples whose rate is Beta(a, b); each term by log-gamma."""
+
+    def log_beta(x: float, y: float) -> float:
+        return math.lgamma(x) + math.lgamma(y) - math.lgamma(x + y)
+
+    whole = log_beta(a, b)
+    terms = (math.comb(n, x) * math.exp(log_beta(a + x, b + n - x) - whole) for x in range(passed + 1))
+    return min(math.fsum(terms), 1.0)
+
+
+def wilson(passed: float, n: float, z: float) -> tuple[float, float]:
+    """Return Wilson's score interval of ``passed`` of ``n`` > 0 trials (Wilson 1927, JASA 22:209).
+
+    A sum of per-problem rates may be fractional; ``z`` is the standard normal quantile, such as 1.96.
+    """
+    if not n > 0 or not 0 <= passed <= n:
+        message = f"a rate needs 0 <= passed <= n and n > 0, not {passed} of {n}"
+        raise ValueError(message)
+    rate, square = passed / n, z * z
+    centre = (rate + square / (2 * n)) / (1 + square / n)
+    half = z / (1 + square / n) * math.sqrt(rate * (1 - rate) / n + square / (4 * n * n))
+    return max(centre - half, 0.0) if passed else 0.0, min(centre + half, 1.0) if passed < n else 1.0
+
+
+def newcombe(passed: float, n: float, other_passed: float, other_n: float, z: float) -> tuple[float, float]:
+    """Return the interval of the difference of two unpaired rates (Newcombe 1998, Stat. Med. 17:873, method 10)."""
+    low, high = wilson(passed, n, z)
+    other_low, other_high = wilson(other_passed, other_n, z)
+    rate, other = passed / n, other_passed / other_n
+    difference = rate - other
+    below = math.hypot(rate - low, other_high - other)
+    above = math.hypot(high - rate, other - other_low)
+    return max(difference - below, -1.0), min(difference + above, 1.0)
+
+
+def mcnemar(lost: int, gained: int) -> float:
+    """Return the one-sided exact p of "no drop" from discordant pairs: P(X >= lost), X ~ Bin(lost + gained, 1/2).
+
+    McNemar 1947, Psychometrika 12:153, in its exact form. 1 without discordant pairs.
+    """
+    n = lost + gained
+    return float(Fraction(sum(math.comb(n, x) for x in range(lost, n + 1)), 2**n))
+
+
+Table = tuple[int, int, int, int]
+"""Passes and samples of the first side, passes and samples of the second, for one problem."""
+
+
+def stratified(tables: Sequence[Table]) -> float:
+    """Return the two-sided exact p of "both sides have the same rate on every problem".
+
+    Given each problem's total, the first side's passes are hypergeometric; their sum over the problems is convolved
+    (Cochran 1954; Mantel and Haenszel 1959, without the normal approximation). Twice the smaller tail, at most 1.
+    """
+    distribution: list[float] = [1.0]
+    least = observed = 0
+    for passed, n, other_passed, other_n in tables:
+        total = passed + other_passed
+        low, high = max(0, total - other_n), min(n, total)
+        least += low
+        observed += passed
+        if low == high:
+            continue
+        ways = math.comb(n + other_n, total)
+        terms = [math.comb(n, x) * math.comb(other_n, total - x) / ways for x in range(low, high + 1)]
+        grown = [0.0] * (len(distribution) + len(terms) - 1)
+        for i, p in enumerate(distribution):
+            for j, q in enumerate(terms):
+                grown[i + j] += p * q
+        distribution = grown
+    at = observed - least
+    below, above = math.fsum(distribution[: at + 1]), math.fsum(distribution[at:])
+    return min(2.0 * min(below, above), 1.0)
+
+
+def holm(p_values: Mapping[str, float]) -> dict[str, float]:
+    """Return the p-values adjusted for their number, by Holm's step-down rule (Holm 1979, Scand. J. Stat. 6:65)."""
+    adjusted: dict[str, float] = {}
+    highest = 0.0
+    for rank, name in enumerate(sorted(p_values, key=lambda name: (p_values[name], name))):
+        highest = max(highest, min((len(p_values) - rank) * p_values[name], 1.0))
+        adjusted[name] = highest
+    return adjusted
+
+
+_CONVERGED = 1e-16
+_MAX_TERMS = 20_000
+_TINY = 1e-300
+
+
+def _beta_fraction(x: float, a: float, b: float) -> float:
+    """Return the continued fraction of the incomplete beta function, NIST DLMF 8.17.22, by Lentz's method."""
+    c = 1.0
+    d = 1.0 - (a + b) * x / (a + 1.0)
+    d = 1.0 / (d if abs(d) > _TINY else _TINY)
+    value = d
+    for m in range(1, _MAX_TERMS):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        change = 1.0
+        for coefficient in (even, odd):
+            d = 1.0 + coefficient * d
+            d = 1.0 / (d if abs(d) > _TINY else _TINY)
+            c = 1.0 + coefficient / c
+            c = c if abs(c) > _TINY else _TINY
+            change = c * d
+            value *= change
+        if abs(change - 1.0) < _CONVERGED:
+            break
+    return value
+
+
+def _incomplete_beta(x: float, complement: float, a: float, b: float) -> float:
+    """Return I_x(a, b), regularised (DLMF 8.17.2); ``complement`` is 1 - x, which loses its digits near x = 1."""
+    if x <= 0.0:
+        return 0.0
+    if complement <= 0.0:
+        return 1.0
+    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(complement)
+    front = math.exp(log_front)
+    if x <= (a + 1.0) / (a + b + 2.0):  # where the fraction converges quickly; DLMF 8.17.4 mirrors the rest
+        return front * _beta_fraction(x, a, b) / a
+    return 1.0 - front * _beta_fraction(complement, b, a) / b
+
+
+def sf(t: float, df: float) -> float:
+    """Return P(T > t) for Student's t with ``df`` > 0 degrees of freedom.
+
+    P(|T| > t) = I_x(df/2, 1/2) with x = df / (df + t^2) (Abramowitz and Stegun 26.7.1 with 26.5.2).
+    """
+    if not df > 0 or math.isnan(t):
+        message = f"Student's t needs df > 0 and a number, not df={df}, t={t}"
+        raise ValueError(message)
+    square = t * t
+    if math.isinf(square):
+        tail = 0.0
+    else:
+        tail = 0.5 * _incomplete_beta(df / (df + square), square / (df + square), df / 2.0, 0.5)
+    return tail if t >= 0 else 1.0 - tail
+
+
+def cdf(t: float, df: float) -> float:
+    """Return P(T <= t) for Student's t with ``df`` degrees of freedom."""
+    return sf(-t, df)
+
+
+@functools.lru_cache(maxsize=256)
+def quantile(p: float, df: float) -> float:
+    """Return the t with P(T <= t) = p, p strictly between 0 and 1, by bisection to the last bits."""
+    if not 0.0 < p < 1.0:
+        message = f"a quantile needs a probability strictly between 0 and 1, not {p}"
+        raise ValueError(message)
+    tail = min(p, 1.0 - p)
+    low, high = 0.0, 1.0
+    while sf(high, df) > tail:
+        low, high = high, high * 2.0
+    while True:
+        middle = (low + high) / 2.0
+        if middle in (low, high):
+            break
+        if sf(middle, df) > tail:
+            low = middle
+        else:
+            high = middle
+    return high if p > 0.5 else -high if p < 0.5 else 0.0

@@ -1,9 +1,8 @@
 """Trends of a history, and the nightly watch: does the pinned model still solve what it solved when it was pinned?
 
-The nights' samples are compared with the stored ones by the exact stratified test of "no problem's rate fell". It is
-the right test for one model on fixed problems: the gate's paired t would add the differences *between* problems to
-the noise. Seven nights pooled at p < 0.002 page: thirty equal nights page in about 1 % of months, and a drop of ten
-points is paged after three or four nights. Two nights in a row below 0.05 warn.
+The nights' samples are compared with the stored ones by the exact stratified test of "no problem's rate fell". Seven
+nights pooled at p < 0.002 page: thirty equal nights page in about 1 % of months, and a drop of ten points is paged
+after three or four nights. Two nights in a row below 0.05 warn.
 """
 
 import math
@@ -13,12 +12,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Literal
 
-from codegate.gating import student
 from codegate.gating.baseline import Baseline
 from codegate.gating.comparability import condition_differences
 from codegate.gating.drift import LEVEL, Change, Rate, change_between, counts_of, p_words, pass_rate
 from codegate.gating.history import HistoryEntry
-from codegate.gating.statistics import within_variance
+from codegate.gating.statistics import mean, quantile, within_variance
 from codegate.gating.verdict import Mismatch
 
 DAYS: Final = 30
@@ -126,8 +124,7 @@ def pooled_counts(entries: Sequence[HistoryEntry]) -> dict[str, tuple[int, int]]
 def slope_of(entries: Sequence[HistoryEntry]) -> Slope | None:
     """Return the least-squares slope of the pass rate over time; None below three runs or without any time between.
 
-    The residual variance is at least the sampling variance of a run's rate, mean p(1-p) / (n k), with p(1-p) estimated
-    from the repeated samples of each problem: three runs in line by chance prove little.
+    The residual variance is at least the sampling variance of a run's rate: three runs in line by chance prove little.
     """
     points = [
         (datetime.fromisoformat(entry.at).timestamp() / _SECONDS, entry.pass_rate)
@@ -137,18 +134,17 @@ def slope_of(entries: Sequence[HistoryEntry]) -> Slope | None:
     if len(points) < _LEAST:
         return None
     n = len(points)
-    middle = math.fsum(x for x, _ in points) / n
-    mean = math.fsum(y for _, y in points) / n
+    middle, level = mean([x for x, _ in points]), mean([y for _, y in points])
     spread = math.fsum((x - middle) ** 2 for x, _ in points)
     if spread <= 0.0:
         return None
-    slope = math.fsum((x - middle) * (y - mean) for x, y in points) / spread
-    residual = math.fsum((y - mean - slope * (x - middle)) ** 2 for x, y in points) / (n - 2)
+    slope = math.fsum((x - middle) * (y - level) for x, y in points) / spread
+    residual = math.fsum((y - level - slope * (x - middle)) ** 2 for x, y in points) / (n - 2)
     cells = [cell for cell in pooled_counts(entries).values() if cell[1]]
-    samples = math.fsum(k for entry in entries for _, k in entry.counts.values()) / len(entries)
+    samples = sum(k for entry in entries for _, k in entry.counts.values()) / len(entries)
     sampling = (within_variance(cells) or 0.0) / max(samples, 1.0)
     error = math.sqrt(max(residual, sampling) / spread)
-    width = student.quantile(0.5 + LEVEL / 2, n - 2) * error
+    width = quantile(0.5 + LEVEL / 2, n - 2) * error
     return Slope(slope * DAYS, (slope - width) * DAYS, (slope + width) * DAYS, n)
 
 
@@ -171,14 +167,7 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Night:
-    """The runs of one UTC day.
-
-    Attributes:
-        date: the day.
-        runs: their ids.
-        alone: the day's samples against the stored ones.
-        window: the same of the last seven nights, this one included; ``nights``: how many these are.
-    """
+    """The runs of one UTC day, against the stored samples: ``alone``, and as ``window`` with up to seven ``nights``."""
 
     date: str
     runs: tuple[str, ...]

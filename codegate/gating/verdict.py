@@ -27,8 +27,7 @@ class _Frozen(BaseModel):
 class Flip(_Frozen):
     """A problem whose pass rate differs between baseline and candidate (rates in 0..1, with their n).
 
-    ``beyond_chance``: a candidate that is as good on this problem would do so badly (or well) in fewer than 1 of 100
-    runs. Other single flips are noise.
+    ``beyond_chance``: an equal candidate would do so in fewer than 1 of 100 runs. Other single flips are noise.
     """
 
     problem: str
@@ -59,12 +58,8 @@ class Mismatch(_Frozen):
 class Cohort(_Frozen):
     """The problems that carry one tag: described, and gating only through a floor of the critical tier.
 
-    Attributes:
-        problems: compared problems with the tag.
-        p_regression: one-sided p of "no drop" on them alone; None below five problems.
-        p_holm: the same, adjusted for the number of cohorts by Holm's rule.
-        floor: least pass rate by the policy; None where it sets none.
-        upper: upper Wilson bound of the candidate's pass rate at the level of the gate; None without a floor.
+    ``p_regression`` is the one-sided p of "no drop", None below five problems, and ``p_holm`` the same adjusted for the
+    number of cohorts. ``upper`` is the Wilson bound of the candidate's rate that is held against ``floor``.
     """
 
     tag: str
@@ -81,11 +76,8 @@ class Cohort(_Frozen):
 class Drift(_Frozen):
     """Fresh samples of the baseline against its stored ones on the same problems.
 
-    Attributes:
-        problems: problems with samples of both.
-        fresh_samples: graded fresh samples, of all problems together.
-        p: two-sided p of the exact stratified test that both have the same rate on every problem.
-        drifted: ``p`` is below its level: the stored baseline no longer describes the pinned model here.
+    ``p`` is of the two-sided exact stratified test; ``drifted``: the stored baseline no longer describes the model
+    here.
     """
 
     problems: int
@@ -99,11 +91,7 @@ class Drift(_Frozen):
 class PopulationFinding(_Frozen):
     """What a comparison on the suite shows about bugs like these, of which the suite is a random sample.
 
-    Attributes:
-        units: pull requests whose means were compared, or the problems where each has its own.
-        conclusion: a drop is shown, one of the margin is ruled out, or neither.
-        sentence: the same for people, with its p.
-        level: one-sided level of both p-values.
+    ``units`` are pull requests, or the problems where each has its own. ``level`` is one-sided, of both p-values.
     """
 
     units: int
@@ -117,17 +105,14 @@ class PopulationFinding(_Frozen):
 class Verdict(_Frozen):
     """The decision of the gate about one candidate.
 
-    Rates are means over problems of the per-problem pass rate, in 0..1; ``difference`` is candidate minus
-    baseline; ``interval`` is its two-sided interval at level ``confidence``; all None when nothing could be compared.
-    In scope ``population`` the means are over pull requests instead of problems.
+    Rates are means over problems of the per-problem pass rate, in 0..1, or over pull requests in scope ``population``;
+    all None when nothing could be compared.
 
     Attributes:
-        kind: the verdict.
-        scope: the question that it answers: about these problems, or about problems like these.
         reason: for people, with n and uncertainty.
         population: what it shows about problems like these, beside a verdict of scope ``suite``.
-        warnings: one sentence each; none of them changed the kind.
         advisory: too few problems, or baseline samples, for a pass.
+        interval: two-sided, of ``difference`` (candidate minus baseline) at level ``confidence``.
         p_regression: one-sided p of "no drop"; small means a drop.
         p_noninferior: one-sided p of "the drop is at least the margin"; small means it is not.
         alpha: one-sided error over all looks and candidates, from the policy.
@@ -139,8 +124,7 @@ class Verdict(_Frozen):
         units: what was compared: problems, or in scope ``population`` the pull requests that they come from.
         futile: further looks cannot settle the question.
         confirmed: whether a regression was seen against fresh baseline samples too; None without such samples.
-        mismatches: fields that must be equal and are not; only an incomparable verdict has them.
-        changes: fields that may differ and do, beside the model: what else was changed with it.
+        mismatches: fields that must be equal and are not; ``changes``: fields that may differ and do.
         must_pass_failed: problems of the policy's ``must_pass`` that the candidate never solved.
     """
 
@@ -151,7 +135,7 @@ class Verdict(_Frozen):
     candidate: str
     label: str
     baseline_label: str
-    problems: int = Field(ge=0)
+    problems: int = Field(default=0, ge=0)
     advisory: bool = False
     baseline_rate: float | None = None
     candidate_rate: float | None = None

@@ -5,7 +5,8 @@ from pathlib import Path, PurePosixPath
 from codegate import operations
 from codegate.durable import write_atomic
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import MIN_SAMPLES, Transport
+from codegate.gating import Transport
+from codegate.gating.pinning import MIN_SAMPLES
 from codegate.github.event import Event
 from codegate.github.gated import progress_to, run_request
 from codegate.github.inputs import Inputs

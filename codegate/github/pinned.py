@@ -12,7 +12,8 @@ from typing import Final
 from codegate.durable import sha256
 from codegate.errors import CodegateError, ExitCode, UsageError
 from codegate.forge import Forbidden, GitHub, GitHubError
-from codegate.gating import MAX_LOCK_BYTES, Baseline, Lock, parse_lock, verify_pinned
+from codegate.gating import Baseline, Lock
+from codegate.gating.baseline import MAX_LOCK_BYTES, parse_lock, verify_pinned
 from codegate.github.event import Event
 from codegate.github.sources import file_here, file_of_commit, sources
 from codegate.suite import check_path

@@ -13,7 +13,8 @@ from urllib.parse import quote
 
 from codegate.errors import CodegateError, UsageError
 from codegate.forge import GitHub, GitHubError, NotFound, TooMuch
-from codegate.gating import MAX_BASELINE_BYTES, Lock, Transport
+from codegate.gating import Lock, Transport
+from codegate.gating.baseline import MAX_BASELINE_BYTES
 from codegate.github.archive import read_members
 from codegate.github.artifacts import Artifact, download_artifact, list_artifacts
 from codegate.github.event import Event

@@ -7,21 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from codegate import gating
 from codegate.errors import UsageError
-from codegate.gating import (
-    MIN_SAMPLES,
-    Baseline,
-    Change,
-    Lock,
-    Origin,
-    RunSamples,
-    Transport,
-    load_lock,
-    load_pinned,
-    write_baseline,
-    write_lock,
-)
+from codegate.gating import Baseline, Lock, Origin, RunSamples, Transport, load_lock, load_pinned, pinning
+from codegate.gating.baseline import write_baseline, write_lock
+from codegate.gating.drift import Change
+from codegate.gating.pinning import MIN_SAMPLES
 from codegate.running import Run, candidate_samples, choose_candidate, load_run
 from codegate.suite import GitError, git
 
@@ -79,7 +69,7 @@ def pin(
         pinned = load_lock(lock)
     if not replace:
         _check_new(out)  # another lock may pin what is there
-    made = gating.pin(runs, origin=origin(), min_samples=min_samples, replaced=pinned)
+    made = pinning.pin(runs, origin=origin(), min_samples=min_samples, replaced=pinned)
     return made, _write(made, out, lock, transport)
 
 
@@ -93,7 +83,7 @@ def refresh(
     min_samples: int = MIN_SAMPLES,
 ) -> tuple[Baseline, Lock, Change]:
     """Add new samples of the pinned model to the baseline that ``lock`` pins; arguments and errors as in gating."""
-    made, change = gating.refresh(
+    made, change = pinning.refresh(
         load_pinned(lock), runs, replace=replace, accept_drift=accept_drift, reason=reason, origin=origin(),
         min_samples=min_samples,
     )  # fmt: skip
@@ -113,7 +103,7 @@ def reset(
     pinned = load_lock(lock)
     if out is not None:
         _check_new(out)
-    made = gating.reset(pinned, old, runs, reason=reason, origin=origin(), min_samples=min_samples)
+    made = pinning.reset(pinned, old, runs, reason=reason, origin=origin(), min_samples=min_samples)
     return made, _write(made, out or lock.parent / pinned.baseline, lock)
 
 

@@ -5,18 +5,10 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
-from codegate import gating
 from codegate.candidates import CandidateSpec, cost
-from codegate.gating import (
-    STALE_DAYS,
-    Baseline,
-    HistoryEntry,
-    Watch,
-    append_history,
-    history_alarms,
-    history_entry,
-    read_history,
-)
+from codegate.gating import Baseline, trend
+from codegate.gating.history import HistoryEntry, append_history, history_entry, read_history
+from codegate.gating.trend import STALE_DAYS, Watch, history_alarms
 from codegate.operations.baselines import samples_of
 from codegate.running import Run
 
@@ -45,7 +37,7 @@ def watch(history: Path, baseline: Baseline, *, stale_days: int = STALE_DAYS) ->
         UsageError: the history is broken.
     """
     entries = read_history(history)
-    found = gating.watch(baseline, entries)
+    found = trend.watch(baseline, entries)
     stale = (alarm for alarm in history_alarms(entries, stale_days=stale_days) if alarm.kind == "stale")
     return replace(found, alarms=(*found.alarms, *stale))
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from codegate.gating.exact import newcombe, wilson
-from codegate.gating.student import quantile as student_quantile
+from codegate.gating.statistics import newcombe, wilson
+from codegate.gating.statistics import quantile as student_quantile
 
 Z95: Final = 1.959963984540054
 """The standard normal quantile of 97.5 %."""

@@ -6,19 +6,9 @@ from dataclasses import dataclass
 from codegate.candidates import CandidateSpec
 from codegate.durable import digest
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import (
-    EXPIRE_DAYS,
-    Age,
-    Baseline,
-    CandidateSamples,
-    GatePolicy,
-    Verdict,
-    age_of,
-    compare,
-    confirm,
-    only_stored_answers,
-    worst,
-)
+from codegate.gating import Baseline, CandidateSamples, GatePolicy, Verdict, compare, confirm, worst
+from codegate.gating.baseline import EXPIRE_DAYS, Age
+from codegate.gating.comparability import only_stored_answers
 from codegate.running.outcome import Run, RunManifest
 from codegate.running.samples import candidate_samples, samples_at_look
 
@@ -42,7 +32,7 @@ def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
     """Return the verdict on one candidate, on the samples that every problem has so far."""
     samples = candidate_samples(run, candidate)
     stored, looks, together = gate.baseline.samples, run.manifest.looks, len(run.manifest.candidates)
-    if (age := age_of(gate.baseline)).state == "expired" and not gate.policy.allow_expired:
+    if (age := gate.baseline.age()).state == "expired" and not gate.policy.allow_expired:
         old, new = _aged(stored, f"{age.days} days"), _aged(samples, f"under {EXPIRE_DAYS} days")
         verdict = compare(old, new, gate.policy, looks=looks, candidates=together)
         return verdict.model_copy(update={"reason": _renewal(gate.baseline, age)})
@@ -128,7 +118,7 @@ def gate_run(run: Run, gate: Gate) -> tuple[Verdict, ...]:
     check_gate(run.manifest, gate)
     check_finished(run, settled_candidates(run, gate))
     verdicts = [gate_candidate(run, candidate, gate) for candidate in run.manifest.candidates]
-    age = age_of(gate.baseline)
+    age = gate.baseline.age()
     gates = age.state != "expired" or gate.policy.allow_expired
     old = (f"the baseline is not fresh: {age.words()}",) if age.words() and gates else ()
 

@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from codegate.candidates import CandidateSpec
 from codegate.durable import digest
-from codegate.gating import MAX_LOOKS, QUARANTINED
+from codegate.gating import QUARANTINED
+from codegate.gating.policy import MAX_LOOKS
 from codegate.grading import Grade
 from codegate.sandbox import Assurance
 from codegate.solving import AttemptSummary

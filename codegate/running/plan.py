@@ -11,7 +11,8 @@ from pathlib import Path
 from codegate import __version__
 from codegate.candidates import CandidateSpec
 from codegate.errors import UsageError
-from codegate.gating import QUARANTINED, RateModel, typical_model
+from codegate.gating import QUARANTINED
+from codegate.gating.power import RateModel, typical_model
 from codegate.grading import GRADER_VERSION
 from codegate.running.journal import Spending
 from codegate.running.outcome import RunManifest

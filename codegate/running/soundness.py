@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from codegate.errors import InfrastructureError
-from codegate.gating import TOLERATED_PROBLEMS
+from codegate.gating.decision import TOLERATED_PROBLEMS
 from codegate.grading import Sandboxes, grade, run_hidden_tests, test_selection
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.outcome import Fault

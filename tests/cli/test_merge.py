@@ -10,7 +10,8 @@ from click.testing import CliRunner
 from codegate.candidates import CandidateSpec
 from codegate.cli.main import group
 from codegate.errors import CodegateError, UsageError
-from codegate.gating import GatePolicy, RunSamples, load_pinned, pin, write_baseline, write_lock
+from codegate.gating import GatePolicy, RunSamples, load_pinned, pin
+from codegate.gating.baseline import write_baseline, write_lock
 from codegate.grading import Grade
 from codegate.running import (
     Gate,

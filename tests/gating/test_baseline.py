@@ -9,21 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import (
-    Baseline,
-    CandidateSamples,
-    Origin,
-    Sample,
-    Transport,
-    age_of,
-    load_baseline,
-    load_lock,
-    load_pinned,
-    pin,
-    write_baseline,
-    write_lock,
-)
-from codegate.gating.baseline import PooledRun, missing_samples
+from codegate.gating import Baseline, CandidateSamples, Origin, Sample, Transport, load_lock, load_pinned, pin
+from codegate.gating.baseline import PooledRun, load_baseline, missing_samples, write_baseline, write_lock
 from tests.gating.sampling import NOON, SPEC, part, side, uniform
 
 
@@ -105,7 +92,7 @@ def test_the_time_is_kept_in_utc() -> None:
 def test_the_age_is_that_of_the_newest_samples(days: int, state: str) -> None:
     baseline = pinned()
     older = PooledRun(id="r-0", finished="2020-01-01T00:00:00+00:00", samples=1)
-    age = age_of(baseline.model_copy(update={"runs": (older, *baseline.runs)}), NOON + timedelta(days=days))
+    age = baseline.model_copy(update={"runs": (older, *baseline.runs)}).age(NOON + timedelta(days=days))
     assert age.state == state
     assert age.days == (None if state == "future" else max(days, 0))
     assert bool(age.words()) == (state != "fresh")

@@ -4,7 +4,8 @@ from dataclasses import replace
 import pytest
 
 from codegate.errors import UsageError
-from codegate.gating import CandidateSamples, GatePolicy, calibrate
+from codegate.gating import CandidateSamples, GatePolicy
+from codegate.gating.power import calibrate
 from tests.gating.sampling import part, side
 
 POLICY = GatePolicy()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from codegate.gating.exact import (
+from codegate.gating.statistics import (
     beta_binomial_cdf,
     holm,
     mcnemar,

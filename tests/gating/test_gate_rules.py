@@ -9,10 +9,8 @@ from pydantic import ValidationError
 
 from codegate.errors import UsageError
 from codegate.gating import CandidateSamples, GatePolicy, Sample, compare
-from codegate.gating.compare import samples_taken
-from codegate.gating.looks import SCHEDULES, level
-from codegate.gating.matching import beyond_chance
-from codegate.gating.policy import CohortPolicy
+from codegate.gating.policy import SCHEDULES, CohortPolicy, level
+from codegate.gating.samples import beyond_chance
 from tests.gating.sampling import side, uniform
 
 POLICY = GatePolicy()
@@ -61,8 +59,8 @@ def test_a_lost_sample_leaves_a_gap_and_is_no_look_less() -> None:
     candidate = side(uniform(20, 20, 3))
     entries = candidate.samples["p000"]
     gap = candidate.model_copy(update={"samples": {**candidate.samples, "p000": (entries[0], entries[2])}})
-    assert samples_taken(gap) == 3
-    assert compare(side(uniform(20, 20, 5)), gap, POLICY, looks=(1, 2, 3)).look == 3
+    found = compare(side(uniform(20, 20, 5)), gap, POLICY, looks=(1, 2, 3))
+    assert (found.samples, found.look) == (3, 3)
 
 
 def test_what_one_look_shows_alone_it_does_not_show_as_the_first_of_eight() -> None:

@@ -6,11 +6,11 @@ import pytest
 from bench.gate.gates import PASSED, REGRESSED, UNDECIDED, Plan, decide, simulate
 from bench.gate.model import CHURN, World, correlation, suite_rates, true_rates
 from bench.gate.twin import population, suite
-from codegate.gating import GatePolicy, forecast, typical_model
+from codegate.gating import GatePolicy
 from codegate.gating.decision import Terms, compare_counts
 from codegate.gating.decision import decide as real
 from codegate.gating.policy import Scope
-from codegate.gating.power import Relation
+from codegate.gating.power import Relation, forecast, typical_model
 from codegate.gating.statistics import Pair
 
 RELATIONS: tuple[Relation, ...] = ("same weights", "same family", "other vendor")

@@ -14,17 +14,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from codegate.errors import UsageError
-from codegate.gating import (
-    HistoryEntry,
-    append_history,
-    days_since,
-    history_alarms,
-    history_entry,
-    matrix_of,
-    read_history,
-    series_of,
-)
-from codegate.gating.trend import slope_of
+from codegate.gating.history import HistoryEntry, append_history, history_entry, read_history
+from codegate.gating.trend import days_since, history_alarms, matrix_of, series_of, slope_of
 from tests.gating.sampling import NOON, SETTINGS, part, uniform
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.gating import CandidateSamples, GatePolicy, compare
-from codegate.gating.lost import judge_limits
+from codegate.gating.decision import judge_limits
 from tests.gating.sampling import side, uniform
 
 POLICY = GatePolicy()

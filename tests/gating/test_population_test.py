@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from codegate.gating.population_test import fewest_problems, population_test, sampling_variances
+from codegate.gating.drop_tests import fewest_problems, population_test, sampling_variances, suite_test
 from codegate.gating.statistics import Comparison, Pair
-from codegate.gating.suite_test import suite_test
 
 
 def sampling_floor(pairs: list[Pair]) -> float:

@@ -2,16 +2,8 @@
 
 import pytest
 
-from codegate.gating import (
-    CandidateSamples,
-    GatePolicy,
-    Sample,
-    baseline_model,
-    forecast,
-    power_statement,
-    typical_model,
-)
-from codegate.gating.power import fitted_model
+from codegate.gating import CandidateSamples, GatePolicy, Sample
+from codegate.gating.power import baseline_model, fitted_model, forecast, power_statement, typical_model
 from tests.gating.sampling import side
 
 POLICY = GatePolicy()

@@ -8,8 +8,8 @@ import math
 import pytest
 from scipy import stats
 
+from codegate.gating.drop_tests import suite_test
 from codegate.gating.statistics import Pair
-from codegate.gating.suite_test import suite_test
 
 
 def test_the_statistic_by_hand() -> None:

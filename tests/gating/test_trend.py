@@ -5,8 +5,10 @@ from datetime import timedelta
 import pytest
 from scipy import stats
 
-from codegate.gating import Baseline, HistoryEntry, history_entry, pin, watch
+from codegate.gating import Baseline, pin
 from codegate.gating.drift import change_between
+from codegate.gating.history import HistoryEntry, history_entry
+from codegate.gating.trend import watch
 from tests.gating.sampling import CONDITIONS, NOON, SETTINGS, SPEC, part
 
 Rates = list[float]

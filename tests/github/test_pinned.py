@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from codegate.errors import ExitCode, UsageError
 from codegate.forge import GitHub, GitHubError
-from codegate.gating import Baseline, Origin, Transport, pin, write_baseline, write_lock
-from codegate.gating.baseline import encoded
+from codegate.gating import Baseline, Origin, Transport, pin
+from codegate.gating.baseline import encoded, write_baseline, write_lock
 from codegate.github.event import Event, read_event
 from codegate.github.pinned import NoBaseline, Pinned, fetch_pinned
 from tests.gating.sampling import NOON, part, uniform

@@ -9,8 +9,8 @@ import pytest
 
 from codegate.candidates import CandidateSpec, open_provider
 from codegate.errors import ExitCode, InfrastructureError, UsageError
-from codegate.gating import EXPIRE_DAYS, Baseline, GatePolicy, RunSamples, Verdict, pin
-from codegate.gating.baseline import WARN_DAYS
+from codegate.gating import Baseline, GatePolicy, RunSamples, Verdict, pin
+from codegate.gating.baseline import EXPIRE_DAYS, WARN_DAYS
 from codegate.running import (
     AttemptSummary,
     Gate,

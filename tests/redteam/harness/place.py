@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from codegate.candidates import CandidateSpec
 from codegate.durable import sha256
-from codegate.gating import RunSamples, pin, write_baseline, write_lock
+from codegate.gating import RunSamples, pin
+from codegate.gating.baseline import write_baseline, write_lock
 from codegate.grading import Grade
 from codegate.running import AttemptSummary, Journal, Outcome, candidate_samples, load_run, plan_run
 from codegate.suite import load_suite
