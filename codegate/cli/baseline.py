@@ -17,7 +17,8 @@ from codegate.gating.drift import Change, difference_of
 from codegate.gating.pinning import MIN_SAMPLES
 from codegate.gating.sentence import controls_words
 from codegate.operations import pin, read_runs, refresh, reset
-from codegate.running import candidate_settings, plan_run
+from codegate.running import plan_run
+from codegate.running.plan import candidate_settings
 from codegate.suite import load_suite
 
 _LOCK: Final = Path("codegate.lock")

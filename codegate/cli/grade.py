@@ -9,7 +9,8 @@ from codegate.cli.options import FILE, FOLDER, jobs_option, repository_option, s
 from codegate.cli.output import say
 from codegate.errors import ExitCode
 from codegate.reporting import one_line
-from codegate.running import grade_predictions, new_run_id, opened_backend
+from codegate.running import new_run_id, opened_backend
+from codegate.running.answers import grade_predictions
 from codegate.sandbox import Choice
 from codegate.suite import load_suite
 from codegate.suite.exchange import predictions_for

@@ -17,7 +17,8 @@ from codegate.cli.output import emit, say
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
 from codegate.gating import GatePolicy
-from codegate.running import BASELINE_SAMPLES, CONFIG_NAME, call_needs
+from codegate.running import CONFIG_NAME
+from codegate.running.plan import BASELINE_SAMPLES, call_needs
 from codegate.suite import GitError, git, load_suite
 
 ACTION: Final = f"codegate-ci/codegate@v{codegate.__version__}"

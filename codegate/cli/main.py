@@ -35,7 +35,7 @@ _COMMANDS: Final = {
     "report": "Write a run's reports again.",
     "action": "Entry point of the GitHub Action.",
 }
-_ELSEWHERE: Final = {"action": "codegate.github.command"}
+_ELSEWHERE: Final = {"action": "codegate.github.entry"}
 # What a disk or its owner does, as opposed to a path that we got wrong.
 _MACHINE: Final = frozenset({
     errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EMFILE,

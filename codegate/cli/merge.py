@@ -11,7 +11,8 @@ from codegate.cli.policy import gate_settings, report_terms
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import load_pinned
 from codegate.operations import merge
-from codegate.running import Gate, Journal, shard_folders
+from codegate.running import Gate, Journal
+from codegate.running.shards import shard_folders
 
 
 @click.command()

@@ -27,7 +27,7 @@ from codegate.mining import (
     read_summary,
 )
 from codegate.operations import mine, mining_words
-from codegate.running import suite_model
+from codegate.running.plan import suite_model
 from codegate.sandbox import Choice, cache_folder
 from codegate.suite import Kind
 

@@ -10,7 +10,8 @@ from codegate.cli.options import FILE, FOLDER, json_option
 from codegate.cli.output import emit, say
 from codegate.errors import ExitCode
 from codegate.mining import Distribution, Strengths, assess, read_summary
-from codegate.running import CONFIG_NAME, load_config
+from codegate.running import CONFIG_NAME
+from codegate.running.config import load_config
 from codegate.suite import load_suite
 
 _LONGEST = 8

@@ -15,23 +15,18 @@ from codegate.errors import UsageError
 from codegate.gating import Baseline, GatePolicy, load_pinned
 from codegate.gating.power import PowerStatement, RateModel, baseline_model, forecast, power_statement
 from codegate.running import (
-    BASELINE_SAMPLES,
     CONFIG_NAME,
-    CallNeeds,
     Config,
     Gate,
     Journal,
     Run,
     RunRequest,
-    SampleExpense,
-    call_needs,
     configuration,
     load_run,
     named_candidates,
-    plan_shards,
-    sample_expense,
-    suite_model,
 )
+from codegate.running.plan import BASELINE_SAMPLES, CallNeeds, SampleExpense, call_needs, sample_expense, suite_model
+from codegate.running.session import plan_shards
 from codegate.suite import load_suite
 
 USUAL_RATE: Final = 0.6

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from codegate.gating import GatePolicy
 from codegate.reporting import Terms, terms_of
-from codegate.running import CONFIG_NAME, Config, load_config
+from codegate.running import CONFIG_NAME, Config
+from codegate.running.config import load_config
 
 
 def gate_settings(config: Path | None) -> tuple[GatePolicy, Path]:

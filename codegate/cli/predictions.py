@@ -9,7 +9,7 @@ import click
 from codegate.candidates import CandidateSpec
 from codegate.cli.options import FILE, Decorated
 from codegate.errors import UsageError
-from codegate.running import Answers, read_answers
+from codegate.running.answers import Answers, read_answers
 from codegate.suite import load_suite
 
 STAND_IN: Final = (CandidateSpec(provider="reference"),)

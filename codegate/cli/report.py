@@ -9,8 +9,10 @@ from codegate.cli.output import emit, say
 from codegate.cli.policy import gate_settings, report_terms
 from codegate.errors import UsageError
 from codegate.gating import load_pinned
-from codegate.reporting import build_view, gather, report_formats, write_reports
-from codegate.running import Gate, Journal, gate_run, run_predictions
+from codegate.operations import report
+from codegate.reporting import report_formats
+from codegate.running import Gate, Journal
+from codegate.running.answers import run_predictions
 from codegate.suite import load_suite
 from codegate.suite.exchange import repository_slug, write_predictions
 
@@ -55,17 +57,14 @@ def command(
         raise UsageError("--suite and --slug are about predictions.", f"Give --format {PREDICTIONS}, too.")
     policy, _ = gate_settings(config)
     journals = [Journal.open(folder) for folder in runs]
-    loaded = [journal.load() for journal in journals]
-    pinned = load_pinned(baseline) if baseline is not None else None
-    verdicts = [verdict for run in loaded if pinned is not None for verdict in gate_run(run, Gate(pinned, policy))]
-    evidence = gather(journals, pinned.samples if pinned is not None else None, report_terms(config))
-    view = build_view(loaded, verdicts, evidence)
-    written = write_reports(view, out, [name for name in wanted if name != PREDICTIONS])
+    gate = Gate(load_pinned(baseline), policy) if baseline is not None else None
+    chosen = [name for name in wanted if name != PREDICTIONS]
+    written = report(journals, gate, out, formats=chosen, terms=report_terms(config))
     if PREDICTIONS in wanted:
         named = load_suite(suite) if suite is not None else None
         if named is not None and slug is None:
             slug = repository_slug(named, None)
-        predictions, faults = run_predictions(loaded, named, slug)
+        predictions, faults = run_predictions([journal.load() for journal in journals], named, slug)
         written[PREDICTIONS] = out / "predictions.jsonl"
         write_predictions(written[PREDICTIONS], predictions)
         if faults:

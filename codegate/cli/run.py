@@ -16,18 +16,9 @@ from codegate.errors import ExitCode, UsageError
 from codegate.gating import Baseline, load_pinned
 from codegate.operations import run
 from codegate.reporting import terms_of
-from codegate.running import (
-    CONFIG_NAME,
-    Config,
-    Gate,
-    Journal,
-    RunOptions,
-    RunRequest,
-    configuration,
-    load_config,
-    named_candidates,
-    shard_choice,
-)
+from codegate.running import CONFIG_NAME, Config, Gate, Journal, RunOptions, RunRequest, configuration, named_candidates
+from codegate.running.config import load_config
+from codegate.running.shards import shard_choice
 from codegate.sandbox import Choice
 from codegate.suite import images_of
 

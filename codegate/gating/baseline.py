@@ -17,7 +17,8 @@ from codegate.durable import digest, sha256, write_atomic
 from codegate.errors import UsageError
 from codegate.gating.comparability import check_samples
 from codegate.gating.samples import CandidateSamples
-from codegate.suite import is_plain_path, parse_json, read_bytes
+from codegate.strict import parse_json, read_bytes, shown
+from codegate.suite import is_plain_path
 
 BASELINE_SCHEMA: Literal["codegate.baseline/3"] = "codegate.baseline/3"
 LOCK_SCHEMA: Literal["codegate.lock/1"] = "codegate.lock/1"
@@ -188,7 +189,7 @@ class Lock(_File):
     transport: Transport | None = None
 
 
-_FileT = TypeVar("_FileT", bound=_File)
+_FileT = TypeVar("_FileT", bound=BaseModel)
 
 
 def samples_each(samples: CandidateSamples) -> int:
@@ -255,7 +256,7 @@ def load_lock(lock_path: Path) -> Lock:
 
 def parse_lock(data: bytes, place: Path | str) -> Lock:
     """Return the lock in ``data``; errors, as of ``load_lock``, name its ``place``."""
-    lock = _parse(place, data, Lock, "lock")
+    lock = parsed(f"lock {place}", data, Lock, _REPIN)
     if not is_plain_path(lock.baseline):
         raise UsageError(f"lock {place} names the baseline {lock.baseline!r}, which is not below its folder.", _REPIN)
     return lock
@@ -284,7 +285,7 @@ def verify_pinned(lock: Lock, data: bytes, lock_place: Path | str, place: Path |
 
 
 def _verified(path: Path | str, data: bytes) -> Baseline:
-    baseline = _parse(path, data, Baseline, "baseline")
+    baseline = parsed(f"baseline {path}", data, Baseline, _REPIN)
     if baseline.computed_digest() != baseline.digest:
         raise UsageError(f"baseline {path} was changed after it was pinned: its digest does not match.", _REPIN)
     check_samples(baseline.samples, f"baseline {path}:")
@@ -311,15 +312,21 @@ def _read(path: Path, limit: int, what: str) -> bytes:
         raise UsageError(f"{what}: {error.cause}", _REPIN if path.exists() else _MISSING) from error
 
 
-def _parse(path: Path | str, data: bytes, model: type[_FileT], what: str) -> _FileT:
+def parsed(place: Path | str, data: bytes, model: type[_FileT], remedy: str) -> _FileT:
+    """Return the strict JSON in ``data`` as ``model``; raises UsageError with ``remedy``, naming ``place``."""
     try:
-        parse_json(data.decode("utf-8"), f"{what} {path}")  # keys given twice, NaN: more than the model refuses
+        parse_json(data.decode("utf-8"), str(place))  # keys given twice, NaN: more than the model refuses
         return model.model_validate_json(data, strict=True)
     except UnicodeDecodeError:
-        raise UsageError(f"{what} {path} is not UTF-8 text.", _REPIN) from None
+        raise UsageError(f"{place} is not UTF-8 text.", remedy) from None
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "top level"
-        raise UsageError(f"{what} {path} is broken at {place[:200]}: {first['msg'][:200]}.", _REPIN) from None
+        raise UsageError(f"{place} is broken at {first_fault(error)}.", remedy) from None
     except UsageError as error:
-        raise UsageError(error.cause, _REPIN) from None
+        raise UsageError(error.cause, remedy) from None
+
+
+def first_fault(error: ValidationError) -> str:
+    """Return where a model is broken and how, as one short line."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(part) for part in first["loc"]) or "top level"
+    return shown(f"{place[:200]}: {first['msg'][:200]}")

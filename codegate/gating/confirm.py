@@ -6,19 +6,16 @@ regression, so a candidate that passes costs nothing more.
 """
 
 from collections.abc import Mapping
-from typing import Final
 
 from codegate.gating.cohorts import broken_floors
 from codegate.gating.comparability import without_changed, without_quarantined
 from codegate.gating.compare import compare
 from codegate.gating.decision import FRESH_REACH, NEAR
+from codegate.gating.drift import DRIFT_LEVEL, change_between, counts_of
 from codegate.gating.policy import CohortPolicy, GatePolicy
-from codegate.gating.samples import CandidateSamples, Sample, match, without_copies
+from codegate.gating.samples import CandidateSamples, Sample
 from codegate.gating.sentence import beside, listed, probability
-from codegate.gating.statistics import stratified
 from codegate.gating.verdict import Drift, Verdict
-
-_DRIFT_LEVEL: Final = 0.01
 
 
 def confirm(
@@ -83,16 +80,17 @@ def drift_between(stored: CandidateSamples, fresh: CandidateSamples) -> Drift:
     Problems without a graded sample of both are left out. Without any problem p is 1.
     """
     left, right, _ = without_changed(*without_quarantined(stored, fresh)[:2])
-    pairs = tuple(match(without_copies(left), without_copies(right)).pairs.values())
-    p = stratified([(pair.candidate_passed, pair.candidate_n, pair.baseline_passed, pair.baseline_n) for pair in pairs])
-    n = max(len(pairs), 1)
+    before, after = counts_of(left), counts_of(right)
+    change = change_between(before, after)
+    if change is None:
+        return Drift(problems=0, fresh_samples=0, stored_rate=0.0, fresh_rate=0.0, p=1.0, drifted=False)
     return Drift(
-        problems=len(pairs),
-        fresh_samples=sum(pair.candidate_n for pair in pairs),
-        stored_rate=sum(pair.baseline_rate for pair in pairs) / n,
-        fresh_rate=sum(pair.candidate_rate for pair in pairs) / n,
-        p=p,
-        drifted=p < _DRIFT_LEVEL,
+        problems=change.n,
+        fresh_samples=sum(n for problem, (_, n) in after.items() if before[problem][1]),
+        stored_rate=change.before,
+        fresh_rate=change.after,
+        p=change.p,
+        drifted=change.p < DRIFT_LEVEL,
     )
 
 
@@ -134,7 +132,7 @@ def _still_fair(policy: GatePolicy, own: Verdict) -> tuple[GatePolicy, list[str]
 def _conclusion(drift: Drift, shared: str | None, *, confirmed: bool) -> str:
     now = (
         f"{drift.fresh_rate:.1%} now vs {drift.stored_rate:.1%} then on {drift.problems} problems, "
-        f"{drift.fresh_samples} fresh samples, {probability(drift.p, _DRIFT_LEVEL)}"
+        f"{drift.fresh_samples} fresh samples, {probability(drift.p, DRIFT_LEVEL)}"
     )
     if drift.drifted:
         left = "against its fresh samples alone the regression " + ("stands" if confirmed else "is not confirmed")

@@ -9,9 +9,12 @@ from codegate.gating.baseline import Baseline
 from codegate.gating.comparability import differences
 from codegate.gating.drop_tests import sampling_variances
 from codegate.gating.samples import CandidateSamples, without_copies
+from codegate.gating.sentence import probability
 from codegate.gating.statistics import Pair, mean, quantile, stratified, wilson
 from codegate.gating.verdict import Mismatch
 
+DRIFT_LEVEL: Final = 0.01
+"""Two-sided p below which new samples of the pinned model count as drifted from the stored ones."""
 LEVEL: Final = 0.95
 """Level of the intervals."""
 _Z: Final = 1.959963984540054  # standard normal quantile of 0.975
@@ -59,12 +62,7 @@ class Change:
         if self.interval is not None:
             low, high = (f"{end * 100:+.1f}" for end in self.interval)
             text += f" (95% interval {low}..{high})"
-        return f"{text}, {p_words(self.p)}"
-
-
-def p_words(p: float) -> str:
-    """Return a p-value for people."""
-    return "p<.001" if p < 0.001 else f"p={p:.3f}".replace("0.", ".")
+        return f"{text}, {probability(self.p)}"
 
 
 def counts_of(samples: CandidateSamples) -> dict[str, tuple[int, int]]:

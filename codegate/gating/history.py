@@ -6,7 +6,6 @@ ignored.
 
 import fcntl
 import json
-import math
 import os
 import stat
 import time
@@ -19,10 +18,10 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from codegate.durable import append_line, digest
 from codegate.errors import InfrastructureError, UsageError
-from codegate.gating.baseline import Moment, samples_each, utc_time
-from codegate.gating.drift import counts_of
+from codegate.gating.baseline import Moment, first_fault, parsed, samples_each, utc_time
+from codegate.gating.drift import counts_of, pass_rate
 from codegate.gating.pinning import RunSamples
-from codegate.strict import open_regular, parse_json, read_lines, shown
+from codegate.strict import open_regular, read_lines, shown
 
 HISTORY_SCHEMA: Literal["codegate.history/1"] = "codegate.history/1"
 MAX_HISTORY_BYTES: Final = 64 << 20
@@ -72,7 +71,7 @@ class HistoryEntry(BaseModel):
         if any(passed > n or n > self.samples for passed, n in self.counts.values()):
             message = "a problem has more passes than samples, or more samples than the run"
             raise ValueError(message)
-        rate = mean_rate(self.counts)
+        rate = pass_rate(self.counts).value
         known = rate is not None and self.pass_rate is not None
         if (not known and rate is not self.pass_rate) or abs((rate or 0.0) - (self.pass_rate or 0.0)) > 1e-9:
             message = "pass_rate is not that of counts"
@@ -91,12 +90,6 @@ class HistoryEntry(BaseModel):
         """Return the entry as one line of ASCII."""
         value = self.model_dump(mode="json", by_alias=True)
         return json.dumps(value, sort_keys=True, ensure_ascii=True, allow_nan=False).encode("ascii")
-
-
-def mean_rate(counts: Mapping[str, tuple[int, int]]) -> float | None:
-    """Return the mean over problems of the share that passed; None where no problem has a counted sample."""
-    rates = [passed / n for passed, n in counts.values() if n]
-    return math.fsum(rates) / len(rates) if rates else None
 
 
 def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
@@ -120,11 +113,12 @@ def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
             samples=samples_each(samples),
             counts=counts,
             lost=sum(sample.passed is None for sample in entries),
-            pass_rate=mean_rate(counts),
+            pass_rate=pass_rate(counts).value,
             cost=cost,
         )
     except ValueError as error:  # pydantic's are ValueErrors too
-        raise UsageError(f"run {part.run} cannot go into a history: {_first(error)}.", "Restore its files.") from None
+        cause = first_fault(error) if isinstance(error, ValidationError) else shown(error)
+        raise UsageError(f"run {part.run} cannot go into a history: {cause}.", "Restore its files.") from None
 
 
 def read_history(path: Path) -> tuple[HistoryEntry, ...]:
@@ -179,23 +173,7 @@ def _contradiction(path: Path, entry: HistoryEntry) -> UsageError:
 
 
 def _entry(line: bytes, place: str) -> HistoryEntry:
-    try:
-        parse_json(line.decode("utf-8"), place)  # keys given twice, NaN: more than the model refuses
-        return HistoryEntry.model_validate_json(line, strict=True)
-    except UnicodeDecodeError:
-        raise UsageError(f"{place} is not UTF-8 text.", _RESTORE) from None
-    except ValidationError as error:
-        raise UsageError(f"{place} is not an entry: {_first(error)}.", _RESTORE) from None
-    except UsageError as error:
-        raise UsageError(error.cause, _RESTORE) from None
-
-
-def _first(error: ValueError) -> str:
-    if not isinstance(error, ValidationError):
-        return shown(error)
-    first = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(str(part) for part in first["loc"])
-    return shown(f"{place}: {first['msg']}" if place else first["msg"])
+    return parsed(place, line, HistoryEntry, _RESTORE)
 
 
 @contextmanager

@@ -23,13 +23,12 @@ from codegate.gating.baseline import (
     utc_time,
 )
 from codegate.gating.comparability import ABSENT, check_samples, differences, without_quarantined
-from codegate.gating.drift import Change, change_between, counts_of, p_words
+from codegate.gating.drift import DRIFT_LEVEL, Change, change_between, counts_of
 from codegate.gating.samples import CandidateSamples
+from codegate.gating.sentence import probability
 
 MIN_SAMPLES: Final = 5
 """Least samples per problem of a baseline; the guide recommends 10."""
-DRIFT_LEVEL: Final = 0.01
-"""Two-sided p below which new samples of the pinned model count as drifted from the stored ones."""
 
 _LISTED: Final = 10  # how many differences or missing samples a message names
 _PREFIX: Final = 12  # digits of a digest that name it
@@ -192,7 +191,7 @@ def refresh(
             "Check the environment and the provider first. To keep the change, pass --accept-drift, and --replace to "
             "drop the old samples.",
         )
-    accepted = f"drift accepted ({p_words(change.p)})" if change.p < DRIFT_LEVEL else ""
+    accepted = f"drift accepted ({probability(change.p)})" if change.p < DRIFT_LEVEL else ""
     reason = "; ".join(text for text in (accepted, reason.strip()) if text)[:1000]
     action: Literal["replace", "refresh"] = "replace" if replace else "refresh"
     samples = fresh if replace else _renumbered(joined)

@@ -135,7 +135,7 @@ def beside(value: float, limit: float, digits: int, sign: str = "") -> str:
     return f"{value:{sign}.{digits}f}"
 
 
-def probability(p: float, level: float) -> str:
+def probability(p: float, level: float = 1.0) -> str:
     """Return ``p=.012``, on its side of ``level``; ``p<.001`` where it is below both."""
     if p < min(0.001, level):
         return "p<.001"

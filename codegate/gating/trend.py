@@ -14,8 +14,9 @@ from typing import Final, Literal
 
 from codegate.gating.baseline import Baseline
 from codegate.gating.comparability import condition_differences
-from codegate.gating.drift import LEVEL, Change, Rate, change_between, counts_of, p_words, pass_rate
+from codegate.gating.drift import LEVEL, Change, Rate, change_between, counts_of, pass_rate
 from codegate.gating.history import HistoryEntry
+from codegate.gating.sentence import probability
 from codegate.gating.statistics import mean, quantile, within_variance
 from codegate.gating.verdict import Mismatch
 
@@ -267,7 +268,7 @@ def _drop_words(change: Change) -> str:
     if change.interval is not None:
         low, high = (f"{end * 100:+.1f}" for end in change.interval)
         text += f", 95% interval {low}..{high}"
-    return f"{text}, one-sided {p_words(change.p_drop)})"
+    return f"{text}, one-sided {probability(change.p_drop)})"
 
 
 def history_alarms(

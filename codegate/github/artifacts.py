@@ -1,17 +1,28 @@
-"""Artifacts, found and downloaded over the REST API: their names, who uploaded them, their bytes and digests.
+"""Artifacts over the REST API: who uploaded them, and what is in them.
 
-Protocol: docs.github.com/rest/actions/artifacts.
+The name of an artifact proves nothing, and neither does the name of a branch: a pull request from the branch ``main``
+of a fork may upload what it likes into this repository's list. Only what GitHub itself reports about the run counts.
+Nothing is extracted to a path that an archive names: the caller gets the bytes of the members that it wants.
+Protocol: docs.github.com/rest/actions/artifacts and workflow-runs; PKWARE APPNOTE.TXT 6.3.10, section 4.3.16.
 """
 
 import itertools
-from typing import Annotated, Final
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Collection, Iterator
+from io import BytesIO
+from typing import Annotated, Any, Final
+from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from codegate.durable import sha256
 from codegate.errors import UsageError
-from codegate.forge import GitHub, GitHubError, Gone
+from codegate.forge import GitHub, GitHubError, Gone, NotFound
+from codegate.github.event import Event
 from codegate.strict import shown
+from codegate.suite import is_plain_path
 
 MAX_LISTED: Final = 1000
 """So many artifacts of a name are looked at, the newest ones."""
@@ -62,13 +73,9 @@ class Artifact(_Answered):
 
 
 def list_artifacts(github: GitHub, name: str, run: int | None = None) -> tuple[Artifact, ...]:
-    """Return the artifacts of a name, of one run or all, the newest first.
+    """Return the artifacts of a name, of one run or all, the newest first; a fork can upload under any name.
 
-    Nothing about them is to be trusted: a pull request from a fork can upload under any name.
-
-    Raises:
-        GitHubError: no answer that can be used.
-        UsageError: no artifact can have this name.
+    Raises UsageError where no artifact can have this name.
     """
     if not name.strip() or len(name) > _MAX_NAME or not name.isprintable() or set(name) & set(_FORBIDDEN_SIGNS):
         raise UsageError(
@@ -89,10 +96,7 @@ def list_artifacts(github: GitHub, name: str, run: int | None = None) -> tuple[A
 def download_artifact(github: GitHub, artifact: Artifact, most: int) -> bytes:
     """Return the zip of ``artifact``, which may have ``most`` bytes, after comparing it with the digest of the list.
 
-    Raises:
-        Gone: it has expired.
-        DamagedArtifact: it is larger, or its bytes are not those of the digest.
-        GitHubError: no answer that can be used.
+    Raises Gone where it has expired, and DamagedArtifact where it is larger or not what the digest says.
     """
     if artifact.expired:
         raise Gone(f"{artifact} has expired.", status=410)
@@ -102,3 +106,158 @@ def download_artifact(github: GitHub, artifact: Artifact, most: int) -> bytes:
     if artifact.digest is not None and artifact.digest != f"sha256:{sha256(data)}":
         raise DamagedArtifact(f"{artifact} did not arrive as it was uploaded: its digest does not match.")
     return data
+
+
+MAX_MEMBERS: Final = 10_000
+
+_END: Final = struct.Struct("<4s4H2LH")
+_MAX_DIRECTORY_BYTES: Final = 4 << 20
+_METHODS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+
+
+class BadArchive(UsageError):
+    """An archive that is none, is broken, or is made to harm."""
+
+
+def read_members(
+    data: bytes, wanted: Callable[[str], object], most_bytes: int, place: str
+) -> Iterator[tuple[str, bytes]]:
+    """Yield name and bytes of each wanted file in the zip ``data``; nothing else in it is looked at.
+
+    ``most_bytes`` is what the wanted files may have together, checked before the first of them is read, and ``place``
+    names the archive in messages.
+
+    Raises:
+        BadArchive: it is not a plain zip, a wanted file is damaged, encrypted, given twice or named as a path that
+            leaves a folder, or they have more bytes.
+    """
+    try:
+        with _opened(data) as archive:
+            members = [member for member in archive.infolist() if wanted(member.filename) and not member.is_dir()]
+            if len({member.filename for member in members}) < len(members):
+                raise ValueError("a file is in it twice")
+            if sum(member.file_size for member in members) > most_bytes:
+                raise ValueError(f"its files have more than {most_bytes} bytes")
+            for member in members:
+                yield member.filename, _content(archive, member)
+    except (ValueError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+        cause = shown(error).removesuffix(".") or type(error).__name__
+        raise BadArchive(f"{place} is no usable archive: {cause}.") from error
+    except (OSError, struct.error, OverflowError, IndexError) as error:  # offsets that lead nowhere
+        raise BadArchive(f"{place} is no usable archive: its directory is damaged.") from error
+
+
+def _opened(data: bytes) -> zipfile.ZipFile:
+    """Open a zip after comparing its last record with its size: the directory is what costs memory."""
+    if len(data) < _END.size:
+        raise ValueError("it does not end as a zip does")
+    mark, _, _, _, count, size, offset, comment = _END.unpack(data[-_END.size :])
+    if mark != b"PK\x05\x06" or comment:
+        raise ValueError("it does not end as a zip does")
+    if count > MAX_MEMBERS or size > _MAX_DIRECTORY_BYTES:
+        raise ValueError(f"it has more than {MAX_MEMBERS} members")
+    if size + offset + _END.size != len(data):  # zip64, or something before or between its parts
+        raise ValueError("its directory is not where it says")
+    return zipfile.ZipFile(BytesIO(data))
+
+
+def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    if not is_plain_path(member.filename):
+        raise ValueError(f"{shown(member.filename)!r} is no plain name")
+    if member.compress_type not in _METHODS:
+        raise ValueError(f"{shown(member.filename)!r} is compressed in a way that no artifact is")
+    content = archive.read(member)  # never more than its size, and its checksum is compared
+    if len(content) != member.file_size:
+        raise ValueError(f"{shown(member.filename)!r} has another size than it says")
+    return content
+
+
+WRITERS: Final = frozenset({"push", "schedule", "workflow_dispatch"})
+"""Events that only members start; ``workflow_run`` and ``pull_request_target`` act for whoever caused them."""
+
+
+class Untrusted(UsageError):
+    """An artifact whose run was not one of the baseline workflow on the default branch."""
+
+
+class _Repository(_Answered):
+    id: _Id
+
+
+class _Run(_Answered):
+    id: _Id
+    event: _Text
+    path: _Text
+    conclusion: _Text | None
+    head_branch: _Text | None
+    head_sha: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
+    repository: _Repository
+    head_repository: _Repository | None
+
+
+def default_branch(github: GitHub, event: Event) -> str:
+    """Return the repository's default branch, from the event or else from GitHub."""
+    if event.default_branch:
+        return event.default_branch
+    path = github.repo("")
+    document = github.get(path)
+    branch = document.get("default_branch") if isinstance(document, dict) else None
+    if not isinstance(branch, str) or not branch:
+        raise GitHubError(f"GitHub: GET {path} named no default branch.")
+    return branch
+
+
+def check_origin(artifact: Artifact, branch: str) -> None:
+    """Raise Untrusted for an artifact of another repository's commit or another branch, by GitHub's list alone."""
+    run = artifact.workflow_run
+    if run is None:
+        raise Untrusted("GitHub does not say which run uploaded it.")
+    if run.head_repository_id != run.repository_id:
+        raise Untrusted(f"run {run.id} was of another repository's commit (a fork's).")
+    if run.head_branch != branch:
+        raise Untrusted(f"run {run.id} was not on the default branch {shown(branch)!r}.")
+
+
+def check_run(
+    github: GitHub, artifact: Artifact, branch: str, workflow: str, conclusions: Collection[str] = ("success",)
+) -> None:
+    """Raise Untrusted unless the run that uploaded ``artifact`` was one of the file ``workflow`` on ``branch``.
+
+    It was started by a member, ended with one of ``conclusions``, and its commit is still on the branch.
+    """
+    check_origin(artifact, branch)
+    number = artifact.workflow_run.id if artifact.workflow_run is not None else 0
+    path = github.repo(f"actions/runs/{number}")
+    run = _run(github.get(path), path)
+    reason = ""
+    if run.id != number:
+        reason = "GitHub answered with another run"
+    elif run.head_repository is None or run.head_repository.id != run.repository.id or run.head_branch != branch:
+        reason = "it was not of this repository's default branch"
+    elif run.event not in WRITERS:
+        reason = f"it was started by {shown(run.event)}, which is not one of {', '.join(sorted(WRITERS))}"
+    elif run.path.partition("@")[0] != workflow:
+        reason = f"it was of the workflow {shown(run.path)!r}, not of {workflow!r}"
+    elif run.conclusion not in conclusions:
+        reason = f"it ended with {shown(run.conclusion)}" if run.conclusion else "it has not ended"
+    elif not _on_branch(github, run.head_sha, branch):
+        reason = f"its commit {run.head_sha[:12]} is not on the default branch any more"
+    if reason:
+        raise Untrusted(f"run {number} is not trusted: {reason}.")
+
+
+def _run(document: Any, path: str) -> _Run:
+    try:
+        return _Run.model_validate(document)
+    except ValidationError as error:
+        place = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise GitHubError(f"GitHub: GET {path} answered with no run (at {shown(place)!r}).") from None
+
+
+def _on_branch(github: GitHub, commit: str, branch: str) -> bool:
+    path = github.repo(f"compare/{commit}...{quote(branch, safe='')}")
+    try:
+        document = github.get(path, per_page=1)
+    except NotFound:  # a commit that nothing leads to
+        return False
+    return isinstance(document, dict) and document.get("status") in {"ahead", "identical"}

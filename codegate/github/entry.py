@@ -2,6 +2,8 @@
 
 import contextlib
 import os
+import signal
+import sys
 import tempfile
 import traceback
 from collections.abc import Mapping, Sequence
@@ -9,144 +11,135 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+import click
+
 from codegate.candidates import CandidateSpec, check_base_url
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
 from codegate.forge import GitHub
-from codegate.github.baselines import keep_step, pin_step
-from codegate.github.container import leave_to_child
-from codegate.github.event import Event, read_event, refusal
-from codegate.github.gated import gate_step, merge_step, plan_step
+from codegate.github import modes
+from codegate.github.event import read_event, refusal
 from codegate.github.inputs import Inputs, read_inputs
-from codegate.github.nightly import nightly_step
+from codegate.github.nightly import nightly
 from codegate.github.pinned import fetch_pinned
 from codegate.github.project import project_of
-from codegate.github.report import report_step
+from codegate.github.publish import publish
+from codegate.github.report import report
 from codegate.github.resume import fetch_run, with_resumption, without_command
-from codegate.github.step import COMMENT_URL, OUTPUTS, Result, Skipped, bug, conclude, fault
-from codegate.github.suites import mine_step, validate_step
-from codegate.github.told import tell
-from codegate.github.workflow import StepLog, open_log, write_outputs
+from codegate.github.step import COMMENT_URL, Job, Result, Skipped, bug, conclude, fault
+from codegate.github.workflow import open_log, write_outputs
 from codegate.sandbox import reap_job
 
-__all__ = ["OUTPUTS", "reap_action", "run_action"]
-
-_ASKING: Final = frozenset({"gate", "plan", "merge"})
+_NEED_CANDIDATES: Final = frozenset({"gate", "plan", "merge"})
 _BOTS_WITHOUT_SECRETS: Final = frozenset({"dependabot[bot]"})
+_WATCHED: Final = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGCHLD})
+
+
+@click.command()
+@click.option("--reap", is_flag=True, help="Only remove the sandboxes that the job's steps left behind.")
+def command(reap: bool) -> ExitCode:
+    """Run as a GitHub Action: reads INPUT_* and GITHUB_*, writes outputs and summary."""
+    return reap_action(os.environ) if reap else run_action(os.environ)
 
 
 def run_action(environment: Mapping[str, str]) -> ExitCode:
     """Run the action in ``environment`` (the process's own) and return the exit code of the step.
 
     Outputs, summary and annotations are written however it ends, and nothing that is printed meanwhile can give the
-    runner a command. An error that codegate did not expect is a bug: it says so, and ends with 4.
-
-    Args:
-        environment: where inputs, event and credentials are.
+    runner a command. An error that codegate did not expect is reported as a bug, and ends with 4.
     """
     if os.getpid() == 1:
         leave_to_child()
-    with open_log(environment) as step:
-        inputs: Inputs | None = None
-        event: Event | None = None
+    with open_log(environment) as log:
+        job: Job | None = None
         try:
             inputs = _fresh(read_inputs(environment))
-            event = read_event(environment) if environment.get("GITHUB_EVENT_NAME") else None
-            result = _run(inputs, event, environment, step)
+            job = Job(inputs, None, None, environment, log)
+            job = _with_event(job)
+            result = _run(job)
         except CodegateError as error:
             result = fault(without_command(error))
         except KeyboardInterrupt:
             result = fault(Interrupted("the step was cancelled."))
         except Exception:
-            result = bug(step, traceback.format_exc())
-        if inputs is not None:
-            _give_back(inputs)
-            result = replace(result, outputs=_with_paths(result.outputs, inputs))
-            result = with_resumption(result, inputs, event, _run_folder(inputs))
-        code = conclude(step, environment, result)
-        # A step that was cancelled has a few seconds, and what cancelled it has more to say.
-        posts = inputs is not None and inputs.token and inputs.mode != "report" and result.code != ExitCode.INTERRUPTED
-        if inputs is not None and event is not None and posts:
-            _afterwards(result, inputs, event, environment, step)
+            result = bug(log, traceback.format_exc())
+        if job is not None:
+            _give_back(job.inputs)
+            result = with_resumption(replace(result, outputs=_with_paths(result.outputs, job)), job)
+        code = conclude(log, environment, result)
+        # A step that was cancelled has a few seconds, and what cancelled it has more to report.
+        if job is not None and job.inputs.mode != "report" and result.code != ExitCode.INTERRUPTED:
+            _publish(result, job)
         return code
 
 
 def reap_action(environment: Mapping[str, str]) -> ExitCode:
     """Remove what the steps of the job left of their sandboxes; nothing of it changes how the job ends."""
-    with open_log(environment) as step:
+    with open_log(environment) as log:
         try:
             count = reap_job(environment)
         except CodegateError as error:
-            step.log(str(error))
+            log.log(str(error))
         else:
-            step.log(f"{count} sandboxes were left over" if count else "no sandbox was left over")
+            log.log(f"{count} sandboxes were left over" if count else "no sandbox was left over")
     return ExitCode.PASS
 
 
-def _run(inputs: Inputs, event: Event | None, environment: Mapping[str, str], step: StepLog) -> Result:
-    github = GitHub(event.api_url, event.repository, inputs.token) if event is not None and inputs.token else None
-    if inputs.mode == "report":
-        return report_step(inputs, event, github, environment, step)
-    if event is not None and (reason := refusal(event)) is not None:
+def _with_event(job: Job) -> Job:
+    if not job.environment.get("GITHUB_EVENT_NAME"):
+        return job
+    event, token = read_event(job.environment), job.inputs.token
+    return replace(job, event=event, github=GitHub(event.api_url, event.repository, token) if token else None)
+
+
+def _run(job: Job) -> Result:
+    if job.inputs.mode == "report":
+        return report(job)
+    if job.event is not None and (reason := refusal(job.event)) is not None:
         raise UsageError(reason)
-    with tempfile.TemporaryDirectory(dir=environment.get("RUNNER_TEMP") or None) as scratch:
-        return _carry_out(inputs, event, github, environment, Path(scratch), step)
+    with tempfile.TemporaryDirectory(dir=job.environment.get("RUNNER_TEMP") or None) as scratch:
+        return _run_mode(job, Path(scratch))
 
 
-def _carry_out(
-    inputs: Inputs,
-    event: Event | None,
-    github: GitHub | None,
-    environment: Mapping[str, str],
-    scratch: Path,
-    step: StepLog,
-) -> Result:
-    folder, base = _run_folder(inputs), event.base_sha if event is not None else None
-    if inputs.mode == "mine":
-        return mine_step(inputs, step)
-    if inputs.mode == "validate":
-        return validate_step(inputs, base, scratch, step)
-    making = inputs.mode == "baseline" and bool(inputs.candidates)
-    project = project_of(inputs, base, scratch, asks=making or inputs.mode in _ASKING)
-    if event is not None and _keyless(event, environment):
+def _run_mode(job: Job, scratch: Path) -> Result:
+    inputs, event, mode = job.inputs, job.event, job.inputs.mode
+    if mode == "mine":
+        return modes.mine(job)
+    if mode == "validate":
+        return modes.validate(job, scratch)
+    making = mode == "baseline" and bool(inputs.candidates)
+    project = project_of(inputs, job.base, scratch, asks=making or mode in _NEED_CANDIDATES)
+    if event is not None and (event.fork or job.environment.get("GITHUB_ACTOR") in _BOTS_WITHOUT_SECRETS):
         _check_keyless(project.settings.candidates, project.trusted)
     if project.lock is not None:
-        # What is made anew needs none; the images of one that can be read here are used all the same.
+        # A new baseline needs no old one; the images of one that can be read here are used all the same.
         with contextlib.suppress(CodegateError) if making else contextlib.nullcontext():
-            pinned = fetch_pinned(None if making else github, event, project.lock, inputs.workspace)
+            pinned = fetch_pinned(None if making else job.github, event, project.lock, inputs.workspace)
             project = replace(project, pinned=pinned)
-    if making or inputs.mode in {"gate", "nightly"}:
-        fetch_run(inputs, event, github, folder, step)
-    match inputs.mode:
+    if making or mode in {"gate", "nightly"}:
+        fetch_run(job)
+    match mode:
         case "plan":
-            return plan_step(inputs, project, step)
+            return modes.plan(job, project)
         case "merge":
-            return merge_step(inputs, project, folder, step)
+            return modes.merge(job, project)
         case "nightly":
-            return nightly_step(inputs, project, event, github, folder, step)
-        case "baseline" if making:
-            return pin_step(inputs, project, event, folder, step)
+            return nightly(job, project)
         case "baseline":
-            return keep_step(inputs, project, step)
+            return modes.make_baseline(job, project) if making else modes.keep_baseline(job, project)
         case _:
-            return gate_step(inputs, project, folder, step)
+            return modes.gate(job, project)
 
 
-def _afterwards(result: Result, inputs: Inputs, event: Event, environment: Mapping[str, str], step: StepLog) -> None:
-    """Post the result on GitHub; whatever becomes of that, the verdict stands."""
+def _publish(result: Result, job: Job) -> None:
+    """Publish the result on GitHub; whatever becomes of that, the verdict stands."""
     try:
-        github = GitHub(event.api_url, event.repository, inputs.token)
-        url = tell(result, inputs, event, github, environment, step)
+        url = publish(result, job)
         if url is not None:
-            write_outputs(environment, {COMMENT_URL: url})
+            write_outputs(job.environment, {COMMENT_URL: url})
     except CodegateError as error:
-        step.annotate("warning", "codegate", str(error))
+        job.log.annotate("warning", "codegate", str(error))
     except Exception:
-        step.annotate("warning", "codegate", f"this is a bug in codegate; {traceback.format_exc(limit=-3)}")
-
-
-def _keyless(event: Event, environment: Mapping[str, str]) -> bool:
-    """Return whether GitHub keeps the repository's secrets from this run."""
-    return event.fork or environment.get("GITHUB_ACTOR") in _BOTS_WITHOUT_SECRETS
+        job.log.annotate("warning", "codegate", f"this is a bug in codegate; {traceback.format_exc(limit=-3)}")
 
 
 def _check_keyless(candidates: Sequence[CandidateSpec], trusted: Sequence[CandidateSpec]) -> None:
@@ -169,15 +162,11 @@ def _check_keyless(candidates: Sequence[CandidateSpec], trusted: Sequence[Candid
             )
 
 
-def _run_folder(inputs: Inputs) -> Path:
-    return inputs.reports / "run"
-
-
 def _fresh(inputs: Inputs) -> Inputs:
     """Refuse a run folder that is there: another step's, or a link that a stranger's branch brought."""
-    if os.path.lexists(_run_folder(inputs)):
+    if os.path.lexists(inputs.reports / "run"):
         raise UsageError(
-            f"{_for_later_steps(_run_folder(inputs), inputs)} exists already.",
+            f"{_for_later_steps(inputs.reports / 'run', inputs)} exists already.",
             "Give every step that runs codegate its own `report-path`, and commit none of it.",
         )
     return inputs
@@ -188,8 +177,8 @@ def _for_later_steps(path: Path, inputs: Inputs) -> str:
     return path.relative_to(inputs.workspace).as_posix()
 
 
-def _with_paths(outputs: dict[str, str], inputs: Inputs) -> dict[str, str]:
-    run = _run_folder(inputs)
+def _with_paths(outputs: dict[str, str], job: Job) -> dict[str, str]:
+    inputs, run = job.inputs, job.folder
     return {
         **outputs,
         "report-path": _for_later_steps(inputs.reports, inputs) if inputs.reports.is_dir() else "",
@@ -212,3 +201,28 @@ def _give_back(inputs: Inputs) -> None:
             for parent, names, files in os.walk(top):
                 for name in (*names, *files):
                     os.lchown(Path(parent) / name, owner.st_uid, owner.st_gid)
+
+
+def leave_to_child() -> None:
+    """Return in a child process; this one stays behind as its keeper and exits as the child did.
+
+    The kernel takes no default action for a signal to process 1, so a second cancel could not end it, and orphans
+    are its to reap. The keeper passes SIGINT and SIGTERM on and waits; it exits with 128 + n where signal n
+    killed the child. Signals are blocked from before there is a child and waited for: one that a handler had to see
+    would be lost if it came just before a system call that waits.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
+    child = os.fork()
+    if child == 0:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return
+    while True:
+        number = signal.sigwait(_WATCHED)
+        if number != signal.SIGCHLD:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, number)
+            continue
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            if ended[0] == child:
+                code = os.waitstatus_to_exitcode(ended[1])
+                sys.exit(code if code >= 0 else 128 - code)

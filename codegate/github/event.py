@@ -54,12 +54,7 @@ class PullRequest(_Facts):
 
 
 class WorkflowRun(_Facts):
-    """The run whose end started this one.
-
-    Attributes:
-        head_repository: ``owner/name`` of where its commit came from; None where that is gone.
-        event: what started it.
-    """
+    """The run whose end started this one; ``event`` started that, and ``head_repository`` is None where it is gone."""
 
     id: _Id
     head_sha: _Sha
@@ -83,21 +78,14 @@ _PartT = TypeVar("_PartT", bound=_Facts)
 
 @dataclass(frozen=True)
 class Event:
-    """What started the workflow, and where.
+    """What started the workflow, and where; an empty text, None and 0 mean that it is unknown.
 
     Attributes:
-        name: of the event, such as ``pull_request``.
-        repository: ``owner/name``.
-        repository_id: None where nobody said.
-        default_branch: empty where nobody said.
         pull: the pull request that the event is about.
-        workflow_run: of a ``workflow_run`` event.
-        base_sha: commit that the repository's own rules are read from: the base of a pull request or of a merge queue;
-            None where the event has none.
+        base_sha: commit that the repository's own rules are read from: the base of a pull request or a merge queue.
         sha: commit that the run is of, as GitHub counts it (of a pull request, the merge).
         server_url: for people, ``api_url`` for programs; those of an Enterprise server where it is one.
-        run_id: of this workflow run, ``run_attempt`` of it; 0 outside of one.
-        workflow_path: of this workflow's file in the repository; empty where nobody said.
+        workflow_path: of this workflow's file in the repository.
     """
 
     name: str
@@ -135,11 +123,7 @@ class Event:
 
 
 def read_event(environment: Mapping[str, str]) -> Event:
-    """Return what started the workflow that ``environment`` is of.
-
-    Raises:
-        UsageError: the payload is missing, too large, no JSON, or has something else where an event has its facts.
-    """
+    """Return what started the workflow; raises UsageError where the payload is missing, too large or not an event's."""
     path = environment.get("GITHUB_EVENT_PATH")
     payload = parse_json(read_text(Path(path), MAX_PAYLOAD_BYTES), "the event's payload") if path else {}
     name = _form(environment.get("GITHUB_EVENT_NAME", ""), _EVENT, "GITHUB_EVENT_NAME")
@@ -169,8 +153,7 @@ def read_event(environment: Mapping[str, str]) -> Event:
 def refusal(event: Event) -> str | None:
     """Return why codegate will not run a suite for this event; None where it will.
 
-    A run costs money and holds keys, so nobody can start one who could not push: events that strangers start run with
-    the repository's own secrets.
+    Runs that strangers can start hold the repository's own secrets, and cost money.
     """
     if event.name in _BY_MEMBERS or event.name in _BY_PROPOSAL:
         return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Literal, cast, get_args
 
 from codegate.errors import UsageError
-from codegate.running import ShardChoice, shard_choice
+from codegate.running.shards import ShardChoice, shard_choice
 
 OnInconclusive = Literal["neutral", "pass", "fail"]
 Mode = Literal["gate", "nightly", "baseline", "mine", "validate", "plan", "merge", "report"]
@@ -37,34 +37,9 @@ AUTO: Final = "auto"
 class Inputs:
     """The inputs of the action, parsed and checked. None and empty mean: as the configuration says, or its default.
 
-    Paths that are text are relative to the workspace, and to the top of the base commit where that has the say.
-
-    Attributes:
-        workspace: the checked-out repository; every path below is inside it.
-        mode: what the step does.
-        token: of the GitHub API.
-        suite: folder of the suite; in mode ``mine`` where it goes.
-        candidates: short forms.
-        config: configuration file.
-        baseline: lock of the pinned baseline.
-        samples: per problem and candidate.
-        models: model calls under way at once.
-        jobs: sandboxes running at once.
-        max_model_calls: the run stops before it makes more.
-        budget_usd: the run stops before a call that might take its costs above.
-        repository: where the base commits are.
-        reports: folder for the reports and the run.
-        on_inconclusive: what an inconclusive or incomparable verdict does to the step; None: what the policy says.
-        resume: workflow run whose unfinished run is continued: its id, or ``auto`` for an earlier attempt of this one.
-        run_artifact: name of the artifact that an unfinished run is kept in.
-        shard: which part of which shared run.
-        run_id: of the shared run.
-        shards: how many parts mode ``plan`` makes.
-        shards_path: folder that the parts were downloaded into.
-        comment: when a pull request is told.
-        check: add a check run.
-        issue: open and close an issue about the nightly runs.
-        artifact_name: of the artifact that the workflow keeps the reports in.
+    action.yml describes them. Paths that are text are relative to the workspace, and to the top of the base commit
+    where that decides. ``reports`` is the folder for the reports and the run, and ``resume`` the id of a workflow run,
+    or ``auto`` for an earlier attempt of this one.
     """
 
     workspace: Path
@@ -95,11 +70,7 @@ class Inputs:
 
 
 def read_inputs(environment: Mapping[str, str]) -> Inputs:
-    """Read the inputs from the action's environment.
-
-    Raises:
-        UsageError: a value is not what the input takes, or a path leaves the workspace.
-    """
+    """Read the inputs; raises UsageError where a value is not what the input takes, or a path leaves the workspace."""
     workspace = Path(environment.get("GITHUB_WORKSPACE") or ".").resolve()
 
     def text(name: str) -> str:
@@ -178,10 +149,9 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
 
 
 def inside(workspace: Path, relative: str, what: str) -> Path:
-    """Return the real path of ``relative`` in the workspace, whose content may come from a stranger's branch.
+    """Return the real path of ``relative`` in the workspace; raises UsageError, naming ``what``, where it leaves it.
 
-    Raises:
-        UsageError: it leaves the workspace, by itself or over a link; names ``what``.
+    The workspace's content may come from a stranger's branch.
     """
     try:
         chosen = (workspace / relative).resolve()
@@ -193,11 +163,7 @@ def inside(workspace: Path, relative: str, what: str) -> Path:
 
 
 def relative(workspace: Path, path: str, what: str) -> str:
-    """Return ``path`` relative to the workspace, by its words alone: what is at it may be a stranger's link.
-
-    Raises:
-        UsageError: it leaves the workspace; names ``what``.
-    """
+    """Return ``path`` relative to the workspace, by its words alone: a link may be at it; raises as ``inside``."""
     chosen = Path(os.path.normpath(workspace / path))
     if "\0" in path or not chosen.is_relative_to(workspace):
         raise UsageError(f"{what} leaves the workspace: {path[:200]!r}.", "Give a path inside the repository.")

@@ -6,16 +6,21 @@ from typing import Final
 
 from codegate import operations
 from codegate.errors import ExitCode
-from codegate.forge import GitHub, Gone
-from codegate.github.archive import read_members
-from codegate.github.artifacts import Artifact, download_artifact, list_artifacts
-from codegate.github.event import Event
-from codegate.github.gated import log_report, progress_to, run_request
-from codegate.github.inputs import Inputs
+from codegate.forge import Gone
+from codegate.github.artifacts import (
+    Artifact,
+    Untrusted,
+    check_origin,
+    check_run,
+    default_branch,
+    download_artifact,
+    list_artifacts,
+    read_members,
+)
+from codegate.github.modes import log_report, progress_to, run_request
 from codegate.github.project import Project
-from codegate.github.step import Annotation, Result, Skipped, figures
-from codegate.github.trust import Untrusted, check_origin, check_run, default_branch
-from codegate.github.workflow import StepLog, notes_summary
+from codegate.github.step import Annotation, Job, Result, Skipped, figures
+from codegate.github.workflow import notes_summary
 from codegate.reporting import render_markdown, terms_of
 
 HISTORY: Final = "history.jsonl"
@@ -24,18 +29,16 @@ _MAX_ARCHIVE_BYTES: Final = 1 << 30
 _NIGHTS_TRIED: Final = 5
 
 
-def nightly_step(
-    inputs: Inputs, project: Project, event: Event | None, github: GitHub | None, folder: Path, step: StepLog
-) -> Result:
-    """Run the pinned model again in ``folder``, and compare with the baseline and the nights before.
+def nightly(job: Job, project: Project) -> Result:
+    """Run the pinned model again, and compare with the baseline and the nights before.
 
     Raises:
-        Skipped: nothing is pinned.
+        Skipped: nothing is pinned, or no model.
         CodegateError: as ``operations.run``; the nights before cannot be had.
     """
     if project.pinned is None:
         raise Skipped("no baseline is pinned, so there is nothing to watch.", "Pin one: docs/baseline.md.")
-    pinned = project.pinned.baseline
+    inputs, pinned = job.inputs, project.pinned.baseline
     if pinned.spec.provider == "predictions":
         raise Skipped(
             f"the answers of {pinned.spec.label} came from a file, so there is no model to watch.",
@@ -43,14 +46,14 @@ def nightly_step(
         )
     history = inputs.reports / HISTORY
     inputs.reports.mkdir(parents=True, exist_ok=True)
-    if event is not None and github is not None:
-        _fetch_history(inputs, event, github, history, step)
+    _fetch_history(job, history)
     spec = pinned.spec.model_copy(update={"prices": project.settings.prices.get(pinned.spec.model)})
-    request = run_request(inputs, project, folder, step, candidates=(spec,), samples=inputs.samples or 1, gated=False)
+    request = run_request(job, project, candidates=(spec,), samples=inputs.samples or 1, gated=False)
+    terms = terms_of(project.settings)
     report = operations.run(
-        request, progress_to(step), step.log, reports=inputs.reports, terms=terms_of(project.settings), baseline=pinned
+        request, progress_to(job), job.log.log, reports=inputs.reports, terms=terms, baseline=pinned
     )
-    log_report(report, project, step)
+    log_report(job, project, report)
     outputs = figures(report.view, report.exit_code)
     if report.exit_code != ExitCode.PASS:
         return Result(report.exit_code, outputs, render_markdown(report.view), view=report.view)
@@ -66,40 +69,42 @@ def nightly_step(
     )
     notes = notes_summary([alarm.text for alarm in found.alarms])
     summary = f"## codegate: nightly, {kind}\n{notes}\n{render_markdown(report.view)}"
-    wanted = inputs.on_inconclusive or "fail"
-    return Result(code, outputs | {"verdict": kind}, summary, alarms, wanted, report.view)
+    return Result(code, outputs | {"verdict": kind}, summary, alarms, inputs.on_inconclusive or "fail", report.view)
 
 
-def _fetch_history(inputs: Inputs, event: Event, github: GitHub, history: Path, step: StepLog) -> None:
+def _fetch_history(job: Job, history: Path) -> None:
     """Write the nights before, as the newest trusted run of this workflow kept them; without such a run, begin anew.
 
     Raises:
         GitHubError: GitHub did not answer: a history that is there must not be lost to that.
         UsageError: what a trusted run kept is broken.
     """
-    branch = default_branch(github, event)
-    for artifact in _trusted(github, inputs.artifact_name, branch, event.workflow_path):
+    if job.event is None or job.github is None:
+        return
+    for artifact in _trusted(job):
         try:
-            data = download_artifact(github, artifact, _MAX_ARCHIVE_BYTES)
+            data = download_artifact(job.github, artifact, _MAX_ARCHIVE_BYTES)
         except Gone:
             continue
         for _, found in read_members(data, {HISTORY}.__contains__, _MAX_HISTORY_BYTES, str(artifact)):
             history.write_bytes(found)
             return
-    step.log("no earlier night was found: the watch begins with this one")
+    job.log.log("no earlier night was found: the watch begins with this one")
 
 
-def _trusted(github: GitHub, name: str, branch: str, workflow: str) -> Iterator[Artifact]:
-    """Yield the newest artifacts of trusted runs. Those of others do not count: anybody can upload many."""
-    tried = 0
-    for artifact in list_artifacts(github, name):
+def _trusted(job: Job) -> Iterator[Artifact]:
+    """Yield the newest artifacts of trusted runs. Those of others do not count: strangers can upload many."""
+    github, event = job.github, job.event
+    assert github is not None and event is not None  # noqa: S101, PT018 - for the type checker
+    branch, tried = default_branch(github, event), 0
+    for artifact in list_artifacts(github, job.inputs.artifact_name):
         try:
             check_origin(artifact, branch)
             tried += 1
             if tried > _NIGHTS_TRIED:
                 return
-            # A night that paged somebody ended red, and is as good a witness as the others.
-            check_run(github, artifact, branch, workflow, {"success", "failure"})
+            # A night that paged ended red, and is as good a witness as the others.
+            check_run(github, artifact, branch, event.workflow_path, {"success", "failure"})
         except Untrusted:
             continue
         yield artifact

@@ -3,36 +3,57 @@
 The lock is read from the commit that a pull request is merged into, never from the pull request's own tree. Only
 bytes whose SHA-256 the lock holds are taken, wherever they are: an artifact that a trusted run uploaded, a release, a
 file of the repository. Where none fits there is no baseline, and nothing passes.
+Protocol: docs.github.com/rest, "Get repository content", "Get a release by tag name", "Get a release asset".
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePosixPath
 from typing import Final
+from urllib.parse import quote
 
 from codegate.durable import sha256
 from codegate.errors import CodegateError, ExitCode, UsageError
-from codegate.forge import Forbidden, GitHub, GitHubError
-from codegate.gating import Baseline, Lock
-from codegate.gating.baseline import MAX_LOCK_BYTES, parse_lock, verify_pinned
+from codegate.forge import Forbidden, GitHub, GitHubError, NotFound, TooMuch
+from codegate.gating import Baseline, Lock, Transport
+from codegate.gating.baseline import MAX_BASELINE_BYTES, MAX_LOCK_BYTES, parse_lock, verify_pinned
+from codegate.github.artifacts import (
+    Artifact,
+    Untrusted,
+    check_origin,
+    check_run,
+    default_branch,
+    download_artifact,
+    list_artifacts,
+    read_members,
+)
 from codegate.github.event import Event
-from codegate.github.sources import file_here, file_of_commit, sources
-from codegate.suite import check_path
+from codegate.strict import read_bytes, shown
+from codegate.suite import GitError, check_path, git
 
+MOST_ASKED: Final = 20
+"""So many artifacts of the default branch are tried, since each one costs requests."""
+
+_MOST_MENTIONED: Final = 5
+_RAW: Final = "application/vnd.github.raw+json"
+_OCTETS: Final = "application/octet-stream"
+_FETCH: Final = "Give the input `github-token`, or check out the whole history (fetch-depth: 0)."
 _PIN: Final = (
     "Pin one with `codegate baseline pin RUN`, commit the lock and the baseline file, and give the job "
     "`permissions: contents: read`."
 )
 _RESTORE: Final = "Put the pinned bytes back where the lock says, or pin a new baseline."
 
+_Source = tuple[str, Callable[[], bytes | None] | CodegateError]
+"""A place that may have the bytes: its name for people, and what returns them, or why it is not tried."""
+
 
 class NoBaseline(CodegateError):
     """There is no baseline to compare with, so nothing can pass.
 
-    Its exit code is that of a usage error, which a person has to fix, and not that of an inconclusive verdict, which
-    a policy may let pass. Where a source did not answer it is that of an infrastructure fault: trying again may help.
-
-    Attributes:
-        refused: a sentence for each source that was tried: which, and why it is not used.
+    Its exit code is that of a usage error, which no policy lets pass; where a source did not answer it is that of an
+    infrastructure fault. ``refused`` has a sentence for each source that was tried.
     """
 
     def __init__(self, cause: str, remedy: str, refused: tuple[str, ...] = (), *, unreachable: bool = False) -> None:
@@ -44,15 +65,9 @@ class NoBaseline(CodegateError):
 
 @dataclass(frozen=True)
 class Pinned:
-    """The baseline that counts, read and verified once.
+    """The baseline that counts, read and verified once, with the bytes of both files and the source for people.
 
-    Attributes:
-        baseline: what is pinned.
-        data: the bytes of its file.
-        lock: what pins it.
-        lock_data: the bytes of the lock.
-        source: where the baseline's bytes came from, for people.
-        notes: what a report says about it, a sentence each: nothing where all is as usual.
+    ``notes`` are sentences for the report: none where all is as usual.
     """
 
     baseline: Baseline
@@ -66,15 +81,10 @@ class Pinned:
 def fetch_pinned(github: GitHub | None, event: Event | None, name: str, workspace: Path) -> Pinned:
     """Return the baseline that counts for ``event``, from the first source that has its very bytes.
 
-    Args:
-        github: the API; None: only the checked-out tree and the local clone are asked.
-        event: what started the workflow, if one did; with a base commit, the lock is read from that and nothing else.
-        name: path of the lock in the repository, as the workflow says it. Not where it leads in the checked-out tree:
-            a pull request could put a link to another lock there.
-        workspace: top folder of the checked-out repository.
+    ``name`` is the lock's path as the workflow says it, not where it leads in the checked-out tree: a pull request
+    could put a link there. Without ``github`` only the checked-out tree and the local clone are sources.
 
     Raises:
-        UsageError: ``name`` is no path in a repository.
         NoBaseline: there is no lock, or a broken one, or no source has the bytes that it pins.
         GitHubError: neither GitHub nor the local clone has the base commit.
     """
@@ -82,23 +92,28 @@ def fetch_pinned(github: GitHub | None, event: Event | None, name: str, workspac
     lock, lock_data, changed = _read_lock(github, event, name, workspace)
     refused: list[str] = []
     unreachable = False
-    for source in sources(github, event, lock, name, workspace):
+    for source, fetch in _sources(github, event, lock, name, workspace):
         try:
-            data = source.fetch()
+            if isinstance(fetch, CodegateError):
+                raise fetch
+            data = fetch()
         except (UsageError, GitHubError) as error:
             unreachable = unreachable or _may_answer_later(error)
             lacking = f" The token lacks `{error.permission}`." if isinstance(error, Forbidden) else ""
-            refused.append(f"Not used: {source.name}: {error.cause}{lacking}")
+            refused.append(f"Not used: {source}: {error.cause}{lacking}")
+            continue
+        if data is None:
+            refused.append(f"Not used: {source}: it has no such file.")
             continue
         if sha256(data) != lock.sha256:
-            refused.append(f"Not used: {source.name}: its content is not the pinned one, whose SHA-256 differs.")
+            refused.append(f"Not used: {source}: its content is not the pinned one, whose SHA-256 differs.")
             continue
         try:
-            baseline = verify_pinned(lock, data, name, source.name)
+            baseline = verify_pinned(lock, data, name, source)
         except UsageError as error:  # the lock contradicts what it pins: it is of another suite or model
             raise NoBaseline(error.cause, error.remedy, tuple(refused)) from error
-        used = [*refused, f"The baseline came from {source.name}."] if refused else []
-        return Pinned(baseline, data, lock, lock_data, source.name, (*changed, *used))
+        used = [*refused, f"The baseline came from {source}."] if refused else []
+        return Pinned(baseline, data, lock, lock_data, source, (*changed, *used))
     cause = f"nothing has the bytes that {name} pins. {' '.join(refused)}"
     raise NoBaseline(cause, _RESTORE, tuple(refused), unreachable=unreachable)
 
@@ -107,12 +122,12 @@ def _read_lock(
     github: GitHub | None, event: Event | None, name: str, workspace: Path
 ) -> tuple[Lock, bytes, tuple[str, ...]]:
     """Return the lock that counts, its bytes, and a note where a pull request has another one or none."""
-    where, data = "the checked-out tree", file_here(workspace / name, MAX_LOCK_BYTES)
+    where, data = "the checked-out tree", _file_here(workspace / name, MAX_LOCK_BYTES)
     changed: tuple[str, ...] = ()
     if event is not None and event.base_sha is not None:
         where, proposed = f"the base commit {event.base_sha[:12]}", data
         try:
-            data = file_of_commit(github, event.base_sha, name, workspace, MAX_LOCK_BYTES)
+            data = _file_of_commit(github, event.base_sha, name, workspace, MAX_LOCK_BYTES)
         except UsageError as error:
             raise NoBaseline(f"{name} of {where} is not usable: {error.cause}", error.remedy or _PIN) from error
         if proposed != data:
@@ -127,3 +142,100 @@ def _read_lock(
 
 def _may_answer_later(error: CodegateError) -> bool:
     return isinstance(error, GitHubError) and (error.status is None or error.status == 429 or error.status >= 500)
+
+
+def _sources(
+    github: GitHub | None, event: Event | None, lock: Lock, lock_name: str, workspace: Path
+) -> Iterator[_Source]:
+    """Yield the sources in their order; each is fetched only when the ones before it have failed."""
+    transport, name = lock.transport, f"file {shown(lock.baseline)!r}"
+    if transport is not None and github is None:
+        yield "artifacts and releases", UsageError("there is no token to fetch them.")
+    if transport is not None and github is not None and event is not None:
+        if transport.artifact is not None:
+            yield from _artifacts(github, event, lock.baseline, transport, transport.artifact)
+        if transport.release is not None:
+            asset = transport.asset or PurePosixPath(lock.baseline).name
+            place = f"file {shown(asset)!r} of release {shown(transport.release)!r}"
+            yield place, partial(_asset, github, transport.release, asset)
+    path = (PurePosixPath(lock_name).parent / lock.baseline).as_posix()
+    yield f"{name} of the checked-out tree", partial(_file_here, workspace / path, MAX_BASELINE_BYTES)
+    if event is not None and event.base_sha is not None:
+        read = partial(_file_of_commit, github, event.base_sha, path, workspace, MAX_BASELINE_BYTES)
+        yield f"{name} of the base commit {event.base_sha[:12]}", read
+
+
+def _artifacts(github: GitHub, event: Event, baseline: str, transport: Transport, name: str) -> Iterator[_Source]:
+    """Yield the artifacts of a name, the newest first: of runs that can be trusted, or why they cannot."""
+    try:
+        found, branch = list_artifacts(github, name), default_branch(github, event)
+    except (UsageError, GitHubError) as error:
+        yield f"artifacts named {shown(name)!r}", error
+        return
+    own, foreign = 0, 0
+    for artifact in found:
+        try:
+            check_origin(artifact, branch)
+        except Untrusted as error:
+            foreign += 1
+            if foreign <= _MOST_MENTIONED:
+                yield str(artifact), error
+            continue
+        own += 1
+        if own <= MOST_ASKED:
+            yield str(artifact), partial(_content, github, artifact, baseline, branch, transport.workflow)
+    if more := max(foreign - _MOST_MENTIONED, 0) + max(own - MOST_ASKED, 0):
+        yield f"{more} more artifacts of that name", UsageError("they are too many.")
+
+
+def _content(github: GitHub, artifact: Artifact, baseline: str, branch: str, workflow: str) -> bytes | None:
+    check_run(github, artifact, branch, workflow)
+    data = download_artifact(github, artifact, 2 * MAX_BASELINE_BYTES)
+    names = (PurePosixPath(baseline).name, baseline)
+    found = dict(read_members(data, names.__contains__, MAX_BASELINE_BYTES, str(artifact)))
+    return next((found[name] for name in names if name in found), None)
+
+
+def _asset(github: GitHub, tag: str, name: str) -> bytes | None:
+    document = github.get(github.repo(f"releases/tags/{quote(tag, safe='')}"))
+    assets = document.get("assets") if isinstance(document, dict) else None
+    for entry in assets if isinstance(assets, list) else []:
+        number = entry.get("id") if isinstance(entry, dict) and entry.get("name") == name else None
+        if isinstance(number, int):
+            return github.download(github.repo(f"releases/assets/{number:d}"), MAX_BASELINE_BYTES, _OCTETS)
+    return None
+
+
+def _file_of_commit(github: GitHub | None, commit: str, name: str, workspace: Path, most: int) -> bytes | None:
+    """Return the file as ``commit`` has it, None where it has none: from GitHub, else from the local clone.
+
+    An earlier step may have written into the clone, so it comes second. Raises UsageError for a file larger than
+    ``most`` bytes, and GitHubError where neither has the commit.
+    """
+    problem: GitHubError | None = None
+    if github is not None:
+        try:
+            return github.download(github.repo(f"contents/{quote(name)}"), most, _RAW, ref=commit)
+        except NotFound:
+            return None
+        except TooMuch as error:
+            raise UsageError(error.cause) from error
+        except GitHubError as error:
+            problem = error
+    try:
+        git(workspace, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
+    except GitError as error:
+        raise problem or UsageError(f"commit {commit[:12]} cannot be read: {error.cause}", _FETCH) from error
+    try:
+        blob = git(workspace, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}:{name}")
+        return git(workspace, "cat-file", "blob", blob.decode("ascii").strip(), limit=most)
+    except GitError:
+        return None
+
+
+def _file_here(path: Path, most: int) -> bytes | None:
+    """Return the bytes of a regular file of at most ``most`` bytes, None where there is none."""
+    try:
+        return read_bytes(path, most)
+    except UsageError:
+        return None

@@ -13,7 +13,8 @@ from codegate.errors import UsageError
 from codegate.github.inputs import Inputs, inside, relative
 from codegate.github.pinned import Pinned
 from codegate.github.step import Skipped
-from codegate.running import CONFIG_NAME, Config, Gate, load_config, named_candidates, priced
+from codegate.running import CONFIG_NAME, Config, Gate, named_candidates
+from codegate.running.config import load_config, priced
 from codegate.strict import shown
 from codegate.suite import git, read_commit
 
@@ -23,7 +24,6 @@ class Project:
     """What a step runs.
 
     Attributes:
-        settings: the configuration that holds.
         suite: its folder; may be missing.
         lock: path in the repository of what pins the baseline; None without one.
         repository: where base commits are; None: where the suite says.
@@ -41,6 +41,11 @@ class Project:
     pinned: Pinned | None = None
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what a report has to say about the baseline, a sentence each."""
+        return self.pinned.notes if self.pinned is not None else ()
+
+    @property
     def gate(self) -> Gate | None:
         """Return what runs are gated with."""
         return Gate(self.pinned.baseline, self.settings.gate) if self.pinned is not None else None
@@ -49,11 +54,7 @@ class Project:
 def project_of(inputs: Inputs, base: str | None, scratch: Path, *, asks: bool = True) -> Project:
     """Return what is run, read from the commit ``base`` or, without one, from the workspace.
 
-    Args:
-        inputs: of the step.
-        base: commit that has the say; None: what is checked out has it.
-        scratch: an empty folder for files of that commit.
-        asks: candidates are needed.
+    ``scratch`` is an empty folder for files of that commit; ``asks`` means that candidates are needed.
 
     Raises:
         UsageError: something is missing or broken, or leads out of the workspace.
@@ -152,11 +153,7 @@ def _check_prices(candidates: Sequence[CandidateSpec]) -> None:
 
 
 def _read_base(workspace: Path, commit: str, path: str, folder: Path) -> None:
-    """Write what is at ``path`` in ``commit`` into ``folder``.
-
-    Raises:
-        UsageError: a link is at it, above it or in it: what it leads to would not be the base commit's word.
-    """
+    """Write what is at ``path`` in ``commit`` into ``folder``; raises UsageError for any link."""
     files = read_commit(workspace, commit, (path,))
     for above in (*reversed(PurePosixPath(path).parents[:-1]), PurePosixPath(path)):
         if git(workspace, "ls-tree", "-z", "--full-tree", commit, "--", above.as_posix()).startswith(b"120000 "):

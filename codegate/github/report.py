@@ -1,43 +1,41 @@
 """Mode ``report``: a comment for a run that had no right to write one, because a stranger's commit was in it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator
+from typing import Any
 
 from codegate.errors import ExitCode, UsageError
-from codegate.forge import GitHub
-from codegate.github.archive import read_members
-from codegate.github.artifacts import download_artifact, list_artifacts
-from codegate.github.comment import pull_number, upsert_comment
-from codegate.github.event import Event
-from codegate.github.inputs import Inputs
-from codegate.github.step import COMMENT_URL, Result, Skipped
-from codegate.github.told import gate_key
-from codegate.github.workflow import StepLog, write_outputs
+from codegate.forge import GitHub, GitHubError
+from codegate.github.artifacts import download_artifact, list_artifacts, read_members
+from codegate.github.event import Event, WorkflowRun
+from codegate.github.posts import number_of, post_comment
+from codegate.github.publish import gate_key
+from codegate.github.step import COMMENT_URL, Job, Result, Skipped
+from codegate.github.workflow import write_outputs
 from codegate.reporting import MAX_RESULT_BYTES, read_result, render_comment
 
 _RESULT = "report.json"
 _MAX_ARCHIVE_BYTES = 256 << 20
 
 
-def report_step(
-    inputs: Inputs, event: Event | None, github: GitHub | None, environment: Mapping[str, str], step: StepLog
-) -> Result:
+def report(job: Job) -> Result:
     """Comment what the run that ended reported, on the pull request that GitHub says is its own.
 
-    Nothing that the run wrote decides anything: not the verdict of this step, and not where it is said.
+    Nothing that the run wrote decides anything: not the verdict of this step, and not where it is posted.
 
     Raises:
         Skipped: the run left no report, or its pull request is closed or has moved on.
         UsageError: this is no ``workflow_run``, there is no token, or the report is not one.
         GitHubError: no answer that can be used.
     """
+    github, event = job.github, job.event
     if event is None or event.workflow_run is None:
         raise UsageError("mode report is for the event workflow_run.", "See docs/action.md, forks.")
     if github is None:
         raise UsageError("mode report needs the input `github-token`.")
-    run = event.workflow_run
-    artifacts = list_artifacts(github, inputs.artifact_name, run.id)
+    run, name = event.workflow_run, job.inputs.artifact_name
+    artifacts = list_artifacts(github, name, run.id)
     if not artifacts:
-        raise Skipped(f"run {run.id} has no artifact {inputs.artifact_name}: it reported nothing.")
+        raise Skipped(f"run {run.id} has no artifact {name}: it reported nothing.")
     number = pull_number(github, event)
     if number is None:
         raise Skipped(f"run {run.id} belongs to no open pull request whose head it still is.")
@@ -45,12 +43,59 @@ def report_step(
     members = dict(read_members(data, {_RESULT}.__contains__, MAX_RESULT_BYTES, str(artifacts[0])))
     if _RESULT not in members:
         raise Skipped(f"{artifacts[0]} has no {_RESULT}: the run reported nothing.")
-    view = read_result(members[_RESULT])
     url = f"{event.server_url}/{event.repository}/actions/runs/{run.id}"
-    body = render_comment(view, run_url=url, commit=run.head_sha, claimed=True)
-    said = upsert_comment(github, number, gate_key(environment, inputs), body)
-    if said.warning:
-        step.annotate("warning", "codegate", said.warning)
-    if said.url is not None:
-        write_outputs(environment, {COMMENT_URL: said.url})
-    return Result(ExitCode.PASS, {"verdict": "ungated"}, f"codegate: the comment on #{number} was {said.did}.\n")
+    body = render_comment(read_result(members[_RESULT]), run_url=url, commit=run.head_sha, claimed=True)
+    posted = post_comment(github, number, gate_key(job.environment, job.inputs), body)
+    if posted.warning:
+        job.log.annotate("warning", "codegate", posted.warning)
+    if posted.url is not None:
+        write_outputs(job.environment, {COMMENT_URL: posted.url})
+    return Result(ExitCode.PASS, {"verdict": "ungated"}, f"codegate: the comment on #{number} was {posted.did}.\n")
+
+
+def pull_number(github: GitHub, event: Event) -> int | None:
+    """Return the open pull request that an event is about, None where there is none.
+
+    For a ``workflow_run`` GitHub is queried, by the run's commit and then by its branch: the payload names no pull
+    request of a fork, and what the run itself says may name any.
+    """
+    if event.pull is not None:
+        return event.pull.number
+    run = event.workflow_run
+    if run is None or run.event not in {"pull_request", "pull_request_target"} or event.repository_id is None:
+        return None
+    return min(
+        (
+            number_of(pull, "number")
+            for pull in _pulls(github, run)
+            if pull.get("state") == "open"
+            and _has_head(pull, run)
+            and _part(_part(pull, "base"), "repo").get("id") == event.repository_id
+        ),
+        default=None,
+    )
+
+
+def _pulls(github: GitHub, run: WorkflowRun) -> Iterator[dict[str, Any]]:
+    """Yield pull requests that may be of the run: those of its commit and, where none fits, those of its branch."""
+    found = []
+    try:
+        found = list(github.pages(github.repo(f"commits/{run.head_sha}/pulls")))
+    except GitHubError as error:
+        if error.status not in {404, 422}:  # the commit is not in this repository
+            raise
+    yield from found
+    if run.head_repository is not None and run.head_branch and not any(_has_head(pull, run) for pull in found):
+        owner = run.head_repository.partition("/")[0]
+        yield from github.pages(github.repo("pulls"), state="open", head=f"{owner}:{run.head_branch}")
+
+
+def _has_head(pull: dict[str, Any], run: WorkflowRun) -> bool:
+    head = _part(pull, "head")
+    home = _part(head, "repo").get("id")
+    return head.get("sha") == run.head_sha and home is not None and home == run.head_repository_id
+
+
+def _part(document: dict[str, Any], name: str) -> dict[str, Any]:
+    found = document.get(name)
+    return found if isinstance(found, dict) else {}

@@ -7,20 +7,24 @@ this step would plan the same run. Candidates, addresses and keys are never take
 
 import shutil
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 from codegate.durable import write_atomic
 from codegate.errors import CodegateError, ExitCode, Interrupted, UsageError
-from codegate.forge import GitHub
-from codegate.github.archive import read_members
-from codegate.github.artifacts import Artifact, download_artifact, list_artifacts
-from codegate.github.event import Event
-from codegate.github.inputs import AUTO, Inputs
-from codegate.github.step import Result
-from codegate.github.trust import check_run, default_branch
-from codegate.github.workflow import StepLog, notes_summary
-from codegate.running import MANIFEST, RUN_FILES, CallLimitReached, RunRequest, check_same_plan
+from codegate.github.artifacts import (
+    check_run,
+    default_branch,
+    download_artifact,
+    list_artifacts,
+    read_members,
+)
+from codegate.github.inputs import AUTO
+from codegate.github.step import Job, Result
+from codegate.github.workflow import notes_summary
+from codegate.running import RunRequest
+from codegate.running.calls import CallLimitReached
+from codegate.running.journal import MANIFEST, RUN_FILES
+from codegate.running.session import check_same_plan
 
 _MAKING: Final = frozenset({"gate", "nightly", "baseline"})
 _UNFINISHED: Final = frozenset({ExitCode.USAGE, ExitCode.INFRASTRUCTURE, ExitCode.INTERRUPTED})
@@ -29,14 +33,15 @@ _MAX_ARCHIVE_BYTES: Final = 512 << 20
 _MAX_BYTES: Final = 2 << 30
 
 
-def fetch_run(inputs: Inputs, event: Event | None, github: GitHub | None, folder: Path, step: StepLog) -> None:
-    """Write the unfinished run that the input ``resume`` names into ``folder``; without one, write nothing.
+def fetch_run(job: Job) -> None:
+    """Write the unfinished run that the input ``resume`` names into the run's folder; without one, write nothing.
 
     Raises:
         UsageError: the named workflow run kept none, or the artifact is broken.
         Untrusted: the named workflow run is not one whose run may be continued here.
         GitHubError: no answer that can be used.
     """
+    inputs, event, github = job.inputs, job.event, job.github
     if inputs.resume is None:
         return
     automatic = inputs.resume == AUTO
@@ -47,9 +52,10 @@ def fetch_run(inputs: Inputs, event: Event | None, github: GitHub | None, folder
     if event.fork:
         raise UsageError("the run of a pull request from a fork is not resumed.", "Leave out the input `resume`.")
     number = event.run_id if automatic else int(inputs.resume)
-    artifact = _newest(github, number, inputs.run_artifact)
+    kept = (one for one in list_artifacts(github, inputs.run_artifact, number) if not one.expired)
+    artifact = next(kept, None)
     if artifact is None and automatic:
-        step.log(f"no earlier attempt kept an artifact {inputs.run_artifact}: this is a new run")
+        job.log.log(f"no earlier attempt kept an artifact {inputs.run_artifact}: this is a new run")
         return
     if artifact is None:
         raise UsageError(
@@ -60,29 +66,28 @@ def fetch_run(inputs: Inputs, event: Event | None, github: GitHub | None, folder
         check_run(github, artifact, default_branch(github, event), event.workflow_path, _ENDED)
     data = download_artifact(github, artifact, _MAX_ARCHIVE_BYTES)
     for name, content in read_members(data, RUN_FILES.fullmatch, _MAX_BYTES, str(artifact)):
-        write_atomic(folder / name, content)
-    if not (folder / MANIFEST).is_file():
+        write_atomic(job.folder / name, content)
+    if not (job.folder / MANIFEST).is_file():
         raise UsageError(f"{artifact} holds no run: it has no {MANIFEST}.", "Leave out the input `resume`.")
-    step.log(f"resuming the run in {artifact} of workflow run {number}")
+    job.log.log(f"resuming the run in {artifact} of workflow run {number}")
 
 
-def resumed(request: RunRequest, inputs: Inputs, folder: Path, step: StepLog) -> RunRequest:
-    """Return ``request`` as a continuation of the run that ``fetch_run`` wrote into ``folder``, if it wrote one.
+def resumed(request: RunRequest, job: Job) -> RunRequest:
+    """Return ``request`` as a continuation of the run that ``fetch_run`` wrote, if it wrote one.
 
-    Raises:
-        UsageError: a run that the input names was planned otherwise than ``request``.
+    A run that the input names must have been planned alike; raises UsageError otherwise.
     """
-    if inputs.resume is None or not (folder / MANIFEST).exists():
+    if job.inputs.resume is None or not (job.folder / MANIFEST).exists():
         return request
     try:
-        check_same_plan(folder, request)
+        check_same_plan(job.folder, request)
     except UsageError as error:
-        if inputs.resume != AUTO:
+        if job.inputs.resume != AUTO:
             raise
-        step.log(f"this is a new run, because the earlier attempt's cannot be continued: {error}")
-        shutil.rmtree(folder)
+        job.log.log(f"this is a new run, because the earlier attempt's cannot be continued: {error}")
+        shutil.rmtree(job.folder)
         return request
-    return replace(request, out=None, resume=folder)
+    return replace(request, out=None, resume=job.folder)
 
 
 def without_command(error: CodegateError) -> CodegateError:
@@ -90,14 +95,14 @@ def without_command(error: CodegateError) -> CodegateError:
     return type(error)(error.cause) if isinstance(error, CallLimitReached | Interrupted) else error
 
 
-def with_resumption(result: Result, inputs: Inputs, event: Event | None, folder: Path) -> Result:
-    """Return ``result``, and where the run in ``folder`` is unfinished, add how to continue it."""
-    if inputs.mode not in _MAKING or result.code not in _UNFINISHED or not (folder / MANIFEST).is_file():
+def with_resumption(result: Result, job: Job) -> Result:
+    """Return ``result``, and where the run is unfinished, add how to continue it."""
+    if job.inputs.mode not in _MAKING or result.code not in _UNFINISHED or not (job.folder / MANIFEST).is_file():
         return result
-    number = event.run_id if event is not None else 0
+    number = job.event.run_id if job.event is not None else 0
     text = (
         f"The run is unfinished. What it has paid for is kept where the workflow uploads `run-path` as the artifact "
-        f"{inputs.run_artifact}. To continue it, re-run this job with `resume: auto`"
+        f"{job.inputs.run_artifact}. To continue it, re-run this job with `resume: auto`"
         + (f", or start this workflow on the default branch with `resume: {number}`" if number else "")
         + ". If a limit stopped it, raise the input `max-model-calls` or `budget-usd` first; the shipped workflows "
         "read them from the repository variables CODEGATE_MAX_MODEL_CALLS and CODEGATE_BUDGET_USD."
@@ -108,7 +113,3 @@ def with_resumption(result: Result, inputs: Inputs, event: Event | None, folder:
         summary=result.summary + notes_summary((text,)),
         annotations=(*result.annotations, ("notice", "codegate: resumable", text)),
     )
-
-
-def _newest(github: GitHub, run: int, name: str) -> Artifact | None:
-    return next((artifact for artifact in list_artifacts(github, name, run) if not artifact.expired), None)

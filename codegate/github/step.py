@@ -3,11 +3,14 @@
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final
 
 from codegate.errors import CodegateError, ExitCode
+from codegate.forge import GitHub
 from codegate.gating import Verdict, worst
-from codegate.github.inputs import OnInconclusive
+from codegate.github.event import Event
+from codegate.github.inputs import Inputs, OnInconclusive
 from codegate.github.pinned import NoBaseline
 from codegate.github.workflow import Level, StepLog, fault_summary, write_outputs, write_summary
 from codegate.reporting import ReportView
@@ -45,16 +48,32 @@ class Skipped(CodegateError):
 
 
 @dataclass(frozen=True)
-class Result:
-    """What the step says.
+class Job:
+    """What a step was given; ``github`` is None without a token or an event."""
 
-    Attributes:
-        code: the exit code before ``on_inconclusive``.
-        outputs: those that are known.
-        summary: Markdown for the job summary.
-        annotations: most important first.
-        on_inconclusive: what an inconclusive or incomparable verdict does to the step.
-        view: what was reported, where something was.
+    inputs: Inputs
+    event: Event | None
+    github: GitHub | None
+    environment: Mapping[str, str]
+    log: StepLog
+
+    @property
+    def folder(self) -> Path:
+        """Return the folder of the run."""
+        return self.inputs.reports / "run"
+
+    @property
+    def base(self) -> str | None:
+        """Return the base commit, which decides; None: what is checked out does."""
+        return self.event.base_sha if self.event is not None else None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the step ends with.
+
+    ``code`` is the exit code before ``on_inconclusive``, ``summary`` Markdown for the job summary, and ``annotations``
+    come with the most important first; ``view`` is what was reported, where something was.
     """
 
     code: ExitCode
@@ -110,7 +129,7 @@ def annotations(verdicts: Sequence[Verdict], code: ExitCode, on_inconclusive: On
 
 
 def fault(error: CodegateError) -> Result:
-    """Return what is said of an error that codegate knows."""
+    """Return the result of an error that codegate knows."""
     kinds = {ExitCode.INFRASTRUCTURE: "infrastructure", ExitCode.INTERRUPTED: "interrupted"}
     kind = kinds.get(error.exit_code, "error")
     if isinstance(error, Skipped):
@@ -118,17 +137,19 @@ def fault(error: CodegateError) -> Result:
     elif isinstance(error, NoBaseline):
         kind = "no baseline"
     text = str(error)
-    said: Annotation = ("notice" if kind == "skipped" else "error", f"codegate: {kind}", text)
-    return Result(error.exit_code, {"verdict": kind}, fault_summary(kind, text), (said,))
+    return _failed(error.exit_code, kind, text, "notice" if kind == "skipped" else "error")
 
 
 def bug(step: StepLog, trace: str) -> Result:
-    """Return what is said of an error that codegate does not know; its traceback goes to the log."""
+    """Return the result of an unknown error; its traceback goes to the log."""
     step.log(trace)
     last = trace.strip().rpartition("\n")[2][:500]
     text = f"this is a bug in codegate; please report it with the traceback in the log. {last}"
-    said: Annotation = ("error", "codegate: error", text)
-    return Result(ExitCode.INFRASTRUCTURE, {"verdict": "error"}, fault_summary("error", text), (said,))
+    return _failed(ExitCode.INFRASTRUCTURE, "error", text, "error")
+
+
+def _failed(code: ExitCode, kind: str, text: str, level: Level) -> Result:
+    return Result(code, {"verdict": kind}, fault_summary(kind, text), ((level, f"codegate: {kind}", text),))
 
 
 def conclude(step: StepLog, environment: Mapping[str, str], result: Result) -> ExitCode:

@@ -34,12 +34,7 @@ Level = Literal["notice", "warning", "error"]
 
 
 class StepLog:
-    """The log of the step.
-
-    Args:
-        out: where the runner reads.
-        redactor: knows what is never shown, whoever prints it.
-    """
+    """The log of the step, which the runner reads from ``out``; ``redactor`` knows what is never shown."""
 
     def __init__(self, out: TextIO, redactor: Redactor | None = None) -> None:
         self._out = out
@@ -104,11 +99,7 @@ class _Lines(io.TextIOBase):
 
 
 def write_outputs(environment: Mapping[str, str], outputs: Mapping[str, str]) -> None:
-    """Set the step's outputs, in their order; outside of a workflow, do nothing.
-
-    Raises:
-        InfrastructureError: the runner's file cannot be written.
-    """
+    """Set the step's outputs, in their order; outside of a workflow, do nothing."""
     path = environment.get("GITHUB_OUTPUT")
     if not path:
         return
@@ -120,11 +111,7 @@ def write_outputs(environment: Mapping[str, str], outputs: Mapping[str, str]) ->
 
 
 def write_summary(environment: Mapping[str, str], markdown: str) -> None:
-    """Add ``markdown`` to the job summary, cut at a line when it is too large; outside of a workflow, do nothing.
-
-    Raises:
-        InfrastructureError: the runner's file cannot be written.
-    """
+    """Add ``markdown`` to the job summary, cut at a line when it is too large; outside of a workflow, do nothing."""
     path = environment.get("GITHUB_STEP_SUMMARY")
     if not path:
         return

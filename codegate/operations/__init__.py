@@ -4,9 +4,8 @@ The command line and the action both call these; neither has a way of its own. N
 chooses an exit code other than the one in what it returns.
 """
 
-from codegate.operations.baselines import origin, pin, read_runs, refresh, reset, samples_of
-from codegate.operations.nights import append, watch
-from codegate.operations.runs import Report, gate, merge, run
+from codegate.operations.baselines import append, origin, pin, read_runs, refresh, reset, samples_of, watch
+from codegate.operations.runs import Report, gate, merge, report, run
 from codegate.operations.suites import comparable_places, mine, mining_words, proof_words, validate, validation_words
 
 __all__ = [
@@ -22,6 +21,7 @@ __all__ = [
     "proof_words",
     "read_runs",
     "refresh",
+    "report",
     "reset",
     "run",
     "samples_of",

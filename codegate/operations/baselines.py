@@ -4,14 +4,19 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
+from codegate.candidates import CandidateSpec, cost
 from codegate.errors import UsageError
-from codegate.gating import Baseline, Lock, Origin, RunSamples, Transport, load_lock, load_pinned, pinning
+from codegate.gating import Baseline, Lock, Origin, RunSamples, Transport, load_lock, load_pinned, pinning, trend
 from codegate.gating.baseline import write_baseline, write_lock
 from codegate.gating.drift import Change
+from codegate.gating.history import HistoryEntry, append_history, history_entry, read_history
 from codegate.gating.pinning import MIN_SAMPLES
+from codegate.gating.trend import STALE_DAYS, Watch, history_alarms
 from codegate.running import Run, candidate_samples, choose_candidate, load_run
 from codegate.suite import GitError, git
 
@@ -19,11 +24,7 @@ _SECONDS: Final = 10.0
 
 
 def read_runs(folders: Sequence[Path], name: str | None) -> list[RunSamples]:
-    """Return the samples that each of the runs in ``folders`` has of the candidate called ``name``.
-
-    Raises:
-        UsageError: a folder holds no run, or not exactly one candidate fits.
-    """
+    """Return the samples that each of the runs in ``folders`` has of the candidate called ``name``."""
     return [samples_of(load_run(folder), name) for folder in folders]
 
 
@@ -51,16 +52,8 @@ def pin(
 ) -> tuple[Baseline, Lock]:
     """Write the baseline file ``out`` of all samples of all runs, and the lock that pins it.
 
-    Args:
-        runs: of one candidate; all of them count.
-        out: the baseline file.
-        lock: the lock file.
-        replace: a lock or baseline file of the same model that is there is replaced.
-        min_samples: least samples per problem.
-        transport: where else the bytes will be; None: as the lock says that is there.
-
-    Raises:
-        UsageError: a file is there, or the runs cannot be pinned.
+    ``replace`` allows a lock or baseline file of the same model to be there; ``transport`` is where else the bytes will
+    be, by default as the lock says that is there. Raises UsageError where a file is there or the runs cannot be pinned.
     """
     pinned = None
     if os.path.lexists(lock):
@@ -159,3 +152,42 @@ def _text(value: str | None) -> str | None:
 def _commit(value: str | None) -> str | None:
     text = (value or "").strip().lower()
     return text if len(text) in {40, 64} and set(text) <= set("0123456789abcdef") else None
+
+
+def append(
+    history: Path, runs: Sequence[Run], name: str | None = None
+) -> tuple[tuple[HistoryEntry, ...], tuple[HistoryEntry, ...]]:
+    """Append a line for each candidate of finished runs, or the one called ``name``, to the file ``history``.
+
+    Returns the lines that were added, and those that were there already among them.
+    """
+    entries = tuple(entry for run in runs for entry in _entries(run, name))
+    return tuple(append_history(history, entries)), entries
+
+
+def watch(history: Path, baseline: Baseline, *, stale_days: int = STALE_DAYS) -> Watch:
+    """Compare the runs of the pinned model since the pinning with the baseline, night by night.
+
+    An alarm is added where no run was made for ``stale_days``.
+    """
+    entries = read_history(history)
+    found = trend.watch(baseline, entries)
+    stale = (alarm for alarm in history_alarms(entries, stale_days=stale_days) if alarm.kind == "stale")
+    return replace(found, alarms=(*found.alarms, *stale))
+
+
+def _entries(run: Run, name: str | None) -> list[HistoryEntry]:
+    names = [name] if name is not None else [candidate.key() for candidate in run.manifest.candidates]
+    parts = [samples_of(run, each) for each in names]
+    return [history_entry(part, _dollars(run, part.spec)) for part in parts]
+
+
+def _dollars(run: Run, spec: CandidateSpec) -> float | None:
+    """Return what the model calls of a candidate cost; None where that of any of them is not known."""
+    total = Decimal(0)
+    for outcome in run.of(spec.key()):
+        paid = cost(outcome.attempt.usage, spec.prices) if outcome.attempt else None
+        if paid is None:
+            return None
+        total += paid
+    return float(total)

@@ -7,30 +7,15 @@ from pathlib import Path
 from codegate.errors import ExitCode
 from codegate.gating import Baseline, Verdict
 from codegate.reporting import ReportView, Terms, build_view, gather, write_reports
-from codegate.running import (
-    Gate,
-    Journal,
-    Progress,
-    Run,
-    RunRequest,
-    gate_run,
-    merge_shards,
-    run_exit_code,
-    run_suite,
-)
+from codegate.running import Gate, Journal, Progress, Run, RunRequest, gate_run, merge_shards, run_exit_code, run_suite
 
 
 @dataclass(frozen=True)
 class Report:
     """A finished run, compared and reported.
 
-    Attributes:
-        run: what was run.
-        folder: where it is.
-        verdicts: of each candidate; empty without a gate.
-        view: what was reported.
-        files: the reports that were written, by format.
-        exit_code: of the verdicts; without any, 4 where an outcome has no grade.
+    ``verdicts`` are of each candidate, none without a gate; ``view`` is what was reported, in ``files`` by format;
+    ``exit_code`` is that of the verdicts, and without any 4 where an outcome has no grade.
     """
 
     run: Run
@@ -52,16 +37,8 @@ def run(
 ) -> Report:
     """Run candidates on a suite and report; with a gate, compare them. A shard is compared with nothing.
 
-    Args:
-        request: what is run, where, and the gate.
-        progress: called after each outcome.
-        announce: called with lines for people.
-        reports: folder of the reports; None: in the run's folder.
-        terms: prices, weights and limits of the reports.
-        baseline: shown beside a run without a gate.
-
-    Raises:
-        CodegateError: as ``run_suite``.
+    ``announce`` gets lines for people, ``reports`` is by default in the run's folder, ``terms`` are prices, weights and
+    limits of the reports, and ``baseline`` is shown beside a run without a gate.
     """
     finished, journal = run_suite(request, progress, announce)
     chosen = request.gate if finished.manifest.shard is None else None
@@ -75,6 +52,19 @@ def gate(journal: Journal, gate: Gate | None, *, reports: Path | None = None, te
         UsageError: the run is unfinished, or was planned for another gate.
     """
     return _report(journal.load(), journal, gate, reports, terms, None)
+
+
+def report(
+    journals: Sequence[Journal],
+    gate: Gate | None,
+    out: Path,
+    *,
+    formats: Sequence[str] | None = None,
+    terms: Terms | None = None,
+) -> dict[str, Path]:
+    """Write the reports of one or more runs into the folder ``out``, with their verdicts where there is a gate."""
+    runs = [journal.load() for journal in journals]
+    return _written(runs, journals, gate, out, terms, formats=formats)[2]
 
 
 def merge(
@@ -103,8 +93,22 @@ def _report(
     terms: Terms | None,
     baseline: Baseline | None,
 ) -> Report:
-    verdicts = gate_run(finished, gate) if gate is not None else ()
-    shown = gate.baseline if gate is not None else baseline
-    view = build_view([finished], verdicts, gather([journal], shown.samples if shown is not None else None, terms))
-    files = write_reports(view, reports or journal.folder / "reports")
+    out = reports or journal.folder / "reports"
+    verdicts, view, files = _written([finished], [journal], gate, out, terms, baseline)
     return Report(finished, journal.folder, verdicts, view, files, run_exit_code(finished, verdicts))
+
+
+def _written(
+    runs: Sequence[Run],
+    journals: Sequence[Journal],
+    gate: Gate | None,
+    out: Path,
+    terms: Terms | None,
+    baseline: Baseline | None = None,
+    formats: Sequence[str] | None = None,
+) -> tuple[tuple[Verdict, ...], ReportView, dict[str, Path]]:
+    """Return the verdicts on all runs, what is shown of them, and the files that were written: the only place."""
+    verdicts = tuple(verdict for run in runs for verdict in gate_run(run, gate)) if gate is not None else ()
+    shown = gate.baseline if gate is not None else baseline
+    view = build_view(list(runs), verdicts, gather(journals, shown.samples if shown is not None else None, terms))
+    return verdicts, view, write_reports(view, out, formats)

@@ -9,7 +9,8 @@ from typing import Final
 from codegate import mining
 from codegate.errors import UsageError
 from codegate.mining import MineEvent, MineOptions, MineReport, Proof, ValidationReport, validate_suite
-from codegate.running import check_images, new_run_id, opened_backend
+from codegate.running import new_run_id, opened_backend
+from codegate.running.readiness import check_images
 from codegate.sandbox import Backend, Choice
 from codegate.suite import load_suite, place_words, proved_places
 
@@ -25,18 +26,9 @@ def mine(
     sandbox: Choice = "auto",
     image: str | None = None,
 ) -> MineReport:
-    """Mine a suite of proven problems from the history of a clone into the folder ``out``.
+    """Mine a suite of proven problems from the history of the clone ``repository`` into the folder ``out``.
 
-    Args:
-        repository: the clone.
-        out: the suite's folder.
-        options: what to mine and how much.
-        progress: called with what becomes of each change.
-        sandbox: where code runs.
-        image: base image for all environments, pinned to the digest that it has now; needs Docker.
-
-    Raises:
-        CodegateError: as ``codegate.mining.mine``, or there is no such sandbox.
+    ``image`` is the base image of all environments, pinned to the digest that it has now; it needs Docker.
     """
     with opened_backend(sandbox, new_run_id()) as backend:
         if image is not None:
@@ -82,16 +74,8 @@ def validate(
 ) -> ValidationReport:
     """Prove again that on every problem of a suite the reference fix passes and no change fails.
 
-    Args:
-        suite: its folder; what is flaky or fails is quarantined in its files.
-        repository: where base commits are; None: where the suite says.
-        show: called with each proof.
-        sandbox: where code runs.
-        rounds: runs of each state.
-        jobs: sandboxes running at once.
-
-    Raises:
-        CodegateError: as ``validate_suite``, or there is no such sandbox.
+    What is flaky or fails is quarantined in the suite's files. ``repository`` has the base commits, by default where
+    the suite says; ``rounds`` are runs of each state, ``jobs`` sandboxes running at once.
     """
     loaded = load_suite(suite)
     check_images(loaded)

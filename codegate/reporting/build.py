@@ -40,7 +40,7 @@ _TEST_MESSAGE_LIMIT = 2_000
 _FAILING_LIMIT = 50
 _FEW = 5
 _REPORT_LIMIT = 24_000_000
-_VERBATIM = 0.8  # of the fix's distinctive lines; see codegate.running.recall
+_VERBATIM = 0.8  # of the fix's distinctive lines; see codegate.running.endings
 _TRANSCRIPT_ROOM = 8_000_000  # characters of its own: what was said must not crowd out what was shown
 
 

@@ -13,7 +13,8 @@ from codegate.reporting.correctness import Correctness, Graded, Samples, correct
 from codegate.reporting.costs import Costs, costs_of
 from codegate.reporting.estimates import Estimate, empirical_quantile, mean, share
 from codegate.reporting.weighted import WeightedScore, weighted_score
-from codegate.running import AttemptSummary, Outcome
+from codegate.running import Outcome
+from codegate.solving import AttemptSummary
 
 Entry = TypeVar("Entry")
 

@@ -1,20 +1,30 @@
-"""Run a predictions file: its models become candidates, its patches their attempts.
+"""Run or grade a predictions file: its models become candidates, its patches their attempts.
 
 No model is called. The run keeps the predictions in its folder, so that it can be resumed without the file.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
 
 from codegate.candidates import CandidateSpec, Message, redactor_for
 from codegate.durable import digest
 from codegate.errors import UsageError
+from codegate.grading import Grade, Sandboxes, grade
+from codegate.running.faults import Faulted, with_retries
 from codegate.running.journal import ANSWERS, Journal
-from codegate.running.outcome import MAX_SAMPLES, Run
-from codegate.solving import Attempt, prompt_version_of
-from codegate.suite import Suite
+from codegate.running.outcome import MAX_SAMPLES, Fault, Outcome, Run
+from codegate.running.readiness import check_bases, check_images, prepare_environments
+from codegate.sandbox import Backend
+from codegate.solving import Attempt, AttemptSummary, prompt_version_of
+from codegate.suite import Problem, Suite, load_base
 from codegate.suite.exchange import Prediction, few, instance_ids, predictions_for
 
 PROVIDER: Final = "predictions"
@@ -23,12 +33,10 @@ _MAX_LABEL: Final = 200
 
 @dataclass(frozen=True)
 class Answers:
-    """The answers in a predictions file.
+    """The answers in a predictions file, with problem ids; one candidate for each model in it.
 
-    Attributes:
-        candidates: one for each model in the file. A candidate's identity is its name and the content of its answers.
-        samples: the least samples of any answered problem and model; further ones are not used.
-        predictions: what the file holds, with problem ids; ``model_name_or_path`` is the candidate's label.
+    A candidate's identity is its name and the content of its answers; ``samples`` is the least of any answered problem
+    and model, and further ones are not used.
     """
 
     candidates: tuple[CandidateSpec, ...]
@@ -37,12 +45,7 @@ class Answers:
 
 
 def read_answers(path: Path, suite: Suite, label: str | None = None) -> Answers:
-    """Return the answers in the predictions file ``path``; ``label`` renames its only model.
-
-    Raises:
-        UsageError: as ``predictions_for``; ``label`` is given for several models; a name is too long; or every problem
-            has more samples than a run can have.
-    """
+    """Return the answers in the predictions file ``path``; ``label`` renames its only model."""
     redactor = redactor_for()
     predictions = [redactor.clean_model(prediction) for prediction in predictions_for(suite, path)]
     models = list(dict.fromkeys(prediction.model_name_or_path for prediction in predictions))
@@ -68,11 +71,8 @@ def read_answers(path: Path, suite: Suite, label: str | None = None) -> Answers:
 def keep_answers(journal: Journal, suite: Suite, announce: Callable[[str], None]) -> None:
     """Write the missing attempts of the run's predictions candidates; announce missing and unused answers.
 
-    A problem that the file lacks has empty answers, which fail as ``no_patch``.
-
-    Raises:
-        UsageError: the run's folder has no answers, or others than the run was planned with.
-        InfrastructureError: the disk refused.
+    A problem that the file lacks has empty answers, which fail as ``no_patch``. Raises UsageError where the run's
+    folder has no answers, or others than the run was planned with.
     """
     wanted = [
         (candidate, problem, sample)
@@ -112,13 +112,8 @@ def run_predictions(
 ) -> tuple[tuple[Prediction, ...], int]:
     """Return the predictions of ``runs``, and the number of samples that a fault left without an answer.
 
-    Args:
-        runs: samples of one candidate in several runs follow each other.
-        suite: with it, instances have the ids of an export; without, those of problems.
-        slug: repository of the export.
-
-    Raises:
-        UsageError: a problem of a run is not in ``suite``.
+    Samples of one candidate in several runs follow each other. With ``suite``, and its repository's ``slug``, instances
+    have the ids of an export; without, those of problems.
     """
     ids = instance_ids(suite, slug) if suite is not None else None
     labels: dict[str, str] = {}
@@ -175,3 +170,66 @@ def _attempt(candidate: CandidateSpec, problem: str, sample: int, patch: str) ->
         models=(candidate.label,),
         messages=(Message(role="assistant", text=patch),) if patch.strip() else (),
     )
+
+
+def grade_predictions(
+    suite: Suite,
+    predictions: Sequence[Prediction],
+    backend: Backend,
+    *,
+    sandboxes: int,
+    repository: Path | None,
+    stop: threading.Event,
+) -> Iterator[Outcome]:
+    """Yield the outcome of each prediction, in order.
+
+    Repeated ones are samples. Ends as ``Interrupted`` by ``stop``.
+    """
+    check_images(suite)
+    problems = {problem.id: problem for problem in suite.problems}
+    wanted = [problems[name] for name in dict.fromkeys(p.instance_id for p in predictions)]
+    check_bases(suite, wanted, repository)
+    boxes = Sandboxes(backend, suite.locks, min(sandboxes, 2), suite.packages)
+    redactor = redactor_for()
+    base = lru_cache(sandboxes)(lambda name: load_base(suite, problems[name], repository))
+
+    made: Counter[tuple[str, str]] = Counter()
+    samples = []
+    for prediction in predictions:
+        key = (prediction.model_name_or_path, prediction.instance_id)
+        samples.append(made[key])
+        made[key] += 1
+
+    def one(prediction: Prediction, sample: int) -> Outcome:
+        problem, patch = problems[prediction.instance_id], prediction.model_patch or ""
+        started = time.monotonic()
+        result, fault = graded(problem, patch)
+        outcome = Outcome(
+            problem=problem.id,
+            problem_digest=problem.digest,
+            candidate=prediction.model_name_or_path,
+            sample=sample,
+            attempt=AttemptSummary(solver="external", prompt_version="external", patch=patch),
+            grade=result,
+            fault=fault,
+            sandbox=boxes.words,
+            grading_seconds=round(time.monotonic() - started, 3),
+            finished=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        return redactor.clean_model(outcome)
+
+    def graded(problem: Problem, patch: str) -> tuple[Grade | None, Fault | None]:
+        if problem.environment.id in broken:
+            return None, broken[problem.environment.id]
+        try:
+            return with_retries(partial(grade, problem, base(problem.id), patch, boxes), stop), None
+        except Faulted as error:
+            return None, error.fault
+
+    workers = ThreadPoolExecutor(sandboxes, "codegate-grade")
+    try:
+        broken = prepare_environments(boxes, wanted, stop)
+        yield from workers.map(one, predictions, samples)
+    finally:
+        workers.shutdown(cancel_futures=True)
+        boxes.close()

@@ -27,14 +27,9 @@ class CallLimitReached(UsageError):
 class ModelCalls:
     """Makes the model calls of one execution. Thread-safe.
 
-    Args:
-        at_once: concurrent requests. A call that waits for a retry holds no slot, so that a rate limit of one provider
-            does not block the others.
-        limit: requests in all, failed tries included; None for no limit.
-        budget: US dollars in all; None for no limit. The most that a call can cost is reserved before it is made.
-        before: what earlier executions, and other runs on the same limits, have used.
-        journal: records each call before it is made; without the record no call is made.
-        stop: set when the run ends early.
+    A call that waits for a retry holds no slot of ``at_once``. ``limit`` counts requests, failed tries included, and
+    the most that a call can cost is reserved from ``budget`` before it is made; ``before`` is what earlier executions
+    have used. ``journal`` records each call before it is made; without the record no call is made.
     """
 
     def __init__(
@@ -65,7 +60,6 @@ class ModelCalls:
         Raises:
             Faulted: it failed after its retries, or an earlier call of ``candidate`` showed that every call would.
             CallLimitReached: it would exceed the limit of calls or the budget.
-            Interrupted: the run ends.
         """
         worst = worst_case_call_cost(request_bytes, candidate.sampling.output_limit, candidate.prices)
         return with_retries(partial(self._try, candidate, action, worst), self._stop)

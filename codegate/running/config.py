@@ -99,10 +99,9 @@ class Config(BaseModel):
     def gates_with(self, lock: Path) -> bool:
         """Return whether a run is gated with ``lock``, the file that ``baseline`` names.
 
-        Only the default may name a missing file; a dangling link is a broken lock.
+        A dangling link is a broken lock.
 
-        Raises:
-            UsageError: ``baseline`` is in the file, and what it names is missing.
+        Only the default may name a missing file; raises UsageError for another one.
         """
         if os.path.lexists(lock):
             return True
@@ -115,11 +114,7 @@ class Config(BaseModel):
 
 
 def load_config(path: Path) -> Config:
-    """Read ``codegate.yml`` and check every candidate's snapshot.
-
-    Raises:
-        UsageError: missing, broken, an unknown key, or a floating model alias; names the file and the key.
-    """
+    """Read ``codegate.yml`` and check every candidate's snapshot; raises UsageError naming the file and the key."""
     if not path.exists():
         raise UsageError(f"{path} does not exist.", "Write one (docs/configuration.md), or give --candidate.")
     config = read_yaml(path, Config)
@@ -139,11 +134,7 @@ def priced(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) ->
 
 
 def named_candidates(names: Sequence[str], place: str) -> tuple[CandidateSpec, ...]:
-    """Return the candidates of these short forms.
-
-    Raises:
-        UsageError: one is malformed or a floating alias; the message begins with ``place``.
-    """
+    """Return the candidates of these short forms; raises UsageError, beginning with ``place``, for a floating alias."""
     candidates = tuple(parse_candidate(name) for name in names)
     for candidate in candidates:
         check_candidate(candidate, place)
@@ -153,13 +144,8 @@ def named_candidates(names: Sequence[str], place: str) -> tuple[CandidateSpec, .
 def configuration(candidates: Sequence[CandidateSpec], path: Path | None, default: Path) -> tuple[Config, Path]:
     """Return the configuration and the folder that its paths are relative to.
 
-    Args:
-        candidates: they replace those of the file; with them no file is needed.
-        path: the file that the user named.
-        default: the file to read otherwise, if it exists.
-
-    Raises:
-        UsageError: as ``load_config``; there is neither a candidate nor a file.
+    ``candidates`` replace those of the file, and with them no file is needed: it is ``path``, else ``default`` if it
+    exists.
     """
     if path is None and (default.exists() or not candidates):
         path = default
@@ -181,11 +167,7 @@ def config_schema() -> dict[str, Any]:
 
 
 def check_candidate(candidate: CandidateSpec, place: str) -> None:
-    """Refuse a candidate whose model may change, or that cannot be run.
-
-    Raises:
-        UsageError: a floating alias, or answers from a file; the message begins with ``place``.
-    """
+    """Raise UsageError, beginning with ``place``, for a floating alias and for answers from a file."""
     if candidate.provider == "predictions":
         raise answers_in_file(f"{place}: candidate {candidate.label}")
     try:

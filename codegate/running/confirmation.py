@@ -23,8 +23,8 @@ from codegate.suite import Suite
 def why_not(baseline: Baseline, candidates: Sequence[CandidateSpec], keyless: frozenset[str]) -> str | None:
     """Return why the pinned model gets no fresh samples, or None where it may.
 
-    A baseline file must not direct an API key: its address and key variable count only where a candidate of the user
-    has the same.
+    A baseline file must not direct an API key: its address and key variable count only where the user's candidate has
+    them.
     """
     spec = baseline.spec
     if spec.provider == "predictions":
@@ -62,11 +62,7 @@ def confirm_regressions(
     """Return ``run`` with fresh samples of the pinned model, made if a candidate regressed.
 
     The samples are a run of their own in the subfolder ``confirmation``, which is resumed if it exists. Calls of both
-    runs count against the limits in ``options``; ``pinned`` is the baseline's candidate at the user's prices, and
-    ``providers`` holds its provider. Other arguments as for ``execute``.
-
-    Raises:
-        CodegateError: as ``execute``; finished samples are kept for a resumed run.
+    runs count against the limits in ``options``; ``pinned`` is the baseline's candidate at the user's prices.
     """
     count = gate.policy.confirm_samples
     judged = run.model_copy(update={"confirmation": None})

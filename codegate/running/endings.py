@@ -1,14 +1,22 @@
-"""Classify how a model's answer ended, and name the limit to raise."""
+"""Read what answers show: how they ended, which limit to raise, what was recited, and whether to go on.
 
-from collections.abc import Iterable, Sequence
+A wrong key, a refused parameter or a limit that truncates every answer shows in the first answers, so a run probes each
+candidate with them. They are outcomes of the run, and nothing is paid twice.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Final
 
 from codegate.candidates import CandidateSpec
+from codegate.errors import ExitCode, InfrastructureError, UsageError
 from codegate.gating import CUT
 from codegate.grading import FailureClass, Grade
-from codegate.running.outcome import Outcome
+from codegate.running.faults import FAULTS
+from codegate.running.outcome import Fault, Outcome, Run
+from codegate.running.plan import Job
 from codegate.solving import Attempt, AttemptStop, AttemptSummary
+from codegate.suite import Changes, PatchError, Tree, apply_patch
 
 _CLASSES: Final[dict[AttemptStop, FailureClass]] = {
     "length": "truncated",
@@ -103,4 +111,111 @@ def _truncation_advice(candidate: CandidateSpec, truncated: list[AttemptSummary]
     return (
         f"Raise `sampling.max_output_tokens` from {limit} to {raised}; for as many answers as were truncated here that "
         f"is at most {more} more output tokens{cost}."
+    )
+
+
+MIN_LINES: Final = 5
+_MIN_CHARACTERS: Final = 12
+
+
+def verbatim_recall(base: Tree, fix: Changes, patch: str) -> float | None:
+    """Return which share (0-1) of the fix's distinctive added lines ``patch`` adds too.
+
+    A line is distinctive when it has at least 12 characters other than blanks and its file does not have it in
+    ``base``. None where the fix has fewer than five of those, or the patch does not apply.
+    """
+    wanted = _added(base, fix)
+    if len(wanted) < MIN_LINES:
+        return None
+    try:
+        written = _added(base, apply_patch(base, patch)) if patch.strip() else frozenset()
+    except PatchError:
+        return None
+    return len(wanted & written) / len(wanted)
+
+
+def _added(base: Tree, changes: Changes) -> frozenset[bytes]:
+    found: set[bytes] = set()
+    for path, file in changes.items():
+        if file is None or file.is_link:
+            continue
+        old = base.get(path)
+        found |= _lines(file.data) - (_lines(old.data) if old is not None else set())
+    return frozenset(found)
+
+
+def _lines(data: bytes) -> set[bytes]:
+    plain = (b"".join(line.split()) for line in data.splitlines())
+    return {line for line in plain if len(line) >= _MIN_CHARACTERS}
+
+
+_MOST: Final = 3
+"""Cut answers that end the run: a single problem may be an exception."""
+
+
+def probe_candidates(
+    left: Sequence[Job], work: Callable[[list[Job], int, int], None], load: Callable[[], Run], resume: str
+) -> set[tuple[str, str, int]]:
+    """Run a first problem of each new candidate, and more while a limit cuts its answers.
+
+    Return the keys of those jobs.
+
+    ``left`` are the jobs that are not done; ``work`` runs some and takes the numbers of finished and of later ones too;
+    ``load`` returns the run so far, and ``resume`` names how to continue it.
+
+    Raises:
+        UsageError: a request was declined, or a limit cut every answer; the message has the remedy.
+        InfrastructureError: the account behind a key is out of money.
+    """
+    before = load()
+    graded = [outcome for outcome in before.outcomes if outcome.grade is not None]
+    answered = {outcome.candidate for outcome in graded}
+    first: dict[str, list[Job]] = {}
+    for job in left:
+        new = job.candidate.calls_a_model and job.candidate.key() not in answered
+        if new and job.problem.id in before.manifest.problems:
+            first.setdefault(job.candidate.key(), []).append(job)
+    tried: set[tuple[str, str, int]] = set()
+    made: dict[tuple[str, str, int], Outcome] = {}
+    for turn in range(_MOST):
+        now = [queue[turn] for queue in first.values() if turn < len(queue)]
+        if not now:
+            return tried
+        work(now, len(graded) + len(tried), len(left) - len(tried) - len(now))
+        tried.update(job.key for job in now)
+        made = {outcome.key: outcome for outcome in load().outcomes if outcome.key in tried}
+        _refuse_declined(now, made, resume)
+        first = {job.candidate.key(): first[job.candidate.key()] for job in now if _is_cut(made.get(job.key))}
+    for key, queue in first.items():
+        if len(queue) > _MOST:  # else there is nothing left to save
+            _refuse_cut(queue[0], [outcome for outcome in made.values() if outcome.candidate == key], resume)
+    return tried
+
+
+def _refuse_declined(tried: Sequence[Job], made: dict[tuple[str, str, int], Outcome], resume: str) -> None:
+    faults: list[tuple[str, Fault]] = []
+    for job in tried:
+        outcome = made.get(job.key)
+        if outcome is not None and outcome.fault is not None and FAULTS[outcome.fault.cause].ends is not None:
+            faults.append((job.candidate.label, outcome.fault))
+    if not faults:
+        return
+    codes = {FAULTS[fault.cause].ends for _, fault in faults}
+    kind = UsageError if ExitCode.USAGE in codes else InfrastructureError
+    causes = " ".join(f"the first request of {label} failed: {fault.message}" for label, fault in faults)
+    raise kind(causes, f"The run stopped. A changed candidate needs a new run; after any other change: {resume}")
+
+
+def _is_cut(outcome: Outcome | None) -> bool:
+    return outcome is not None and outcome.grade is not None and outcome.grade.failure in CUT
+
+
+def _refuse_cut(job: Job, outcomes: Sequence[Outcome], resume: str) -> None:
+    classes = sorted({outcome.grade.failure for outcome in outcomes if outcome.grade and outcome.grade.failure})
+    details = [outcome.grade.detail for outcome in outcomes if outcome.grade]
+    advice = limit_advice(job.candidate, outcomes)
+    raise UsageError(
+        f"a limit cut all of the first {len(outcomes)} answers of {job.candidate.label} "
+        f"({', '.join(classes)}): {details[0][:500]}",
+        f"{' '.join(advice.values())} A changed candidate needs a new run; to keep its limits: {resume}",
     )

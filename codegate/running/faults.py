@@ -23,11 +23,9 @@ LONGEST_WAIT_SECONDS: Final = 60.0
 class FaultRule:
     """How a run treats a fault.
 
-    Attributes:
-        retries: further tries after the first.
-        wait: seconds before the first retry; doubles each time, with jitter; a server's Retry-After wins.
-        ends: exit code of a run whose first call fails with it; None where a later call may succeed.
-        in_a_row: with ``ends``, after so many without an answer in between no further call of the candidate is made.
+    ``retries`` follow the first try, after ``wait`` seconds that double each time, with jitter; a server's Retry-After
+    wins. ``ends`` is the exit code of a run whose first call fails with it, None where a later call may succeed; after
+    ``in_a_row`` of them without an answer in between no further call of the candidate is made.
     """
 
     retries: int
@@ -55,11 +53,7 @@ FAULTS: Final[dict[str, FaultRule]] = {
 
 
 def cause_of(error: InfrastructureError) -> str:
-    """Return the row of ``FAULTS`` that ``error`` belongs to.
-
-    Raises:
-        InfrastructureError: ``error`` itself, when it belongs to none.
-    """
+    """Return the row of ``FAULTS`` that ``error`` belongs to; raises ``error`` itself where it belongs to none."""
     if isinstance(error, ProviderError):
         return f"provider.{error.fault}"
     if isinstance(error, FilesRefused):
@@ -90,12 +84,7 @@ def check_going(stop: threading.Event) -> None:
 
 
 def with_retries(action: Callable[[], Result], stop: threading.Event, cause: str | None = None) -> Result:
-    """Return the result of ``action``, retried by the table.
-
-    Args:
-        action: the call.
-        stop: set when the run ends early.
-        cause: row of the table for every fault of ``action``; None for each error's own.
+    """Return the result of ``action``, retried by the table; ``cause`` is the row, by default each error's own.
 
     Raises:
         Faulted: the retries are used up.

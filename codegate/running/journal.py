@@ -98,10 +98,6 @@ class Journal:
         """Lock the run against other processes, and drop an incomplete last line.
 
         At the end the journal refuses writes of threads that are still running: another process may hold it then.
-
-        Raises:
-            UsageError: another process holds the lock, or a part of the folder is a link or of the wrong kind.
-            InfrastructureError: the disk refused.
         """
         for name, kind in ((OUTCOMES, stat.S_ISREG), (_CALLS, stat.S_ISREG), (_TRANSCRIPTS, stat.S_ISDIR)):
             _check_kind(self.folder / name, kind)
@@ -127,9 +123,7 @@ class Journal:
     def append(self, outcome: Outcome) -> None:
         """Append an outcome durably.
 
-        Raises:
-            InfrastructureError: the disk refused; so does every later call, because a partial line may have been
-                written, and what follows it would be lost.
+        After a failure every later call fails, because a partial line may have been written.
         """
         with self._lock:
             self._check_open()

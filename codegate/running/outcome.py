@@ -1,13 +1,17 @@
-"""Outcome, one line of a run's journal, and the manifest of a run."""
+"""Outcome, one line of a run's journal; the manifest of a run; and ``result.json``, both without times and machines.
+
+Equal results have equal bytes, whatever the order and the number of machines.
+"""
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from codegate.candidates import CandidateSpec
-from codegate.durable import digest
+from codegate.durable import digest, write_atomic
 from codegate.gating import QUARANTINED
 from codegate.gating.policy import MAX_LOOKS
 from codegate.grading import Grade
@@ -113,15 +117,13 @@ class Shard(BaseModel):
 class RunManifest(BaseModel):
     """``run.json``: the plan of a run; two runs with equal ``conditions`` are comparable.
 
-    ``problems`` maps problem id to digest, in suite order; ``excluded`` problem id to the reason it does not run.
-
     Attributes:
         samples: most samples per problem and candidate.
         looks: samples per problem at which the gate compares while the run goes on, the last of them ``samples``; a
             candidate whose verdict is clear gets no more. A single entry: a fixed number of samples.
         gated_by: digest of the baseline and the policy that the run is gated with, None for an ungated one.
+        problems: digest by problem id, in suite order; ``excluded``: the reasons of those that do not run.
         clusters: by problem id the change that it was mined from, where that gave several problems.
-        tags: by problem id its tags as ``name:value``.
         plain: by problem id the digest without the controls that validation adds, where there are any.
         proved: places in which the suite was proved to grade as it does in this run's; this run's own among them.
         shard: None for a whole run; in a shard's manifest ``problems``, ``clusters`` and ``tags`` are its part only.
@@ -231,3 +233,49 @@ class Run(BaseModel):
     def of(self, candidate: str) -> tuple[Outcome, ...]:
         """Return the outcomes of the candidate with this key."""
         return tuple(outcome for outcome in self.outcomes if outcome.candidate == candidate)
+
+
+RESULT: Final = "result.json"
+RESULT_SCHEMA: Final = "codegate.result/1"
+_PLAN: Final = ("suite", "suite_digest", "samples", "looks", "conditions", "prompts", "problems")
+
+
+def result_text(run: Run) -> str:
+    """Return the result of ``run`` as JSON in ASCII, outcomes in the order of the plan."""
+    manifest = run.manifest
+    plan = manifest.model_dump(mode="json", include=set(_PLAN))
+    made = {outcome.key: outcome for outcome in run.outcomes}
+    keys = [
+        (candidate.key(), problem, sample)
+        for problem, sample in manifest.planned()
+        for candidate in manifest.candidates
+    ]
+    document = {
+        "schema": RESULT_SCHEMA,
+        **plan,
+        "excluded": dict(sorted(manifest.excluded.items())),
+        "candidates": [candidate.key() for candidate in manifest.candidates],
+        "outcomes": [_entry(made[key]) for key in keys if key in made],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=True, allow_nan=False).replace("##[", "#\\u0023[") + "\n"
+
+
+def write_result(run: Run, folder: Path) -> None:
+    """Write ``result.json`` into the run's ``folder``."""
+    write_atomic(folder / RESULT, result_text(run).encode("ascii"))
+
+
+def _entry(outcome: Outcome) -> dict[str, Any]:
+    grade, attempt, fault = outcome.grade, outcome.attempt, outcome.fault
+    return {
+        "candidate": outcome.candidate,
+        "problem": outcome.problem,
+        "sample": outcome.sample,
+        "resolved": grade.resolved if grade else None,
+        "score": grade.score if grade else None,
+        "tests_passed": grade.tests_passed if grade else None,
+        "tests_total": grade.tests_total if grade else None,
+        "failure": grade.failure if grade else None,
+        "fault": fault.cause if fault else None,
+        "answer": attempt.answer if attempt else None,
+    }

@@ -1,5 +1,6 @@
-"""Plan a run: candidates x problems x samples, and the conditions of comparable runs."""
+"""Plan a run: candidates x problems x samples, the conditions of comparable runs, and what it takes."""
 
+import math
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -7,15 +8,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Final
 
 from codegate import __version__
-from codegate.candidates import CandidateSpec
+from codegate.candidates import CandidateSpec, Prices, cost
 from codegate.errors import UsageError
-from codegate.gating import QUARANTINED
+from codegate.gating import QUARANTINED, GatePolicy
 from codegate.gating.power import RateModel, typical_model
 from codegate.grading import GRADER_VERSION
 from codegate.running.journal import Spending
-from codegate.running.outcome import RunManifest
+from codegate.running.outcome import Outcome, Run, RunManifest
 from codegate.solving import prompt_version_of
 from codegate.suite import Problem, ProblemManifest, Provenance, Suite, place_of, proved_places
 
@@ -27,8 +29,7 @@ class RunOptions:
     Attributes:
         models: model calls under way at once.
         sandboxes: sandboxes at work at once; up to two more wait, started ahead of need.
-        max_model_calls: the run stops, resumable, before it makes more calls than this.
-        budget_usd: the run stops, resumable, before a call that might exceed this cost; needs prices.
+        max_model_calls: the run stops, resumable, before it makes more calls than this; ``budget_usd`` likewise.
         spent_before: what another run has used of both limits.
         repository: where base commits are, if not where the suite names it.
         transcripts: folder that the paths of ``replay`` candidates are relative to.
@@ -75,12 +76,9 @@ def plan_run(
     gated_by: str | None = None,
     images: Mapping[str, str] | None = None,
 ) -> RunManifest:
-    """Return the manifest of a new run; see ``RunManifest`` for the values.
+    """Return the manifest of a new run; ``images`` are the base images of the sandboxes, by version of Python.
 
-    ``images`` are the base images of the sandboxes, by version of Python.
-
-    Raises:
-        UsageError: no active problem, no candidate, or one given twice.
+    Raises UsageError for no active problem, no candidate, or one given twice.
     """
     if not candidates:
         raise UsageError("no candidate was given.", "Name one with --candidate, or in codegate.yml.")
@@ -127,16 +125,7 @@ def _tags(manifest: ProblemManifest) -> tuple[str, ...]:
 
 
 def suite_model(suite: Suite, rate: float, samples: int = 10) -> RateModel:
-    """Return the rate model of a suite without a baseline.
-
-    Args:
-        suite: the suite.
-        rate: expected pass rate of the pinned model, in 0..1.
-        samples: samples per problem of the planned baseline.
-
-    Raises:
-        UsageError: the suite has no active problem.
-    """
+    """Return the rate model of a suite whose pinned model is expected to pass at ``rate``."""
     if not suite.active:
         raise UsageError(f"suite {suite.name} has no active problem.", "See `codegate validate`.")
     clusters = _clusters(suite.active)
@@ -199,4 +188,87 @@ def jobs(manifest: RunManifest, suite: Suite) -> tuple[Job, ...]:
         Job(candidate, problems[problem], sample)
         for problem, sample in manifest.planned()
         for candidate in manifest.candidates
+    )
+
+
+BASELINE_SAMPLES: Final = 10
+"""Default samples per problem of a baseline: the number that the statistics were simulated with."""
+
+_RETRIES: Final = 10  # one spare call per ten, and ten more, because failed tries count too
+
+
+@dataclass(frozen=True)
+class SampleExpense:
+    """Means over ``samples`` samples of runs; None where none reports a value.
+
+    Tokens are those of requests and of answers; ``model_seconds`` is time in calls, ``grading_seconds`` in sandboxes.
+    """
+
+    samples: int
+    input_tokens: float | None
+    output_tokens: float | None
+    usd: Decimal | None
+    model_seconds: float | None
+    grading_seconds: float | None
+
+    def minutes(self, samples: float, models: int, sandboxes: int) -> float | None:
+        """Return the minutes for ``samples``: the longer of calls and gradings, which run concurrently."""
+        if self.model_seconds is None or self.grading_seconds is None:
+            return None
+        return samples * max(self.model_seconds / models, self.grading_seconds / sandboxes) / 60
+
+
+def sample_expense(runs: Sequence[Run], prices: Prices | None) -> SampleExpense:
+    """Return the mean expense of a graded sample in ``runs``, at ``prices``."""
+    made = [outcome for run in runs for outcome in run.outcomes if outcome.attempt and outcome.grade]
+    usages = [outcome.attempt.usage for outcome in made if outcome.attempt]
+    costs = [sum_ for usage in usages if (sum_ := cost(usage, prices)) is not None]
+    return SampleExpense(
+        samples=len(made),
+        input_tokens=_mean([usage.input_tokens for usage in usages if usage.input_tokens is not None]),
+        output_tokens=_mean([usage.output_tokens for usage in usages if usage.output_tokens is not None]),
+        usd=sum(costs, Decimal(0)) / len(costs) if costs else None,
+        model_seconds=_mean([_model_seconds(outcome) for outcome in made]),
+        grading_seconds=_mean([outcome.grading_seconds for outcome in made]),
+    )
+
+
+def _model_seconds(outcome: Outcome) -> float:
+    return outcome.attempt.model_seconds + outcome.attempt.tool_seconds if outcome.attempt else 0.0
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None
+
+
+@dataclass(frozen=True)
+class CallNeeds:
+    """Most model calls, without retries, of a baseline and of a gate with its confirmation."""
+
+    baseline: int
+    gate: int
+
+    @property
+    def limit(self) -> int:
+        """Return the least limit under which each run can finish, with room for retries."""
+        most = max(self.baseline, self.gate)
+        return most + most // _RETRIES + _RETRIES if most else 0
+
+
+def call_needs(
+    problems: int, candidates: Sequence[CandidateSpec], policy: GatePolicy, samples: int | None = None
+) -> CallNeeds:
+    """Return the most model calls of a baseline and of a gate of ``candidates``.
+
+    ``samples`` default to the policy's most.
+
+    The pinned model is taken to need as many calls as the candidate that needs most.
+    """
+    calls = [candidate.max_iterations if candidate.solver == "tool_loop" else 1 for candidate in candidates
+             if candidate.calls_a_model]  # fmt: skip
+    pinned = max(calls, default=0)
+    most = samples or policy.max_samples
+    return CallNeeds(
+        baseline=problems * BASELINE_SAMPLES * pinned,
+        gate=problems * (most * sum(calls) + policy.confirm_samples * pinned),
     )

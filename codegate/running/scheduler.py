@@ -18,15 +18,12 @@ from codegate.candidates import Provider, redactor_for
 from codegate.errors import InfrastructureError, Interrupted
 from codegate.grading import Grade, Sandboxes, TestReport, grade, run_tests, test_selection
 from codegate.running.calls import CallLimitReached, ModelCalls
-from codegate.running.endings import explain_ending
+from codegate.running.endings import explain_ending, probe_candidates, verbatim_recall
 from codegate.running.faults import FAULTS, Faulted, with_retries
-from codegate.running.first import probe_candidates
 from codegate.running.journal import Journal
 from codegate.running.outcome import Fault, Outcome, Run, SoundnessRecord
 from codegate.running.plan import Job, RunOptions, jobs
-from codegate.running.readiness import prepare_environments
-from codegate.running.recall import verbatim_recall
-from codegate.running.soundness import check_soundness, refuse_unsound
+from codegate.running.readiness import check_soundness, prepare_environments, refuse_unsound
 from codegate.sandbox import Backend, FilesRefused
 from codegate.solving import Attempt, solve
 from codegate.suite import Problem, Suite, Tree, load_base
@@ -73,12 +70,6 @@ def execute(
         interrupt: set when the user stops the run.
         settled: returns the keys of settled candidates, before each look; None: none ever is.
         probe: run a first problem of each candidate that calls a model and has no answer yet, before the others.
-
-    Raises:
-        Interrupted: ``interrupt`` was set; everything finished by then is in the journal.
-        CallLimitReached: ``options.max_model_calls`` was reached; what needed no further call was done.
-        InfrastructureError: the disk refused the journal, or too many problems are not sound here.
-        UsageError: a base tree, a lock or a kept attempt is not usable, or a first answer shows a misconfiguration.
     """
     every = jobs(journal.manifest, suite)
 

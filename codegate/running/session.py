@@ -2,11 +2,13 @@
 
 import contextlib
 import os
+import signal
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 from codegate.candidates import CandidateSpec, Prices, Provider, answers_in_file, open_provider
@@ -15,12 +17,10 @@ from codegate.grading import base_images
 from codegate.running.answers import PROVIDER, Answers, keep_answers
 from codegate.running.confirmation import confirm_regressions, pinned_prices, why_not
 from codegate.running.gate import Gate, check_gate, settled_candidates
-from codegate.running.interrupts import interruptible
 from codegate.running.journal import ANSWERS, Journal
-from codegate.running.outcome import Run, RunManifest, Shard
+from codegate.running.outcome import Run, RunManifest, Shard, write_result
 from codegate.running.plan import RunOptions, check_place, check_resumable, new_run_id, plan_run
 from codegate.running.readiness import check_bases, check_images, warn_of_expired
-from codegate.running.result import write_result
 from codegate.running.scheduler import Progress, execute
 from codegate.running.shards import ShardChoice, ShardPlan, check_planned_gate, part_of, share, shared_options
 from codegate.sandbox import Backend, Choice, check_choice, select_backend
@@ -36,7 +36,6 @@ class RunRequest:
     """What to run.
 
     Attributes:
-        suite: folder of the suite.
         candidates: ignored when a run is resumed.
         samples: per problem and candidate, ignored likewise; None: by the gate's looks, or 1 without a gate.
         sandbox: where untrusted code runs; a resumed run keeps its kind.
@@ -45,10 +44,10 @@ class RunRequest:
         keyless: keys of candidates that no API key is sent for.
         prices: prices by model, for the pinned one.
         gate: baseline and policy; without ``samples``, sampling of a candidate stops once its verdict is settled.
-        answers: answers of ``candidates`` from a file, for a run without model calls; default: all are graded.
-        images: the baseline's base images by version of Python, used where available.
         shard: part of a shared run. It makes a fixed number of samples (three for a gate without ``samples``) and no
             verdict.
+        answers: answers of ``candidates`` from a file, for a run without model calls.
+        images: the baseline's base images by version of Python, used where available.
     """
 
     suite: Path
@@ -72,10 +71,6 @@ def opened_backend(sandbox: Choice, run_id: str, stop: threading.Event | None = 
 
     With ``stop``, Ctrl-C and SIGTERM set it and remove the sandboxes at once, and the block ends with ``Interrupted``.
     Without, they reach the block as ``KeyboardInterrupt``.
-
-    Raises:
-        SandboxUnavailable: nothing can run untrusted code here.
-        Interrupted: stopped by the user.
     """
     backend = select_backend(sandbox, run_id)
     try:
@@ -117,9 +112,6 @@ def run_suite(
     """Return a run, new or resumed, with its journal.
 
     A new run's folder is created only after all checks of the request.
-
-    Raises:
-        CodegateError: as ``execute`` and what it needs; outcomes in the journal are kept.
     """
     suite = load_suite(request.suite)
     warn_of_expired(suite, announce)
@@ -340,3 +332,35 @@ def _same_sandbox(choice: Choice, manifest: RunManifest) -> Choice:
         f"run {manifest.id} began with {manifest.sandbox} sandboxes and cannot continue with {choice}.",
         f"Leave out --sandbox, or start a new run (codegate.yml: `sandbox: {manifest.sandbox}`).",
     )
+
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def interruptible(stop: threading.Event, on_stop: Callable[[], None]) -> Iterator[None]:
+    """Set ``stop`` and call ``on_stop`` in a thread of its own at the first signal.
+
+    Outside of the main thread, where signals cannot be caught, this does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        stop.set()
+        for other in _SIGNALS:
+            signal.signal(other, signal.SIG_DFL)
+        threading.Thread(target=on_stop, name="codegate-stop", daemon=True).start()
+
+    for number in _SIGNALS:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        restore()

@@ -5,8 +5,9 @@ from pathlib import Path
 
 from codegate.candidates import CandidateSpec, Usage
 from codegate.grading import Grade
-from codegate.running import AttemptSummary, Journal, Outcome, RunManifest
+from codegate.running import Journal, Outcome, RunManifest
 from codegate.running.outcome import Fault
+from codegate.solving import AttemptSummary
 
 SPEC = CandidateSpec(provider="openai", model="m-2025-06-01")
 CONDITIONS = {"suite": "d" * 64, "grader": "1", "sandbox": "bwrap"}

@@ -13,17 +13,8 @@ from codegate.errors import CodegateError, UsageError
 from codegate.gating import GatePolicy, RunSamples, load_pinned, pin
 from codegate.gating.baseline import write_baseline, write_lock
 from codegate.grading import Grade
-from codegate.running import (
-    Gate,
-    Outcome,
-    Run,
-    RunRequest,
-    candidate_samples,
-    load_run,
-    plan_run,
-    run_suite,
-    shard_choice,
-)
+from codegate.running import Gate, Outcome, Run, RunRequest, candidate_samples, load_run, plan_run, run_suite
+from codegate.running.shards import shard_choice
 from codegate.suite import Suite
 from tests.running.sharded import plan, write_shards
 from tests.running.world import codegate

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from codegate.candidates import Prices, Usage
-from codegate.running import AttemptSummary, Outcome, Run, sample_expense
+from codegate.running import Outcome, Run
+from codegate.running.plan import sample_expense
+from codegate.solving import AttemptSummary
 from codegate.suite import Suite
 from tests.running.runs import manifest, outcome
 from tests.running.world import codegate

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegate.github.archive import MAX_MEMBERS, BadArchive, read_members
-from codegate.running import RUN_FILES
+from codegate.github.artifacts import MAX_MEMBERS, BadArchive, read_members
+from codegate.running.journal import RUN_FILES
 
 
 def zipped(*members: tuple[str | zipfile.ZipInfo, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:

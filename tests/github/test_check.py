@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from codegate.forge import GitHub
-from codegate.github.check import MAX_TEXT_BYTES, conclusion_of, write_check
+from codegate.github.posts import MAX_TEXT_BYTES, conclusion_of, post_check
 from tests.kit.github import FakeGitHub, Fault, Reply, Token, fake_github
 from tests.kit.github.rest import Rest
 
@@ -47,7 +47,7 @@ def checks(server: FakeGitHub) -> list[dict[str, Any]]:
     ],
 )
 def test_a_verdict_ends_the_check(server: FakeGitHub, kind: str, conclusion: str) -> None:
-    done = write_check(client(server), HEAD, "codegate", kind, "Why.", details_url="https://git.acme.example/run")
+    done = post_check(client(server), HEAD, "codegate", kind, "Why.", details_url="https://git.acme.example/run")
     assert (done.did, done.warning) == ("created", None)
     (check,) = checks(server)
     assert (check["head_sha"], check["status"], check["conclusion"]) == (HEAD, "completed", conclusion)
@@ -61,7 +61,7 @@ def test_what_undecided_means_is_the_policys() -> None:
 
 
 def test_texts_stay_within_the_limits(server: FakeGitHub) -> None:
-    done = write_check(client(server), HEAD, "n" * 999, "pass", "row é\n" * 30_000)
+    done = post_check(client(server), HEAD, "n" * 999, "pass", "row é\n" * 30_000)
     assert done.warning is None
     (check,) = checks(server)
     assert len(check["output"]["summary"].encode()) <= MAX_TEXT_BYTES
@@ -72,7 +72,7 @@ def test_texts_stay_within_the_limits(server: FakeGitHub) -> None:
     ("token", "words"), [("ghs_poor", "permissions: checks: write"), ("ghp_person", "authenticate via a GitHub App")]
 )
 def test_what_github_refuses_is_a_warning(server: FakeGitHub, token: str, words: str) -> None:
-    done = write_check(client(server, token), HEAD, "codegate", "regressed", "Why.")
+    done = post_check(client(server, token), HEAD, "codegate", "regressed", "Why.")
     assert done.did == "nothing"
     assert done.warning is not None
     assert words in done.warning
@@ -81,5 +81,5 @@ def test_what_github_refuses_is_a_warning(server: FakeGitHub, token: str, words:
 
 def test_an_outage_is_survived(server: FakeGitHub) -> None:
     server.fail(Fault("POST", RUNS, Reply(b"", 502)))
-    assert write_check(client(server), HEAD, "codegate", "pass", "Why.").did == "created"
+    assert post_check(client(server), HEAD, "codegate", "pass", "Why.").did == "created"
     assert len(checks(server)) == 1

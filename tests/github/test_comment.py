@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from codegate.errors import UsageError
 from codegate.forge import GitHub, GitHubError
-from codegate.github.comment import pull_number, upsert_comment
 from codegate.github.event import Event
-from codegate.github.said import BOT, MAX_BODY_BYTES, cut, marker
+from codegate.github.posts import BOT, MAX_BODY_BYTES, cut, marker, post_comment
+from codegate.github.report import pull_number
 from tests.github.test_event import FORK as STRANGERS
 from tests.github.test_event import event_of, pull_payload, run_payload
 from tests.kit.github import FakeGitHub, Fault, Reply, Token, fake_github, rate_limited
@@ -54,7 +54,7 @@ def bodies(server: FakeGitHub) -> list[str]:
 @pytest.mark.parametrize("token", ["ghs_workflow", "ghp_person", "ghs_app"])
 def test_the_same_comment_is_updated(server: FakeGitHub, token: str) -> None:
     server.store(Rest).add_comment(7, "bob", "Nice.")
-    done = [upsert_comment(client(server, token), 7, "gate", body) for body in ("red", "green", "green")]
+    done = [post_comment(client(server, token), 7, "gate", body) for body in ("red", "green", "green")]
     assert bodies(server) == ["Nice.", f"{GATE}\ngreen"]
     assert done[0].did == "created"
     assert done[0].url == "https://git.acme.example/acme/demo/pull/7#issuecomment"
@@ -65,7 +65,7 @@ def test_the_same_comment_is_updated(server: FakeGitHub, token: str) -> None:
 
 def test_another_gate_has_its_own_comment(server: FakeGitHub) -> None:
     for key in ("gate", "gate-2", "gat"):
-        upsert_comment(client(server), 7, key, "x")
+        post_comment(client(server), 7, key, "x")
     assert bodies(server) == [f"{marker(key)}\nx" for key in ("gate", "gate-2", "gat")]
 
 
@@ -73,7 +73,7 @@ def test_our_comment_is_found_on_the_last_page(server: FakeGitHub) -> None:
     for n in range(250):
         server.store(Rest).add_comment(7, "bob", f"comment {n}")
     ours = server.store(Rest).add_comment(7, BOT, f"{GATE}\r\nold")
-    assert upsert_comment(client(server), 7, "gate", "new").did == "updated"
+    assert post_comment(client(server), 7, "gate", "new").did == "updated"
     assert ours["body"] == f"{GATE}\nnew"
     assert len(comments(server)) == 251
 
@@ -84,7 +84,7 @@ def test_a_strangers_comment_with_our_marker_is_left_alone(server: FakeGitHub) -
         for login in ("mallory", "github-actions", "evil[bot]", "github-actions[bot]x")
     ]
     quoted = server.store(Rest).add_comment(7, BOT, f"somebody wrote\n{GATE}\nred")
-    assert upsert_comment(client(server), 7, "gate", "red").did == "created"
+    assert post_comment(client(server), 7, "gate", "red").did == "created"
     assert [entry["body"] for entry in planted] == [f"{GATE}\n✓ codegate: pass"] * 4
     assert quoted["body"].startswith("somebody")
     assert comments(server)[-1]["user"]["login"] == BOT
@@ -101,14 +101,14 @@ ODD: list[dict[str, Any]] = [
 
 def test_odd_comments_are_nobodys(server: FakeGitHub) -> None:
     server.store(Rest).comments[7] = copy.deepcopy(ODD)
-    assert upsert_comment(client(server), 7, "gate", "red").did == "created"
+    assert post_comment(client(server), 7, "gate", "red").did == "created"
     assert comments(server)[:-1] == ODD
 
 
 @pytest.mark.parametrize("number", ["5/../../x", None, True, 0, -1, 1.5])
 def test_no_address_is_made_of_an_odd_number(server: FakeGitHub, tmp_path: Path, number: object) -> None:
     server.store(Rest).comments[7] = [{"id": number, "user": {"login": BOT}, "body": f"{GATE}\nx"}]
-    done = upsert_comment(client(server), 7, "gate", "red")
+    done = post_comment(client(server), 7, "gate", "red")
     assert done.warning is not None
     assert "no id" in done.warning
     server.store(Rest).pulls[7]["number"] = number
@@ -121,16 +121,16 @@ def test_of_several_comments_of_ours_the_oldest_stays(server: FakeGitHub) -> Non
     server.store(Rest).add_comment(7, BOT, f"{GATE}\ngreen")
     comments(server).reverse()
     server.fail(Fault("DELETE", ONE, Reply({"message": "no"}, 403)))  # that does not matter
-    assert upsert_comment(client(server), 7, "gate", "new").did == "updated"
+    assert post_comment(client(server), 7, "gate", "new").did == "updated"
     assert oldest["body"] == f"{GATE}\nnew"
-    upsert_comment(client(server), 7, "gate", "newer")
+    post_comment(client(server), 7, "gate", "newer")
     assert bodies(server) == [f"{GATE}\nnewer"]
 
 
 def test_a_comment_that_is_deleted_meanwhile_is_written_again(server: FakeGitHub) -> None:
     server.store(Rest).add_comment(7, BOT, f"{GATE}\nold")
     server.fail(Fault("PATCH", ONE, Reply({"message": "Not Found"}, 404)))
-    assert upsert_comment(client(server), 7, "gate", "new").did == "created"
+    assert post_comment(client(server), 7, "gate", "new").did == "created"
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_what_github_refuses_is_a_warning(
 ) -> None:
     if fault is not None:
         server.fail(Fault("POST", COMMENTS, fault, times=2 if fault.status == 503 else 1))
-    done = upsert_comment(client(server, token), number, "gate", "red")
+    done = post_comment(client(server, token), number, "gate", "red")
     assert done.did == "nothing"
     assert done.warning is not None
     assert words in done.warning
@@ -165,29 +165,29 @@ def test_an_uncertain_comment_is_looked_for_before_it_is_written_again(
     server: FakeGitHub, reply: Reply | None, happened: bool
 ) -> None:
     server.fail(Fault("POST", COMMENTS, reply, after=happened))
-    assert upsert_comment(client(server), 7, "gate", "red").did == "created"
+    assert post_comment(client(server), 7, "gate", "red").did == "created"
     assert bodies(server) == [f"{GATE}\nred"]
 
 
 def test_it_is_written_once_github_allows_it_again(server: FakeGitHub) -> None:
     server.fail(Fault("GET", COMMENTS, Reply(b"", 500), times=2), Fault("POST", COMMENTS, rate_limited(0)))
-    assert upsert_comment(client(server), 7, "gate", "red").did == "created"
+    assert post_comment(client(server), 7, "gate", "red").did == "created"
     assert len(server.asked("POST")) == 2
 
 
 @pytest.mark.parametrize("body", ["é" * 70_000, "row é\n" * 20_000, "x" * 200_000 + "\n"])
 def test_a_body_is_cut_to_what_github_takes(server: FakeGitHub, body: str) -> None:
-    assert upsert_comment(client(server), 7, "gate", body).did == "created"
+    assert post_comment(client(server), 7, "gate", body).did == "created"
     (text,) = bodies(server)
     assert text.startswith(f"{GATE}\n")
-    assert text.endswith("_Cut to the size that GitHub takes._\n")
+    assert text.endswith("_Truncated to the size that GitHub accepts._\n")
 
 
 @given(st.text(max_size=300), st.integers(60, 400))
 def test_a_cut_is_between_lines_and_within_the_limit(text: str, limit: int) -> None:
     short = cut(text, limit)
     assert len(short.encode()) <= limit
-    head = short.removesuffix("\n\n_Cut to the size that GitHub takes._\n")
+    head = short.removesuffix("\n\n_Truncated to the size that GitHub accepts._\n")
     clean = text.encode("utf-8", "replace").decode()
     assert short == clean or head == "" or clean.startswith(f"{head}\n")
     assert MAX_BODY_BYTES == 65_536
@@ -196,7 +196,7 @@ def test_a_cut_is_between_lines_and_within_the_limit(text: str, limit: int) -> N
 @pytest.mark.parametrize("key", ["", "a b", "a-->", "a--b", "-a", "é", "a\n", "x" * 101, "<!--"])
 def test_a_key_that_could_end_the_marker_is_refused(server: FakeGitHub, key: str) -> None:
     with pytest.raises(UsageError, match="no name"):
-        upsert_comment(client(server), 7, key, "x")
+        post_comment(client(server), 7, key, "x")
 
 
 def ended(folder: Path, head: object = STRANGERS, **changes: Any) -> Event:

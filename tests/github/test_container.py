@@ -8,7 +8,7 @@ import pytest
 
 PROGRAM = """
 import sys, time
-from codegate.github.container import leave_to_child
+from codegate.github.entry import leave_to_child
 leave_to_child()
 print("ready", flush=True)
 {rest}

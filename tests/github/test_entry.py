@@ -12,9 +12,10 @@ import pytest
 
 from codegate.candidates import CandidateSpec
 from codegate.errors import ExitCode
-from codegate.gating import Baseline, GatePolicy, RunSamples, pin, write_baseline, write_lock
+from codegate.gating import Baseline, GatePolicy, RunSamples, pin
+from codegate.gating.baseline import write_baseline, write_lock
 from codegate.github import run_action
-from codegate.github.entry import OUTPUTS
+from codegate.github.step import OUTPUTS
 from codegate.running import Gate, candidate_samples, load_run
 from codegate.running.shards import share
 from codegate.sandbox import EnvironmentRecipe

@@ -7,7 +7,7 @@ import pytest
 
 from codegate.errors import UsageError
 from codegate.github.inputs import Inputs, inside, read_inputs
-from codegate.running import ShardChoice
+from codegate.running.shards import ShardChoice
 
 
 def read(workspace: Path, **inputs: str) -> Inputs:

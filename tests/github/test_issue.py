@@ -7,8 +7,7 @@ import pytest
 
 from codegate.errors import UsageError
 from codegate.forge import GitHub
-from codegate.github.issue import tell_nightly
-from codegate.github.said import BOT, marker
+from codegate.github.posts import BOT, marker, post_issue
 from tests.kit.github import FakeGitHub, Fault, Reply, Token, fake_github
 from tests.kit.github.rest import Rest
 
@@ -25,7 +24,7 @@ def server() -> Iterator[FakeGitHub]:
 
 def tell(server: FakeGitHub, body: str, *, regressed: bool, token: str = "ghs_workflow") -> Any:
     github = GitHub(server.api_url, "acme/demo", token, pause_seconds=0.01)
-    return tell_nightly(github, "nightly", body, regressed)
+    return post_issue(github, "nightly", body, regressed)
 
 
 def test_it_is_opened_updated_and_closed(server: FakeGitHub) -> None:
@@ -82,4 +81,4 @@ def test_a_long_report_is_cut_and_a_bad_name_refused(server: FakeGitHub) -> None
     (issue,) = server.store(Rest).issues.values()
     assert len(issue["body"]) <= 65_536
     with pytest.raises(UsageError):
-        tell_nightly(GitHub(server.api_url, "acme/demo", None), "a b", "x", regressed=True)
+        post_issue(GitHub(server.api_url, "acme/demo", None), "a b", "x", regressed=True)

@@ -144,7 +144,7 @@ def test_then_a_release_follows(scene: Scene) -> None:
     scene.lock(Transport(artifact=NAME, release="v1/a"))
     assert scene.fetch().source == "file 'baseline.json' of release 'v1/a'"
     scene.lock(Transport(release="other"))
-    assert "the release has no such file" in str(scene.nothing())
+    assert "it has no such file" in str(scene.nothing())
     scene.lock(Transport(release="other", asset="x"))
     assert "SHA-256" in str(scene.nothing())
     scene.lock(Transport(release="none"))
@@ -451,7 +451,7 @@ def test_without_a_token_the_local_clone_is_asked(scene: Scene) -> None:
     scene.github = None
     found = scene.fetch()
     assert "of the base commit" in found.source
-    assert "there is no token to ask for them" in found.notes[1]
+    assert "there is no token to fetch them" in found.notes[1]
     assert found.notes[0] == CHANGED
     assert scene.server.requests == []
 

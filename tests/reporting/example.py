@@ -7,8 +7,9 @@ from codegate.candidates import CandidateSpec, Message, Prices, ScoreWeights, Us
 from codegate.gating import CandidateSamples, GatePolicy, Sample, Verdict, compare
 from codegate.grading import Behaviour, Grade, LintResult, TestResult
 from codegate.reporting import Evidence, ReportView, Terms, build_view
-from codegate.running import AttemptSummary, Outcome, Run, RunManifest
+from codegate.running import Outcome, Run, RunManifest
 from codegate.running.outcome import Fault
+from codegate.solving import AttemptSummary
 from codegate.solving.attempt import DroppedPath
 
 PATCH = """\

@@ -16,8 +16,9 @@ from codegate.reporting.correctness import Graded, common_k, correctness
 from codegate.reporting.estimates import Estimate
 from codegate.reporting.measures import Measures
 from codegate.reporting.weighted import weighted_score
-from codegate.running import AttemptSummary, Outcome
+from codegate.running import Outcome
 from codegate.running.outcome import Fault
+from codegate.solving import AttemptSummary
 
 LOOP = CandidateSpec(provider="openai", model="m-2025-01-01", solver="tool_loop", max_iterations=5)
 PRICES = Prices(input=Decimal(1), output=Decimal(2))

@@ -2,8 +2,9 @@
 
 from codegate.candidates import CandidateSpec
 from codegate.grading import Grade
-from codegate.running import AttemptSummary, Outcome, RunManifest
+from codegate.running import Outcome, RunManifest
 from codegate.running.outcome import Fault
+from codegate.solving import AttemptSummary
 
 SPECS = (CandidateSpec(provider="reference"), CandidateSpec(provider="empty", name="nothing"))
 PROBLEMS = {"p-1": "1" * 64, "p-2": "2" * 64}

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from codegate.candidates import CandidateSpec, Message
 from codegate.grading import Grade
-from codegate.running import Journal, Outcome, RunManifest, shard_choice
+from codegate.running import Journal, Outcome, RunManifest
 from codegate.running.outcome import Fault, json_text
-from codegate.running.shards import part_of, share
+from codegate.running.shards import part_of, shard_choice, share
 from codegate.solving import Attempt
 from tests.running.runs import SPECS
 

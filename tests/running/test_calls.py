@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from codegate.candidates import CandidateSpec, Completion, Prices, ProviderError, ProviderFault, Sampling, Usage
 from codegate.errors import UsageError
-from codegate.running import CallLimitReached, Journal, RunOptions, RunRequest, run_suite
-from codegate.running.calls import ModelCalls
+from codegate.running import Journal, RunOptions, RunRequest, run_suite
+from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.faults import Faulted
 from codegate.running.journal import Spending
 from codegate.suite import Suite

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from codegate.errors import UsageError
-from codegate.running import CONFIG_NAME, Config, config_schema, configuration, load_config, named_candidates
+from codegate.running import CONFIG_NAME, Config, config_schema, configuration, named_candidates
+from codegate.running.config import load_config
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schema" / "codegate.schema.json"
 EVERY_KEY = """\

@@ -12,7 +12,6 @@ from codegate.errors import ExitCode, InfrastructureError, UsageError
 from codegate.gating import Baseline, GatePolicy, RunSamples, Verdict, pin
 from codegate.gating.baseline import EXPIRE_DAYS, WARN_DAYS
 from codegate.running import (
-    AttemptSummary,
     Gate,
     Journal,
     Outcome,
@@ -29,6 +28,7 @@ from codegate.running import (
 from codegate.running.gate import settled_candidates
 from codegate.running.scheduler import execute
 from codegate.sandbox import select_backend
+from codegate.solving import AttemptSummary
 from codegate.suite import Suite, load_suite
 from tests.running.runs import SPECS, outcome
 from tests.running.test_soundness import break_fix

@@ -13,19 +13,9 @@ import pytest
 from codegate.errors import InfrastructureError, UsageError
 from codegate.gating import GatePolicy, RunSamples, pin
 from codegate.grading import Grade
-from codegate.running import (
-    Gate,
-    Journal,
-    Run,
-    RunManifest,
-    candidate_samples,
-    load_run,
-    merge_shards,
-    run_exit_code,
-    shard_folders,
-)
-from codegate.running.outcome import Fault, SoundnessRecord
-from codegate.running.result import RESULT, write_result
+from codegate.running import Gate, Journal, Run, RunManifest, candidate_samples, load_run, merge_shards, run_exit_code
+from codegate.running.outcome import RESULT, Fault, SoundnessRecord, write_result
+from codegate.running.shards import shard_folders
 from tests.running.runs import SPECS
 from tests.running.sharded import keys, made, parts, plan, write, write_shards
 

@@ -13,14 +13,13 @@ from codegate.running import (
     Gate,
     Run,
     candidate_samples,
-    candidate_settings,
     choose_candidate,
     gate_run,
     new_run_id,
     plan_run,
     run_exit_code,
 )
-from codegate.running.plan import check_resumable, jobs
+from codegate.running.plan import candidate_settings, check_resumable, jobs
 from codegate.suite import Provenance, Quarantine, Suite
 from tests.running.runs import SPECS, manifest, outcome
 

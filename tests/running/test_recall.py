@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegate.running.recall import MIN_LINES, verbatim_recall
+from codegate.running.endings import MIN_LINES, verbatim_recall
 from codegate.suite import Changes, Tree, TreeFile, make_patch
 
 LINES = [f"    total_{number} = compute_total({number})" for number in range(10)]

@@ -10,7 +10,8 @@ import pytest
 
 from codegate.candidates import CandidateSpec
 from codegate.errors import InfrastructureError, UsageError
-from codegate.running import CallLimitReached, Run, run_exit_code
+from codegate.running import Run, run_exit_code
+from codegate.running.calls import CallLimitReached
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.session import SandboxSession
 from codegate.suite import Suite, load_suite

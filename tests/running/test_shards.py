@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.errors import UsageError
-from codegate.running import RunManifest, RunOptions, ShardChoice, shard_choice
+from codegate.running import RunManifest, RunOptions
 from codegate.running.outcome import Shard
-from codegate.running.shards import joined, part_of, share, shared_options
+from codegate.running.shards import ShardChoice, joined, part_of, shard_choice, share, shared_options
 from tests.running.runs import SPECS
 from tests.running.sharded import keys, parts, plan
 

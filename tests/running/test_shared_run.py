@@ -19,12 +19,12 @@ from codegate.running import (
     RunRequest,
     merge_shards,
     plan_run,
-    plan_shards,
     run_exit_code,
     run_suite,
-    shard_choice,
 )
 from codegate.running.gate import gate_candidate
+from codegate.running.session import plan_shards
+from codegate.running.shards import shard_choice
 from codegate.suite import Suite, load_suite
 from tests.running.test_looks import pinned
 from tests.running.test_soundness import break_fix

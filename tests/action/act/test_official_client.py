@@ -12,8 +12,7 @@ import pytest
 
 from codegate.durable import sha256
 from codegate.forge import GitHub
-from codegate.github.archive import read_members
-from codegate.github.artifacts import download_artifact, list_artifacts
+from codegate.github.artifacts import download_artifact, list_artifacts, read_members
 from tests.conftest import unavailable
 from tests.kit.github import FakeGitHub, Token, fake_github
 from tests.kit.github.artifacts import Artifacts, Run

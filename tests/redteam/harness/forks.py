@@ -25,7 +25,7 @@ def main() -> None:
     """Carry out the orders on stdin."""
     for name in _COMMANDS:
         import_module(f"codegate.cli.{name}")
-    import_module("codegate.github.command")
+    import_module("codegate.github.entry")
     for line in sys.stdin:
         order = json.loads(line)
         started = time.monotonic()

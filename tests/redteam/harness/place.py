@@ -14,7 +14,8 @@ from codegate.durable import sha256
 from codegate.gating import RunSamples, pin
 from codegate.gating.baseline import write_baseline, write_lock
 from codegate.grading import Grade
-from codegate.running import AttemptSummary, Journal, Outcome, candidate_samples, load_run, plan_run
+from codegate.running import Journal, Outcome, candidate_samples, load_run, plan_run
+from codegate.solving import AttemptSummary
 from codegate.suite import load_suite
 from tests.redteam.harness.commands import Done
 from tests.running.world import make_suite

@@ -1,0 +1,213 @@
+"""Modes ``gate``, ``plan``, ``merge``, ``baseline``, ``mine`` and ``validate``: one operation and its result each."""
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path, PurePosixPath
+
+from codegate import operations
+from codegate.candidates import CandidateSpec
+from codegate.durable import write_atomic
+from codegate.errors import ExitCode, UsageError
+from codegate.gating import Transport
+from codegate.gating.pinning import MIN_SAMPLES
+from codegate.github.inputs import inside
+from codegate.github.project import Project, project_of
+from codegate.github.resume import resumed
+from codegate.github.step import Job, Result, Skipped, annotations, figures
+from codegate.github.workflow import notes_summary
+from codegate.mining import MineOptions
+from codegate.operations import Report
+from codegate.reporting import render_console, render_markdown, terms_of
+from codegate.running import Progress, RunOptions, RunRequest
+from codegate.running.plan import BASELINE_SAMPLES
+from codegate.running.session import plan_shards
+from codegate.running.shards import shard_folders
+from codegate.sandbox import cache_folder
+from codegate.suite import PROVED, images_of
+
+
+def gate(job: Job, project: Project) -> Result:
+    """Run the candidates, or their shard of a shared run, and report; a shard is compared with nothing."""
+    report = operations.run(
+        run_request(job, project),
+        progress_to(job),
+        job.log.log,
+        reports=job.inputs.reports,
+        terms=terms_of(project.settings),
+    )
+    shard = report.run.manifest.shard
+    if shard is None:
+        return _compared(job, project, report)
+    kind = "ungated" if report.exit_code == ExitCode.PASS else "infrastructure"
+    text = f"shard {shard.words} of run {report.run.manifest.id} is done; mode merge puts the shards together."
+    return Result(report.exit_code, {"verdict": kind, "run-id": report.run.manifest.id}, f"codegate: {text}\n")
+
+
+def plan(job: Job, project: Project) -> Result:
+    """Return the shards of a shared run as a matrix, each with its ``shard`` and a ``name`` for its artifact."""
+    if job.inputs.shards is None:
+        raise UsageError("mode plan needs the input `shards`.", "Say how many jobs share the run.")
+    planned = plan_shards(run_request(job, project), job.inputs.shards)
+    parts = [{"shard": shard, "name": shard.replace("/", "-of-")} for shard in planned.shards]
+    text = f"run {planned.run_id} in {len(parts)} shards"
+    job.log.log(text)
+    outputs = {"matrix": json.dumps({"include": parts}), "run-id": planned.run_id, "verdict": "ungated"}
+    return Result(ExitCode.PASS, outputs, f"codegate: {text}.\n")
+
+
+def merge(job: Job, project: Project) -> Result:
+    """Put the shards of a run together, compare the whole with the baseline, and report."""
+    inputs = job.inputs
+    if inputs.run_id is None:
+        raise UsageError("mode merge needs the input `run-id`.", "Pass on the output `run-id` of mode plan.")
+    report = operations.merge(
+        shard_folders([inputs.shards_path]),
+        job.folder,
+        project.gate,
+        run_id=inputs.run_id,
+        reports=inputs.reports,
+        terms=terms_of(project.settings),
+    )
+    return _compared(job, project, report)
+
+
+def keep_baseline(job: Job, project: Project) -> Result:
+    """Put the pinned baseline and its lock among the reports, to be uploaded again before its artifact ends."""
+    pinned, reports = project.pinned, job.inputs.reports
+    if pinned is None:
+        raise Skipped("no baseline is pinned.", "Set the input `candidates`: the model to make one of.")
+    write_atomic(reports / PurePosixPath(pinned.lock.baseline).name, pinned.data)
+    write_atomic(reports / "codegate.lock", pinned.lock_data)
+    text = f"the pinned baseline of {pinned.baseline.samples.label} is kept as it is, {pinned.baseline.digest[:12]}"
+    job.log.log(text)
+    return Result(ExitCode.PASS, {"verdict": "pass"}, f"## codegate: baseline kept\n{notes_summary((text,))}")
+
+
+def make_baseline(job: Job, project: Project) -> Result:
+    """Make samples of the one candidate, and a baseline of them with the lock that would pin it.
+
+    Nothing is pinned: that is what the commit of the lock does, which people review.
+    """
+    inputs = job.inputs
+    samples = inputs.samples or BASELINE_SAMPLES
+    if len(project.settings.candidates) != 1:
+        raise UsageError("a baseline is of one model.", "Name one in the input `candidates`.")
+    if samples < MIN_SAMPLES:
+        raise UsageError(f"a baseline needs {MIN_SAMPLES} samples per problem.", f"Ask for {BASELINE_SAMPLES}.")
+    request = run_request(job, project, samples=samples, gated=False)
+    report = operations.run(request, progress_to(job), job.log.log, reports=inputs.reports)
+    if report.exit_code != ExitCode.PASS:
+        summary = "## codegate: no baseline\n\nSome attempts have no grade.\n"
+        return Result(report.exit_code, {"verdict": "infrastructure"}, summary)
+    path, lock = inputs.reports / "baseline.json", inputs.reports / "codegate.lock"
+    workflow = job.event.workflow_path if job.event is not None else ""
+    transport = Transport(artifact=inputs.artifact_name, workflow=workflow) if workflow else None
+    operations.pin([operations.samples_of(report.run)], path, lock, transport=transport)
+    lines = ("Commit this as codegate.lock to pin it:", "", *lock.read_text(encoding="utf-8").splitlines())
+    return Result(ExitCode.PASS, {"verdict": "pass"}, f"## codegate: baseline made\n{notes_summary(lines)}")
+
+
+def mine(job: Job) -> Result:
+    """Mine the workspace's history into the folder that the input ``suite`` names, or into the reports' folder."""
+    inputs = job.inputs
+    suite = inside(inputs.workspace, inputs.suite, "input `suite`") if inputs.suite else inputs.reports / "suite"
+    report = operations.mine(
+        inputs.workspace,
+        suite,
+        MineOptions(concurrency=inputs.jobs or 2, memory=cache_folder() / "mining"),
+        lambda event: job.log.log(f"[{event.done}/{event.total}] {event.accepted} problems; {event.message}"),
+        sandbox="docker",
+    )
+    for line in operations.mining_words(report):
+        job.log.log(line)
+    return _suite_result(job, ExitCode.PASS if report.problems else ExitCode.INCONCLUSIVE, suite, "mined")
+
+
+def validate(job: Job, scratch: Path) -> Result:
+    """Prove again that every problem of the suite is sound."""
+    inputs = job.inputs
+    suite = project_of(inputs, job.base, scratch, asks=False).suite
+    report = operations.validate(
+        suite, inputs.workspace, lambda proof: job.log.log(operations.proof_words(proof)), sandbox="docker"
+    )
+    for line in operations.validation_words(report):
+        job.log.log(line)
+    if (suite / PROVED).is_file():  # to be committed: runs in other sandboxes are comparable by it
+        inputs.reports.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(suite / PROVED, inputs.reports / PROVED)
+    code = ExitCode.PASS if report.proven else ExitCode.INCONCLUSIVE
+    return _suite_result(job, ExitCode.INFRASTRUCTURE if report.faults else code, suite, "validated")
+
+
+def _suite_result(job: Job, code: ExitCode, suite: Path, word: str) -> Result:
+    workspace = job.inputs.workspace
+    path = suite.relative_to(workspace).as_posix() if suite.is_relative_to(workspace) else ""
+    kind = {ExitCode.PASS: "pass", ExitCode.INFRASTRUCTURE: "infrastructure"}.get(code, "error")
+    return Result(code, {"suite-path": path, "verdict": kind}, f"## codegate: suite {word}\n\nThe log says more.\n")
+
+
+def run_request(
+    job: Job,
+    project: Project,
+    *,
+    candidates: Sequence[CandidateSpec] = (),
+    samples: int | None = None,
+    gated: bool = True,
+) -> RunRequest:
+    """Return what is run, by the inputs and else by the configuration; a fetched run is continued.
+
+    ``candidates`` and ``samples`` replace the project's; ``gated`` runs are compared with its baseline, if any.
+    """
+    inputs, settings, pinned = job.inputs, project.settings, project.pinned
+    options = RunOptions(
+        models=inputs.models or settings.concurrency.models,
+        sandboxes=inputs.jobs or settings.concurrency.sandboxes,
+        max_model_calls=inputs.max_model_calls or settings.max_model_calls,
+        budget_usd=settings.budget_usd if inputs.budget_usd is None else inputs.budget_usd,
+        repository=project.repository,
+        transcripts=project.transcripts,
+    )
+    request = RunRequest(
+        project.suite,
+        candidates or settings.candidates,
+        samples or inputs.samples or settings.samples,
+        "docker" if settings.sandbox in {"auto", "bwrap"} else settings.sandbox,
+        out=job.folder,
+        options=options,
+        prices=settings.prices,
+        gate=project.gate if gated else None,
+        shard=inputs.shard,
+        images=images_of(pinned.baseline.samples.conditions) if pinned is not None else {},
+    )
+    return resumed(request, job)
+
+
+def log_report(job: Job, project: Project, report: Report) -> None:
+    """Show a report in the log, with the notes on the baseline."""
+    job.log.log(render_console(report.view))
+    for note in project.notes:
+        job.log.log(note)
+
+
+def progress_to(job: Job) -> Callable[[Progress], None]:
+    """Return what shows each outcome in the log."""
+    return lambda done: job.log.log(
+        f"[{done.done}/{done.total}] {done.candidate}: {done.outcome.problem} {done.outcome.words()}"
+    )
+
+
+def _compared(job: Job, project: Project, report: Report) -> Result:
+    log_report(job, project, report)
+    wanted = job.inputs.on_inconclusive or project.settings.gate.on_inconclusive
+    # What could not be compared was not measured: unless an input says so, it does not go in as if it had been.
+    if job.inputs.on_inconclusive is None and any(verdict.kind == "incomparable" for verdict in report.verdicts):
+        wanted = "fail"
+    return Result(
+        report.exit_code,
+        figures(report.view, report.exit_code),
+        render_markdown(report.view) + notes_summary(project.notes),
+        annotations(report.verdicts, report.exit_code, wanted),
+        wanted,
+        report.view,
+    )

@@ -1,0 +1,240 @@
+"""Post a comment, an issue or a check run: our own is updated in place, and a refusal becomes a warning.
+
+A hidden marker alone proves nothing, because anybody can write one: a text is ours when the marker is its first line
+and its author is the token's login. Protocol: docs.github.com/rest, issues and checks/runs.
+"""
+
+import contextlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from codegate.errors import UsageError
+from codegate.forge import Forbidden, GitHub, GitHubError, NotFound
+from codegate.github.inputs import OnInconclusive
+from codegate.reporting import one_line
+
+MAX_BODY_BYTES: Final = 65_536
+"""GitHub counts characters, of which there are never more than bytes."""
+
+MAX_TEXT_BYTES: Final = 65_535
+
+BOT: Final = "github-actions[bot]"
+"""Login of a workflow's own token, which cannot query it."""
+
+Conclusion = Literal["success", "failure", "neutral", "skipped", "cancelled"]
+
+_KEY: Final = re.compile(r"[A-Za-z0-9](?:[._]|-(?!-)|[A-Za-z0-9]){0,99}")
+_CUT: Final = "\n\n_Truncated to the size that GitHub accepts._\n"
+_CONCLUSIONS: Final[Mapping[str, Conclusion]] = {
+    "pass": "success",
+    "regressed": "failure",
+    "ungated": "neutral",
+    "skipped": "skipped",
+    "interrupted": "cancelled",
+}
+_UNDECIDED: Final[Mapping[OnInconclusive, Conclusion]] = {"neutral": "neutral", "pass": "success", "fail": "failure"}
+
+
+@dataclass(frozen=True)
+class Posted:
+    """What was done, where people find it, and why it was not done; a warning never decides about the step."""
+
+    did: Literal["created", "updated", "unchanged", "closed", "nothing"]
+    url: str | None = None
+    warning: str | None = None
+
+
+def post_comment(github: GitHub, number: int, key: str, body: str, *, begin: bool = True) -> Posted:
+    """Create or update the one comment of ``key`` on a pull request.
+
+    Where several of ours are there, the oldest is updated and the others are deleted. ``begin`` allows a first one.
+
+    Raises:
+        UsageError: ``key`` cannot stand in a marker.
+    """
+    text = _marked(key, body)
+    path = github.repo(f"issues/{number}/comments")
+
+    def own(login: str) -> list[dict[str, Any]]:
+        return sorted((item for item in github.pages(path) if _is_own(item, key, login)), key=number_of)
+
+    def post() -> Posted:
+        login = _login(github)
+        there = own(login)
+        while there:
+            try:
+                return _update(github, there, text)
+            except NotFound:  # deleted meanwhile
+                there = there[1:]
+        if not begin:
+            return Posted("nothing")
+        made = _create(github, path, {"body": text}, lambda: own(login))
+        author = _author(made)
+        if author not in {login, None}:  # only what it has written tells the name of an app
+            there = own(str(author))
+            if len(there) > 1:
+                return _update(github, there, text)
+        return _posted("created", made)
+
+    return _attempt(f"The comment on #{number}", post)
+
+
+def _update(github: GitHub, there: list[dict[str, Any]], text: str) -> Posted:
+    oldest, *others = there
+    for item in others:
+        with contextlib.suppress(GitHubError):
+            github.send("DELETE", github.repo(f"issues/comments/{number_of(item)}"))
+    if oldest["body"] == text:
+        return _posted("unchanged", oldest)
+    return _posted("updated", github.send("PATCH", github.repo(f"issues/comments/{number_of(oldest)}"), {"body": text}))
+
+
+def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> Posted:
+    """Keep the issue of ``key`` open while it is regressed, and only then.
+
+    Do not call this for a night that decides nothing (inconclusive, infrastructure): it is no recovery.
+
+    Raises:
+        UsageError: ``key`` cannot stand in a marker.
+    """
+    text, issues = _marked(key, body), github.repo("issues")
+
+    def own(login: str) -> list[dict[str, Any]]:
+        """Return our open issues, the oldest first. No filter of GitHub's: labels can be removed."""
+        found = github.pages(issues, state="open", sort="created", direction="asc")
+        return [item for item in found if "pull_request" not in item and _is_own(item, key, login)]
+
+    def post() -> Posted:
+        login = _login(github)
+        there = own(login)
+        if regressed and not there:
+            document = {"title": f"codegate: {key} has regressed", "body": text}
+            return _posted("created", _create(github, issues, document, lambda: own(login)))
+        if regressed and there[0]["body"] == text:
+            return _posted("unchanged", there[0])
+        if regressed:
+            return _posted("updated", github.send("PATCH", f"{issues}/{number_of(there[0], 'number')}", {"body": text}))
+        done = Posted("nothing")
+        for item in reversed(there):  # the oldest last: its address is the one to return
+            path = f"{issues}/{number_of(item, 'number')}"
+            github.send("POST", f"{path}/comments", {"body": text})
+            done = _posted("closed", github.send("PATCH", path, {"state": "closed", "state_reason": "completed"}))
+        return done
+
+    return _attempt("The issue", post)
+
+
+def conclusion_of(kind: str, on_inconclusive: OnInconclusive) -> Conclusion:
+    """Return how a check run ends for a verdict, or for what took its place.
+
+    ``infrastructure``, ``error`` and ``no baseline`` are failures: neutral would satisfy a required check, and so let a
+    change in that was not measured.
+    """
+    if kind in {"inconclusive", "incomparable"}:
+        return _UNDECIDED[on_inconclusive]
+    return _CONCLUSIONS.get(kind, "failure")
+
+
+def post_check(
+    github: GitHub,
+    head_sha: str,
+    name: str,
+    kind: str,
+    summary: str,
+    *,
+    details_url: str | None = None,
+    on_inconclusive: OnInconclusive = "neutral",
+) -> Posted:
+    """Add a check run to the head of a pull request; the merge commit, which ``GITHUB_SHA`` is, shows nowhere.
+
+    ``kind`` is the verdict or what took its place, ``summary`` Markdown, ``details_url`` of the workflow run.
+    """
+    run: dict[str, Any] = {
+        "name": one_line(name, 100),
+        "head_sha": head_sha,
+        "status": "completed",
+        "conclusion": conclusion_of(kind, on_inconclusive),
+        "output": {"title": one_line(f"codegate: {kind}", 200), "summary": cut(summary, MAX_TEXT_BYTES)},
+        **({"details_url": details_url} if details_url is not None else {}),
+    }
+    # Of two equal ones, which an uncertain first try may leave, GitHub shows the later one.
+    return _attempt("The check run", lambda: _posted("created", _create(github, github.repo("check-runs"), run, list)))
+
+
+def marker(key: str) -> str:
+    """Return the first line of a text of ``key``, which has letters, digits and single ``.``, ``_``, ``-``."""
+    if not _KEY.fullmatch(key):
+        raise UsageError(f"{key[:120]!r} is no name for a gate.", "Use letters, digits, dots, dashes and underscores.")
+    return f"<!-- codegate:v1:{key} -->"
+
+
+def cut(text: str, limit: int) -> str:
+    """Return ``text`` in at most ``limit`` bytes of UTF-8, cut at the end of a line."""
+    data = text.encode("utf-8", "replace")
+    if len(data) <= limit:
+        return data.decode("utf-8")
+    head = data[: limit - len(_CUT.encode())].rpartition(b"\n")[0]
+    return head.decode("utf-8", "replace") + _CUT
+
+
+def _marked(key: str, body: str) -> str:
+    return cut(f"{marker(key)}\n{body}", MAX_BODY_BYTES)
+
+
+def _posted(did: Literal["created", "updated", "unchanged", "closed"], answer: object) -> Posted:
+    url = answer.get("html_url") if isinstance(answer, dict) else None
+    known = isinstance(url, str) and re.fullmatch(r"https?://[!-~]{1,2000}", url)
+    return Posted(did, url if known else None)
+
+
+def _attempt(what: str, post: Callable[[], Posted]) -> Posted:
+    try:
+        return post()
+    except GitHubError as error:
+        return Posted("nothing", warning=f"{what} could not be written. {error}")
+
+
+def _login(github: GitHub) -> str:
+    """Return the login that the token writes as, as far as it can be queried."""
+    try:
+        user = github.get("user")
+    except (Forbidden, NotFound):
+        return BOT
+    login = user.get("login") if isinstance(user, dict) else None
+    return login if isinstance(login, str) else BOT
+
+
+def _is_own(item: dict[str, Any], key: str, login: str) -> bool:
+    body = item.get("body")
+    ours = isinstance(body, str) and body.replace("\r\n", "\n").startswith(f"{marker(key)}\n")
+    return ours and _author(item) == login
+
+
+def _author(item: dict[str, Any]) -> str | None:
+    user = item.get("user")
+    login = user.get("login") if isinstance(user, dict) else None
+    return login if isinstance(login, str) else None
+
+
+def number_of(item: dict[str, Any], name: str = "id") -> int:
+    """Return a number that is to be a part of an address; raises GitHubError where there is none."""
+    number = item.get(name)
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        raise GitHubError(f"GitHub: an answer has no {name}.")
+    return number
+
+
+def _create(
+    github: GitHub, path: str, body: dict[str, Any], find: Callable[[], list[dict[str, Any]]]
+) -> dict[str, Any]:
+    """Post once: where GitHub does not answer whether it did, look before posting again."""
+    try:
+        made = github.send("POST", path, body)
+    except GitHubError as error:
+        if not error.uncertain:
+            raise
+        found = find()
+        made = found[0] if found else github.send("POST", path, body)
+    return made if isinstance(made, dict) else {}

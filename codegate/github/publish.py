@@ -1,0 +1,66 @@
+"""Publish a result where the inputs ask for it: in a comment, a check run or the nightly issue."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from codegate.github.event import Event
+from codegate.github.inputs import Inputs
+from codegate.github.posts import Posted, post_check, post_comment, post_issue
+from codegate.github.step import Job, Result
+from codegate.reporting import render_comment, render_notice
+
+_FINE: Final = frozenset({"pass", "ungated", "skipped"})
+
+
+def gate_key(environment: Mapping[str, str], inputs: Inputs) -> str:
+    """Return the name of this gate among others: its workflow, its job, and the suite where the input names one."""
+    words = [environment.get(name, "") for name in ("GITHUB_WORKFLOW", "GITHUB_JOB")]
+    found = re.sub(r"[^A-Za-z0-9]+", "-", "-".join([*words, inputs.suite or ""])).strip("-")
+    return found[:100].strip("-") or "gate"
+
+
+def publish(result: Result, job: Job) -> str | None:
+    """Publish the result, and return the address of the comment, the issue or the check run."""
+    inputs, event, github = job.inputs, job.event, job.github
+    if event is None or github is None:
+        return None
+    key, kind = gate_key(job.environment, inputs), result.verdict
+    posted: list[Posted] = []
+    if inputs.mode == "nightly" and inputs.issue and kind in {"regressed", "pass"}:
+        posted.append(post_issue(github, key, _body(result, event), kind == "regressed"))
+    elif inputs.mode in {"gate", "merge"} and inputs.shard is None:
+        forked = event.pull is not None and event.fork
+        if forked:
+            job.log.log("a pull request from a fork has no right to comment: the workflow codegate-comment does it")
+        elif event.pull is not None:
+            body, begin = _body(result, event), _begins(inputs.comment, kind)
+            posted.append(post_comment(github, event.pull.number, key, body, begin=begin))
+        if inputs.check and not forked:
+            name, body = f"codegate ({key})", _body(result, event)
+            undecided = result.on_inconclusive
+            posted.append(
+                post_check(
+                    github, event.head_sha, name, kind, body, details_url=event.run_url, on_inconclusive=undecided
+                )
+            )
+    for one in posted:
+        if one.warning:
+            job.log.annotate("warning", "codegate", one.warning)
+    return next((one.url for one in posted if one.url), None)
+
+
+def _begins(when: str, kind: str) -> bool:
+    """Return whether a comment is begun; one that is there is kept up to date in any case."""
+    return when == "always" or (when == "changes" and kind != "pass") or (when == "regression" and kind == "regressed")
+
+
+def _body(result: Result, event: Event) -> str:
+    notices = "\n".join(message for _, _, message in result.annotations)
+    if result.view is None:
+        fault = result.verdict not in _FINE
+        return render_notice(result.verdict, notices, run_url=event.run_url, fault=fault)
+    body = render_comment(result.view, run_url=event.run_url, commit=event.head_sha)
+    if result.view.verdicts or not notices:
+        return body
+    return f"{render_notice(result.verdict, notices, fault=result.verdict not in _FINE)}\n{body}"
