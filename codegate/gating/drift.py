@@ -59,10 +59,12 @@ class Change:
         """Return the change for people, with n and uncertainty."""
         problems = f"{self.n} problem" + ("" if self.n == 1 else "s")
         text = f"{self.before:.1%} then, {self.after:.1%} now on {problems}: {self.difference * 100:+.1f} pp"
-        if self.interval is not None:
-            low, high = (f"{end * 100:+.1f}" for end in self.interval)
-            text += f" (95% interval {low}..{high})"
-        return f"{text}, {probability(self.p)}"
+        return f"{text}{f' ({interval_words(self.interval)})' if self.interval else ''}, {probability(self.p)}"
+
+
+def interval_words(interval: tuple[float, float]) -> str:
+    """Return a 95 % interval of a difference for people, in percentage points."""
+    return f"95% interval {interval[0] * 100:+.1f}..{interval[1] * 100:+.1f}"
 
 
 def counts_of(samples: CandidateSamples) -> dict[str, tuple[int, int]]:

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from codegate.gating.baseline import Baseline
 from codegate.gating.comparability import condition_differences
-from codegate.gating.drift import LEVEL, Change, Rate, change_between, counts_of, pass_rate
+from codegate.gating.drift import LEVEL, Change, Rate, change_between, counts_of, interval_words, pass_rate
 from codegate.gating.history import HistoryEntry
 from codegate.gating.sentence import probability
 from codegate.gating.statistics import mean, quantile, within_variance
@@ -51,8 +51,8 @@ class Slope:
 
     def words(self) -> str:
         """Return it for people."""
-        low, high = (f"{end * 100:+.1f}" for end in (self.low, self.high))
-        return f"{self.value * 100:+.1f} pp per {DAYS} days (95% interval {low}..{high}, n={self.n} runs)"
+        interval = interval_words((self.low, self.high))
+        return f"{self.value * 100:+.1f} pp per {DAYS} days ({interval}, n={self.n} runs)"
 
 
 @dataclass(frozen=True)
@@ -240,35 +240,28 @@ def _alarms(
     alarms: list[Alarm] = []
     model = baseline.samples.model
     if latest is not None and latest.model != model:
-        alarms.append(
-            Alarm("snapshot", "page", f"{model} is pinned, but {latest.model} answered in run {latest.run}: the "
-                  "provider serves another snapshot.")
-        )  # fmt: skip
+        text = (
+            f"{model} is pinned, but {latest.model} answered in run {latest.run}: the provider serves another snapshot."
+        )
+        alarms.append(Alarm("snapshot", "page", text))
     if nights and nights[-1].window.p_drop < PAGE_LEVEL:
         last = nights[-1]
         days = "night" if last.nights == 1 else f"{last.nights} nights"
-        alarms.append(
-            Alarm("drop", "page", f"{model} has become worse in the last {days}: {_drop_words(last.window)}.")
-        )
+        text = f"{model} has become worse in the last {days}: {_drop_words(last.window)}."
+        alarms.append(Alarm("drop", "page", text))
     bad = [night for night in nights[-2:] if night.alone.p_drop < WARN_LEVEL]
     if len(bad) == 2:
-        alarms.append(
-            Alarm("two_nights", "warn", f"{model} was worse two nights in a row: {_drop_words(bad[-1].alone)} the "
-                  "second time.")
-        )  # fmt: skip
+        text = f"{model} was worse two nights in a row: {_drop_words(bad[-1].alone)} the second time."
+        alarms.append(Alarm("two_nights", "warn", text))
     if latest is not None and latest.run in left_out and latest.model == model:
         alarms.append(Alarm("conditions", "warn", f"run {latest.run} was not compared: {left_out[latest.run]}."))
     return tuple(alarms)
 
 
 def _drop_words(change: Change) -> str:
-    text = (
-        f"{change.before:.1%} pinned, {change.after:.1%} now on {change.n} problems ({change.difference * 100:+.1f} pp"
-    )
-    if change.interval is not None:
-        low, high = (f"{end * 100:+.1f}" for end in change.interval)
-        text += f", 95% interval {low}..{high}"
-    return f"{text}, one-sided {probability(change.p_drop)})"
+    numbers = [f"{change.difference * 100:+.1f} pp", *([interval_words(change.interval)] if change.interval else [])]
+    found = f"{change.before:.1%} pinned, {change.after:.1%} now on {change.n} problems"
+    return f"{found} ({', '.join(numbers)}, one-sided {probability(change.p_drop)})"
 
 
 def history_alarms(
@@ -278,22 +271,15 @@ def history_alarms(
 
     ``entries``: oldest first; ``stale_days``: largest age of the newest run.
     """
-    alarms = [alarm for series in series_of(entries) for alarm in _series_alarms(series)]
+    alarms = []
+    for series in series_of(entries):
+        before, last = series.entries[-2:] if len(series.entries) > 1 else (series.entries[-1],) * 2
+        if before.model != last.model:
+            change = f"{before.model} answered until run {before.run}, {last.model} since run {last.run}."
+            alarms.append(Alarm("snapshot", "warn", f"{series.label}: {change}"))
+        if series.slope is not None and series.slope.high < 0:
+            alarms.append(Alarm("slope", "warn", f"{series.label} is getting worse: {series.slope.words()}."))
     age = days_since(entries, now)
     if age is not None and age > stale_days:
         alarms.append(Alarm("stale", "warn", f"the last run is {age} days old."))
     return tuple(alarms)
-
-
-def _series_alarms(series: Series) -> list[Alarm]:
-    alarms = []
-    if len(series.entries) > 1:
-        before, last = series.entries[-2:]
-        if before.model != last.model:
-            alarms.append(
-                Alarm("snapshot", "warn", f"{series.label}: {before.model} answered until run {before.run}, "
-                      f"{last.model} since run {last.run}.")
-            )  # fmt: skip
-    if series.slope is not None and series.slope.high < 0:
-        alarms.append(Alarm("slope", "warn", f"{series.label} is getting worse: {series.slope.words()}."))
-    return alarms

@@ -1,4 +1,4 @@
-"""Where it is said on GitHub: the action's inputs, the step's outputs and summary, and the entry point."""
+"""The GitHub Action: its inputs and event, what it publishes, and the entry point."""
 
 from codegate.github.entry import reap_action, run_action
 

@@ -107,7 +107,7 @@ def _run_mode(job: Job, scratch: Path) -> Result:
     if mode == "validate":
         return modes.validate(job, scratch)
     making = mode == "baseline" and bool(inputs.candidates)
-    project = project_of(inputs, job.base, scratch, asks=making or mode in _NEED_CANDIDATES)
+    project = project_of(inputs, job.base, scratch, needs_candidates=making or mode in _NEED_CANDIDATES)
     if event is not None and (event.fork or job.environment.get("GITHUB_ACTOR") in _BOTS_WITHOUT_SECRETS):
         _check_keyless(project.settings.candidates, project.trusted)
     if project.lock is not None:
@@ -146,7 +146,7 @@ def _check_keyless(candidates: Sequence[CandidateSpec], trusted: Sequence[Candid
     """Refuse to ask a model that needs a key: there is none, and what is no key must not become one.
 
     A server on this machine needs none, nor does one at a private address. The latter counts only where the base
-    commit's configuration names it: a stranger's proposal must not choose which server of a private network is asked.
+    commit's configuration names it: a stranger's proposal must not choose which private server gets requests.
 
     Raises:
         Skipped: some candidate is such a one.

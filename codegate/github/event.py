@@ -1,7 +1,7 @@
 """What started the workflow, as far as codegate acts on it.
 
-The runner writes the payload, but much of what is in it (titles, branches, who proposes what) is written by whoever
-opened the pull request. Only what is listed here is taken from it, by its type and its form.
+The runner writes the payload, but much of what is in it (titles, branches, who proposes what) is written by the author
+of the pull request. Only what is listed here is taken from it, by its type and its form.
 Protocol: docs.github.com, "Events that trigger workflows" and "Webhook events and payloads".
 """
 
@@ -35,9 +35,16 @@ _WORKFLOW: Final = re.compile(r"\.github/workflows/[A-Za-z0-9._-]{1,200}\.ya?ml"
 _BY_MEMBERS: Final = frozenset(
     {"push", "schedule", "workflow_dispatch", "repository_dispatch", "merge_group", "release", "create", "deployment"}
 )
-"""Events that only somebody who may write to the repository can start."""
+"""Events that only members with write access can start."""
 _BY_PROPOSAL: Final = frozenset({"pull_request", "pull_request_review", "pull_request_review_comment"})
 """Events that GitHub itself gives neither secrets nor a writing token when the head is foreign."""
+
+
+_FOREIGN: Final[Mapping[str, str]] = {
+    "pull_request_target": "Run the suite on pull_request, and comment on workflow_run.",
+    "workflow_run": "It may comment what that run reported: use mode report.",
+}
+"""Events that hold secrets although the commit may be foreign, and what to do instead."""
 
 
 class _Facts(BaseModel):
@@ -155,24 +162,15 @@ def refusal(event: Event) -> str | None:
 
     Runs that strangers can start hold the repository's own secrets, and cost money.
     """
-    if event.name in _BY_MEMBERS or event.name in _BY_PROPOSAL:
+    if event.name in _BY_MEMBERS or event.name in _BY_PROPOSAL or (event.name in _FOREIGN and not event.fork):
         return None
-    if event.name == "pull_request_target":
-        if not event.fork:
-            return None
+    if event.name in _FOREIGN:
         return (
-            "a pull_request_target run of another repository's commit holds this repository's secrets, so no suite is "
-            "run in it. Run the suite on pull_request, and comment on workflow_run."
-        )
-    if event.name == "workflow_run":
-        if not event.fork:
-            return None
-        return (
-            "a workflow_run that another repository's commit started holds this repository's secrets, so no suite is "
-            "run in it. It may comment what that run reported: use mode report."
+            f"a {event.name} run of another repository's commit holds this repository's secrets, so no suite is run "
+            f"in it. {_FOREIGN[event.name]}"
         )
     return (
-        f"anybody can start a run on {event.name}, and it holds this repository's secrets, so no suite is run in it. "
+        f"strangers can start a run on {event.name}, and it holds this repository's secrets, so no suite is run in it. "
         "Run the suite on pull_request, push, schedule or workflow_dispatch."
     )
 

@@ -14,7 +14,7 @@ from codegate.running.shards import ShardChoice, shard_choice
 OnInconclusive = Literal["neutral", "pass", "fail"]
 Mode = Literal["gate", "nightly", "baseline", "mine", "validate", "plan", "merge", "report"]
 CommentWhen = Literal["always", "changes", "regression", "never"]
-"""When a pull request is told. A comment that is there is kept up to date, whatever it would take to begin one."""
+"""When a pull request gets a first comment; one that is there is always kept up to date."""
 
 DEFAULTS: Final[Mapping[str, str]] = {
     "mode": "gate",

@@ -127,7 +127,7 @@ def mine(job: Job) -> Result:
 def validate(job: Job, scratch: Path) -> Result:
     """Prove again that every problem of the suite is sound."""
     inputs = job.inputs
-    suite = project_of(inputs, job.base, scratch, asks=False).suite
+    suite = project_of(inputs, job.base, scratch, needs_candidates=False).suite
     report = operations.validate(
         suite, inputs.workspace, lambda proof: job.log.log(operations.proof_words(proof)), sandbox="docker"
     )

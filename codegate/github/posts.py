@@ -1,6 +1,6 @@
 """Post a comment, an issue or a check run: our own is updated in place, and a refusal becomes a warning.
 
-A hidden marker alone proves nothing, because anybody can write one: a text is ours when the marker is its first line
+A hidden marker alone proves nothing, because every user can write one: a text is ours when the marker is its first line
 and its author is the token's login. Protocol: docs.github.com/rest, issues and checks/runs.
 """
 
@@ -72,7 +72,7 @@ def post_comment(github: GitHub, number: int, key: str, body: str, *, begin: boo
             return Posted("nothing")
         made = _create(github, path, {"body": text}, lambda: own(login))
         author = _author(made)
-        if author not in {login, None}:  # only what it has written tells the name of an app
+        if author not in {login, None}:  # an app's login is known from what it has written
             there = own(str(author))
             if len(there) > 1:
                 return _update(github, there, text)

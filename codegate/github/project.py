@@ -1,6 +1,6 @@
 """What a step runs, and by whose word: configuration, suite, lock and repository.
 
-In a pull request the proposal says who is asked, the candidates and their prices. Everything else decides whether it
+In a pull request the proposal names the candidates and their prices. Everything else decides whether it
 passes and what it may cost: the suite, the baseline, the gate's policy and the limits are those of the base commit.
 """
 
@@ -42,7 +42,7 @@ class Project:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what a report has to say about the baseline, a sentence each."""
+        """Return the notes on the baseline for a report, a sentence each."""
         return self.pinned.notes if self.pinned is not None else ()
 
     @property
@@ -51,10 +51,10 @@ class Project:
         return Gate(self.pinned.baseline, self.settings.gate) if self.pinned is not None else None
 
 
-def project_of(inputs: Inputs, base: str | None, scratch: Path, *, asks: bool = True) -> Project:
+def project_of(inputs: Inputs, base: str | None, scratch: Path, *, needs_candidates: bool = True) -> Project:
     """Return what is run, read from the commit ``base`` or, without one, from the workspace.
 
-    ``scratch`` is an empty folder for files of that commit; ``asks`` means that candidates are needed.
+    ``scratch`` is an empty folder for files of that commit; without ``needs_candidates`` there may be none.
 
     Raises:
         UsageError: something is missing or broken, or leads out of the workspace.
@@ -66,7 +66,7 @@ def project_of(inputs: Inputs, base: str | None, scratch: Path, *, asks: bool = 
     if base is not None:
         _read_base(inputs.workspace, base, config, scratch)
     rules = proposed if base is None else _config(scratch, config, needed=False)
-    candidates = _candidates(inputs, proposed or rules, asks)
+    candidates = _candidates(inputs, proposed or rules, needs_candidates)
     settings = _settings(rules, proposed, candidates, foreign=base is not None)
     home = Path(config).parent
 
@@ -105,10 +105,10 @@ def _config(root: Path, path: str, *, needed: bool) -> Config | None:
     return load_config(place) if needed or place.exists() else None
 
 
-def _candidates(inputs: Inputs, config: Config | None, asks: bool) -> tuple[CandidateSpec, ...]:
-    """Return who is asked: of the configuration's candidates those that the input names, or what it describes."""
+def _candidates(inputs: Inputs, config: Config | None, needed: bool) -> tuple[CandidateSpec, ...]:
+    """Return the candidates: of the configuration's candidates those that the input names, or what it describes."""
     configured = config.candidates if config is not None else ()
-    if not inputs.candidates and not configured and asks:
+    if not inputs.candidates and not configured and needed:
         raise UsageError("no candidate was given.", f"Set the input `candidates`, or write {CONFIG_NAME}.")
     if not inputs.candidates:
         return configured or (CandidateSpec(provider="reference"),)

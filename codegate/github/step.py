@@ -29,7 +29,7 @@ OUTPUTS: Final = (
     "exit-code",
     "verdict",
 )
-"""Every output of the action, in the order they are written: whoever sees the verdict sees all of them."""
+"""Every output of the action, in the order they are written, the verdict last."""
 
 COMMENT_URL: Final = "comment-url"
 """The one output that comes after the verdict: GitHub can take long to answer, and the verdict does not wait for it."""

@@ -1,7 +1,7 @@
 """The one writer of a step's log, outputs and summary.
 
 The runner reads commands out of the log: ``::name::`` at the start of a line (after blanks) and ``##[name]``
-anywhere in one. While ``open_log`` lasts, everything that this process prints, whoever prints it (a warning, a
+anywhere in one. While ``open_log`` lasts, everything that this process prints (a warning, a
 traceback, a library's logger), goes through ``untrusted``; only ``StepLog.annotate`` writes commands.
 Protocol: github.com/actions/runner, ``ActionCommand``, ``OutputManager`` and ``FileCommandManager``.
 """
@@ -105,7 +105,7 @@ def write_outputs(environment: Mapping[str, str], outputs: Mapping[str, str]) ->
         return
     parts = []
     for name, value in outputs.items():
-        delimiter = f"ghadelimiter_{secrets.token_hex(16)}"  # nobody can have put it into the value
+        delimiter = f"ghadelimiter_{secrets.token_hex(16)}"  # secret, so that no value can hold it
         parts.append(f"{name}<<{delimiter}\n{value}\n{delimiter}\n")
     _append(Path(path), "".join(parts).encode("utf-8", "replace"))
 

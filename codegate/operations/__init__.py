@@ -1,4 +1,4 @@
-"""What can be asked: one function per command, objects in and objects out.
+"""One function per command, objects in and objects out.
 
 The command line and the action both call these; neither has a way of its own. Nothing here parses arguments, prints or
 chooses an exit code other than the one in what it returns.

@@ -133,7 +133,7 @@ def _git_user() -> str | None:
     program = shutil.which("git")
     if program is None:
         return None
-    try:  # not sealed: the user's own settings, read from where no repository has a say
+    try:  # not sealed: the user's own settings, which no repository can change
         done = subprocess.run(
             [program, "config", "--global", "--get", "user.name"],
             cwd="/", capture_output=True, timeout=_SECONDS, check=False,

@@ -9,7 +9,7 @@ import pytest
 from codegate.errors import ExitCode, InfrastructureError
 from codegate.gating import QUARANTINED
 from codegate.grading import Grade, grade
-from codegate.running import candidate_samples, load_run, run_exit_code, soundness
+from codegate.running import candidate_samples, load_run, readiness, run_exit_code
 from codegate.running.outcome import Fault
 from codegate.sandbox import SandboxError
 from codegate.suite import Problem, Suite, load_suite
@@ -75,7 +75,7 @@ def break_sandbox(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
             raise SandboxError("the daemon is gone.")
         return grade(problem, *arguments)
 
-    monkeypatch.setattr(soundness, "grade", failing)
+    monkeypatch.setattr(readiness, "grade", failing)
 
 
 @pytest.mark.full
@@ -111,4 +111,4 @@ def test_as_many_problems_may_fail_to_run_as_a_gate_may_lose(faulted: int, refus
     fault = Fault(cause="could_not_run_here", message="sandbox: gone.", retries=2)
     found = {f"p-{i}": fault if i < faulted else None for i in range(40)}
     with pytest.raises(InfrastructureError) if refused else nullcontext():
-        soundness.refuse_unsound(found)
+        readiness.refuse_unsound(found)
