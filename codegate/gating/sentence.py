@@ -161,6 +161,8 @@ def mismatch_reason(found: Differences) -> str:
         return f"{name} differs ({_short(item.baseline)} there, {_short(item.candidate)} here)"
 
     controls = f" {controls_words(found.controlled)}" if found.controlled else ""
+    if {one.field for one in differing} <= {"suite", *(f"problem {name}" for name in found.controlled)} and controls:
+        return f"The pinned baseline is of the suite without its controls.{controls}"
     named = "; ".join(describe(item) for item in differing[:_NAMED])
     more = f"; and {len(differing) - _NAMED} more" if len(differing) > _NAMED else ""
     return (

@@ -101,6 +101,7 @@ def test_a_baseline_from_before_the_first_validation_names_the_controls_and_the_
     cause, remedy = "`codegate validate` has added controls to ", "`codegate baseline pin runs/controlled --replace`"
     assert cause in found["reason"]
     assert remedy in found["reason"]
+    assert found["reason"].startswith("The pinned baseline is of the suite without its controls. ")
     verified = codegate("baseline", "verify", "--suite", own_suite.folder, cwd=tmp_path)
     assert verified.code == 3
     assert cause in verified.stdout
