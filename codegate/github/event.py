@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
-from pydantic import AliasPath, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    AfterValidator,
+    AliasPath,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 
 from codegate.errors import UsageError
 from codegate.forge import DEFAULT_API
@@ -20,16 +29,19 @@ from codegate.strict import parse_json, read_text, shown
 _Id = Annotated[int, Field(strict=True, gt=0, lt=1 << 62)]
 _Sha = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
 _Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,100}/[A-Za-z0-9._-]{1,100}$")]
+_EventName = Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,60}$")]
+_Url = Annotated[
+    str,
+    StringConstraints(pattern=r"^https?://[A-Za-z0-9.:\[\]-]{1,300}(/[A-Za-z0-9._~/-]{0,300})?$"),
+    AfterValidator(lambda address: address.rstrip("/")),
+]
+_Number = Annotated[int, BeforeValidator(lambda text: int(text) if re.fullmatch(r"[0-9]{1,18}", text) else 0)]
 _Ref = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x20\x7f-\x9f~^:?*\[\\\s]{1,255}$")]
 """The name of a branch, by the rules of ``git check-ref-format`` that keep it one word."""
 
 MAX_PAYLOAD_BYTES: Final = 32 << 20
 """GitHub sends none above 25 MB."""
 
-_SHA: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_REPOSITORY: Final = re.compile(r"[A-Za-z0-9._-]{1,100}/[A-Za-z0-9._-]{1,100}")
-_EVENT: Final = re.compile(r"[a-z_]{1,60}")
-_URL: Final = re.compile(r"https?://[A-Za-z0-9.:\[\]-]{1,300}(?:/[A-Za-z0-9._~/-]{0,300})?")
 _WORKFLOW: Final = re.compile(r"\.github/workflows/[A-Za-z0-9._-]{1,200}\.ya?ml")
 
 _BY_MEMBERS: Final = frozenset(
@@ -68,7 +80,7 @@ class WorkflowRun(_Facts):
     head_branch: _Ref | None = None
     head_repository: _Name | None = Field(default=None, validation_alias=AliasPath("head_repository", "full_name"))
     head_repository_id: _Id | None = Field(default=None, validation_alias=AliasPath("head_repository", "id"))
-    event: Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,60}$")]
+    event: _EventName
 
 
 class _MergeGroup(_Facts):
@@ -78,6 +90,28 @@ class _MergeGroup(_Facts):
 class _Repository(_Facts):
     id: _Id | None = None
     default_branch: _Ref | None = None
+
+
+class _Environment(_Facts):
+    """Variables of the runner, which are never taken as they are."""
+
+    GITHUB_EVENT_NAME: _EventName
+    GITHUB_REPOSITORY: _Name
+    GITHUB_SHA: _Sha
+    GITHUB_EVENT_PATH: str = ""
+    GITHUB_WORKFLOW_REF: str = ""
+    GITHUB_SERVER_URL: _Url = "https://github.com"
+    GITHUB_API_URL: _Url = DEFAULT_API
+    GITHUB_REPOSITORY_ID: _Number = 0
+    GITHUB_RUN_ID: _Number = 0
+    GITHUB_RUN_ATTEMPT: _Number = 0
+
+    @property
+    def workflow_path(self) -> str:
+        """Return the path in ``owner/name/PATH@ref``; a workflow of another repository has none here."""
+        reference = self.GITHUB_WORKFLOW_REF
+        path = reference.removeprefix(f"{self.GITHUB_REPOSITORY}/").partition("@")[0]
+        return path if path != reference and _WORKFLOW.fullmatch(path) else ""
 
 
 _PartT = TypeVar("_PartT", bound=_Facts)
@@ -131,30 +165,44 @@ class Event:
 
 def read_event(environment: Mapping[str, str]) -> Event:
     """Return what started the workflow; raises UsageError where the payload is missing, too large or not an event's."""
-    path = environment.get("GITHUB_EVENT_PATH")
+    given = _valid(_Environment, {name: value for name, value in environment.items() if value}, "")
+    name, path = given.GITHUB_EVENT_NAME, given.GITHUB_EVENT_PATH
     payload = parse_json(read_text(Path(path), MAX_PAYLOAD_BYTES), "the event's payload") if path else {}
-    name = _form(environment.get("GITHUB_EVENT_NAME", ""), _EVENT, "GITHUB_EVENT_NAME")
-    repository = _form(environment.get("GITHUB_REPOSITORY", ""), _REPOSITORY, "GITHUB_REPOSITORY")
-    about = _part(_Repository, payload, "repository") if _has(payload, "repository") else _Repository()
-    proposed = name in {*_BY_PROPOSAL, "pull_request_target"}
-    pull = _part(PullRequest, payload, "pull_request") if proposed else None
-    queued = _part(_MergeGroup, payload, "merge_group") if name == "merge_group" else None
-    base = pull or queued
+    if not isinstance(payload, dict):
+        raise UsageError("the payload of the event is no object.")
+
+    def part(model: type[_PartT], key: str) -> _PartT:
+        if payload.get(key) is None:
+            raise UsageError(f"the payload of the event has no {key}.")
+        return _valid(model, payload[key], key)
+
+    about = part(_Repository, "repository") if payload.get("repository") is not None else _Repository()
+    pull = part(PullRequest, "pull_request") if name in {*_BY_PROPOSAL, "pull_request_target"} else None
+    base = pull or (part(_MergeGroup, "merge_group") if name == "merge_group" else None)
     return Event(
         name=name,
-        repository=repository,
-        repository_id=about.id or _number(environment.get("GITHUB_REPOSITORY_ID", "")) or None,
+        repository=given.GITHUB_REPOSITORY,
+        repository_id=about.id or given.GITHUB_REPOSITORY_ID or None,
         default_branch=about.default_branch or "",
         pull=pull,
-        workflow_run=_part(WorkflowRun, payload, "workflow_run") if name == "workflow_run" else None,
+        workflow_run=part(WorkflowRun, "workflow_run") if name == "workflow_run" else None,
         base_sha=base.base_sha if base is not None else None,
-        sha=_form(environment.get("GITHUB_SHA", ""), _SHA, "GITHUB_SHA"),
-        server_url=_address(environment, "GITHUB_SERVER_URL", "https://github.com"),
-        api_url=_address(environment, "GITHUB_API_URL", DEFAULT_API),
-        run_id=_number(environment.get("GITHUB_RUN_ID", "")),
-        run_attempt=_number(environment.get("GITHUB_RUN_ATTEMPT", "")),
-        workflow_path=_workflow_path(environment.get("GITHUB_WORKFLOW_REF", ""), repository),
+        sha=given.GITHUB_SHA,
+        server_url=given.GITHUB_SERVER_URL,
+        api_url=given.GITHUB_API_URL,
+        run_id=given.GITHUB_RUN_ID,
+        run_attempt=given.GITHUB_RUN_ATTEMPT,
+        workflow_path=given.workflow_path,
     )
+
+
+def _valid(model: type[_PartT], document: Any, place: str) -> _PartT:
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        path = ".".join(str(part) for part in (*([place] if place else []), *error.errors()[0]["loc"]))
+        where = f"{shown(path)} of the event" if place else path
+        raise UsageError(f"{where} is missing, or not what GitHub writes there.") from None
 
 
 def refusal(event: Event) -> str | None:
@@ -173,40 +221,3 @@ def refusal(event: Event) -> str | None:
         f"strangers can start a run on {event.name}, and it holds this repository's secrets, so no suite is run in it. "
         "Run the suite on pull_request, push, schedule or workflow_dispatch."
     )
-
-
-def _has(payload: Any, name: str) -> bool:
-    if not isinstance(payload, dict):
-        raise UsageError("the payload of the event is no object.")
-    return payload.get(name) is not None
-
-
-def _part(model: type[_PartT], payload: Any, name: str) -> _PartT:
-    """Return the object called ``name`` in the payload."""
-    if not _has(payload, name):
-        raise UsageError(f"the payload of the event has no {name}.")
-    try:
-        return model.model_validate(payload[name])
-    except ValidationError as error:
-        place = ".".join((name, *(str(part) for part in error.errors()[0]["loc"])))
-        raise UsageError(f"{shown(place)} of the event is missing, or not what GitHub writes there.") from None
-
-
-def _form(value: object, form: re.Pattern[str], what: str) -> str:
-    if not isinstance(value, str) or not form.fullmatch(value):
-        raise UsageError(f"{what} is missing, or not what GitHub writes there.")
-    return value
-
-
-def _workflow_path(reference: str, repository: str) -> str:
-    """Return the path in ``owner/name/PATH@ref``; a workflow of another repository has none here."""
-    path = reference.removeprefix(f"{repository}/").partition("@")[0]
-    return path if path != reference and _WORKFLOW.fullmatch(path) else ""
-
-
-def _number(text: str) -> int:
-    return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else 0
-
-
-def _address(environment: Mapping[str, str], name: str, default: str) -> str:
-    return _form(environment.get(name) or default, _URL, name).rstrip("/")

@@ -96,7 +96,8 @@ def make_baseline(job: Job, project: Project) -> Result:
     if samples < MIN_SAMPLES:
         raise UsageError(f"a baseline needs {MIN_SAMPLES} samples per problem.", f"Ask for {BASELINE_SAMPLES}.")
     request = run_request(job, project, samples=samples, gated=False)
-    report = operations.run(request, progress_to(job), job.log.log, reports=inputs.reports)
+    terms = terms_of(project.settings)
+    report = operations.run(request, progress_to(job), job.log.log, reports=inputs.reports, terms=terms)
     if report.exit_code != ExitCode.PASS:
         summary = "## codegate: no baseline\n\nSome attempts have no grade.\n"
         return Result(report.exit_code, {"verdict": "infrastructure"}, summary)
