@@ -4,20 +4,17 @@ A stored baseline can be out of date: the provider serves another model under th
 slowly. Fresh samples distinguish that from a worse candidate. A run without a regression makes none.
 """
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from codegate.candidates import CandidateSpec, Prices, Provider
+from codegate.candidates import CandidateSpec, Prices
 from codegate.errors import UsageError
 from codegate.gating import Baseline
 from codegate.running.gate import Gate, gate_candidate
 from codegate.running.journal import CONFIRMATION, Journal
 from codegate.running.outcome import Run
-from codegate.running.plan import RunOptions, plan_run
-from codegate.running.scheduler import Progress, execute
-from codegate.sandbox import Backend
-from codegate.suite import Suite
+from codegate.running.plan import plan_run
+from codegate.running.scheduler import Setup, execute
 
 
 def why_not(baseline: Baseline, candidates: Sequence[CandidateSpec], keyless: frozenset[str]) -> str | None:
@@ -47,31 +44,21 @@ def pinned_prices(
 
 
 def confirm_regressions(
-    journal: Journal,
-    run: Run,
-    suite: Suite,
-    backend: Backend,
-    providers: Mapping[str, Provider | None],
-    gate: Gate,
-    pinned: CandidateSpec,
-    options: RunOptions,
-    progress: Callable[[Progress], None],
-    interrupt: threading.Event,
-    announce: Callable[[str], None],
+    setup: Setup, run: Run, gate: Gate, pinned: CandidateSpec, announce: Callable[[str], None]
 ) -> Run:
     """Return ``run`` with fresh samples of the pinned model, made if a candidate regressed.
 
     The samples are a run of their own in the subfolder ``confirmation``, which is resumed if it exists. Calls of both
     runs count against the limits in ``options``; ``pinned`` is the baseline's candidate at the user's prices.
     """
-    count = gate.policy.confirm_samples
+    journal, count = setup.journal, gate.policy.confirm_samples
     judged = run.model_copy(update={"confirmation": None})
     verdicts = [gate_candidate(judged, candidate, gate) for candidate in run.manifest.candidates]
     regressed = [verdict.label for verdict in verdicts if verdict.kind == "regressed"]
     if not regressed or not count:
         return run
     announce(f"{', '.join(regressed)} regressed: {count} fresh samples per problem of {pinned.label} follow")
-    manifest = plan_run(suite, (pinned,), count, backend.name, f"{run.manifest.id[:80]}-confirmation")
+    manifest = plan_run(setup.suite, (pinned,), count, setup.backend.name, f"{run.manifest.id[:80]}-confirmation")
     manifest = manifest.model_copy(update={"conditions": run.manifest.conditions, "proved": run.manifest.proved})
     fresh = journal.confirmation()
     if fresh is None:
@@ -84,6 +71,6 @@ def confirm_regressions(
         if record is not None:
             fresh.record_soundness(record)
         # Without a probe: a pinned model that does not answer leaves a verdict, and does not end the run.
-        options = replace(options, spent_before=journal.spending())
-        execute(fresh, suite, backend, providers, options, progress, interrupt, probe=False)
+        options = replace(setup.options, spent_before=journal.spending())
+        execute(replace(setup, journal=fresh, options=options), probe=False)
     return journal.load()

@@ -43,24 +43,11 @@ class Progress:
     outcome: Outcome
 
 
-def execute(
-    journal: Journal,
-    suite: Suite,
-    backend: Backend,
-    providers: Mapping[str, Provider | None],
-    options: RunOptions,
-    progress: Callable[[Progress], None],
-    interrupt: threading.Event,
-    settled: Callable[[Run], Collection[str]] | None = None,
-    *,
-    probe: bool = True,
-) -> Run:
-    """Execute what is left of the run in ``journal``, and return the run.
+@dataclass(frozen=True)
+class Setup:
+    """What an execution works with.
 
-    Graded outcomes are kept. A run with several looks proceeds look by look: a candidate whose verdict is clear gets no
-    more samples, and samples that faults took are repeated at the next look.
-
-    Args:
+    Attributes:
         journal: the run, open for writing.
         suite: the suite that it was planned for.
         backend: where code runs; on an interrupt its owner closes it.
@@ -68,15 +55,37 @@ def execute(
         options: limits and places.
         progress: called after each outcome, by one thread at a time.
         interrupt: set when the user stops the run.
-        settled: returns the keys of settled candidates, before each look; None: none ever is.
-        probe: run a first problem of each candidate that calls a model and has no answer yet, before the others.
     """
-    every = jobs(journal.manifest, suite)
+
+    journal: Journal
+    suite: Suite
+    backend: Backend
+    providers: Mapping[str, Provider | None]
+    options: RunOptions
+    progress: Callable[[Progress], None]
+    interrupt: threading.Event
+
+
+def execute(setup: Setup, settled: Callable[[Run], Collection[str]] | None = None, *, probe: bool = True) -> Run:
+    """Execute what is left of the run, and return the run.
+
+    Graded outcomes are kept. A run with several looks proceeds look by look: a candidate whose verdict is clear
+    (``settled`` returns its key) gets no more samples, and samples that faults took are repeated at the next look.
+    ``probe`` runs a first problem of each candidate that calls a model and has no answer yet, before the others.
+
+    Raises:
+        Interrupted: ``interrupt`` was set; everything finished by then is in the journal.
+        CallLimitReached: ``options.max_model_calls`` was reached; what needed no further call was done.
+        InfrastructureError: the disk refused the journal, or too many problems are not sound here.
+        UsageError: a base tree, a lock or a kept attempt is not usable, or a first answer shows a misconfiguration.
+    """
+    journal = setup.journal
+    every = jobs(journal.manifest, setup.suite)
 
     def over(so_far: Run) -> frozenset[str]:
         return frozenset(settled(so_far)) if settled is not None else frozenset()
 
-    run = _Execution(journal, suite, backend, providers, options, progress, interrupt)
+    run = _Execution(setup)
     try:
         so_far = journal.load()
         done = over(so_far)
@@ -134,22 +143,9 @@ def _hopeless(run: Run) -> set[tuple[str, str, int]]:
 class _Execution:
     """One execution of a run; its threads are daemons, so that a blocked one cannot keep the process alive."""
 
-    def __init__(
-        self,
-        journal: Journal,
-        suite: Suite,
-        backend: Backend,
-        providers: Mapping[str, Provider | None],
-        options: RunOptions,
-        progress: Callable[[Progress], None],
-        interrupt: threading.Event,
-    ) -> None:
-        self._journal = journal
-        self._suite = suite
-        self._options = options
-        self._providers = providers
-        self._progress = progress
-        self._interrupt = interrupt
+    def __init__(self, setup: Setup) -> None:
+        journal, suite, options = setup.journal, setup.suite, setup.options
+        self._setup = setup
         self._total = 0
         self._done = 0
         self._stop = threading.Event()
@@ -163,7 +159,7 @@ class _Execution:
             self._stop,
         )
         self._sandbox_slots = threading.Semaphore(options.sandboxes)
-        self._sandboxes = Sandboxes(backend, suite.locks, min(options.sandboxes, _WARM), suite.packages)
+        self._sandboxes = Sandboxes(setup.backend, suite.locks, min(options.sandboxes, _WARM), suite.packages)
         self._redactor = redactor_for(journal.manifest.candidates)
         self._broken: dict[str, Fault] = {}
         self._not_run: dict[str, Fault] = {}
@@ -184,7 +180,7 @@ class _Execution:
     def probe(self, left: list[Job]) -> None:
         """Run a first problem of each new candidate; raises as ``probe_candidates``."""
         ready = [job for job in left if self._fault(job.problem) is None]
-        self._tried = probe_candidates(ready, self.work, self._journal.load, self._continue())
+        self._tried = probe_candidates(ready, self.work, self._setup.journal.load, self._continue())
 
     def work(self, left: list[Job], done: int, later: int) -> None:
         """Execute the jobs in ``left``; raises what ended the run early.
@@ -201,7 +197,7 @@ class _Execution:
         self._check_ended()
 
     def _check_ended(self) -> None:
-        if self._interrupt.is_set():  # other failures then follow from cut sandboxes and calls
+        if self._setup.interrupt.is_set():  # other failures then follow from cut sandboxes and calls
             raise Interrupted(f"interrupted after {self._so_far()}", self._continue()) from self._failure
         if self._failure is not None:
             raise self._failure
@@ -225,12 +221,12 @@ class _Execution:
         self._sandboxes.close()
 
     def _so_far(self) -> str:
-        return f"{self._done} of {self._total} outcomes; they are kept in {self._journal.folder}."
+        return f"{self._done} of {self._total} outcomes; they are kept in {self._setup.journal.folder}."
 
     def _continue(self) -> str:
-        named = any(c.base_url or c.api_key_env for c in self._journal.manifest.candidates)
+        named = any(c.base_url or c.api_key_env for c in self._setup.journal.manifest.candidates)
         again = ", and name the candidates as before (--candidate or --config)" if named else ""
-        return f"Continue with `codegate run {self._suite.folder} --resume {self._journal.folder}`{again}."
+        return f"Continue with `codegate run {self._setup.suite.folder} --resume {self._setup.journal.folder}`{again}."
 
     def _finish(self, tasks: Iterable[Callable[[], None]]) -> None:
         """Run each of ``tasks`` in a thread; when the run ends early, cut their model calls and return."""
@@ -239,12 +235,12 @@ class _Execution:
             thread.start()
         # Polling: an event that a signal handler sets while the main thread waits for it can deadlock.
         alive = threads
-        while alive and not (self._interrupt.is_set() or self._stop.is_set()):
+        while alive and not (self._setup.interrupt.is_set() or self._stop.is_set()):
             alive[0].join(_POLL_SECONDS)
             alive = [thread for thread in alive if thread.is_alive()]
-        if self._interrupt.is_set() or self._stop.is_set():
+        if self._setup.interrupt.is_set() or self._stop.is_set():
             self._stop.set()
-            for provider in self._providers.values():
+            for provider in self._setup.providers.values():
                 if provider is not None:
                     provider.close()
         deadline = time.monotonic() + _STOP_SECONDS
@@ -264,23 +260,25 @@ class _Execution:
     def _prepare(self, left: list[Job]) -> None:
         self._broken = prepare_environments(self._sandboxes, (job.problem for job in left), self._stop)
         if self._sandboxes.assurances:
-            self._journal.record_assurances(self._sandboxes.assurances)
+            self._setup.journal.record_assurances(self._sandboxes.assurances)
         calls_models = any(job.candidate.calls_a_model for job in left)
-        record = self._journal.soundness()
+        record = self._setup.journal.soundness()
         known = {} if record is None else record.problems
         problems = {
             job.problem.id: job.problem
             for job in left
             if job.problem.environment.id not in self._broken and job.problem.id not in known
         }
-        if calls_models and self._options.precheck and problems:
-            found = check_soundness(problems.values(), self._base, self._sandboxes, self._options.sandboxes, self._stop)
-            shard = self._journal.manifest.shard
+        if calls_models and self._setup.options.precheck and problems:
+            found = check_soundness(
+                problems.values(), self._base, self._sandboxes, self._setup.options.sandboxes, self._stop
+            )
+            shard = self._setup.journal.manifest.shard
             refuse_unsound({**known, **found}, shard.problems if shard is not None else None)
             self._not_run = {name: wrong for name, wrong in found.items() if isinstance(wrong, Fault)}
             sound = {**known, **{name: wrong for name, wrong in found.items() if not isinstance(wrong, Fault)}}
             checked = datetime.now(UTC).isoformat(timespec="seconds")
-            self._journal.record_soundness(SoundnessRecord(checked=checked, problems=sound))
+            self._setup.journal.record_soundness(SoundnessRecord(checked=checked, problems=sound))
 
     def _fault(self, problem: Problem) -> Fault | None:
         """Return why ``problem`` cannot be run here, None where it can."""
@@ -299,9 +297,9 @@ class _Execution:
 
     def _record(self, job: Job, outcome: Outcome) -> None:
         with self._lock:
-            self._journal.append(outcome)
+            self._setup.journal.append(outcome)
             self._done += 1
-            self._progress(Progress(self._done, self._total, job.candidate.label, outcome))
+            self._setup.progress(Progress(self._done, self._total, job.candidate.label, outcome))
 
     def _outcome(self, job: Job) -> Outcome:
         started = time.monotonic()
@@ -334,26 +332,26 @@ class _Execution:
         return self._redactor.clean_model(outcome)
 
     def _recites(self, attempt: Attempt) -> bool:
-        canary = self._suite.manifest.canary
+        canary = self._setup.suite.manifest.canary
         return any(canary in message.text for message in attempt.messages if message.role == "assistant")
 
     def _attempt(self, job: Job) -> Attempt:
         key = job.candidate.key()
-        kept = self._journal.read_attempt(*job.key)
+        kept = self._setup.journal.read_attempt(*job.key)
         if kept is not None:
             return kept
         attempt = solve(
             job.problem,
             self._base(job.problem.id),
             job.candidate,
-            self._providers[key],
+            self._setup.providers[key],
             job.sample,
             partial(self._public_tests, job.problem),
             partial(self._calls.make, job.candidate),
         )
         # Before it is written, graded or shown: tool results may hold a key.
         attempt = self._redactor.clean_model(attempt)
-        self._journal.write_attempt(attempt)
+        self._setup.journal.write_attempt(attempt)
         return attempt
 
     def _grade(self, problem: Problem, patch: str) -> Grade:

@@ -21,7 +21,7 @@ from codegate.running.journal import ANSWERS, Journal
 from codegate.running.outcome import Run, RunManifest, Shard, write_result
 from codegate.running.plan import RunOptions, check_place, check_resumable, new_run_id, plan_run
 from codegate.running.readiness import check_bases, check_images, warn_of_expired
-from codegate.running.scheduler import Progress, execute
+from codegate.running.scheduler import Progress, Setup, execute
 from codegate.running.shards import ShardChoice, ShardPlan, check_planned_gate, part_of, share, shared_options
 from codegate.sandbox import Backend, Choice, check_choice, select_backend
 from codegate.suite import Suite, images_of, load_suite
@@ -153,11 +153,10 @@ def run_suite(
             options = replace(options, spent_before=again.spending())
         with journal.writing():
             keep_answers(journal, suite, announce)
-            run = execute(journal, suite, backend, providers, options, progress, stop, settled)
+            setup = Setup(journal, suite, backend, providers, options, progress, stop)
+            run = execute(setup, settled)
             if gate is not None and pinned is not None:
-                run = confirm_regressions(
-                    journal, run, suite, backend, providers, gate, pinned, request.options, progress, stop, announce
-                )
+                run = confirm_regressions(replace(setup, options=request.options), run, gate, pinned, announce)
             write_result(run, journal.folder)
             return run, journal
 

@@ -26,7 +26,7 @@ from codegate.running import (
     run_suite,
 )
 from codegate.running.gate import settled_candidates
-from codegate.running.scheduler import execute
+from codegate.running.scheduler import Setup, execute
 from codegate.sandbox import select_backend
 from codegate.solving import AttemptSummary
 from codegate.suite import Suite, load_suite
@@ -87,16 +87,9 @@ def test_candidates_that_are_settled_are_asked_no_more(suite: Suite, server: Mod
     backend = select_backend("bwrap", "r")
     try:
         with journal.writing():
-            run = execute(
-                journal,
-                suite,
-                backend,
-                providers,
-                RunOptions(precheck=False),
-                steps.append,
-                threading.Event(),
-                after_two,
-            )
+            options = RunOptions(precheck=False)
+            setup = Setup(journal, suite, backend, providers, options, steps.append, threading.Event())
+            run = execute(setup, after_two)
     finally:
         backend.close()
     assert seen == [0, 0, 2, 6, 12], "at the start, after the precheck and a first problem, when all of a look is in"
