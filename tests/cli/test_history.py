@@ -96,7 +96,7 @@ def test_a_broken_history_is_one_line(home: Path) -> None:
     refused(2, "history.jsonl does not exist", "history", "show", "--json", cwd=home)
     (home / "history.jsonl").write_text("[]\n")
     for command in (("watch",), ("append", "pinned")):
-        refused(2, "history.jsonl line 1 is not an entry", "history", *command, cwd=home)
+        refused(2, "history.jsonl line 1 is broken at top level", "history", *command, cwd=home)
 
 
 @pytest.mark.sandbox
