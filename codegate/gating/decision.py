@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from codegate.gating.drop_tests import population_test, suite_test
 from codegate.gating.policy import GatePolicy, level, look_number
-from codegate.gating.samples import CandidateSamples, Matched, clusters_of, counted
+from codegate.gating.samples import CandidateSamples, Matched, clusters_of, tally
 from codegate.gating.statistics import Comparison, Pair, mean, within_variance
 from codegate.gating.verdict import VerdictKind
 
@@ -200,7 +200,7 @@ _CAUSE: Final = "infrastructure faults took the others, so nothing was decided"
 
 
 def _counts(samples: CandidateSamples, problem: str) -> int:
-    return len(counted(samples.samples.get(problem, ())))
+    return tally(samples.samples.get(problem, ()))[1]
 
 
 def survives_losses(
@@ -218,9 +218,9 @@ def survives_losses(
     if _share_lost(candidate, matched) > _MANY:
         pairs = _with_failures(candidate, matched)
     for name in baseline.problem_digests.keys() - matched.pairs.keys():
-        graded = counted(baseline.samples.get(name, ()))
-        if graded:
-            pairs[name] = Pair(sum(bool(sample.passed) for sample in graded), len(graded), 0, max(terms.samples, 1))
+        passed, n = tally(baseline.samples.get(name, ()))
+        if n:
+            pairs[name] = Pair(passed, n, 0, max(terms.samples, 1))
     return pairs == matched.pairs or _decision(pairs, sources, terms) == "pass"
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from codegate.gating.baseline import Baseline
 from codegate.gating.comparability import differences
 from codegate.gating.drop_tests import sampling_variances
-from codegate.gating.samples import CandidateSamples, without_copies
+from codegate.gating.samples import CandidateSamples, tally, without_copies
 from codegate.gating.sentence import probability
 from codegate.gating.statistics import Pair, mean, quantile, stratified, wilson
 from codegate.gating.verdict import Mismatch
@@ -73,13 +73,7 @@ def counts_of(samples: CandidateSamples) -> dict[str, tuple[int, int]]:
     Samples lost to infrastructure faults do not count, and copies of one answer count once.
     """
     independent = without_copies(samples).samples
-    return {
-        problem: (
-            sum(sample.passed is True for sample in independent.get(problem, ())),
-            sum(sample.passed is not None for sample in independent.get(problem, ())),
-        )
-        for problem in sorted(samples.problem_digests)
-    }
+    return {problem: tally(independent.get(problem, ())) for problem in sorted(samples.problem_digests)}
 
 
 def pass_rate(counts: Counts) -> Rate:

@@ -17,7 +17,7 @@ from codegate.gating.compare import compare
 from codegate.gating.decision import Terms, compare_counts, decide
 from codegate.gating.drift import counts_of
 from codegate.gating.policy import GatePolicy
-from codegate.gating.samples import CandidateSamples, Sample, clusters_of, counted, without_copies
+from codegate.gating.samples import CandidateSamples, Sample, clusters_of, counted, tally, without_copies
 from codegate.gating.statistics import Pair, mean, wilson, within_variance
 
 Relation = Literal["same weights", "same family", "other vendor"]
@@ -76,13 +76,11 @@ class RateModel:
 def baseline_model(baseline: CandidateSamples) -> RateModel:
     """Return the rate model of a stored baseline; raises ValueError where it has no graded sample."""
     samples = without_copies(baseline).samples
-    graded = {name: counted(entries) for name, entries in sorted(samples.items())}
-    graded = {name: entries for name, entries in graded.items() if entries}
-    if not graded:
+    counts = {name: found for name, entries in sorted(samples.items()) if (found := tally(entries))[1]}
+    if not counts:
         message = "a baseline without a graded sample shows nothing about power"
         raise ValueError(message)
-    counts = tuple((sum(bool(sample.passed) for sample in entries), len(entries)) for entries in graded.values())
-    return fitted_model(counts, clusters_of(list(graded), baseline.clusters))
+    return fitted_model(tuple(counts.values()), clusters_of(list(counts), baseline.clusters))
 
 
 def fitted_model(counts: Sequence[tuple[int, int]], clusters: Sequence[str]) -> RateModel:

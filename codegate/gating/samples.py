@@ -1,7 +1,7 @@
 """What the gate compares: per problem, the samples of one candidate, each passed, failed or not to be counted."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -81,6 +81,11 @@ def counted(samples: tuple[Sample, ...]) -> list[Sample]:
     return [sample for sample in samples if sample.passed is not None]
 
 
+def tally(samples: Sequence[Sample]) -> tuple[int, int]:
+    """Return passes and graded samples."""
+    return sum(sample.passed is True for sample in samples), sum(sample.passed is not None for sample in samples)
+
+
 def match(baseline: CandidateSamples, candidate: CandidateSamples) -> Matched:
     """Return the counts of every problem that has a graded sample on both sides, and why the others have not."""
     pairs: dict[str, Pair] = {}
@@ -88,20 +93,13 @@ def match(baseline: CandidateSamples, candidate: CandidateSamples) -> Matched:
     excluded: list[Exclusion] = []
     for problem in sorted(baseline.problem_digests):
         all_left, all_right = baseline.samples.get(problem, ()), candidate.samples.get(problem, ())
-        left, right = counted(all_left), counted(all_right)
-        if left and right:
-            pairs[problem] = Pair(
-                sum(bool(sample.passed) for sample in left),
-                len(left),
-                sum(bool(sample.passed) for sample in right),
-                len(right),
-            )
-            lost = Counter(sample.failure for sample in right if not sample.passed and sample.failure)
+        left, right = tally(all_left), tally(all_right)
+        if left[1] and right[1]:
+            pairs[problem] = Pair(*left, *right)
+            lost = Counter(sample.failure for sample in counted(all_right) if not sample.passed and sample.failure)
             failures[problem] = min(lost, key=lambda name: (-lost[name], name)) if lost else None
             continue
-        side: Literal["baseline", "candidate", "both"] = (
-            "both" if not left and not right else "candidate" if left else "baseline"
-        )
+        side: Literal["baseline", "candidate", "both"] = "candidate" if left[1] else "baseline" if right[1] else "both"
         excluded.append(Exclusion(problem=problem, side=side, reason=_missing_reason(side, all_left, all_right)))
     return Matched(pairs, failures, tuple(excluded))
 
@@ -135,17 +133,10 @@ def without_copies(samples: CandidateSamples) -> CandidateSamples:
         return samples
 
     def once(entries: tuple[Sample, ...]) -> tuple[Sample, ...]:
-        if len({sample.answer for sample in counted(entries)}) > 1:
+        graded = counted(entries)
+        if len({sample.answer for sample in graded}) != 1 or graded[0].answer is None:
             return entries
-        seen: set[str] = set()
-        kept = []
-        for sample in entries:
-            if sample.passed is not None and sample.answer is not None:
-                if sample.answer in seen:
-                    continue
-                seen.add(sample.answer)
-            kept.append(sample)
-        return tuple(kept)
+        return tuple(sample for sample in entries if sample.passed is None or sample is graded[0])
 
     return samples.model_copy(update={"samples": {name: once(entries) for name, entries in samples.samples.items()}})
 
