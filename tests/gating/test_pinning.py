@@ -26,8 +26,8 @@ def lock_of(baseline: Baseline) -> Lock:
 @pytest.mark.sandbox
 @given(
     st.lists(
-        st.lists(st.lists(st.booleans(), min_size=1, max_size=4), min_size=3, max_size=3).filter(
-            lambda rows: len({len(row) for row in rows}) == 1
+        st.integers(1, 4).flatmap(
+            lambda n: st.lists(st.lists(st.booleans(), min_size=n, max_size=n), min_size=3, max_size=3)
         ),
         min_size=1,
         max_size=5,
