@@ -69,7 +69,7 @@ def render_console(view: ReportView, *, width: int = 100, color: bool = False) -
 
 def _verdict(console: "Console", view: ReportView, verdict: Verdict) -> None:
     advisory = " (few problems)" if verdict.advisory else ""
-    for shown in (table.floors(verdict), table.newly_failing(view, verdict), table.newly_passing(verdict)):
+    for shown in (table.floors(verdict), table.newly_failing(view, verdict), table.newly_passing(view, verdict)):
         _print(console, shown)
     console.print(
         inert(f"{figures.VERDICT_GLYPHS[verdict.kind]} {verdict.kind.upper()}{advisory}  {verdict.label}"),

@@ -62,22 +62,20 @@ def newly_failing(view: ReportView, verdict: Verdict) -> Table:
     return Table(
         "newly-failing",
         "Newly failing problems",
-        ("Problem", "Baseline → candidate", "Failure", "First failure"),
-        tuple(
-            (problem, _change(flip), Name(figures.words(flip.candidate_failure or "")), Name(excerpt))
-            for flip, (problem, excerpt) in ((flip, _first_failure(view, verdict, flip.problem)) for flip in flips)
-        ),
+        ("Problem", "Bug", "Baseline → candidate", "First failure"),
+        tuple(_first_failure(view, verdict, flip) for flip in flips),
     )
 
 
-def newly_passing(verdict: Verdict) -> Table:
+def newly_passing(view: ReportView, verdict: Verdict) -> Table:
     """Return the problems that a candidate solves more often than the baseline, those beyond chance first."""
     flips = sorted(verdict.improvements, key=lambda flip: not flip.beyond_chance)
+    titles = {row.id: row.title for row in view.problems}
     return Table(
         "newly-passing",
         "Newly passing problems",
-        ("Problem", "Baseline → candidate"),
-        tuple((Name(flip.problem), _change(flip)) for flip in flips),
+        ("Problem", "Bug", "Baseline → candidate"),
+        tuple((Name(flip.problem), titles.get(flip.problem, ""), _change(flip)) for flip in flips),
     )
 
 
@@ -95,15 +93,18 @@ def _passed(rate: float) -> str:
     return "passed" if rate else "failed"
 
 
-def _first_failure(view: ReportView, verdict: Verdict, problem: str) -> tuple[ProblemName, str]:
-    """Return the problem's name, linked to the candidate's first failed attempt, and what failed there first."""
+def _first_failure(view: ReportView, verdict: Verdict, flip: Flip) -> tuple[str, str, str, str]:
+    """Return a row: the problem, linked to the candidate's first failed attempt, its title, and what failed there."""
+    name, title, said = ProblemName(flip.problem), "", figures.words(flip.candidate_failure or "")
     columns = [number for number, entry in enumerate(view.candidates) if entry.key == verdict.candidate]
-    rows = [number for number, row in enumerate(view.problems) if row.id == problem]
-    for row, column in ((row, column) for row in rows for column in columns):
-        for sample, attempt in enumerate(view.problems[row].cells[column].attempts):
-            if attempt.status == "failed":
-                return ProblemName(problem, attempt_anchor(row, column, sample)), _excerpt(attempt)
-    return ProblemName(problem), ""
+    for row, problem in ((number, row) for number, row in enumerate(view.problems) if row.id == flip.problem):
+        title = problem.title
+        attempts = [(c, sample, made) for c in columns for sample, made in enumerate(problem.cells[c].attempts)]
+        failed = next((each for each in attempts if each[2].status == "failed"), None)
+        if failed is not None:
+            name = ProblemName(flip.problem, attempt_anchor(row, failed[0], failed[1]))
+            said = ": ".join(filter(None, (said, _excerpt(failed[2]))))
+    return name, title, _change(flip), Name(said)
 
 
 def _excerpt(attempt: AttemptView) -> str:

@@ -123,9 +123,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class ProblemView:
-    """A row of the matrix; ``cells`` are in the order of ``ReportView.candidates``."""
+    """A row of the matrix; ``cells`` are in the order of ``ReportView.candidates``.
+
+    ``title`` is that of the change which fixed the bug, for people: it may tell the fix. Empty where none is known.
+    """
 
     id: str
+    title: str
     excluded: str | None
     cells: tuple[Cell, ...]
 

@@ -126,7 +126,7 @@ class RunManifest(BaseModel):
         clusters: by problem id the change that it was mined from, where that gave several problems.
         plain: by problem id the digest without the controls that validation adds, where there are any.
         proved: places in which the suite was proved to grade as it does in this run's; this run's own among them.
-        shard: None for a whole run; in a shard's manifest ``problems``, ``clusters`` and ``tags`` are its part only.
+        shard: None for a whole run; in a shard's manifest all that is by problem id is its part only.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -146,6 +146,7 @@ class RunManifest(BaseModel):
     excluded: dict[str, str] = {}
     clusters: dict[str, str] = {}
     tags: dict[str, tuple[str, ...]] = {}
+    titles: dict[str, str] = Field(default={}, description="What the change behind a problem is called, for reports.")
     conditions: dict[str, str]
     plain: dict[str, str] = {}
     proved: tuple[dict[str, str], ...] = ()

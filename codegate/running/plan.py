@@ -108,6 +108,7 @@ def plan_run(
         },
         clusters=_clusters(suite.active),
         tags={problem.id: _tags(problem.manifest) for problem in suite.active},
+        titles={problem.id: title for problem in suite.active if (title := problem.manifest.provenance.title)},
         conditions={"suite": suite.digest, "grader": GRADER_VERSION, **place},
         plain={problem.id: problem.plain_digest for problem in suite.active if problem.plain_digest != problem.digest},
         proved=proved_places(suite, place),

@@ -106,6 +106,7 @@ def part_of(plan: RunManifest, choice: ShardChoice) -> RunManifest:
             "problems": mine,
             "clusters": {name: value for name, value in plan.clusters.items() if name in mine},
             "tags": {name: value for name, value in plan.tags.items() if name in mine},
+            "titles": {name: value for name, value in plan.titles.items() if name in mine},
             "shard": shard,
         }
     )
@@ -127,6 +128,7 @@ def joined(parts: Sequence[RunManifest]) -> RunManifest:
             "problems": {name: problems[name] for name in order},
             "clusters": {name: value for part in parts for name, value in part.clusters.items()},
             "tags": {name: value for part in parts for name, value in part.tags.items()},
+            "titles": {name: value for part in parts for name, value in part.titles.items()},
             "shard": None,
         }
     )
@@ -172,7 +174,7 @@ def _problems_up_to(shard: Shard, number: int) -> int:
 
 
 _RUNS: Final = Path("runs")
-_OWN: Final = frozenset({"problems", "clusters", "tags", "created", "shard"})
+_OWN: Final = frozenset({"problems", "clusters", "tags", "titles", "created", "shard"})
 """What shards of one run may differ in."""
 
 

@@ -138,6 +138,7 @@ def run_of(
             candidates=tuple(specs.values()),
             problems=dict.fromkeys(problems, "0" * 64),
             excluded=excluded or {},
+            titles={name: f"Fix {name} losing a cent" for name in problems},
             conditions={"suite": "d" * 64},
         ).model_copy(update={"id": f"{run}{text}"}),
         outcomes=tuple(

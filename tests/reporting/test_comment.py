@@ -34,7 +34,7 @@ def test_it_says_what_a_reviewer_needs() -> None:
         "29, look 1 of 1 | — |",
         "- cost of `worse`: $0.1769 (n=29,",
         "**Newly failing problems** (`worse`)",
-        "| `money-27` | passed → failed | `logic error` | `AssertionError: assert 99 == 100` |",
+        "| `money-27` | Fix money-27 losing a cent | passed → failed | `logic error: AssertionError: assert 99",
         "**Newly passing problems** (`worse`)",
         "| `worse` | `logic error` | 15 | 51.7% [34–69%] n=29 | 17.2% | +34.5 pp",
         "| Cost: per completed task | $0.0073 [$0.0063–$0.0088] n=25 |",
