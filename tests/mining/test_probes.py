@@ -214,6 +214,16 @@ class TestModule:
         assert kept is not None
         assert 5 <= len(kept) < 20
 
+    def test_an_error_whose_message_fails_is_itself_and_one_without_a_message_has_no_colon(self) -> None:
+        class Mute(Exception):
+            def __str__(self) -> str:
+                raise AttributeError
+
+        scope: dict[str, Any] = {}
+        exec(HELPERS, scope)
+        assert scope["_codegate_error"](Mute()) == ("raises Mute: (without a message: its str() raises AttributeError)")
+        assert scope["_codegate_error"](StopIteration()) == "raises StopIteration"
+
     def test_a_message_that_is_no_probes_has_no_records(self) -> None:
         assert records("assert 1 == 2") is None
         assert records('codegate-probe:[[1, "x", "<A object at 0x7f00aa11>"]]') == [(1, "x", "<A object>")]

@@ -38,7 +38,11 @@ def _codegate_record(records, line, text, value):
 
 
 def _codegate_error(error):
-    return "raises " + type(error).__name__ + ": " + str(error)[:300]
+    try:
+        message = str(error)[:300]
+    except Exception as inner:
+        message = "(without a message: its str() raises " + type(inner).__name__ + ")"
+    return "raises " + type(error).__name__ + (": " + message if message else "")
 
 
 def _codegate_end(records):
