@@ -123,8 +123,22 @@ class TestSlots:
         assert isinstance(write(message, failed), str)
 
     def test_an_exception_is_named_in_a_title_that_has_only_the_topic(self) -> None:
-        message = "Fix the error message for lists\n\nThe hint is wrong. Totals should be zero when there is nothing."
+        hint = "The hint that is shown for lists which nobody has filled in yet is wrong in a good many cases."
+        message = f"Fix the error message for lists\n\n{hint} Totals should be zero when there is nothing."
         assert written(message, FAILED).text.startswith("# Error message for lists: `IndexError` is raised\n")
+
+    def test_one_exception_does_not_stand_for_many_tests(self) -> None:
+        message = "Sum up nothing\n\nTotals should be zero when there is nothing."
+        failed = TestResult(id=TEST, status="failed", exception="AssertionError", message="assert 1 == 0")
+        many = outcomes_of(TEST, FAILED)
+        tests = (TEST, *(f"{TEST}{number}" for number in range(3)))
+        many = replace(many, fail_to_pass=tests, evidence={**dict.fromkeys(tests, failed), TEST: FAILED})
+        found = write_statement(unit_of(message), sums_cut(), many)
+        assert found == "the tests check more than the examples show, and no source says it"
+
+    def test_a_short_observation_is_a_better_title_than_a_topic(self) -> None:
+        message = "Fix padding width\n\nFixed extra padding on the first cell. It is all."
+        assert written(message, examples=[EXAMPLE]).text.startswith("# Extra padding on the first cell\n\nFor example")
 
     def test_an_exception_and_documentation_alone_do_not_tell_what_is_wrong(self) -> None:
         cut = cut_of(BASE, {"pkg/sums.py": FIXED}, {"README.md": "Totals of lists will be whole numbers.\n"})

@@ -90,6 +90,7 @@ DEFECT: Final = _has(
     not never inconsisten\w+ corrupt\w* misinterpret\w* mangl\w+ bad
     off[-_]by[-_]one raises? throws? cannot can't doesn't without
     instead_of being superfluous redundant spurious unwanted
+    extra excessive needless unnecessary double[sd]? misplaced misaligned flicker\w*
     too_(?:many|few|much|long|early|late) stale race deadlock quadratic truncat\w+"""
 )
 OBSERVED: Final = _has(

@@ -70,6 +70,7 @@ _NO_SUBJECT: Final = re.compile(r"^Would\b")
 _HOLE: Final = re.compile(
     r"\b(?:for|of|in|to|with|from|by|see|at|and|or|than)(?: ?[.,;:)]|$)|(?<!\w)\( ?[,;)]", re.IGNORECASE
 )
+_STARS: Final = re.compile(r"(?<![\w*])\*{1,2}(\w[\w -]{0,60}\w)\*{1,2}(?![\w*])")
 _FINITE: Final = re.compile(r"\b(?:is|are|can|cannot|may|has|have|does|do|takes?|returns?)\b")
 _DEMANDS_ALREADY: Final = re.compile(r"\b(?:should|must)\b.*\b(?:no longer|now)\b", re.IGNORECASE)
 PRIVATE: Final = re.compile(r"(?<![\w-])_[A-Za-z]\w+")
@@ -358,7 +359,7 @@ def _present(text: str) -> str:
 
 
 def _finished(text: str) -> str:
-    text = capital(" ".join(text.split()).strip(" ,;:"))
+    text = capital(_STARS.sub(r"\1", " ".join(text.split())).strip(" ,;:/"))
     return text if text.endswith((".", "!", "?", ".`")) else f"{text}."
 
 

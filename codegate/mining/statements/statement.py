@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from codegate.grading import TestResult
 from codegate.languages.syntax import IDENTIFIER
 from codegate.mining.cut import Cut
 from codegate.mining.probes.example import Example, public_text
@@ -128,7 +129,8 @@ def write_statement(
         return "no source says what should happen instead, and no probe shows it"
     if not title and not examples and all(each.source in DOCUMENTATION for each in chosen["expected"]):
         return "no source says in words what is wrong"
-    if not chosen["observed"] and not chosen["expected"] and _mostly_untold(outcomes, examples):
+    told = any(each.source != EXCEPTION for each in chosen["observed"]) or (examples and chosen["expected"])
+    if not told and _mostly_untold(outcomes, examples):
         return "the tests check more than the examples show, and no source says it"
     first = title or next((each.text for slot in ("observed", "expected") for each in chosen[slot]), "")
     heading = symptom_of(first.removeprefix(PROBLEM).rstrip("."), examples, chosen["observed"])
@@ -145,12 +147,19 @@ def write_statement(
 
 
 def _mostly_untold(outcomes: TestOutcomes, examples: Sequence[Example]) -> bool:
-    """Return whether the examples stand for less than half of the failing test functions."""
-    functions = set()
+    """Return whether examples and exceptions stand for less than half of the failing test functions."""
+    functions: dict[tuple[str, str], bool] = {}
     for test in outcomes.fail_to_pass:
         path, _, name = test.partition("[")[0].partition("::")
-        functions.add((path, name.partition("/")[0] if path.endswith(".go") else name))
-    return 2 * sum(example.covers for example in examples) < len(functions)
+        result = outcomes.evidence.get(test)
+        raised = result is not None and bool(result.exception) and _exception_of(result) not in _ASSERTIONS
+        functions[path, name.partition("/")[0] if path.endswith(".go") else name] = raised
+    covered = sum(example.covers for example in examples) or sum(functions.values())
+    return 2 * covered < len(functions)
+
+
+def _exception_of(result: TestResult) -> str:
+    return (result.exception or "").rpartition(".")[2]
 
 
 def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str) -> Gates:
@@ -209,7 +218,7 @@ def _crashes(
     found: list[Sentence] = []
     told = " ".join([*(each.text for each in observed), *(example.observed for example in examples)])
     for result in outcomes.evidence.values():
-        name = (result.exception or "").rpartition(".")[2] if result is not None else ""
+        name = _exception_of(result) if result is not None else ""
         if result is None or not _CRASH.fullmatch(name) or name in _ASSERTIONS or name in told:
             continue
         message = " ".join(result.message.partition("\n")[0].split())[:200]

@@ -36,10 +36,12 @@ from codegate.mining.statements.sentences import (
 
 _MIN_WORDS: Final = 2
 _MAX_SHOWN: Final = 60
+_MAX_TITLE: Final = 14  # words of a sentence that makes a title
 #: What a demand of nobody in particular opens with.
 _DEMANDS: Final = "It should "
 #: "Markup printed on errors" is a state, "Columns added by rows" too.
 _HAPPENS: Final = re.compile(r"\w \w+ed (?:as|at|by|for|from|if|in|on|to|twice|when|with|without)\b")
+_OPENING: Final = re.compile(r"^(?:(?:an )?(?:additional|another|further)|an?|the|some|for) ", re.IGNORECASE)
 _NUMBER: Final = re.compile(
     r"^(?:bug ?fix|fix(?:es|ed)?)?[ :]*(?:issue|gh|bug|ticket)[-_ #]*\d+[;:,. -]*", re.IGNORECASE
 )
@@ -84,7 +86,7 @@ def title_of(text: str) -> str:
         state = f"{_DEMANDS}{title[0].lower()}{title[1:]}"
     title = state or ("" if TITLE_ACTION.match(title) else re.sub(FIX, "", title, flags=re.IGNORECASE))
     title = re.sub(r" (?:bug ?)?fix(?:es)?$", "", title, flags=re.IGNORECASE)
-    title = re.sub(r"^(?:an?|the|some|for) ", "", title.removeprefix(PROBLEM).strip(" .-:;,"), flags=re.IGNORECASE)
+    title = _OPENING.sub("", title.removeprefix(PROBLEM).strip(" .-:;,"))
     return capital(title) if len(WORD.findall(title)) > 1 else ""
 
 
@@ -111,10 +113,12 @@ def symptom_of(title: str, examples: Sequence[Example], observed: Sequence[Sente
     says = any(pattern.search(title) for pattern in (DEFECT, OBSERVED, EXPECTED, _HAPPENS)) or ORDER.match(title)
     if says:
         return title
-    if title and crash:
-        return f"{title}: `{crash[1]}` is raised"
+    sentences = [each.text.removeprefix(PROBLEM).rstrip(".") for each in observed if each.source != EXCEPTION]
+    short = next((text for text in sentences if len(WORD.findall(text)) <= _MAX_TITLE), "")
+    if short:
+        return capital(short)
     if title:
-        return title if any(each.source != EXCEPTION for each in observed) else _wrong(title)
+        return f"{title}: `{crash[1]}` is raised" if crash else title if sentences else _wrong(title)
     shown = f"{called}()" if called else examples[0].expression
     if not shown or len(shown) > _MAX_SHOWN:
         return ""
