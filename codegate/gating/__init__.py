@@ -13,7 +13,7 @@ from codegate.gating.decision import CUT
 from codegate.gating.pinning import Origin, RunSamples, pin, pool
 from codegate.gating.policy import GatePolicy
 from codegate.gating.samples import CandidateSamples, Sample
-from codegate.gating.verdict import Drift, Flip, Verdict, worst
+from codegate.gating.verdict import Drift, Flip, Verdict, worst_first
 
 __all__ = [
     "CUT",
@@ -36,5 +36,5 @@ __all__ = [
     "load_pinned",
     "pin",
     "pool",
-    "worst",
+    "worst_first",
 ]

@@ -182,6 +182,6 @@ class Verdict(_Frozen):
         return EXIT_CODES[self.kind]
 
 
-def worst(verdicts: Sequence[Verdict]) -> Verdict | None:
-    """Return the worst verdict, infrastructure first; None without any."""
-    return min(verdicts, key=lambda verdict: _WORST.index(verdict.kind), default=None)
+def worst_first(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
+    """Return the verdicts from the worst to the best, infrastructure first; equal ones keep their order."""
+    return tuple(sorted(verdicts, key=lambda verdict: _WORST.index(verdict.kind)))

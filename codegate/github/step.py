@@ -8,7 +8,7 @@ from typing import Final
 
 from codegate.errors import CodegateError, ExitCode
 from codegate.forge import GitHub
-from codegate.gating import Verdict, worst
+from codegate.gating import Verdict, worst_first
 from codegate.github.event import Event
 from codegate.github.inputs import Inputs, OnInconclusive
 from codegate.github.pinned import NoBaseline
@@ -100,7 +100,7 @@ def figures(view: ReportView, code: ExitCode) -> dict[str, str]:
     def rate(value: float | None) -> str:
         return "" if value is None else f"{value:.4f}"
 
-    verdict = worst(view.verdicts)
+    verdict = next(iter(worst_first(view.verdicts)), None)
     if verdict is None:
         share = view.candidates[0].pass_rate
         kind = "ungated" if code == ExitCode.PASS else "infrastructure"

@@ -5,9 +5,10 @@ Tables are cut between rows until the comment fits.
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
-from codegate.gating import Verdict, worst
+from codegate.gating import Verdict, worst_first
 from codegate.reporting import figures
 from codegate.reporting.figures import Figure
 from codegate.reporting.markdown import escape, fitted, markdown_template
@@ -51,7 +52,8 @@ def render_comment(
         claimed: the figures come from a run that a stranger's commit controlled; the comment says so.
         limit: bytes; never below what the verdict and the links can take.
     """
-    verdict = worst(view.verdicts)
+    view = replace(view, verdicts=worst_first(view.verdicts))
+    verdict = view.verdicts[0] if view.verdicts else None
     missing = sum(max(entry.planned - entry.graded, 0) for entry in view.candidates)
     kind = verdict.kind if verdict is not None else "infrastructure" if missing else "ungated"
     left_out = {row.id for row in view.problems if row.excluded is not None}
@@ -59,7 +61,7 @@ def render_comment(
     context = {
         "view": view,
         "verdict": verdict,
-        "others": [each for each in view.verdicts if each is not verdict],
+        "others": view.verdicts[1:],
         "kind": kind,
         "alert": _ALERTS.get(kind, "NOTE"),
         "glyph": figures.VERDICT_GLYPHS.get(kind, "·"),

@@ -1,10 +1,10 @@
 """The report as one HTML file that needs nothing else: no network, no other file, not even scripts."""
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from codegate.gating import Verdict
+from codegate.gating import Verdict, worst_first
 from codegate.reporting import figures, table
 from codegate.reporting.estimates import Estimate
 from codegate.reporting.page import page_template
@@ -88,4 +88,4 @@ def _template() -> "Template":
 
 def render_html(view: ReportView) -> str:
     """Return the report as one self-contained HTML page; equal views give equal bytes."""
-    return _template().render(view=view)
+    return _template().render(view=replace(view, verdicts=worst_first(view.verdicts)))

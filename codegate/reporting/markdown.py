@@ -7,9 +7,11 @@ more than text. Tables are cut between rows when the size limit is near.
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from codegate.gating import worst_first
 from codegate.reporting import figures, table
 from codegate.reporting.figures import Figure
 from codegate.reporting.plain import one_line
@@ -166,4 +168,5 @@ def render_markdown(view: ReportView, *, limit: int = SUMMARY_LIMIT) -> str:
         limit: bytes, at least 1000; tables lose their last rows when it does not suffice.
     """
     template = markdown_template("report.md.j2")
+    view = replace(view, verdicts=worst_first(view.verdicts))
     return fitted(lambda most: template.render(view=view, most=most), max(limit, 1000), max(len(view.problems), 1000))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from codegate.candidates import CandidateSpec
 from codegate.durable import digest
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import Baseline, CandidateSamples, GatePolicy, Sample, Verdict, compare, confirm, worst
+from codegate.gating import Baseline, CandidateSamples, GatePolicy, Sample, Verdict, compare, confirm, worst_first
 from codegate.gating.baseline import EXPIRE_DAYS, Age
 from codegate.gating.comparability import only_stored_answers
 from codegate.running.endings import limit_advice
@@ -220,7 +220,7 @@ def _own(run: Run, candidate: CandidateSpec, baseline: Baseline) -> tuple[str, .
 
 def run_exit_code(run: Run, verdicts: Sequence[Verdict]) -> ExitCode:
     """Return the worst verdict's exit code; without verdicts 4 if an outcome has no grade, else 0."""
-    deciding = worst(verdicts)
+    deciding = next(iter(worst_first(verdicts)), None)
     if deciding is not None:
         return deciding.exit_code
     planned = len(run.manifest.planned()) * len(run.manifest.candidates)

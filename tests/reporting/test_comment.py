@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from codegate.gating import worst
+from codegate.gating import worst_first
 from codegate.reporting import ReportView
 from codegate.reporting.comment import COMMENT_LIMIT, render_comment, render_notice
 from tests.reporting.example import example_view
@@ -60,7 +60,7 @@ def test_the_worst_verdict_is_the_headline(kind: str, alert: str) -> None:
     assert text.startswith(f"> [!{alert}]\n> **")
     assert f"codegate: {kind}**" in text.split("\n")[1]
     passed = verdict.model_copy(update={"kind": "pass"})
-    assert worst([passed, verdict, passed]) == verdict or kind == "pass"
+    assert worst_first([passed, verdict, passed])[0].kind == kind
 
 
 def test_without_a_verdict_nothing_is_green() -> None:

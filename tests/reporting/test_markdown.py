@@ -139,8 +139,9 @@ def test_a_summary_always_fits_what_github_takes() -> None:
     assert "more" in text
 
 
-def test_everything_is_there() -> None:
+def test_everything_is_there_the_worst_first() -> None:
     text = render_markdown(example_view())
+    assert text.startswith("## ✗ codegate: regressed\n")
     for said in (
         "## ✗ codegate: regressed",
         "## ≈ codegate: inconclusive",
