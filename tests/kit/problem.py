@@ -57,6 +57,7 @@ def problem(
     fix: Changes,
     wanted: Sequence[str],
     known: Sequence[str] = (),
+    new: Sequence[str] = (),
     base: Base | None = None,
     base_digest: str | None = None,
     statement: str = STATEMENT,
@@ -71,6 +72,7 @@ def problem(
         fix: the source files after the fix.
         wanted: fail-to-pass tests.
         known: pass-to-pass tests.
+        new: those of ``wanted`` that did not exist before the fix.
         base: its base tree; the folder ``base`` if None.
         base_digest: digest of that tree, where it is known.
         statement: what the candidate is told.
@@ -89,7 +91,7 @@ def problem(
     return make_problem(
         ProblemManifest.model_validate(manifest | fields),
         statement,
-        TestSets(FAIL_TO_PASS=tuple(wanted), PASS_TO_PASS=tuple(known)),
+        TestSets(FAIL_TO_PASS=tuple(wanted), PASS_TO_PASS=tuple(known), NONE_TO_PASS=tuple(new)),
         hidden,
         fix,
         environment,

@@ -49,6 +49,7 @@ def problem(
         fix=fix,
         wanted=tests.FAIL_TO_PASS,
         known=tests.PASS_TO_PASS,
+        new=tests.NONE_TO_PASS,
         base=base or Base(commit="a" * 40),
         base_digest=base_digest,
         statement=statement,
