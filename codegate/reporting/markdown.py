@@ -8,7 +8,7 @@ more than text. Tables are cut between rows when the size limit is near.
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from codegate.gating import worst_first
@@ -44,6 +44,7 @@ _BROKEN_UP: Final = re.compile(
 _ZERO_WIDTH: Final = "\u200b"
 
 
+@lru_cache(maxsize=1 << 16)  # a page that has to fit is rendered several times
 def escape(text: str) -> str:
     """Return ``text`` on one line as a sentence that is nothing but text to Markdown, HTML and GitHub.
 
@@ -56,6 +57,7 @@ def escape(text: str) -> str:
     return re.sub(r"\$(?!\d)", "&#36;", line)
 
 
+@lru_cache(maxsize=1 << 16)
 def code(text: str) -> str:
     """Return ``text`` on one line as a code span, nothing for no text."""
     line = one_line(text, 2000)
