@@ -63,6 +63,13 @@ def test_the_worst_verdict_is_the_headline(kind: str, alert: str) -> None:
     assert worst_first([passed, verdict, passed])[0].kind == kind
 
 
+def test_a_verdict_that_says_nothing_of_other_bugs_has_its_notes() -> None:
+    told = {"kind": "incomparable", "population": None, "warnings": ("the sandbox was not verified",)}
+    verdict = view().verdicts[0].model_copy(update=told)
+    text = render_comment(dataclasses.replace(view(), verdicts=(verdict,)))
+    assert "- warning: the sandbox was not verified" in text
+
+
 def test_without_a_verdict_nothing_is_green() -> None:
     bare = dataclasses.replace(view(), verdicts=())
     assert render_comment(bare).startswith("> [!IMPORTANT]\n> **! codegate: infrastructure**\n>\n> 1 attempts")
