@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -68,6 +69,9 @@ def search_tests(texts: Mapping[str, str], runner: RunnerName, cpu_seconds: int 
         message = f"the search took more than {_SECONDS:.0f} s"
         raise SearchError(message) from error
     if done.returncode or len(done.stdout) > _MAX_RECORDS:
+        if done.returncode == -signal.SIGXCPU:
+            message = f"the search took more than {cpu_seconds} s of CPU time"
+            raise SearchError(message)
         words = done.stderr.decode("utf-8", "replace").strip()[-300:]
         raise SearchError(words or f"the search ended with status {done.returncode}")
     return done.stdout
@@ -80,7 +84,8 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     sys.setrecursionlimit(_MAX_DEPTH)
     for path, text in asked["files"].items():
-        with contextlib.suppress(RecursionError):
+        # A number of thousands of digits is a ValueError or an OverflowError wherever it is calculated with or written.
+        with contextlib.suppress(RecursionError, ValueError, OverflowError):
             for record in find(path, text, asked["runner"]):
                 sys.stdout.write(f"{json.dumps(record)}\n")
 

@@ -11,6 +11,7 @@ from typing import Any
 MOST_CHOICES = 10
 MOST_WORDS = 4
 SIGNS = "-_.,:;/ "
+_LARGEST = 1e300
 
 
 def near(value: Any, words: list[str]) -> list[Any]:
@@ -30,14 +31,20 @@ def near(value: Any, words: list[str]) -> list[Any]:
         found = [entry.encode("latin-1") for entry in near_texts(value.decode("latin-1"), plain)]
     else:
         found = near_texts(value, words)
-    return [entry for entry in found if entry != value][:MOST_CHOICES]
+    return [entry for entry in found if entry != value and _written(entry)][:MOST_CHOICES]
+
+
+def _written(value: Any) -> bool:
+    """Return whether a number can be written out in every language: neither infinite nor huge."""
+    return type(value) not in (int, float) or abs(value) < _LARGEST
 
 
 def strange(value: Any) -> list[Any]:
     """Return a value that no answer has beside ``value`` which was not asked for it; empty where there is none."""
     if isinstance(value, (str, bytes)):
         return [2 * value] if value else []
-    return [1009 * value + 717] if type(value) in (int, float) and math.isfinite(value) else []
+    other = 1009 * value + 717 if type(value) in (int, float) and _written(value) else None
+    return [other] if other is not None and _written(other) else []
 
 
 def far(value: Any, tolerance: tuple[float, float]) -> list[Any]:
@@ -48,17 +55,15 @@ def far(value: Any, tolerance: tuple[float, float]) -> list[Any]:
         tolerance: absolute and relative; infinite where it is not written out.
     """
     absolute, relative = tolerance
-    if type(value) not in (int, float) or math.isinf(absolute):
+    if type(value) not in (int, float) or math.isinf(absolute) or not _written(value):
         return []
     step = type(value)(8 * absolute + 1)
     found = [2 * value + step, 3 * value + step, 3 * value - step, -2 * value - step, -value - 2 * step]
     if 0 < value < 1:
         found += [value / 3, (value + 1) / 2]
-    return [
-        entry
-        for entry in found
-        if abs(entry - value) > max(4 * absolute, 1.25 * relative * (abs(value) + abs(entry)), abs(value) / 2)
-    ]
+    low = max(4 * absolute, abs(value) / 2)
+    written = [entry for entry in found if _written(entry)]
+    return [entry for entry in written if abs(entry - value) > max(low, 1.25 * relative * (abs(value) + abs(entry)))]
 
 
 def near_texts(text: str, words: list[str]) -> list[str]:

@@ -92,6 +92,14 @@ def test_a_text_that_is_too_deep_or_too_broken_has_nothing(path: str, text: str)
     assert search_tests({path: text}, runner) == b""
 
 
+def test_a_number_of_thousands_of_digits_costs_its_own_file_at_most() -> None:
+    odd = f"def test_a():\n    assert f() == 0x{'f' * 4000}\n\n\ndef test_b():\n    assert f() == 1e308\n"
+    plain = "def test_c():\n    assert f() == 7\n"
+    found = search_tests({"test_odd.py": odd, "test_plain.py": plain}, "pytest").splitlines()
+    assert {json.loads(line).get("test") for line in found} >= {"test_c"}
+    assert b"inf" not in b"".join(found)
+
+
 def test_a_text_that_is_too_large_ends_the_search() -> None:
     with pytest.raises(SearchError, match="more than 1 MiB"):
         search_tests({"a.test.js": "//" + " " * (1 << 20)}, "node")

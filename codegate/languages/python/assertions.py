@@ -28,6 +28,7 @@ from codegate.languages.python.expressions import (
     tolerance_of,
     value_of,
 )
+from codegate.languages.python.names import BUILTINS
 from codegate.languages.python.operators import (
     APART,
     ASKING,
@@ -263,7 +264,7 @@ class Assertions(Finder):
             self._mutate(at, OPEN_CONTEXTS, (call.start_byte, at, "$choice$"), weak=True)
         if args and args[0].type in {"identifier", "attribute", "tuple"}:
             named = parts(args[0]) if args[0].type == "tuple" else [args[0]]
-            classes = [getattr(builtins, name_of(name), None) for name in named]
+            classes = [getattr(builtins, name_of(name), None) for name in named if name_of(name) in BUILTINS]
             choices = [name for name in (WARNINGS if warns else ERRORS) if not _is_related(name, classes)]
             if choices:
                 self._mutate(at, choices, (args[0].start_byte, args[0].end_byte, "$choice$"), weak=True)

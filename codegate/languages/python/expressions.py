@@ -1,12 +1,12 @@
 """What the expressions in tests of Python are: literals, tables of rows, what names stand for, and tolerances."""
 
 import ast
-import builtins
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from codegate.languages.mutation import below
+from codegate.languages.python.names import BUILTINS
 from codegate.languages.python.operators import ABSOLUTE, MADE_OF_ALL, MAKING, RELATIVE, TOLERANT
 from codegate.languages.syntax import field, text_of
 
@@ -139,7 +139,7 @@ def literals(node: "Node | None") -> list["Node"]:
     if name[:1].isupper() or name in MADE_OF_ALL:
         return [found for part in (*args, *keywords(node).values()) for found in literals(part)]
     # What another function makes of it is not for the test to say.
-    return literals(args[0]) if args and (name in MAKING or hasattr(builtins, name)) else []
+    return literals(args[0]) if args and (name in MAKING or name in BUILTINS) else []
 
 
 def constants(node: "Node") -> list["Node"]:

@@ -1,14 +1,13 @@
 """Where tests in Python can be instrumented: ``assert`` and methods that assert, contexts that wait, and literals."""
 
-import builtins
 import re
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from codegate.languages.mutation import MAX_SITES, below
 from codegate.languages.python.assertions import Assertions
 from codegate.languages.python.expressions import called, is_literal, parts, plain, value_of
+from codegate.languages.python.names import BUILTINS, STANDARD_LIBRARY
 from codegate.languages.python.operators import EXPECTING, OPEN
 from codegate.languages.syntax import field, text_of
 
@@ -193,13 +192,13 @@ def _returns(function: "Node") -> bool:
 
 def _known_names(root: "Node") -> set[str]:
     """Return the names of a module that are not of the code under test: built-in ones, of the standard library."""
-    known = set(dir(builtins))
+    known = set(BUILTINS)
     for node in parts(root):
         module = text_of(field(node, "module_name"))
         if node.type not in {"import_statement", "import_from_statement"} or module.startswith("."):
             continue
         for entry in node.children_by_field_name("name"):
             name, alias = text_of(field(entry, "name") or entry), text_of(field(entry, "alias"))
-            if (module or name).partition(".")[0] in sys.stdlib_module_names:
+            if (module or name).partition(".")[0] in STANDARD_LIBRARY:
                 known.add((alias or name).partition(".")[0])
     return known
