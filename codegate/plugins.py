@@ -26,12 +26,11 @@ def load_plugin(group: Group, name: str) -> object:
         UsageError: no package has such an entry point, two have, or it cannot be imported.
     """
     found = list(entry_points(group=group, name=name))
-    if len(found) != 1:
-        packages = ", ".join(sorted(map(_package, found))) or "no installed package"
-        raise UsageError(
-            f"{packages} has the entry point {name!r} of {group}.",
-            "Keep one of these packages." if found else "Install the package that adds it.",
-        )
+    if not found:
+        raise UsageError(f"no installed package adds {name!r} to {group}.", "Install the package that does.")
+    if len(found) > 1:
+        packages = ", ".join(sorted(map(_package, found)))
+        raise UsageError(f"several packages add {name!r} to {group}: {packages}.", "Uninstall all but one of them.")
     try:
         return found[0].load()
     except Exception as error:

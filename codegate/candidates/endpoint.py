@@ -1,5 +1,6 @@
 """Check base URLs, and bind API keys to them."""
 
+import contextlib
 import ipaddress
 import os
 import re
@@ -71,9 +72,10 @@ def owner_of(provider: str, base_url: str | None) -> str | None:
     match = _URL.fullmatch(base_url)
     host = match["host"].lower().rstrip(".") if match else ""
     for owner in provider_names():
-        own = model_provider(owner).host
-        if host == own or host.endswith(f".{own}"):
-            return owner
+        with contextlib.suppress(UsageError):  # another candidate's package that is broken
+            own = model_provider(owner).host
+            if host == own or host.endswith(f".{own}"):
+                return owner
     return None
 
 

@@ -5,6 +5,7 @@ point of ``codegate.providers``.
 """
 
 import importlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +18,9 @@ from codegate.plugins import load_plugin, plugin_names
 if TYPE_CHECKING:
     from codegate.candidates.endpoint import Endpoint
     from codegate.candidates.spec import CandidateSpec
+
+SECRET_NAME: Final = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+"""Ends the names of variables whose values are redacted everywhere; no other holds a key."""
 
 _GROUP: Final = "codegate.providers"
 _OWN: Final = {"openai": "codegate.candidates.openai", "anthropic": "codegate.candidates.anthropic"}
@@ -56,6 +60,10 @@ def model_provider(name: str) -> ModelProvider:
         UsageError: it is of another package and cannot be loaded, or is no ``ModelProvider``.
     """
     found = importlib.import_module(_OWN[name]).PROVIDER if name in _OWN else load_plugin(_GROUP, name)
-    if not isinstance(found, ModelProvider):
-        raise UsageError(f"the entry point {name!r} of {_GROUP} is no ModelProvider.", "Update the package.")
+    if not isinstance(found, ModelProvider) or not SECRET_NAME.search(found.key_variable):
+        raise UsageError(
+            f"the entry point {name!r} of {_GROUP} is no ModelProvider with a key variable that ends in KEY, TOKEN, "
+            "SECRET or PASSWORD.",
+            "Update the package.",
+        )
     return found

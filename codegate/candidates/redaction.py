@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from pydantic import BaseModel
 
 from codegate.candidates.endpoint import NO_KEY
-from codegate.candidates.providers import model_provider
+from codegate.candidates.providers import SECRET_NAME, model_provider
 from codegate.candidates.spec import CandidateSpec
 
 MARK: Final = "[redacted]"
@@ -22,7 +22,6 @@ WINDOW: Final = 8
 SHORTEST: Final = len(MARK)
 """Least length of a secret: shorter values are words such as ``none`` or ``test``, which code needs."""
 
-_SECRET_NAME: Final = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 # Separators within a split key: blanks, line ends, invisible characters, and the zeros of UTF-16.
 _BETWEEN: Final = r"[\s\x00\xad\u034f\u061c\u115f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufe0f\ufeff]"
 _SPLITTER: Final = re.compile(_BETWEEN)
@@ -109,7 +108,7 @@ class Redactor:
 
 def environment_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the values that ``environment`` holds under the names of secrets (``…_KEY``, ``…_TOKEN``, ...)."""
-    return tuple(value for name, value in environment.items() if _SECRET_NAME.search(name) and value.strip())
+    return tuple(value for name, value in environment.items() if SECRET_NAME.search(name) and value.strip())
 
 
 def redactor_for(candidates: Iterable[CandidateSpec] = ()) -> Redactor:

@@ -172,11 +172,6 @@ class Verdict(_Frozen):
         return 1.0 - self.level - self.level_regressed
 
     @property
-    def lost(self) -> tuple[Flip, ...]:
-        """Return the problems that were lost beyond chance."""
-        return tuple(flip for flip in self.regressions if flip.beyond_chance)
-
-    @property
     def exit_code(self) -> ExitCode:
         """Return the exit code that stands for this verdict."""
         return EXIT_CODES[self.kind]

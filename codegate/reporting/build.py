@@ -160,16 +160,19 @@ def _run(run: Run, terms: Terms) -> RunView:
             dict.fromkeys(one_line(clause, 300) for found in run.assurances for clause in found.weaknesses)
         ),
         samples=manifest.samples,
-        confirmation=_asked_again(run.confirmation, terms) if run.confirmation is not None else None,
+        confirmation=_confirmation_cost(run.confirmation, terms) if run.confirmation is not None else None,
     )
 
 
-def _asked_again(run: Run, terms: Terms) -> str:
+def _confirmation_cost(run: Run, terms: Terms) -> str:
     """Return what a confirmation took: it is none of a candidate's costs, and on the same bill."""
     told = []
     for spec in run.manifest.candidates:
         spent = measure(spec, _by_problem(run, spec.key()), terms).costs
-        told.append(f"{one_line(spec.label)} asked again: {spent.attempts} attempts, cost {dollars(spent.total_usd)}")
+        told.append(
+            f"{one_line(spec.label)} was sampled again to confirm the regression: {spent.attempts} attempts, "
+            f"{dollars(spent.total_usd)}"
+        )
     return "; ".join(told)
 
 

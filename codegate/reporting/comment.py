@@ -26,7 +26,7 @@ _ALERTS: Final[Mapping[str, str]] = {
     "incomparable": "WARNING",
     "infrastructure": "IMPORTANT",
 }
-_NO_BASELINE: Final = "There is no baseline, so nothing was compared."
+NO_BASELINE: Final = "There is no baseline, so nothing was compared."
 _ROWS: Final = 25
 _LEAST: Final = 24_000
 _LONG: Final = 700  # characters of a sentence
@@ -65,9 +65,7 @@ def render_comment(
         "kind": kind,
         "alert": _ALERTS.get(kind, "NOTE"),
         "glyph": figures.VERDICT_GLYPHS.get(kind, "·"),
-        "ungated": f"{missing} attempts have no grade."
-        if missing
-        else "There is no baseline, so nothing was compared.",
+        "ungated": _ungated(view, missing),
         "claimed": claimed,
         "costs": costs(view),
         "left_out": len(left_out),
@@ -77,6 +75,13 @@ def render_comment(
     }
     template = markdown_template("comment.md.j2")
     return fitted(lambda most: template.render(context, most=most), max(limit, _LEAST), _ROWS)
+
+
+def _ungated(view: ReportView, missing: int) -> str:
+    """Return what is said where there is no verdict."""
+    if missing:
+        return f"{missing} attempts have no grade."
+    return NO_BASELINE if view.baseline is None else "Compared with the nights before; the summary has the trend."
 
 
 def render_notice(kind: str, text: str, *, run_url: str | None = None, fault: bool = True) -> str:

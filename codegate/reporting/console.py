@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegate.gating import Verdict
+from codegate.gating import Verdict, worst_first
 from codegate.reporting import figures, table
 from codegate.reporting.table import Table
 from codegate.reporting.view import ReportView
@@ -62,14 +62,15 @@ def render_console(view: ReportView, *, width: int = 100, color: bool = False) -
             console.print(inert(f"    but {clause}"))
         if run.confirmation is not None:
             console.print(inert(f"  {run.confirmation}"))
-    for verdict in view.verdicts:
+    for verdict in reversed(worst_first(view.verdicts)):  # what stands last is read first
         _verdict(console, view, verdict)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
 def _verdict(console: "Console", view: ReportView, verdict: Verdict) -> None:
     advisory = " (few problems)" if verdict.advisory else ""
-    for shown in (table.floors(verdict), table.newly_failing(view, verdict), table.newly_passing(view, verdict)):
+    changed = (table.newly_failing(view, verdict), table.newly_passing(view, verdict))
+    for shown in (table.mismatches(verdict), table.floors(verdict), *changed):
         _print(console, shown)
     console.print(
         inert(f"{figures.VERDICT_GLYPHS[verdict.kind]} {verdict.kind.upper()}{advisory}  {verdict.label}"),
@@ -84,7 +85,7 @@ def _verdict(console: "Console", view: ReportView, verdict: Verdict) -> None:
 
 
 def _not_passed(view: ReportView) -> Table:
-    shown = [row.id for row in view.problems if any(cell.status not in {"passed", "excluded"} for cell in row.cells)]
+    shown = {row.id for row in view.problems if any(cell.status not in {"passed", "excluded"} for cell in row.cells)}
     whole = table.matrix(view)
     rows = tuple(cells for cells in whole.rows if cells[0] in shown)
     return replace(whole, title="Problems not passed by every candidate", rows=rows)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from codegate.gating import Drift, Flip, Verdict
+from codegate.gating import Drift, Verdict
 from codegate.reporting.estimates import Difference, Estimate
 from codegate.reporting.view import BehaviourView, CandidateView, Cell, ReportView
 
@@ -222,11 +222,3 @@ def notes(verdict: Verdict) -> tuple[str, ...]:
         more = f" and {len(failed) - _FEW} more" if len(failed) > _FEW else ""
         found.append(f"never solved, although the policy says they must be: {', '.join(failed[:_FEW])}{more}")
     return tuple(found)
-
-
-def flip(found: Flip) -> str:
-    """Return what became of one problem."""
-    return (
-        f"{found.problem} ({found.baseline_rate:.0%} n={found.baseline_n} to "
-        f"{found.candidate_rate:.0%} n={found.candidate_n})"
-    )

@@ -4,7 +4,7 @@ A cell is a ``Name`` (from elsewhere), a ``Figure`` (our own text, made of numbe
 from elsewhere. Each format escapes the three in its own way.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -59,11 +59,12 @@ def attempt_anchor(problem: int, candidate: int, sample: int) -> str:
 def newly_failing(view: ReportView, verdict: Verdict) -> Table:
     """Return the problems that a candidate solves less often than the baseline, those beyond chance first."""
     flips = sorted(verdict.regressions, key=lambda flip: not flip.beyond_chance)
+    places = {row.id: number for number, row in enumerate(view.problems)}
     return Table(
         "newly-failing",
         "Newly failing problems",
         ("Problem", "Bug", "Baseline → candidate", "First failure"),
-        tuple(_first_failure(view, verdict, flip) for flip in flips),
+        tuple(_first_failure(places, view, verdict, flip) for flip in flips),
     )
 
 
@@ -93,18 +94,23 @@ def _passed(rate: float) -> str:
     return "passed" if rate else "failed"
 
 
-def _first_failure(view: ReportView, verdict: Verdict, flip: Flip) -> tuple[str, str, str, str]:
+def _first_failure(
+    places: Mapping[str, int], view: ReportView, verdict: Verdict, flip: Flip
+) -> tuple[str, str, str, str]:
     """Return a row: the problem, linked to the candidate's first failed attempt, its title, and what failed there."""
-    name, title, said = ProblemName(flip.problem), "", figures.words(flip.candidate_failure or "")
+    row = places.get(flip.problem)
+    if row is None:
+        return Name(flip.problem), "", _change(flip), Name(figures.words(flip.candidate_failure or ""))
+    problem = view.problems[row]
     columns = [number for number, entry in enumerate(view.candidates) if entry.key == verdict.candidate]
-    for row, problem in ((number, row) for number, row in enumerate(view.problems) if row.id == flip.problem):
-        title = problem.title
-        attempts = [(c, sample, made) for c in columns for sample, made in enumerate(problem.cells[c].attempts)]
-        failed = next((each for each in attempts if each[2].status == "failed"), None)
-        if failed is not None:
-            name = ProblemName(flip.problem, attempt_anchor(row, failed[0], failed[1]))
-            said = ": ".join(filter(None, (said, _excerpt(failed[2]))))
-    return name, title, _change(flip), Name(said)
+    attempts = [(c, sample, made) for c in columns for sample, made in enumerate(problem.cells[c].attempts)]
+    failed = next((each for each in attempts if each[2].status == "failed"), None)
+    if failed is None:
+        return Name(flip.problem), problem.title, _change(flip), Name(figures.words(flip.candidate_failure or ""))
+    column, sample, attempt = failed
+    name = ProblemName(flip.problem, attempt_anchor(row, column, sample))
+    message = ": ".join(filter(None, (figures.words(attempt.failure or ""), _excerpt(attempt))))
+    return name, problem.title, _change(flip), Name(message)
 
 
 def _excerpt(attempt: AttemptView) -> str:

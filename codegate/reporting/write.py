@@ -1,5 +1,6 @@
 """Writes the reports of a view into a folder, in our own formats and those that installed packages add."""
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,7 @@ Format = tuple[str, Callable[[ReportView], str]]
 """The name of a report's file, and what renders it."""
 
 _GROUP: Final = "codegate.reports"
+_FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _OWN: Final[Mapping[str, Format]] = {
     "html": ("report.html", render_html),
     "json": ("report.json", render_json),
@@ -38,7 +40,9 @@ def report_formats() -> tuple[str, ...]:
 
 def _format(name: str) -> Format:
     found = _OWN.get(name) or load_plugin(_GROUP, name)
-    if not (isinstance(found, tuple) and len(found) == 2 and Path(str(found[0])).name == found[0]):
+    own = {file for file, _ in _OWN.values()} if name not in _OWN else set()
+    name_of_file, render = found if isinstance(found, tuple) and len(found) == 2 else ("", None)
+    if not _FILE_NAME.fullmatch(str(name_of_file)) or name_of_file in own or not callable(render):
         raise UsageError(f"the entry point {name!r} of {_GROUP} is no (file name, renderer).", "Update the package.")
     return cast("Format", found)
 
@@ -59,6 +63,15 @@ def write_reports(view: ReportView, folder: Path, formats: Collection[str] | Non
     for name in report_formats() if formats is None else formats:
         file_name, render = _format(name)
         path = folder / file_name
-        write_atomic(path, render(view).encode("utf-8"))
+        try:
+            text = render(view)
+        except Exception as error:
+            if name in _OWN:
+                raise
+            raise UsageError(
+                f"the report format {name!r} of another package failed: {type(error).__name__}: {error}.",
+                "Update or remove the package; `codegate report` writes the reports again.",
+            ) from error
+        write_atomic(path, text.encode("utf-8"))
         written[name] = path
     return written

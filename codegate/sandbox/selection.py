@@ -55,8 +55,10 @@ def select_backend(choice: Choice, run_id: str) -> Backend:
     """
     name, _, option = check_choice(choice).partition(":")
     if name != "auto":
-        make = _BACKENDS.get(name) or cast("Factory", load_plugin(_GROUP, name))
-        return make(run_id, option or None)
+        make = _BACKENDS.get(name) or load_plugin(_GROUP, name)
+        if not callable(make):
+            raise UsageError(f"the entry point {name!r} of {_GROUP} makes no sandbox.", "Update the package.")
+        return cast("Factory", make)(run_id, option or None)
     reasons = []
     for make in _BACKENDS.values():
         try:

@@ -313,10 +313,11 @@ def test_what_a_confirmation_took_is_said(name: str) -> None:
     (spec,) = again.manifest.candidates
     priced = Evidence(Terms(prices={spec.model or "": Prices(input=Decimal(2), output=Decimal(8))}))
     view = build_view([looped().model_copy(update={"confirmation": again})], (), priced)
-    said = f"{spec.label} asked again: 36 attempts, cost ${view.candidates[0].measures.costs.total_usd:.4f}"
+    cost = f"${view.candidates[0].measures.costs.total_usd:.4f}"
+    said = f"{spec.label} was sampled again to confirm the regression: 36 attempts, {cost}"
     assert said in plainly(PEOPLE[name](view))
     assert json.loads(render_json(view))["runs"][0]["confirmation"] == said
-    assert "asked again" not in plainly(PEOPLE[name](build_view([looped()])))
+    assert "sampled again" not in plainly(PEOPLE[name](build_view([looped()])))
 
 
 @pytest.mark.parametrize(

@@ -56,5 +56,5 @@ def test_a_package_adds_a_provider_with_its_own_key_and_rule(installed: Path, su
 
 
 def test_a_missing_plugin_is_named() -> None:
-    with pytest.raises(UsageError, match="no installed package has the entry point 'nowhere'"):
+    with pytest.raises(UsageError, match="no installed package adds 'nowhere' to"):
         load_plugin("codegate.reports", "nowhere")
