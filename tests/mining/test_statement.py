@@ -150,6 +150,8 @@ class TestSlots:
         several = [replace(EXAMPLE, called=name) for name in ("total", "mean", "low", "total")]
         text = written("List excess items in sums", examples=several).text
         assert text.startswith("# `total()`, `mean()` and `low()` should list excess items in sums\n")
+        text = written("Do not lose items of total", examples=several).text
+        assert text.startswith("# Do not lose items of total\n")
         text = written("Highlight items of total", examples=several).text
         assert text.startswith("# Highlight items of total\n")
 

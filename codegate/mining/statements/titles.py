@@ -105,7 +105,8 @@ def symptom_of(title: str, examples: Sequence[Example], observed: Sequence[Sente
         *others, last = [f"`{name}()`" for name in names] or [""]
         who = f"{', '.join(others)} and {last}" if others else last
         told = not all(names) or any(re.search(rf"\b{re.escape(name)}\b", demanded) for name in names)
-        return capital(demanded) if told or not names else f"{who} should {demanded}"
+        alone = f"Do {demanded}" if demanded.startswith("not ") else capital(demanded)
+        return alone if told or not names else f"{who} should {demanded}"
     raised = next((each.text for each in observed if each.source == EXCEPTION), "")
     crash = re.match(r"raises (\w+)", examples[0].observed) if examples else re.match(r"`(\w+)", raised)
     if not examples and (not crash or not title):
