@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from codegate.candidates.chat import Sampling
 from codegate.candidates.endpoint import check_base_url
 from codegate.candidates.prices import Prices
-from codegate.candidates.providers import SECRET_NAME, provider_names
+from codegate.candidates.providers import provider_names
 from codegate.durable import digest
 from codegate.errors import UsageError
 
@@ -30,13 +30,10 @@ _NO_ANSWER: Final = {"name", "api_key_env", "allow_http", "timeout_seconds", "tr
 _BASE_URL = re.compile(r"@(?=[A-Za-z][A-Za-z0-9+.-]*://)")
 
 
-def _key_variable(name: str) -> str:
-    """Refuse variables of a GitHub runner, whose tokens no address may get, and names that logs do not redact."""
+def _no_runner_variable(name: str) -> str:
+    """Refuse variables of a GitHub runner: a candidate's address must not get its tokens."""
     if re.match("(?:ACTIONS|GITHUB|INPUT|RUNNER)_", name, re.IGNORECASE):
         message = f"{name} is a variable of the runner, not a provider's key"
-        raise ValueError(message)
-    if not SECRET_NAME.search(name):
-        message = f"the name {name} does not end in KEY, TOKEN, SECRET or PASSWORD, so logs would show its value"
         raise ValueError(message)
     return name
 
@@ -61,7 +58,8 @@ class CandidateSpec(BaseModel):
     )
     base_url: str | None = None
     api_key_env: (
-        Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$"), AfterValidator(_key_variable)] | None
+        Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$"), AfterValidator(_no_runner_variable)]
+        | None
     ) = Field(default=None, description="Environment variable that holds the key; each provider has a default.")
     name: str = Field(default="", max_length=200)
     solver: SolverName = "single_shot"
