@@ -30,12 +30,15 @@ class Session:
 
     def __init__(self, home: Path) -> None:
         self.home = home
+        self._identity = home / ".gitconfig"
+        self._identity.write_text("[user]\n\tname = Ada L.\n")
         self.commands: dict[str, dict[str, Any]] = {}
         self.shapes: dict[str, list[dict[str, str]]] = {}
 
     def run(self, *words: str, name: str = "", environment: Mapping[str, str] | None = None) -> Any:
         """Run a command with ``--json`` and return its document, or of several lines the list of them."""
         before = self._files()
+        environment = {"GIT_CONFIG_GLOBAL": str(self._identity), **(environment or {})}
         done = codegate(*words, "--json", cwd=self.home, environment=environment)
         assert done.stdout, (words, done.stderr)
         document = done.document if done.stdout.startswith("{\n") else [*map(json.loads, done.stdout.splitlines())]

@@ -35,10 +35,15 @@ def relay(change: Change | None = None) -> Iterator[str]:
                 threading.Thread(target=_requests, args=(ours, daemon, change), daemon=True).start()
                 threading.Thread(target=_copy, args=(daemon, ours), daemon=True).start()
 
-    threading.Thread(target=accept, daemon=True).start()
+    accepting = threading.Thread(target=accept, daemon=True)
+    accepting.start()
     try:
         yield f"tcp://127.0.0.1:{listener.getsockname()[1]}"
     finally:
+        # Closing alone would leave the thread in accept(), where it would answer whoever gets this port next.
+        with contextlib.suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+        accepting.join(10)
         listener.close()
         for one in every:
             with contextlib.suppress(OSError):
