@@ -1,6 +1,7 @@
 """What a programming language is to mining: its test runner, its environments, its limits, and what is mere layout."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -40,24 +41,24 @@ class RunnerSettings:
     reports: tuple[str, ...] = ()
 
 
-class LanguageSupport:
+class LanguageSupport(ABC):
     """What mining asks of a language. Thread-safe."""
 
     language: ClassVar[Language]
 
+    @abstractmethod
     def runner(self, tree: Tree) -> RunnerSettings | None:
         """Return what runs the tests of ``tree``; None when it is nothing known here."""
-        raise NotImplementedError
 
+    @abstractmethod
     def environments(self, base: Tree, fixed: Tree, committed: date) -> Iterator[LockedEnvironment]:
         """Yield the environments that may fit, best first, each once; resolved only when asked for the next.
 
         Raises:
             InfrastructureError: a package index cannot be reached, or its client cannot be run.
         """
-        raise NotImplementedError
 
-    def worked(self, environment: LockedEnvironment, committed: date) -> None:
+    def worked(self, environment: LockedEnvironment, committed: date) -> None:  # noqa: B027 - most take no note
         """Take note that a unit of that day was validated in ``environment``: its neighbours may be too."""
 
     def unresolved(self, fixed: Tree, committed: date) -> str:  # noqa: ARG002
