@@ -13,7 +13,7 @@ from codegate.github.event import Event
 from codegate.github.inputs import Inputs, OnInconclusive
 from codegate.github.pinned import NoBaseline
 from codegate.github.workflow import Level, StepLog, fault_summary, write_outputs, write_summary
-from codegate.reporting import ReportView
+from codegate.reporting import NO_BASELINE, ReportView
 
 OUTPUTS: Final = (
     "pass-rate",
@@ -119,7 +119,7 @@ def annotations(verdicts: Sequence[Verdict], code: ExitCode, on_inconclusive: On
     if not verdicts:
         if code != ExitCode.PASS:
             return (("error", "codegate: infrastructure", "Some attempts have no grade; the summary says why."),)
-        return (("notice", "codegate: ungated", "There is no baseline, so nothing was compared."),)
+        return (("notice", "codegate: ungated", NO_BASELINE),)
     found: list[Annotation] = []
     for verdict in verdicts:
         if verdict.kind != "pass":

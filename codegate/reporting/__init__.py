@@ -7,7 +7,7 @@ imported when it is rendered.
 """
 
 from codegate.reporting.build import build_view
-from codegate.reporting.comment import render_comment, render_notice
+from codegate.reporting.comment import NO_BASELINE, render_comment, render_notice
 from codegate.reporting.console import render_console
 from codegate.reporting.csv_report import render_csv
 from codegate.reporting.evidence import Evidence, Transcripts, gather, terms_of
@@ -24,6 +24,7 @@ from codegate.reporting.write import report_formats, write_reports
 
 __all__ = [
     "MAX_RESULT_BYTES",
+    "NO_BASELINE",
     "Evidence",
     "Measures",
     "ReportView",

@@ -10,10 +10,11 @@ from typing import Final
 
 from codegate.gating import Verdict, worst_first
 from codegate.reporting import figures
+from codegate.reporting.cells import Name, Table
 from codegate.reporting.figures import Figure
-from codegate.reporting.markdown import escape, fitted, markdown_template
+from codegate.reporting.markdown import SHORT, escape, fitted, markdown_template
 from codegate.reporting.plain import one_line
-from codegate.reporting.table import Name, Table, costs
+from codegate.reporting.table import costs
 from codegate.reporting.view import CandidateView, ReportView
 
 COMMENT_LIMIT: Final = 65_000
@@ -29,7 +30,6 @@ _ALERTS: Final[Mapping[str, str]] = {
 NO_BASELINE: Final = "There is no baseline, so nothing was compared."
 _ROWS: Final = 25
 _LEAST: Final = 24_000
-_LONG: Final = 700  # characters of a sentence
 _ADDRESS: Final = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+(?:/[A-Za-z0-9._~/%#?=&-]*)?")
 
 
@@ -94,7 +94,7 @@ def render_notice(kind: str, text: str, *, run_url: str | None = None, fault: bo
         fault: something is wrong; else it is as it should be.
     """
     head = [f"> [!{'CAUTION' if fault else 'NOTE'}]", f"> **codegate: {escape(one_line(kind, 60))}**", ">"]
-    lines = [f"> {escape(one_line(line, _LONG))}" for line in text.splitlines()[:20] if line.strip()]
+    lines = [f"> {escape(one_line(line, SHORT))}" for line in text.splitlines()[:20] if line.strip()]
     links = _links(run_url, None)
     return "\n".join([*head, *lines, *(["", links] if links else [])]) + "\n"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from codegate.gating import Verdict, worst_first
 from codegate.reporting import figures, table
-from codegate.reporting.table import Table
+from codegate.reporting.cells import Table
 from codegate.reporting.view import ReportView
 
 if TYPE_CHECKING:

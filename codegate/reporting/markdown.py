@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from codegate.gating import worst_first
 from codegate.reporting import figures, table
+from codegate.reporting.cells import Name
 from codegate.reporting.figures import Figure
+from codegate.reporting.measure_table import cost_and_time
 from codegate.reporting.plain import one_line
-from codegate.reporting.table import Name
 from codegate.reporting.view import ReportView
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ SUMMARY_LIMIT: Final = 1024 * 1024
 """Bytes that GitHub takes as a job summary; a larger one is dropped altogether."""
 
 _SHORT_NAME: Final = 120  # characters of a name in a comment
-_SHORT: Final = 700  # of a sentence there
+SHORT: Final = 700  # of a sentence there
 _CUT: Final = "*Cut to the size limit; the HTML and JSON reports hold everything.*"
 
 
@@ -108,7 +109,7 @@ def markdown_template(name: str) -> "Template":
     environment.filters.update(
         code=mark(code),
         name=mark(lambda text: code(one_line(text, _SHORT_NAME))),
-        short=mark(lambda text: escape(one_line(text, _SHORT))),
+        short=mark(lambda text: escape(one_line(text, SHORT))),
         ours=mark(str),
         row=mark(table_row),
         head=mark(_head),
@@ -124,7 +125,7 @@ def markdown_template(name: str) -> "Template":
         statistics=table.statistics,
         warnings=table.warnings,
         failures=table.failures,
-        cost_and_time=table.cost_and_time,
+        cost_and_time=cost_and_time,
         everything=lambda view: (*table.warnings(view), table.matrix(view), *table.details(view)),
     )
     return environment.get_template(name)

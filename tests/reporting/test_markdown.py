@@ -9,8 +9,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from codegate.reporting import one_line, render_markdown
+from codegate.reporting.cells import Name
 from codegate.reporting.markdown import SUMMARY_LIMIT, code, escape, table_row
-from codegate.reporting.table import Name
 from tests.reporting.example import example_view
 from tests.reporting.hostile import PAYLOADS
 

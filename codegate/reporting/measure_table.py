@@ -1,0 +1,115 @@
+"""The table of everything that is counted about candidates, a row for each measure."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from codegate.reporting import figures
+from codegate.reporting.cells import Name, Table
+from codegate.reporting.correctness import Correctness
+from codegate.reporting.estimates import Estimate
+from codegate.reporting.figures import Figure
+from codegate.reporting.measures import Measures
+from codegate.reporting.view import BaselineView, CandidateView, ReportView
+
+Say = Callable[[Measures], str]
+
+
+def measures(view: ReportView) -> Table:
+    """Return every measure that is known of some candidate, by candidate; the note names the unknown ones."""
+    labels = [Name(entry.label) for entry in view.candidates]
+    labels += [Name(f"baseline: {view.baseline.label}")] if view.baseline else []
+    rows = list(_measures(view))
+    known = tuple(row for row in rows if any(cell != figures.UNKNOWN for cell in row[1:]))
+    unknown = [row[0] for row in rows if row not in known]
+    note = f"Unknown: {', '.join(unknown)}." if unknown else ""
+    return Table("measures", "Measures", ("Measure [95% interval]", *labels), known, note)
+
+
+def cost_and_time(view: ReportView) -> Table:
+    """Return the measures of cost and time alone."""
+    whole = measures(view)
+    rows = tuple(row for row in whole.rows if row[0].startswith(("Cost", "Time")))
+    return replace(whole, title="Cost and time", rows=rows, note="")
+
+
+def _measures(view: ReportView) -> Iterator[tuple[str, ...]]:
+    if not view.candidates:
+        return
+    k = view.candidates[0].measures.correctness.k
+    sides: list[CandidateView | BaselineView] = [*view.candidates, *([view.baseline] if view.baseline else [])]
+    right = [side.measures.correctness if isinstance(side, CandidateView) else side.correctness for side in sides]
+    several: list[tuple[str, Callable[[Correctness], str]]] = [
+        (f"pass@{k}", lambda found: figures.share(found.pass_at_k)),
+        (f"pass^{k}", lambda found: figures.share(found.pass_hat_k)),
+    ]
+    rates: list[tuple[str, Callable[[Correctness], str]]] = [
+        ("pass@1", lambda found: figures.share(found.pass_at_1)),
+        *(several if k > 1 else []),
+        ("Score, 0-100", lambda found: figures.estimate(found.score, figures.number)),
+    ]
+    for name, say in rates:
+        yield Figure(f"Correctness: {name}"), *map(say, right)
+    empty = (figures.UNKNOWN,) if view.baseline else ()  # a baseline keeps results, neither times nor tokens
+    for name, tell in _MEASURES:
+        yield Figure(name), *(tell(entry.measures) for entry in view.candidates), *empty
+    yield Figure("Without a grade"), *map(_ungraded, view.candidates), *empty
+
+
+def _ungraded(entry: CandidateView) -> Figure:
+    missing = entry.planned - entry.graded
+    return Figure(f"{missing} of {entry.planned}" if missing > 0 else figures.UNKNOWN)
+
+
+def _both(first: Estimate, second: Estimate) -> str:
+    if first.value is None:
+        return figures.UNKNOWN
+    return Figure(f"{figures.seconds(first.value)} / {figures.estimate(second, figures.seconds)}")
+
+
+def figures_of_cost(measures: Measures) -> Figure:
+    """Return what a candidate's attempts cost, and how many they are."""
+    spent = measures.costs
+    if spent.model_usd is None:
+        return figures.UNKNOWN
+    if spent.total_usd is None:
+        some = f"{figures.dollars(spent.model_usd)} for {spent.priced} of {spent.attempts} attempts"
+        return Figure(f"{figures.UNKNOWN} ({some})")
+    parts = [f"n={spent.attempts}"]
+    if spent.sandbox_usd is not None:
+        parts.append(f"sandboxes {figures.dollars(spent.sandbox_usd)}")
+    if spent.lost_calls:
+        parts.append(f"and {spent.lost_calls} calls of unknown cost")
+    return Figure(f"{figures.dollars(spent.total_usd)} ({', '.join(parts)})")
+
+
+def _tests(measures: Measures) -> str:
+    if measures.tests.value is None:
+        return figures.UNKNOWN
+    return Figure(f"{figures.ratio(measures.tests_passed, measures.tests_total)} {figures.share(measures.tests)}")
+
+
+def _weighted(measures: Measures) -> str:
+    score = measures.weighted
+    if score.points.value is None:
+        return figures.UNKNOWN
+    without = f", without {', '.join(score.left_out)}" if score.left_out else ""
+    return f"{figures.estimate(score.points, figures.number)}{without}"
+
+
+_MEASURES: Final[tuple[tuple[str, Say], ...]] = (
+    ("Correctness: tests passed", _tests),
+    ("Correctness: lint clean", lambda m: figures.share(m.lint_clean)),
+    ("Cost: run", figures_of_cost),
+    ("Cost: per completed task", lambda m: figures.estimate(m.costs.per_completed, figures.dollars)),
+    ("Time: model, median / P95", lambda m: _both(m.model_median, m.model_p95)),
+    ("Time: sandboxes, median / P95", lambda m: _both(m.infrastructure_median, m.infrastructure_p95)),
+    ("Time: answer with own tests, P95", lambda m: figures.estimate(m.answer_p95, figures.seconds)),
+    ("Tokens: input per attempt", lambda m: figures.estimate(m.input_tokens, figures.rounded)),
+    ("Tokens: output per attempt", lambda m: figures.estimate(m.output_tokens, figures.rounded)),
+    ("Tokens: input from cache", lambda m: figures.share(m.cache_share)),
+    ("Reliability: attempts answered", lambda m: figures.share(m.answered)),
+    ("Reliability: calls answered", lambda m: figures.estimate(m.calls_answered, figures.percent)),
+    ("Reliability: tool calls valid", lambda m: figures.share(m.tool_calls_valid)),
+    ("Weighted score", _weighted),
+)
