@@ -33,7 +33,7 @@ def confirm(
     the fresh samples alone, otherwise with both pooled. The regression stands if that comparison finds it again: on the
     suite at the full alpha, with a measured drop of at least three quarters of the margin, and of half of it against
     the fresh samples alone; else the verdict is inconclusive. A floor or a problem that must pass counts only where the
-    pinned model meets that demand now. What was no regression is returned as it is.
+    pinned model still meets it. Any other verdict is returned unchanged.
     """
     first = compare(stored, candidate, policy, looks=looks, candidates=candidates)
     if first.kind != "regressed":

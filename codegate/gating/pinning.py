@@ -211,7 +211,7 @@ def _frozen(
 ) -> Baseline:
     """Return the baseline of ``samples``, with ``action`` as the last entry of its provenance.
 
-    ``before`` is what was pinned: a refreshed baseline keeps its provenance, and its runs unless they are replaced.
+    ``before`` is the baseline that is refreshed: its provenance is kept, and its runs unless they are replaced.
     """
     each = samples_each(samples)
     if each < min_samples:

@@ -173,7 +173,7 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
 
 
 WRITERS: Final = frozenset({"push", "schedule", "workflow_dispatch"})
-"""Events that only members start; ``workflow_run`` and ``pull_request_target`` act for whoever caused them."""
+"""Events that only members can start. Strangers can cause ``workflow_run`` and ``pull_request_target``."""
 
 
 class Untrusted(UsageError):

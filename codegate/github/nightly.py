@@ -93,7 +93,7 @@ def _fetch_history(job: Job, history: Path) -> None:
 
 
 def _trusted(job: Job) -> Iterator[Artifact]:
-    """Yield the newest artifacts of trusted runs. Those of others do not count: strangers can upload many."""
+    """Yield the newest artifacts of trusted runs; others are skipped uncounted, as strangers can upload many."""
     github, event = job.github, job.event
     assert github is not None and event is not None  # noqa: S101, PT018 - for the type checker
     branch, tried = default_branch(github, event), 0

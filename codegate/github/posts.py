@@ -39,7 +39,7 @@ _UNDECIDED: Final[Mapping[OnInconclusive, Conclusion]] = {"neutral": "neutral", 
 
 @dataclass(frozen=True)
 class Posted:
-    """What was done, where people find it, and why it was not done; a warning never decides about the step."""
+    """What was posted, where, and why something was not. A warning never changes the exit code."""
 
     did: Literal["created", "updated", "unchanged", "closed", "nothing"]
     url: str | None = None

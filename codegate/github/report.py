@@ -77,7 +77,7 @@ def pull_number(github: GitHub, event: Event) -> int | None:
 
 
 def _pulls(github: GitHub, run: WorkflowRun) -> Iterator[dict[str, Any]]:
-    """Yield pull requests that may be of the run: those of its commit and, where none fits, those of its branch."""
+    """Yield the pull requests that may belong to the run: by its commit, then, if none fits, by its branch."""
     found = []
     try:
         found = list(github.pages(github.repo(f"commits/{run.head_sha}/pulls")))

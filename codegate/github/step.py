@@ -72,8 +72,8 @@ class Job:
 class Result:
     """What the step ends with.
 
-    ``code`` is the exit code before ``on_inconclusive``, ``summary`` Markdown for the job summary, and ``annotations``
-    come with the most important first; ``view`` is what was reported, where something was.
+    ``code`` is the exit code before ``on_inconclusive``, ``summary`` Markdown for the job summary.
+    ``annotations`` are sorted, the most important first. ``view`` is the report, if there is one.
     """
 
     code: ExitCode

@@ -37,7 +37,7 @@ class Declaration:
         owner: the types around it, dotted; empty at the top of the file.
         parameters: what a call must agree with: names, and in Go the types with them.
         public: the language's marks or habits let others use it.
-        bare: nothing but the name tells whose it is: ``x.name = 1``.
+        bare: its type is unknown, as in ``x.name = 1``.
     """
 
     name: str
@@ -59,12 +59,12 @@ class Uses:
     """Names that code uses, without comments.
 
     Attributes:
-        words: all names but those of keywords.
+        words: all names except those of keyword arguments.
         members: what is asked of something else: ``x.name``, ``import {name}``.
         keywords: names that a value is given to in a call, an object or a struct.
         called: names of what is called.
         texts: the beginnings of literals.
-        arguments: those of them that, in Python, a call or a subscript is given, or a comparison begins with.
+        arguments: the texts that are, in Python, an argument, a subscript or the left side of a comparison.
     """
 
     words: set[str] = field(default_factory=set)

@@ -76,7 +76,7 @@ class JavaScriptFinder(Finder):
         self.imported = {re.split(r":|\sas\s", one)[-1].strip() for listed in lists for one in listed.split(",")}
 
     def search(self) -> list[dict[str, Any]]:
-        """Return the records of tests that can be told apart."""
+        """Return the records of the tests that their titles identify."""
         self._tests(self.root, (), frozenset())
         kept = [record for record in self.found if self._is_kept(record)]
         first = next((record for record in kept if record["kind"] != "mutant"), None)
