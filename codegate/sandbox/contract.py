@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from codegate.errors import InfrastructureError
+from codegate.sandbox.relay import Relay
 
 
 class SandboxError(InfrastructureError):
@@ -76,6 +77,7 @@ class Command:
         output_bytes: cap for standard output and for standard error, each.
         records: open a pipe to the supervisor whose descriptor number replaces the argument ``{records}``;
             what the program writes to it comes back as ``Completed.records``.
+        relay: answers what the command connects to at ``127.0.0.1:RELAY_PORT``; None: nothing listens there.
     """
 
     argv: tuple[str, ...]
@@ -84,6 +86,7 @@ class Command:
     timeout_seconds: float = 60.0
     output_bytes: int = 1 << 20
     records: bool = False
+    relay: Relay | None = None
 
 
 @dataclass(frozen=True)

@@ -159,6 +159,7 @@ class SandboxSession:
                     command.stdin,
                     reply_bytes=2 * command.output_bytes + RECORDS_BYTES,
                     timeout=command.timeout_seconds + _GRACE_SECONDS,
+                    relay=command.relay,
                 )
         except _OutOfMemory:
             return _DIED_OF_MEMORY
@@ -197,6 +198,7 @@ class SandboxSession:
             "timeout": command.timeout_seconds,
             "output_bytes": command.output_bytes,
             "records": command.records,
+            "relay": command.relay is not None,
         }
 
     def _completed(self, reply: Reply, kills_seen_outside: int) -> Completed:

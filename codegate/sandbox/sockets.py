@@ -1,6 +1,7 @@
 """Connections to a supervisor over a socket."""
 
 import contextlib
+import selectors
 import socket
 import struct
 import threading
@@ -38,6 +39,21 @@ class SocketConnection:
             parts.append(part)
             count -= len(part)
         return b"".join(parts)
+
+    def wait(self, selector: selectors.BaseSelector, deadline: float) -> list[tuple[selectors.SelectorKey, int]]:
+        """Return what is ready among ``selector``'s."""
+        with self._busy:
+            read_ahead = _read_ahead(self._raw)
+            found = selector.select(0 if read_ahead else _remaining(deadline))
+        if read_ahead:
+            return [(selector.get_key(self.fileno()), selectors.EVENT_READ)]
+        if not found:
+            raise TimeoutError("no answer in time")
+        return found
+
+    def fileno(self) -> int:
+        """Return the socket's descriptor."""
+        return self._raw.fileno()
 
     def close(self) -> None:
         """Cut the connection, waking a blocked call, and let go of the descriptor."""
@@ -81,6 +97,16 @@ class AttachedConnection:
         del self._buffer[:count]
         return data
 
+    def wait(self, selector: selectors.BaseSelector, deadline: float) -> list[tuple[selectors.SelectorKey, int]]:
+        """Return what is ready among ``selector``'s."""
+        if self._buffer:
+            return [(selector.get_key(self.fileno()), selectors.EVENT_READ)]
+        return self._plain.wait(selector, deadline)
+
+    def fileno(self) -> int:
+        """Return the socket's descriptor."""
+        return self._plain.fileno()
+
     def close(self) -> None:
         """Cut the connection, waking a blocked call, and let go of the response around it."""
         self._plain.cut()
@@ -89,6 +115,11 @@ class AttachedConnection:
                 with contextlib.suppress(OSError, ValueError):  # closed before its buffer, a file complains
                     part.close()
         self._plain.close()
+
+
+def _read_ahead(raw: Any) -> int:
+    """Return the bytes that TLS has decrypted and nobody has received: the descriptor says nothing of them."""
+    return int(raw.pending()) if hasattr(raw, "pending") else 0
 
 
 def _remaining(deadline: float) -> float:

@@ -1,20 +1,22 @@
 """The host's end of a supervisor's stream: framing, signatures and deadlines.
 
-The wire format is described in ``supervisor.py``. What arrives is treated as written by the code inside until
+The wire format is described in ``supervisor_host.py``. What arrives is treated as written by the code inside until
 its signature says otherwise.
 """
 
 import hmac
 import json
 import secrets
+import selectors
 import struct
 import time
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from codegate.sandbox.contract import SandboxError
+from codegate.sandbox.relay import Relay, relayed
 
 BOOTSTRAP: Final = """\
 import os
@@ -37,6 +39,9 @@ _FRAME = struct.Struct(">QQ")
 _LENGTH = struct.Struct(">I")
 
 
+Ready: TypeAlias = list[tuple[selectors.SelectorKey, int]]
+
+
 class StreamBroken(SandboxError):
     """The stream ended, timed out, or carried something that the supervisor cannot have sent."""
 
@@ -52,6 +57,14 @@ class Connection(Protocol):
         """Return exactly ``count`` bytes; raise OSError at the end of the stream or the deadline."""
         ...
 
+    def wait(self, selector: selectors.BaseSelector, deadline: float) -> Ready:
+        """Return what is ready among ``selector``'s, of which this connection is one; raise OSError at the deadline."""
+        ...
+
+    def fileno(self) -> int:
+        """Return the descriptor that is readable when something comes."""
+        ...
+
     def close(self) -> None:
         """Cut the connection; idempotent."""
         ...
@@ -59,10 +72,11 @@ class Connection(Protocol):
 
 @cache
 def supervisor_source() -> bytes:
-    """Return the source of the supervisor: two files as one text, which can have but one import from the future."""
+    """Return the source of the supervisor: its files as one text, which can have but one import from the future."""
     folder = resources.files("codegate.sandbox")
-    files, rest = (folder.joinpath(name).read_bytes() for name in ("supervisor_files.py", "supervisor.py"))
-    return files + b"\n\n" + rest.replace(b"from __future__ import annotations\n", b"", 1)
+    names = ("supervisor_files.py", "supervisor_host.py", "supervisor_relay.py", "supervisor.py")
+    first, *rest = (folder.joinpath(name).read_bytes() for name in names)
+    return b"\n\n".join((first, *(text.replace(b"from __future__ import annotations\n", b"", 1) for text in rest)))
 
 
 @dataclass(frozen=True)
@@ -94,9 +108,11 @@ class SupervisorStream:
             self._connection.send(struct.pack(">Q", len(source)) + source + first, deadline)
         except OSError as error:
             raise StreamBroken(f"the sandbox's supervisor could not be started: {_reason(error)}.") from error
-        return self._reply(HEADER_BYTES, deadline)
+        return self.receive(HEADER_BYTES, deadline)
 
-    def request(self, header: dict[str, Any], blob: bytes, *, reply_bytes: int, timeout: float) -> Reply:
+    def request(
+        self, header: dict[str, Any], blob: bytes, *, reply_bytes: int, timeout: float, relay: Relay | None = None
+    ) -> Reply:
         """Send a request and return its reply.
 
         Args:
@@ -104,22 +120,52 @@ class SupervisorStream:
             blob: bytes that follow the header.
             reply_bytes: the longest blob that the reply may carry.
             timeout: seconds for all of it.
+            relay: answers the connections of a command that has one.
 
         Raises:
             StreamBroken: the stream ended, or what came is not the next signed message.
         """
         deadline = time.monotonic() + timeout
-        try:
-            self._connection.send(_message(header, blob), deadline)
-        except OSError as error:
-            raise StreamBroken(f"the sandbox's stream broke: {_reason(error)}.") from error
-        return self._reply(reply_bytes + HEADER_BYTES, deadline)
+        self.send(header, blob, deadline)
+        limit = reply_bytes + HEADER_BYTES
+        return self.receive(limit, deadline) if relay is None else relayed(self, relay, limit, deadline)
 
     def close(self) -> None:
         """Cut the stream; the supervisor and everything below it end with it."""
         self._connection.close()
 
-    def _reply(self, limit: int, deadline: float) -> Reply:
+    def fileno(self) -> int:
+        """Return the descriptor that is readable when something comes."""
+        return self._connection.fileno()
+
+    def wait(self, selector: selectors.BaseSelector, deadline: float) -> Ready:
+        """Return what is ready among ``selector``'s, of which this stream is one.
+
+        Raises:
+            StreamBroken: nothing was before ``deadline``.
+        """
+        try:
+            return self._connection.wait(selector, deadline)
+        except OSError as error:
+            raise StreamBroken(f"the sandbox's stream broke: {_reason(error)}.") from error
+
+    def send(self, header: dict[str, Any], blob: bytes, deadline: float) -> None:
+        """Send a message.
+
+        Raises:
+            StreamBroken: it could not be sent before ``deadline``.
+        """
+        try:
+            self._connection.send(_message(header, blob), deadline)
+        except OSError as error:
+            raise StreamBroken(f"the sandbox's stream broke: {_reason(error)}.") from error
+
+    def receive(self, limit: int, deadline: float) -> Reply:
+        """Return the supervisor's next message, of at most ``limit`` bytes.
+
+        Raises:
+            StreamBroken: the stream ended, or what came is not the next signed message.
+        """
         try:
             prefix = self._connection.receive(_FRAME.size, deadline)
             sequence, length = _FRAME.unpack(prefix)

@@ -1,14 +1,10 @@
 """PID 1 of every sandbox: takes files and commands from the host over one stream, answers what it saw.
 
-This file, with ``supervisor_files.py`` ahead of it, is sent to ``python3 -I -S -B`` over standard input and runs as the
-first process of a process namespace. It needs nothing but the standard library of Python 3.9 or newer and imports
-nothing from the workspace, so the code it watches cannot reach into it. What it says to the host is numbered and
-signed with a key that came over the stream after its start; what the code inside prints goes through capped pipes and
-is never mixed with it.
-
-Wire format (all integers big-endian): the host sends ``length:8 body``, the supervisor sends
-``sequence:8 length:8 hmac-sha256:32 body`` with the HMAC over sequence, length and body. A body is
-``header-length:4 header blob`` where the header is a JSON object and the blob is raw bytes.
+This file, with the other ``supervisor_*.py`` ahead of it, is sent to ``python3 -I -S -B`` over standard input and runs
+as the first process of a process namespace. It needs nothing but the standard library of Python 3.9 or newer and
+imports nothing from the workspace, so the code it watches cannot reach into it. What it says to the host is numbered
+and signed with a key that came over the stream after its start; what the code inside prints goes through capped pipes
+and is never mixed with it.
 """
 
 # Every sandbox pays for the imports: pathlib and typing are not among them.
@@ -18,13 +14,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import hmac
-import json
 import os
 import resource
 import select
 import signal
-import struct
 import sys
 import time
 
@@ -32,7 +25,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from codegate.sandbox.supervisor_files import WORKSPACE, FilesRefused, put  # noqa: TC004 - its text is above
+    # Their texts are above this one in the sandbox.
+    from codegate.sandbox.supervisor_files import WORKSPACE, FilesRefused, put  # noqa: TC004
+    from codegate.sandbox.supervisor_host import Host  # noqa: TC004
+    from codegate.sandbox.supervisor_relay import Relay  # noqa: TC004
 
     Header = dict[str, Any]
 
@@ -40,69 +36,7 @@ RECORDS_BYTES = 16 << 20
 FLOOD_FACTOR = 64  # a stream that goes this far over its cap is an attack, not a long log: end the command
 CHUNK = 1 << 16
 REAP_SECONDS = 10.0
-MESSAGE_BYTES = 64 << 20
 PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 4, 22, 38, 2
-
-
-class Host:
-    """The stream to the host; its end, or the end of the sandbox's time, is the end of the sandbox."""
-
-    def __init__(self) -> None:
-        self.reader, self.writer = os.dup(0), os.dup(1)
-        null = os.open("/dev/null", os.O_RDWR)
-        os.dup2(null, 0)
-        os.dup2(null, 1)
-        os.close(null)
-        os.set_blocking(self.reader, False)
-        os.set_blocking(self.writer, False)
-        self.key, self.sequence = b"", 0
-        self.deadline = time.monotonic() + 60
-
-    def _wait(self, descriptor: int, event: int) -> None:
-        poll = select.poll()
-        poll.register(descriptor, event)
-        while True:
-            remaining = self.deadline - time.monotonic()
-            if remaining <= 0:
-                os._exit(124)
-            if poll.poll(min(remaining, 3600) * 1000 + 1):
-                return
-
-    def _exactly(self, count: int) -> bytes:
-        parts = []
-        while count:
-            self._wait(self.reader, select.POLLIN)
-            part = os.read(self.reader, min(count, 1 << 20))
-            if not part:
-                os._exit(0)
-            parts.append(part)
-            count -= len(part)
-        return b"".join(parts)
-
-    def receive(self) -> tuple[Header, memoryview]:
-        """Return the next request: its header and the bytes that follow it."""
-        (length,) = struct.unpack(">Q", self._exactly(8))
-        if length > MESSAGE_BYTES:
-            os._exit(125)
-        body = memoryview(self._exactly(length))
-        (size,) = struct.unpack(">I", body[:4])
-        return json.loads(bytes(body[4 : 4 + size])), body[4 + size :]
-
-    def send(self, header: Header, *blobs: bytes) -> None:
-        """Send a signed reply."""
-        text = json.dumps(header).encode("ascii")
-        body = b"".join((struct.pack(">I", len(text)), text, *blobs))
-        prefix = struct.pack(">QQ", self.sequence, len(body))
-        mac = hmac.new(self.key, prefix, "sha256")
-        mac.update(body)
-        self.sequence += 1
-        rest = memoryview(prefix + mac.digest() + body)
-        while rest:
-            self._wait(self.writer, select.POLLOUT)
-            try:
-                rest = rest[os.write(self.writer, rest) :]
-            except BlockingIOError:
-                continue
 
 
 def harden(filters: dict[str, str]) -> dict[str, bool]:
@@ -234,6 +168,8 @@ class Run:
 
     def __init__(self, host: Host, request: Header, stdin: memoryview, limits: dict[str, int]) -> None:
         self.host, self.stdin, self.usage = host, stdin, Usage()
+        self.relayed = request["relay"]
+        self.relay: Relay | None = None
         cap = request["output_bytes"]
         self.output = Capture(cap, cap * FLOOD_FACTOR)
         self.errors = Capture(cap, cap * FLOOD_FACTOR)
@@ -274,11 +210,17 @@ class Run:
         readers = {capture.reader: capture for capture in self.captures}
         for reader in readers:
             poll.register(reader, select.POLLIN)
+        relay = self.relay = Relay(self.host, poll) if self.relayed else None
         while True:
+            while relay is not None and self.host.waiting():
+                header, data = self.host.receive()
+                if "end" in header:
+                    return None, False
+                relay.take(header, data)
             remaining = self.deadline - time.monotonic()
             if remaining <= 0:
                 return None, True
-            for descriptor, _ in poll.poll(min(remaining, 3600) * 1000 + 1):
+            for descriptor, event in poll.poll(min(remaining, 3600) * 1000 + 1):
                 if descriptor in readers:
                     readers[descriptor].pull()
                     if not readers[descriptor].open:
@@ -295,11 +237,17 @@ class Run:
                     status = self.usage.reap(self.pid)[1]
                     if status is not None:
                         return status, False
-                else:
+                elif relay is None:
                     os._exit(0)  # the host went away, or spoke out of turn
+                elif descriptor == self.host.reader:
+                    self.host.pull()
+                else:
+                    relay.serve(descriptor, event)
 
     def end(self) -> int | None:
         """Kill everything but ourselves, daemons included, and reap it; return the command's status if seen."""
+        if self.relay is not None:
+            self.relay.close()
         status = None
         limit = time.monotonic() + REAP_SECONDS
         while True:
@@ -383,6 +331,8 @@ def main() -> None:
         try:
             if request["op"] == "put":
                 reply = put(request, blob)
+            elif request["op"] == "relay":
+                continue  # for a connection of a command that has ended
             elif request["op"] == "run":
                 reply, blobs = Run(host, request, blob, hello["limits"]).finish(wake)
             else:

@@ -4,7 +4,7 @@ Each check opens its own sandbox, attacks or uses it as a real command would, an
 with what it saw. A new backend is finished when ``CHECKS`` pass on it.
 """
 
-from codegate.sandbox.conformance import commands, files, isolation, lifecycle, resources
+from codegate.sandbox.conformance import commands, files, isolation, lifecycle, relay, resources
 from codegate.sandbox.conformance.subject import Check, ConformanceFailure, Subject
 
 CHECKS: tuple[Check, ...] = (
@@ -13,7 +13,8 @@ CHECKS: tuple[Check, ...] = (
     *resources.CHECKS,
     *isolation.CHECKS,
     *lifecycle.CHECKS,
+    *relay.CHECKS,
 )
-"""Every check, by room: commands, files, resources, isolation, lifecycle."""
+"""Every check, by room: commands, files, resources, isolation, lifecycle, relay."""
 
 __all__ = ["CHECKS", "Check", "ConformanceFailure", "Subject"]

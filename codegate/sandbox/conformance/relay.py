@@ -1,0 +1,95 @@
+"""The relay: what a command connects to on its own loopback reaches the host's answerer, and nothing else does."""
+
+import hashlib
+import socket
+import threading
+import time
+from collections.abc import Callable
+
+from codegate.sandbox.conformance.subject import Subject, answer, expect, python
+from codegate.sandbox.contract import Command, Completed, Sandbox
+from codegate.sandbox.relay import RELAY_PORT, Relay
+
+_CONNECT = f"import socket, sys, json; connect = lambda: socket.create_connection(('127.0.0.1', {RELAY_PORT}), 5)\n"
+
+
+def relayed_bytes(subject: Subject) -> None:
+    """Megabytes go both ways at once over several connections, unchanged, and a half-closed one is still answered."""
+    program = (
+        "import threading, hashlib\n"
+        "def once(n, found):\n"
+        "    end, data = connect(), bytes([n]) * 3_000_000\n"
+        "    sender = threading.Thread(target=lambda: (end.sendall(data), end.shutdown(socket.SHUT_WR)))\n"
+        "    sender.start(); got = b''\n"
+        "    while part := end.recv(65536): got += part\n"
+        "    sender.join(); found[n] = hashlib.sha256(got).hexdigest()\n"
+        "found = {}; threads = [threading.Thread(target=once, args=(n, found)) for n in range(6)]\n"
+        "[t.start() for t in threads]; [t.join() for t in threads]; print(json.dumps(found))\n"
+    )
+    with subject.sandbox() as sandbox:
+        found = answer(_run(sandbox, program, _echo))
+    wanted = {str(n): hashlib.sha256(bytes([n]) * 3_000_000).hexdigest() for n in range(6)}
+    expect(found == wanted, "what was sent, on every connection", found)
+
+
+def relayed_only_when_asked(subject: Subject) -> None:
+    """Nothing listens without a relay, nor after the command that had one; a later command may have one again."""
+    program = "try: connect(); print('true')\nexcept OSError: print('false')"
+    with subject.sandbox() as sandbox:
+        before = answer(python(sandbox, _CONNECT + program))
+        during = [answer(_run(sandbox, program, _echo)) for _ in range(2)]
+        after = answer(python(sandbox, _CONNECT + program))
+    expect((before, during, after) == (False, [True, True], False), "its time only", (before, during, after))
+
+
+def relay_ends(subject: Subject) -> None:
+    """The host ends a command at any time; its sandbox serves the next one."""
+    relay = Relay(lambda _: relay.end())
+    program = "import time, os\nif os.fork(): connect().recv(1)\ntime.sleep(60)"
+    with subject.sandbox() as sandbox:
+        begun = time.monotonic()
+        try:
+            done = sandbox.run(Command(("{python}", "-c", _CONNECT + program), timeout_seconds=50, relay=relay))
+        finally:
+            relay.close()
+        expect(done.signal == 9 and not done.timed_out and time.monotonic() - begun < 20, "killed at once", done)
+        expect(python(sandbox, "print(1)").stdout == b"1\n", "a usable sandbox after it", done)
+
+
+def relay_flood(subject: Subject) -> None:
+    """Hundreds of connections that nobody reads take neither the host nor the sandbox down."""
+    program = (
+        "ends = []\n"
+        "for n in range(400):\n"
+        "    end = socket.socket(); end.setblocking(False); ends.append(end)\n"
+        "    end.connect_ex(('127.0.0.1', PORT))\n"
+        "import time; time.sleep(0.5); sent = 0\n"
+        "for end in ends:\n"
+        "    try: sent += end.send(b'x' * 100_000)\n"
+        "    except OSError: pass\n"
+        "print(json.dumps(sent > 0))"
+    ).replace("PORT", str(RELAY_PORT))
+    held = threading.Event()
+    with subject.sandbox() as sandbox:
+        try:
+            done = _run(sandbox, program, lambda _: held.wait(60))
+        finally:
+            held.set()
+        expect(answer(done), "some bytes on their way", done)
+        expect(python(sandbox, "print(1)").stdout == b"1\n", "a usable sandbox after it", done)
+
+
+def _run(sandbox: Sandbox, program: str, answerer: Callable[[socket.socket], object]) -> Completed:
+    relay = Relay(answerer)
+    try:
+        return sandbox.run(Command(("{python}", "-c", _CONNECT + program), timeout_seconds=60, relay=relay))
+    finally:
+        relay.close()
+
+
+def _echo(end: socket.socket) -> None:
+    while data := end.recv(1 << 16):
+        end.sendall(data)
+
+
+CHECKS = (relayed_bytes, relayed_only_when_asked, relay_ends, relay_flood)

@@ -1,0 +1,165 @@
+"""The host's end of a command's relay: each connection to a port inside the sandbox becomes a socket here.
+
+The sandbox has no network. What connects to ``RELAY_PORT`` on its own loopback is carried over the supervisor's stream,
+byte for byte, to whoever answers on this side.
+"""
+
+import contextlib
+import selectors
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from codegate.sandbox.supervisor_relay import PIECE, RELAY_PORT, UNSENT_BYTES
+
+if TYPE_CHECKING:
+    from codegate.sandbox.stream import Reply, SupervisorStream
+
+__all__ = ["RELAY_PORT", "Relay", "relayed"]
+
+_STREAM: Final = "stream"
+_END: Final = "end"
+
+
+class Relay:
+    """What a command's connections to ``127.0.0.1:RELAY_PORT`` are answered by. Serves one command.
+
+    Args:
+        answer: called in a thread of its own for each connection, with a blocking socket; the connection ends with it.
+    """
+
+    def __init__(self, answer: Callable[[socket.socket], object]) -> None:
+        self._answer = answer
+        self._ender, self.ended = socket.socketpair()
+
+    def end(self) -> None:
+        """End the command now: all of its processes are killed. Callable from any thread, and more than once."""
+        with contextlib.suppress(OSError):
+            self._ender.send(b"\0")
+
+    def close(self) -> None:
+        """Let go of what belongs to the relay itself; connections under way end when their command does."""
+        self._ender.close()
+        self.ended.close()
+
+    def connect(self) -> socket.socket:
+        """Return this side's end of a new connection, whose other end is being answered."""
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        threading.Thread(target=self._serve, args=(theirs,), name="codegate-relay", daemon=True).start()
+        return ours
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError):  # the other end may go at any time
+            self._answer(connection)
+
+
+@dataclass
+class _Carried:
+    """A connection: our end of it, and what the sandbox has sent and nobody has read."""
+
+    number: int
+    end: socket.socket
+    unread: bytearray = field(default_factory=bytearray)
+    closed_inside: bool = False
+
+    @property
+    def events(self) -> int:
+        return selectors.EVENT_READ | (selectors.EVENT_WRITE if self.unread else 0)
+
+
+def relayed(stream: "SupervisorStream", relay: Relay, limit: int, deadline: float) -> "Reply":
+    """Carry the connections of the command that was just sent, until its reply comes; return that.
+
+    Raises:
+        StreamBroken: as for a reply without a relay.
+    """
+    with selectors.DefaultSelector() as selector:
+        pump = _Pump(stream, relay, selector, deadline)
+        try:
+            return pump.run(limit)
+        finally:
+            pump.close()
+
+
+class _Pump:
+    def __init__(
+        self, stream: "SupervisorStream", relay: Relay, selector: selectors.BaseSelector, deadline: float
+    ) -> None:
+        self._stream, self._relay, self._selector, self._deadline = stream, relay, selector, deadline
+        self._open: dict[int, _Carried] = {}
+        selector.register(stream, selectors.EVENT_READ, _STREAM)
+        selector.register(relay.ended, selectors.EVENT_READ, _END)
+
+    def run(self, limit: int) -> "Reply":
+        while True:
+            for key, events in self._stream.wait(self._selector, self._deadline):
+                if key.data == _STREAM:
+                    reply = self._stream.receive(limit, self._deadline)
+                    if "relay" not in reply.header:
+                        return reply
+                    self._from_inside(reply)
+                elif key.data == _END:
+                    self._selector.unregister(self._relay.ended)
+                    self._send({"end": True})
+                elif key.data.number in self._open:
+                    self._from_here(key.data, events)
+
+    def close(self) -> None:
+        for carried in self._open.values():
+            carried.end.close()
+
+    def _send(self, header: dict[str, Any], data: bytes = b"") -> None:
+        self._stream.send({"op": "relay", **header}, data, self._deadline)
+
+    def _from_inside(self, reply: "Reply") -> None:
+        number = reply.header["relay"]
+        carried = self._open.get(number)
+        if carried is None:
+            if reply.header.get("closed"):
+                return
+            carried = self._open[number] = _Carried(number, self._relay.connect())
+            self._selector.register(carried.end, carried.events, carried)
+        carried.unread += reply.blob
+        carried.closed_inside = carried.closed_inside or bool(reply.header.get("closed"))
+        if reply.header.get("gone") or len(carried.unread) > UNSENT_BYTES:
+            self._drop(carried, tell=not reply.header.get("gone"))
+        else:
+            self._pass_on(carried)
+
+    def _from_here(self, carried: _Carried, events: int) -> None:
+        if events & selectors.EVENT_WRITE:
+            self._pass_on(carried)
+        if events & selectors.EVENT_READ and carried.number in self._open:
+            try:
+                data = carried.end.recv(PIECE)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            if data:
+                self._send({"relay": carried.number}, data)
+            else:
+                self._drop(carried, tell=True)
+
+    def _pass_on(self, carried: _Carried) -> None:
+        try:
+            while carried.unread:
+                del carried.unread[: carried.end.send(carried.unread[:PIECE])]
+        except BlockingIOError:
+            pass
+        except OSError:
+            carried.unread.clear()
+        if carried.closed_inside and not carried.unread:
+            with contextlib.suppress(OSError):
+                carried.end.shutdown(socket.SHUT_WR)
+        self._selector.modify(carried.end, carried.events, carried)
+
+    def _drop(self, carried: _Carried, *, tell: bool) -> None:
+        self._selector.unregister(carried.end)
+        del self._open[carried.number]
+        carried.end.close()
+        if tell:
+            self._send({"relay": carried.number, "closed": True})

@@ -1,0 +1,148 @@
+"""The part of the supervisor that carries connections: from a port of the sandbox to the host, byte for byte.
+
+It reads nothing into the bytes and holds no secret. Like ``supervisor_files.py`` it is sent ahead of ``supervisor.py``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import select
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from codegate.sandbox.supervisor_host import Host
+
+RELAY_PORT = 4180
+CONNECTIONS = 64  # more wait in the listener's queue
+PIECE = 1 << 16
+UNSENT_BYTES = 32 << 20  # what one connection may leave unread before it is cut
+
+
+class Carried:
+    """A connection from inside, and what the host has sent for it."""
+
+    def __init__(self, number: int, end: Any) -> None:
+        self.number, self.end = number, end
+        self.unsent = bytearray()
+        self.reads, self.host_closed = True, False
+
+    @property
+    def events(self) -> int:
+        """Return what to wait for."""
+        return (select.POLLIN if self.reads else 0) | (select.POLLOUT if self.unsent else 0)
+
+
+class Relay:
+    """A listening port on the sandbox's loopback, and its connections.
+
+    Messages to the host are ``{"relay": NUMBER}`` with bytes, the first of which opens the connection;
+    ``"closed": true`` says that no more will come. Those from the host look the same.
+    """
+
+    def __init__(self, host: Host, poll: Any) -> None:
+        import socket  # noqa: PLC0415 - only sandboxes with a relay pay for it
+
+        self.host, self.poll = host, poll
+        self.listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.listener.bind(("127.0.0.1", RELAY_PORT))
+        self.listener.listen(128)
+        self.listener.setblocking(False)
+        self.no_delay = (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.by_descriptor: dict[int, Carried] = {}
+        self.by_number: dict[int, Carried] = {}
+        self.opened = 0
+        poll.register(self.listener.fileno(), select.POLLIN)
+
+    def serve(self, descriptor: int, event: int) -> None:
+        """Act on an event of the listener or of a connection."""
+        if descriptor == self.listener.fileno():
+            self._accept()
+            return
+        carried = self.by_descriptor.get(descriptor)
+        if carried is None:
+            return
+        if event & select.POLLOUT:
+            self._write(carried)
+        if event & (select.POLLIN | select.POLLHUP | select.POLLERR) and descriptor in self.by_descriptor:
+            self._read(carried)
+
+    def take(self, header: dict[str, Any], data: memoryview) -> None:
+        """Pass on what the host says about a connection, which may be gone by now."""
+        carried = self.by_number.get(header["relay"])
+        if carried is None:
+            return
+        carried.unsent += data
+        carried.host_closed = carried.host_closed or bool(header.get("closed"))
+        if len(carried.unsent) > UNSENT_BYTES:
+            self._drop(carried)
+        else:
+            self._write(carried)
+
+    def close(self) -> None:
+        """Close the port and all connections."""
+        for carried in list(self.by_number.values()):
+            self._drop(carried)
+        self.listener.close()
+
+    def _accept(self) -> None:
+        try:
+            end, _ = self.listener.accept()
+        except OSError:
+            return
+        end.setblocking(False)
+        with contextlib.suppress(OSError):
+            end.setsockopt(*self.no_delay)
+        carried = Carried(self.opened, end)
+        self.opened += 1
+        self.by_descriptor[end.fileno()] = self.by_number[carried.number] = carried
+        self.poll.register(end.fileno(), carried.events)
+        if len(self.by_number) == CONNECTIONS:
+            self.poll.unregister(self.listener.fileno())
+        self.host.send({"relay": carried.number})
+
+    def _read(self, carried: Carried) -> None:
+        try:
+            data = carried.end.recv(PIECE)
+        except BlockingIOError:
+            return
+        except OSError:
+            self._drop(carried)
+            return
+        if data:
+            self.host.send({"relay": carried.number}, data)
+        elif carried.reads:
+            carried.reads = False
+            self.host.send({"relay": carried.number, "closed": True})
+            self._wait_for_more(carried)
+        else:
+            self._drop(carried)
+
+    def _write(self, carried: Carried) -> None:
+        try:
+            while carried.unsent:
+                del carried.unsent[: carried.end.send(carried.unsent[:PIECE])]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._drop(carried)
+            return
+        self._wait_for_more(carried)
+
+    def _wait_for_more(self, carried: Carried) -> None:
+        if carried.host_closed and not carried.unsent:
+            self._drop(carried)
+        else:
+            self.poll.modify(carried.end.fileno(), carried.events)
+
+    def _drop(self, carried: Carried) -> None:
+        if len(self.by_number) == CONNECTIONS:
+            self.poll.register(self.listener.fileno(), select.POLLIN)
+        descriptor = carried.end.fileno()
+        self.poll.unregister(descriptor)
+        del self.by_descriptor[descriptor], self.by_number[carried.number]
+        carried.end.close()
+        if not carried.host_closed:
+            self.host.send({"relay": carried.number, "closed": True, "gone": True})
