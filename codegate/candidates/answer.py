@@ -1,16 +1,15 @@
-"""Send one request and parse its answer, for both APIs; the JSON is untrusted."""
+"""Send one request and parse its answer, for every API; the JSON is untrusted."""
 
 import json
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from codegate.candidates.chat import Completion, ProviderError, StopReason, ToolCall, Usage
-from codegate.candidates.declined import error_object
-from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.snapshots import check_answered
 from codegate.candidates.spec import CandidateSpec
-from codegate.candidates.wire import CONNECT_SECONDS, Calls, Faults, SdkErrors, bounded_client
+from codegate.candidates.wire import Calls, Faults
 from codegate.strict import check_shape
 
 _NOTHING: Final = Usage(input_tokens=0, output_tokens=0, cached_tokens=0)
@@ -19,52 +18,58 @@ MAX_TOKENS: Final = 100_000_000
 """A larger token count is treated as unknown."""
 
 
-class SdkProvider:
-    """Base of the providers behind an SDK. Thread-safe; one ``complete`` is one accepted HTTP request.
+@dataclass(frozen=True)
+class AnswerReader:
+    """Reads one answer: what protocols share. ``content`` is quoted where it is malformed."""
 
-    Args:
-        spec: the candidate.
-        endpoint: its address and key.
-        sdk: the SDK's module; ``client`` is its client's class and ``base`` that of its errors.
-    """
+    faults: Faults
+    content: bytes
+    seconds: float
 
-    def __init__(self, spec: CandidateSpec, endpoint: Endpoint, sdk: Any, client: Any, base: type[Exception]) -> None:
-        self._spec = spec
-        self._calls = Calls()
-        errors = SdkErrors(sdk.APIStatusError, sdk.APITimeoutError, sdk.APIConnectionError, base)
-        self._faults = Faults(spec.provider, spec.model, endpoint, errors)
-        self._timeout = sdk.Timeout(spec.timeout_seconds, connect=min(CONNECT_SECONDS, spec.timeout_seconds))
-        self._client = client(
-            api_key=endpoint.key,
-            base_url=endpoint.base_url,
-            timeout=self._timeout,
-            max_retries=0,
-            http_client=bounded_client(sdk.DefaultHttpxClient, endpoint, self._timeout),
-        )
+    def malformed(self, what: str) -> ProviderError:
+        """Return the fault of an answer that is not what its protocol promises."""
+        return self.faults.malformed(what, self.content)
 
-    def close(self) -> None:
-        """Cut calls under way and release connections; idempotent."""
-        self._calls.close()
-        self._client.close()
-
-    def _document(self, content: bytes) -> dict[str, Any]:
-        """Return the answer's JSON object; raises ProviderError where it is an error."""
-        document = as_document(content, self._faults)
-        if (refused := error_object(document)) is not None:
-            raise self._faults.refused(refused[1], refused[0])
-        return document
-
-    def _stop(
-        self, field: str, reason: object, reasons: Mapping[str, StopReason], calls: tuple[ToolCall, ...], content: bytes
+    def stop(
+        self, field: str, reason: object, reasons: Mapping[str, StopReason], calls: tuple[ToolCall, ...]
     ) -> StopReason:
+        """Return why the answer ended, by the table ``reasons``; raises ProviderError for an unknown reason."""
         stop = reasons.get(reason) if isinstance(reason, str) else None
         if stop is None:
-            raise self._faults.malformed(f"unknown {field}", content, value=reason)
+            raise self.faults.malformed(f"unknown {field}", self.content, value=reason)
         return "tool_calls" if stop == "stop" and calls else stop
 
-    def _model(self, document: Mapping[str, Any]) -> str | None:
-        model = document.get("model")
-        return self._faults.visible(model) if isinstance(model, str) and model else None
+    def calls(self, calls: list[tuple[object, object, object]]) -> tuple[ToolCall, ...]:
+        """Return the calls (id, name, arguments) with distinct ids, since results refer to them."""
+        result: list[ToolCall] = []
+        seen: set[str] = set()
+        for number, (raw_id, name, arguments) in enumerate(calls):
+            identity = raw_id if isinstance(raw_id, str) and raw_id and raw_id not in seen else f"call_{number}"
+            while identity in seen:
+                identity += "_"
+            seen.add(identity)
+            text = arguments if isinstance(arguments, str) else json.dumps({} if arguments is None else arguments)
+            result.append(
+                ToolCall(
+                    id=self.faults.visible(identity),
+                    name=self.faults.visible(name) if isinstance(name, str) else "",
+                    arguments=self.faults.visible(text),
+                )
+            )
+        return tuple(result)
+
+    def completion(
+        self, text: str, calls: tuple[ToolCall, ...], stop: StopReason, usage: Usage, model: object
+    ) -> Completion:
+        """Return the completion, without the key, which a server may echo."""
+        return Completion(
+            text=self.faults.visible(text),
+            tool_calls=calls,
+            stop_reason=stop,
+            usage=usage,
+            model=self.faults.visible(model) if isinstance(model, str) and model else None,
+            seconds=self.seconds,
+        )
 
 
 def call_model(
@@ -139,28 +144,20 @@ def text_of(content: object) -> str:
     return "".join(block["text"] for block in blocks if isinstance(block.get("text"), str))
 
 
-def tool_calls_of(calls: list[tuple[object, object, object]], faults: Faults) -> tuple[ToolCall, ...]:
-    """Return the calls (id, name, arguments) with distinct ids, since results refer to them."""
-    result: list[ToolCall] = []
-    seen: set[str] = set()
-    for number, (raw_id, name, arguments) in enumerate(calls):
-        identity = raw_id if isinstance(raw_id, str) and raw_id and raw_id not in seen else f"call_{number}"
-        while identity in seen:
-            identity += "_"
-        seen.add(identity)
-        text = arguments if isinstance(arguments, str) else json.dumps({} if arguments is None else arguments)
-        result.append(
-            ToolCall(
-                id=faults.visible(identity),
-                name=faults.visible(name) if isinstance(name, str) else "",
-                arguments=faults.visible(text),
-            )
-        )
-    return tuple(result)
-
-
 def token_count(value: object) -> int | None:
     """Return ``value`` if it can be a number of tokens, else None."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_TOKENS:
         return None
     return value
+
+
+def usage_of(raw: object, input_name: str, output_name: str) -> Usage:
+    """Return the usage of OpenAI's formats, where the input's details tell how much of it was cached."""
+    if not isinstance(raw, dict):
+        return Usage()
+    total = token_count(raw.get(input_name))
+    details = raw.get(f"{input_name}_details")
+    cached = token_count(details.get("cached_tokens")) if isinstance(details, dict) else None
+    if cached is not None and (total is None or cached > total):
+        cached = None
+    return Usage(input_tokens=total, output_tokens=token_count(raw.get(output_name)), cached_tokens=cached)

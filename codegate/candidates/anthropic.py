@@ -1,16 +1,15 @@
-"""Anthropic's Messages API through the official SDK.
-
-Wire format: https://docs.anthropic.com/en/api/messages. As for OpenAI, the SDK sends and this module parses.
-"""
+"""Anthropic's models through the official SDK, which sends; ``protocols`` parses."""
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
-from codegate.candidates.answer import SdkProvider, call_model, text_of, token_count, tool_calls_of
-from codegate.candidates.chat import Completion, Message, ProblemKey, Sampling, StopReason, ToolSpec, Usage
+from codegate.candidates.chat import Completion, Message, ProblemKey, Sampling, ToolSpec
 from codegate.candidates.endpoint import Endpoint
+from codegate.candidates.protocols import PROTOCOLS
 from codegate.candidates.providers import ModelProvider
+from codegate.candidates.sdk import SdkProvider
 from codegate.candidates.snapshots import has_date
 from codegate.candidates.spec import CandidateSpec
 from codegate.errors import UsageError
@@ -19,15 +18,6 @@ from codegate.errors import UsageError
 # https://platform.claude.com/docs/en/about-claude/models/model-ids-and-versions
 _VERSION: Final = re.compile(r"claude-[a-z]+-(\d{1,2})(?:-(\d{1,2}))?")
 _DATELESS_SINCE: Final = (4, 6)
-_STOP: dict[str, StopReason] = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "pause_turn": "stop",
-    "tool_use": "tool_calls",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "context_overflow",
-    "refusal": "refusal",
-}
 
 
 class AnthropicProvider(SdkProvider):
@@ -74,30 +64,21 @@ class AnthropicProvider(SdkProvider):
             content: bytes = create(**request, timeout=self._timeout).http_response.content
             return content
 
-        return call_model(self._spec, self._calls, self._faults, send, self._read, lambda _refusal: False)
+        return self._answer(PROTOCOLS["messages"], send, lambda _refusal: False)
 
-    def _read(self, content: bytes, seconds: float) -> Completion:
-        faults = self._faults
-        document = self._document(content)
-        blocks = document.get("content")
-        if not isinstance(blocks, list):
-            raise faults.malformed("it holds no content", content)
-        calls = tool_calls_of(
-            [
-                (block.get("id"), block.get("name"), block.get("input"))
-                for block in blocks
-                if isinstance(block, dict) and block.get("type") == "tool_use"
-            ],
-            faults,
-        )
-        return Completion(
-            text=faults.visible(text_of(blocks)),
-            tool_calls=calls,
-            stop_reason=self._stop("stop_reason", document.get("stop_reason"), _STOP, calls, content),
-            usage=_usage(document.get("usage")),
-            model=self._model(document),
-            seconds=seconds,
-        )
+    def _send(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> bytes:
+        del protocol
+        required = {name: request[name] for name in ("model", "max_tokens")}
+        create = self._client.messages.with_raw_response.create
+        # The SDK refuses long answers without streaming unless the call itself names its timeout.
+        content: bytes = create(
+            **required,
+            messages=request.get("messages", []),
+            extra_body=dict(request),
+            extra_headers=dict(headers),
+            timeout=self._timeout,
+        ).http_response.content
+        return content
 
 
 def _turns(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
@@ -136,21 +117,6 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
     return blocks
 
 
-def _usage(raw: object) -> Usage:
-    """Return the usage; the API's ``input_tokens`` excludes tokens read from or written to the cache."""
-    if not isinstance(raw, dict):
-        return Usage()
-    fresh = token_count(raw.get("input_tokens"))
-    read = token_count(raw.get("cache_read_input_tokens") or 0)
-    written = token_count(raw.get("cache_creation_input_tokens") or 0)
-    known = fresh is not None and read is not None and written is not None
-    return Usage(
-        input_tokens=fresh + read + written if fresh is not None and read is not None and written is not None else None,
-        output_tokens=token_count(raw.get("output_tokens")),
-        cached_tokens=read if known else None,
-    )
-
-
 def _is_pinned(model: str) -> bool:
     version = _VERSION.fullmatch(model)
     return has_date(model) or (version is not None and (int(version[1]), int(version[2] or 0)) >= _DATELESS_SINCE)
@@ -163,4 +129,5 @@ PROVIDER: Final = ModelProvider(
     example="claude-haiku-4-5-20251001",
     is_pinned=_is_pinned,
     connect=AnthropicProvider,
+    protocols=("messages",),
 )

@@ -65,12 +65,14 @@ class Message(_Frozen):
 class Usage(_Frozen):
     """Tokens of one or more calls; None where the provider reported none.
 
-    ``input_tokens`` counts all input, cached or not; ``cached_tokens`` is the part of it read from a cache.
+    ``input_tokens`` counts all input; ``cached_tokens`` is the part of it that was read from a cache, and
+    ``written_tokens`` the part that was written to one at a price of its own, which few APIs have.
     """
 
     input_tokens: int | None = Field(default=None, ge=0)
     output_tokens: int | None = Field(default=None, ge=0)
     cached_tokens: int | None = Field(default=None, ge=0)
+    written_tokens: int | None = Field(default=0, ge=0)
 
     def __add__(self, other: "Usage") -> "Usage":
         """Return the sum; a field that either side does not know is unknown."""
@@ -82,6 +84,7 @@ class Usage(_Frozen):
             input_tokens=total(self.input_tokens, other.input_tokens),
             output_tokens=total(self.output_tokens, other.output_tokens),
             cached_tokens=total(self.cached_tokens, other.cached_tokens),
+            written_tokens=total(self.written_tokens, other.written_tokens),
         )
 
 

@@ -1,31 +1,21 @@
-"""OpenAI's Chat Completions, and every server that speaks them, through the official SDK.
+"""OpenAI's models, and every server that speaks OpenAI's protocols, through the official SDK.
 
-Wire format: https://platform.openai.com/docs/api-reference/chat/create. The SDK builds and sends the request; this
-module parses the answer, since the SDK accepts any JSON and fails later on missing fields.
+The SDK builds and sends the request; ``protocols`` parses the answer, since the SDK accepts any JSON and fails later
+on missing fields.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
-from codegate.candidates.answer import SdkProvider, call_model, text_of, token_count, tool_calls_of
-from codegate.candidates.chat import Completion, Message, ProblemKey, Sampling, StopReason, ToolSpec, Usage
+from codegate.candidates.chat import Completion, Message, ProblemKey, Sampling, ToolSpec
 from codegate.candidates.declined import blames_model_maximum, blames_output_limit, wants_newer_limit
 from codegate.candidates.endpoint import Endpoint
+from codegate.candidates.protocols import PROTOCOLS
 from codegate.candidates.providers import ModelProvider
+from codegate.candidates.sdk import SdkProvider
 from codegate.candidates.snapshots import has_date, is_date
 from codegate.candidates.spec import CandidateSpec
-
-_STOP: dict[str, StopReason] = {
-    "stop": "stop",
-    "eos": "stop",
-    "stop_sequence": "stop",
-    "tool_calls": "tool_calls",
-    "function_call": "tool_calls",
-    "length": "length",
-    "max_tokens": "length",
-    "model_length": "length",
-    "content_filter": "content_filter",
-}
 
 # Snapshots before 2024 carry month and day only: gpt-4-0613, gpt-3.5-turbo-0125, gpt-4-1106-preview.
 _SHORT_DATE: Final = re.compile(r"gpt-(?:4|3\.5-turbo)(?:-\d+k)?(?:-vision)?-(\d\d)(\d\d)(?:-preview)?")
@@ -79,39 +69,18 @@ class OpenAIProvider(SdkProvider):
                 self._sends_default_limit = False
             return True
 
-        return call_model(self._spec, self._calls, self._faults, send, self._read, relax)
+        return self._answer(PROTOCOLS["chat"], send, relax)
 
-    def _read(self, content: bytes, seconds: float) -> Completion:
-        faults = self._faults
-        document = self._document(content)
-        choices = document.get("choices")
-        choice = choices[0] if isinstance(choices, list) and choices else None
-        message = choice.get("message") if isinstance(choice, dict) else None
-        if not isinstance(choice, dict) or not isinstance(message, dict):
-            raise faults.malformed("it holds no message", content)
-        calls = tool_calls_of(
-            [
-                (call.get("id"), call.get("function", {}).get("name"), call.get("function", {}).get("arguments"))
-                for call in message.get("tool_calls") or ()
-                if isinstance(call, dict) and isinstance(call.get("function", {}), dict)
-            ]
-            if isinstance(message.get("tool_calls"), list)
-            else [],
-            faults,
-        )
-        finish = choice.get("finish_reason")
-        stop = self._stop("finish_reason", "stop" if finish is None else finish, _STOP, calls, content)
-        text = text_of(message.get("content"))
-        if not text and not calls and isinstance(message.get("refusal"), str) and message["refusal"]:
-            text, stop = message["refusal"], "refusal"
-        return Completion(
-            text=faults.visible(text),
-            tool_calls=calls,
-            stop_reason=stop,
-            usage=_usage(document.get("usage")),
-            model=self._model(document),
-            seconds=seconds,
-        )
+    def _send(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> bytes:
+        resource = self._client.responses if protocol == "responses" else self._client.chat.completions
+        said = "input" if protocol == "responses" else "messages"
+        required = {"model": request["model"], said: request.get(said, [])}
+        # Which name of the limit the server knows is not the agent's to know.
+        limit = next((name for name in _LIMIT_NAMES if name in request), None)
+        body = {self._limit_name if name == limit else name: value for name, value in request.items()}
+        create = resource.with_raw_response.create
+        content: bytes = create(**required, extra_body=body, extra_headers=dict(headers)).http_response.content
+        return content
 
 
 def _message(message: Message) -> dict[str, Any]:
@@ -126,17 +95,6 @@ def _message(message: Message) -> dict[str, Any]:
     return result
 
 
-def _usage(raw: object) -> Usage:
-    if not isinstance(raw, dict):
-        return Usage()
-    total = token_count(raw.get("prompt_tokens"))
-    details = raw.get("prompt_tokens_details")
-    cached = token_count(details.get("cached_tokens")) if isinstance(details, dict) else None
-    if cached is not None and (total is None or cached > total):
-        cached = None
-    return Usage(input_tokens=total, output_tokens=token_count(raw.get("completion_tokens")), cached_tokens=cached)
-
-
 def _is_pinned(model: str) -> bool:
     short = _SHORT_DATE.fullmatch(model)
     return has_date(model) or (short is not None and is_date(2024, int(short[1]), int(short[2])))
@@ -149,4 +107,5 @@ PROVIDER: Final = ModelProvider(
     example="gpt-4o-2024-08-06",
     is_pinned=_is_pinned,
     connect=OpenAIProvider,
+    protocols=("chat", "responses"),
 )

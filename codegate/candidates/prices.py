@@ -34,25 +34,24 @@ class Prices(BaseModel):
     )
     cache_write: Price | None = Field(
         default=None,
-        description="US dollars per million input tokens written to a cache; default: as `input`. Requests of codegate "
-        "ask for no writing, so it counts only where the worst case is reckoned.",
+        description="US dollars per million input tokens written to a cache; default: as `input`. Agents ask for it.",
     )
 
 
 def cost(usage: Usage, prices: Prices | None) -> Decimal | None:
     """Return what ``usage`` costs in US dollars; None when a price or a needed token count is unknown.
 
-    (input - cached) * input price + cached * cache price + output * output price. The cached tokens must be known only
-    where they have their own price.
+    (input - cached - written) * input price + cached * cache_read + written * cache_write + output * output price.
+    Tokens that a cache has read or written must be known only where they have a price of their own.
     """
     if prices is None or usage.input_tokens is None or usage.output_tokens is None:
         return None
-    cache_read = prices.input if prices.cache_read is None else prices.cache_read
     total = usage.input_tokens * prices.input + usage.output_tokens * prices.output
-    if cache_read != prices.input:
-        if usage.cached_tokens is None or usage.cached_tokens > usage.input_tokens:
-            return None
-        total += usage.cached_tokens * (cache_read - prices.input)
+    for tokens, price in ((usage.cached_tokens, prices.cache_read), (usage.written_tokens, prices.cache_write)):
+        if price is not None and price != prices.input:
+            if tokens is None or tokens > usage.input_tokens:
+                return None
+            total += tokens * (price - prices.input)
     return total / _MILLION
 
 

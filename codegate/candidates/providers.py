@@ -37,6 +37,7 @@ class ModelProvider:
         example: a pinned model, for messages.
         is_pinned: whether a model's name stands for one snapshot for ever.
         connect: opens a connection for a candidate; its SDK is imported then.
+        protocols: which of ``codegate.candidates.protocols`` agents may speak to it, the preferred one first.
     """
 
     address: str
@@ -45,6 +46,7 @@ class ModelProvider:
     example: str
     is_pinned: Callable[[str], bool]
     connect: Callable[["CandidateSpec", "Endpoint"], Provider]
+    protocols: tuple[str, ...] = ()
 
 
 def provider_names() -> tuple[str, ...]:

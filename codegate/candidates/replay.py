@@ -53,6 +53,7 @@ class _Usage(_Strict):
     input_tokens: int | None = Field(default=None, ge=0)
     output_tokens: int | None = Field(default=None, ge=0)
     cached_tokens: int | None = Field(default=None, ge=0)
+    written_tokens: int | None = Field(default=0, ge=0)
 
 
 class _Response(_Strict):

@@ -104,3 +104,10 @@ def test_weights_that_count_nothing_are_refused() -> None:
     assert ScoreWeights(correctness=1, latency=0, cost=0, context=0, reliability=0).correctness == 1
     with pytest.raises(ValidationError, match="at least one weight is above 0"):
         ScoreWeights(correctness=0, latency=0, cost=0, context=0, reliability=0)
+
+
+def test_tokens_written_to_a_cache_have_their_own_price() -> None:
+    prices = Prices(input=Decimal(3), output=Decimal(15), cache_read=Decimal("0.3"), cache_write=Decimal("3.75"))
+    usage = Usage(input_tokens=1_000_000, output_tokens=0, cached_tokens=500_000, written_tokens=400_000)
+    assert cost(usage, prices) == Decimal("0.15") + Decimal("1.5") + Decimal("0.3")
+    assert cost(usage.model_copy(update={"written_tokens": None}), prices) is None

@@ -1,0 +1,125 @@
+"""OpenAI's Chat Completions: https://platform.openai.com/docs/api-reference/chat/create."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from codegate.candidates.answer import AnswerReader, text_of, usage_of
+from codegate.candidates.chat import Completion, Message, Sampling, StopReason, ToolCall
+from codegate.candidates.protocols.contract import ModelProtocol, dicts, text, text_of_parts
+
+_STOP: Final[dict[str, StopReason]] = {
+    "stop": "stop",
+    "eos": "stop",
+    "stop_sequence": "stop",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "content_filter",
+}
+_ROLES: Final = {"developer": "system", "function": "tool"}
+
+
+class ChatCompletions(ModelProtocol):
+    """Chat completions, of OpenAI and of every server that is compatible with it."""
+
+    name = "chat"
+    path = "/chat/completions"
+    limits = ("max_completion_tokens", "max_tokens")
+    fields = frozenset(
+        {
+            "model", "messages", "tools", "tool_choice", "parallel_tool_calls", "functions", "function_call",
+            "response_format", "temperature", "top_p", "top_k", "min_p", "stop", "seed", "max_tokens",
+            "max_completion_tokens", "presence_penalty", "frequency_penalty", "repetition_penalty", "logit_bias",
+            "logprobs", "top_logprobs", "reasoning_effort", "verbosity", "stream", "chat_template_kwargs",
+        }
+    )  # fmt: skip
+
+    def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> dict[str, Any]:
+        """See ``ModelProtocol.clean``; a stream reports its tokens only when it is asked to."""
+        kept = super().clean(request, model, sampling)
+        if sampling.seed is not None:
+            kept["seed"] = sampling.seed
+        if kept.get("stream"):
+            kept["stream_options"] = {"include_usage": True}
+        return kept
+
+    def runs_at_client(self, tool: Mapping[str, Any]) -> bool:
+        """See ``ModelProtocol.runs_at_client``."""
+        return tool.get("type") in {"function", "custom"}
+
+    def assemble(self, events: list[dict[str, Any]]) -> dict[str, Any]:
+        """See ``ModelProtocol.assemble``."""
+        document: dict[str, Any] = {}
+        message: dict[str, Any] = {"role": "assistant", "content": ""}
+        calls: dict[object, dict[str, Any]] = {}
+        finish = None
+        for event in events:
+            if "error" in event:
+                return event
+            document |= {name: event[name] for name in ("id", "model") if event.get(name)}
+            document["usage"] = event.get("usage") or document.get("usage")
+            for choice in dicts(event.get("choices"))[:1]:
+                found = choice.get("delta")
+                delta: dict[str, Any] = found if isinstance(found, dict) else {}
+                message["content"] += text_of(delta.get("content"))
+                message["refusal"] = (message.get("refusal") or "") + text_of(delta.get("refusal"))
+                for piece in dicts(delta.get("tool_calls")):
+                    _add_call(calls, piece)
+                finish = choice.get("finish_reason") or finish
+        message["tool_calls"] = list(calls.values())
+        return document | ({"choices": [{"message": message, "finish_reason": finish}]} if finish else {})
+
+    def read(self, document: Mapping[str, Any], reader: AnswerReader) -> Completion:
+        """See ``ModelProtocol.read``."""
+        choices = document.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        message = choice.get("message") if isinstance(choice, dict) else None
+        if not isinstance(choice, dict) or not isinstance(message, dict):
+            raise reader.malformed("it holds no message")
+        functions = [
+            (call.get("id"), call.get("function", {}))
+            for call in dicts(message.get("tool_calls"))
+            if isinstance(call.get("function", {}), dict)
+        ]
+        calls = reader.calls([(key, function.get("name"), function.get("arguments")) for key, function in functions])
+        finish = choice.get("finish_reason")
+        stop = reader.stop("finish_reason", "stop" if finish is None else finish, _STOP, calls)
+        answer = text_of(message.get("content"))
+        if not answer and not calls and isinstance(message.get("refusal"), str) and message["refusal"]:
+            answer, stop = message["refusal"], "refusal"
+        usage = usage_of(document.get("usage"), "prompt_tokens", "completion_tokens")
+        return reader.completion(answer, calls, stop, usage, document.get("model"))
+
+    def conversation(self, request: Mapping[str, Any]) -> Iterator[Message]:
+        """See ``ModelProtocol.conversation``."""
+        for message in dicts(request.get("messages")):
+            role = text(message.get("role"))
+            functions = [(text(call.get("id")), call.get("function")) for call in dicts(message.get("tool_calls"))]
+            yield Message(
+                role=_ROLES.get(role, role) if role in {*_ROLES, "system", "assistant", "tool"} else "user",
+                text=text_of_parts(message.get("content")),
+                tool_calls=tuple(
+                    ToolCall(id=key, name=text(function.get("name")), arguments=text(function.get("arguments")))
+                    for key, function in functions
+                    if isinstance(function, dict)
+                ),
+                tool_call_id=text(message.get("tool_call_id")) or None,
+            )
+
+    def error(self, message: str) -> dict[str, Any]:
+        """See ``ModelProtocol.error``."""
+        return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}}
+
+
+def _add_call(calls: dict[object, dict[str, Any]], piece: Mapping[str, Any]) -> None:
+    """Add a piece of a tool call, which its index names, to what came of it."""
+    index = piece.get("index")
+    key = index if isinstance(index, int) else len(calls)
+    call = calls.setdefault(key, {"id": None, "function": {"name": "", "arguments": ""}})
+    call["id"] = call["id"] or piece.get("id")
+    function = piece.get("function")
+    if isinstance(function, dict):
+        for name in ("name", "arguments"):
+            call["function"][name] += text_of(function.get(name))

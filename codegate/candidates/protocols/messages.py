@@ -1,0 +1,140 @@
+"""Anthropic's Messages: https://docs.anthropic.com/en/api/messages."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from codegate.candidates.answer import AnswerReader, text_of, token_count
+from codegate.candidates.chat import Completion, Message, Sampling, StopReason, ToolCall, Usage
+from codegate.candidates.protocols.contract import ModelProtocol, dicts, text, text_of_parts
+
+_STOP: Final[dict[str, StopReason]] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "pause_turn": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "context_overflow",
+    "refusal": "refusal",
+}
+_AT_PROVIDER: Final = re.compile(r"(?:web_search|web_fetch|code_execution|tool_search|mcp_toolset)")
+_PIECES: Final = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
+
+
+class Messages(ModelProtocol):
+    """Messages, of Anthropic and of what serves its models elsewhere."""
+
+    name = "messages"
+    path = "/messages"
+    limits = ("max_tokens",)
+    limit_required = True
+    ping = b'event: ping\ndata: {"type": "ping"}\n\n'
+    fields = frozenset(
+        {
+            "model", "max_tokens", "messages", "system", "tools", "tool_choice", "thinking", "temperature", "top_p",
+            "top_k", "stop_sequences", "stream", "output_config", "output_format", "context_management",
+        }
+    )  # fmt: skip
+
+    def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> dict[str, Any]:
+        """See ``ModelProtocol.clean``; a thinking budget is below the output limit, or it is refused."""
+        kept = super().clean(request, model, sampling)
+        thinking = kept.get("thinking")
+        budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
+        if isinstance(budget, int) and budget >= kept["max_tokens"] > 1024:
+            kept["thinking"] = {**kept["thinking"], "budget_tokens": kept["max_tokens"] - 1}
+        return kept
+
+    def runs_at_client(self, tool: Mapping[str, Any]) -> bool:
+        """See ``ModelProtocol.runs_at_client``."""
+        return not _AT_PROVIDER.match(text(tool.get("type")))
+
+    def assemble(self, events: list[dict[str, Any]]) -> dict[str, Any]:
+        """See ``ModelProtocol.assemble``."""
+        document: dict[str, Any] = {}
+        blocks: dict[object, dict[str, Any]] = {}
+        for event in events:
+            match event.get("type"):
+                case "error":
+                    return event
+                case "message_start" if isinstance(event.get("message"), dict):
+                    document = dict(event["message"])
+                case "content_block_start" if isinstance(event.get("content_block"), dict):
+                    blocks[str(event.get("index"))] = {**event["content_block"], "json": ""}
+                case "content_block_delta" if isinstance(event.get("delta"), dict):
+                    _add_piece(blocks.get(str(event.get("index")), {}), event["delta"])
+                case "message_delta":
+                    document |= event["delta"] if isinstance(event.get("delta"), dict) else {}
+                    usages = [each for each in (document.get("usage"), event.get("usage")) if isinstance(each, dict)]
+                    document["usage"] = {name: value for usage in usages for name, value in usage.items()}
+        for block in blocks.values():
+            if pieces := block.pop("json"):
+                block["input"] = _object(pieces)
+        return document | {"content": list(blocks.values())}
+
+    def read(self, document: Mapping[str, Any], reader: AnswerReader) -> Completion:
+        """See ``ModelProtocol.read``."""
+        blocks = document.get("content")
+        if not isinstance(blocks, list):
+            raise reader.malformed("it holds no content")
+        used = [block for block in dicts(blocks) if block.get("type") == "tool_use"]
+        calls = reader.calls([(block.get("id"), block.get("name"), block.get("input")) for block in used])
+        stop = reader.stop("stop_reason", document.get("stop_reason"), _STOP, calls)
+        return reader.completion(text_of(blocks), calls, stop, _usage(document.get("usage")), document.get("model"))
+
+    def conversation(self, request: Mapping[str, Any]) -> Iterator[Message]:
+        """See ``ModelProtocol.conversation``."""
+        if system := text_of_parts(request.get("system")):
+            yield Message(role="system", text=system)
+        for message in dicts(request.get("messages")):
+            content = message.get("content")
+            blocks = dicts(content)
+            for block in blocks:
+                if block.get("type") == "tool_result":
+                    key = text(block.get("tool_use_id"))
+                    yield Message(role="tool", text=text_of_parts(block.get("content")), tool_call_id=key)
+            calls = tuple(
+                ToolCall(
+                    id=text(block.get("id")), name=text(block.get("name")), arguments=json.dumps(block.get("input"))
+                )
+                for block in blocks
+                if block.get("type") == "tool_use"
+            )
+            if (said := text_of_parts(content)) or calls:
+                role = message.get("role")
+                yield Message(role="assistant" if role == "assistant" else "user", text=said, tool_calls=calls)
+
+    def error(self, message: str) -> dict[str, Any]:
+        """See ``ModelProtocol.error``."""
+        return {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+
+
+def _add_piece(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    if delta.get("type") == "input_json_delta":
+        block["json"] = block.get("json", "") + text_of(delta.get("partial_json"))
+    elif name := _PIECES.get(text(delta.get("type"))):
+        block[name] = text_of(block.get(name)) + text_of(delta.get(name))
+
+
+def _object(source: str) -> object:
+    try:
+        return json.loads(source)
+    except (ValueError, RecursionError):
+        return source
+
+
+def _usage(raw: object) -> Usage:
+    """Return the usage; the API's ``input_tokens`` excludes tokens read from or written to the cache."""
+    if not isinstance(raw, dict):
+        return Usage()
+    fresh = token_count(raw.get("input_tokens"))
+    read = token_count(raw.get("cache_read_input_tokens") or 0)
+    written = token_count(raw.get("cache_creation_input_tokens") or 0)
+    known = fresh is not None and read is not None and written is not None
+    return Usage(
+        input_tokens=fresh + read + written if fresh is not None and read is not None and written is not None else None,
+        output_tokens=token_count(raw.get("output_tokens")),
+        cached_tokens=read if known else None,
+        written_tokens=written,
+    )

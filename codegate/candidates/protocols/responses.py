@@ -1,0 +1,106 @@
+"""OpenAI's Responses: https://platform.openai.com/docs/api-reference/responses/create."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from codegate.candidates.answer import AnswerReader, usage_of
+from codegate.candidates.chat import Completion, Message, Sampling, StopReason, ToolCall
+from codegate.candidates.protocols.contract import ModelProtocol, RequestRefused, dicts, text, text_of_parts
+
+_AT_CLIENT: Final = frozenset({"function", "custom", "local_shell", "shell", "apply_patch"})
+_STORED: Final = ("previous_response_id", "conversation", "prompt")
+_STOP: Final[dict[str, StopReason]] = {
+    "completed": "stop",
+    "max_output_tokens": "length",
+    "content_filter": "content_filter",
+}
+_LAST: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
+
+
+class Responses(ModelProtocol):
+    """Responses, without what the provider would store."""
+
+    name = "responses"
+    path = "/responses"
+    limits = ("max_output_tokens",)
+    fields = frozenset(
+        {
+            "model", "instructions", "input", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "text",
+            "include", "temperature", "top_p", "max_output_tokens", "top_logprobs", "truncation", "stream",
+            "stream_options",
+        }
+    )  # fmt: skip
+
+    def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> dict[str, Any]:
+        """See ``ModelProtocol.clean``; nothing is stored, so nothing that was stored can be referred to."""
+        if stored := next((name for name in _STORED if request.get(name)), None):
+            message = f"`{stored}` is not supported here: nothing is stored, send the whole conversation"
+            raise RequestRefused(message)
+        return super().clean(request, model, sampling) | {"store": False}
+
+    def runs_at_client(self, tool: Mapping[str, Any]) -> bool:
+        """See ``ModelProtocol.runs_at_client``."""
+        return tool.get("type") in _AT_CLIENT
+
+    def assemble(self, events: list[dict[str, Any]]) -> dict[str, Any]:
+        """See ``ModelProtocol.assemble``."""
+        for event in events:
+            if event.get("type") == "error":
+                return {"error": event.get("error") or event}
+            if event.get("type") in _LAST and isinstance(event.get("response"), dict):
+                return dict(event["response"])
+        return {}
+
+    def read(self, document: Mapping[str, Any], reader: AnswerReader) -> Completion:
+        """See ``ModelProtocol.read``."""
+        if not isinstance(document.get("output"), list):
+            raise reader.malformed("it holds no output")
+        items = dicts(document["output"])
+        said = [part for item in items if item.get("type") == "message" for part in dicts(item.get("content"))]
+        refusals = _joined(said, "refusal")
+        calls = reader.calls([_call_of(item) for item in items if str(item.get("type")).endswith("_call")])
+        details = document.get("incomplete_details")
+        ended = details.get("reason") if isinstance(details, dict) else document.get("status")
+        stop = reader.stop("status", ended, _STOP, calls)
+        answer = _joined(said, "text")
+        if refusals and not answer and not calls:
+            answer, stop = refusals, "refusal"
+        usage = usage_of(document.get("usage"), "input_tokens", "output_tokens")
+        return reader.completion(answer, calls, stop, usage, document.get("model"))
+
+    def conversation(self, request: Mapping[str, Any]) -> Iterator[Message]:
+        """See ``ModelProtocol.conversation``."""
+        if instructions := text(request.get("instructions")):
+            yield Message(role="system", text=instructions)
+        if isinstance(request.get("input"), str):
+            yield Message(role="user", text=text(request["input"]))
+        for item in dicts(request.get("input")):
+            kind = str(item.get("type", "message"))
+            if kind.endswith("_call_output"):
+                output = item.get("output")
+                said = text_of_parts(output) if isinstance(output, (str, list)) else json.dumps(output)
+                yield Message(role="tool", text=said, tool_call_id=text(item.get("call_id")))
+            elif kind.endswith("_call"):
+                key, name, arguments = _call_of(item)
+                call = ToolCall(id=text(key), name=text(name), arguments=text(arguments))
+                yield Message(role="assistant", tool_calls=(call,))
+            elif kind == "message":
+                role = item.get("role")
+                role = "assistant" if role == "assistant" else "system" if role in {"system", "developer"} else "user"
+                yield Message(role=role, text=text_of_parts(item.get("content")))
+
+    def error(self, message: str) -> dict[str, Any]:
+        """See ``ModelProtocol.error``."""
+        return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}}
+
+
+def _joined(parts: list[dict[str, Any]], name: str) -> str:
+    return "".join(part[name] for part in parts if isinstance(part.get(name), str))
+
+
+def _call_of(item: Mapping[str, Any]) -> tuple[object, object, object]:
+    """Return id, name and arguments of a tool call; those that are no functions have no name but their type."""
+    arguments = next((item[name] for name in ("arguments", "input", "action", "operation") if name in item), "{}")
+    said = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return item.get("call_id"), item.get("name") or item.get("type"), said
