@@ -1,0 +1,5 @@
+"""The gateway: an agent's only way to its model, which holds the key, counts, bounds and records."""
+
+from codegate.candidates.gateway.gateway import AgentLimits, Gateway
+
+__all__ = ["AgentLimits", "Gateway"]

@@ -1,0 +1,90 @@
+"""HTTP/1.1 over one connection from a sandbox. h11 parses, strictly; the sizes and the time are bounded here."""
+
+import socket
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import h11
+
+MAX_HEAD_BYTES: Final = 64 << 10
+MAX_BODY_BYTES: Final = 24 << 20
+_PIECE: Final = 1 << 16
+
+
+@dataclass(frozen=True)
+class HttpRequest:
+    """A request; header names are in lower case, and of a header that is repeated the last counts."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class HttpConnection:
+    """The server's end of a connection. One request at a time; ``reply`` or ``begin`` … ``finish`` answers it."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
+
+    def requests(self) -> Iterator[HttpRequest]:
+        """Yield the requests until the client goes away. What is no HTTP, or too large, is answered and ends them."""
+        try:
+            while (request := self._request()) is not None:
+                yield request
+                if self._http.our_state is not h11.DONE:
+                    return
+                self._http.start_next_cycle()
+        except h11.RemoteProtocolError as error:
+            if self._http.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+                self.reply(error.error_status_hint, b"", "text/plain")
+
+    def reply(self, status: int, body: bytes, content_type: str) -> None:
+        """Answer the request."""
+        self._send_head(status, content_type, [("content-length", str(len(body)))])
+        self._send(h11.Data(body))
+        self._send(h11.EndOfMessage())
+
+    def begin(self, content_type: str) -> None:
+        """Begin an answer whose length is not known; ``send`` its pieces, then ``finish``."""
+        self._send_head(200, content_type, [("transfer-encoding", "chunked")])
+
+    def send(self, data: bytes) -> None:
+        """Send a piece of an answer that was begun."""
+        self._send(h11.Data(data))
+
+    def finish(self) -> None:
+        """End an answer that was begun."""
+        self._send(h11.EndOfMessage())
+
+    def _request(self) -> HttpRequest | None:
+        head: h11.Request | None = None
+        body = bytearray()
+        while True:
+            match self._http.next_event():
+                case h11.NEED_DATA:
+                    if self._http.they_are_waiting_for_100_continue:
+                        self._send(h11.InformationalResponse(status_code=100, headers=[]))
+                    self._http.receive_data(self._socket.recv(_PIECE))
+                case h11.Request() as head:
+                    pass
+                case h11.Data(data=data):
+                    body += data
+                    if len(body) > MAX_BODY_BYTES:
+                        raise h11.RemoteProtocolError("the body is too large", error_status_hint=413)
+                case h11.EndOfMessage() if head is not None:
+                    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
+                    path = head.target.decode("latin-1").partition("?")[0]
+                    return HttpRequest(head.method.decode("latin-1"), path, headers, bytes(body))
+                case _:
+                    return None
+
+    def _send_head(self, status: int, content_type: str, headers: list[tuple[str, str]]) -> None:
+        self._send(h11.Response(status_code=status, headers=[("content-type", content_type), *headers]))
+
+    def _send(self, event: h11.Event) -> None:
+        data = self._http.send(event)
+        if data:
+            self._socket.sendall(data)

@@ -1,0 +1,309 @@
+"""The gateway: official clients get the model's answer through it, and nothing else gets anything."""
+
+import contextlib
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+
+from codegate.candidates import CandidateSpec, Completion, ProviderError, Usage, open_provider
+from codegate.candidates.gateway import AgentLimits, Gateway, gateway
+from tests.candidates.conftest import CANARY
+from tests.kit.scripted_model import Run, Say, ScriptedModel, Turn, fixing
+
+MODEL = "scripted-2026-01-01"
+FIXING = fixing("sed -i s/a/b/ x.py")
+FIFTY = AgentLimits(calls=50)
+SHELL = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
+
+
+@dataclass
+class Door:
+    """A gateway on a port of this machine, and the model behind it."""
+
+    gateway: Gateway
+    model: ScriptedModel
+    port: int
+    ended: list[bool]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def send(self, data: bytes) -> bytes:
+        """Return the whole answer to raw bytes."""
+        with socket.create_connection(("127.0.0.1", self.port), 10) as connection:
+            with contextlib.suppress(OSError):
+                connection.sendall(data)
+                connection.shutdown(socket.SHUT_WR)
+            answer = b""
+            with contextlib.suppress(ConnectionResetError):
+                while part := connection.recv(1 << 16):
+                    answer += part
+        return answer
+
+    def post(self, path: str, body: object, head: str = "") -> tuple[int, Any]:
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        text = f"POST {path} HTTP/1.1\r\nHost: model\r\n{head}Content-Length: {len(data)}\r\nConnection: close\r\n\r\n"
+        first, _, answer = self.send(text.encode() + data).partition(b"\r\n\r\n")
+        return int(first.split()[1]), json.loads(answer)
+
+
+def _simple_call(action: Callable[[], Completion], _size: int) -> Completion:
+    return action()
+
+
+@contextlib.contextmanager
+def door(
+    protocol: str,
+    part: Callable[[Turn], Say | Run] = FIXING,
+    limits: AgentLimits = FIFTY,
+    call: Callable[[Callable[[], Completion], int], Completion] = _simple_call,
+    **model: Any,
+) -> Iterator[Door]:
+    provider_name = "anthropic" if protocol == "messages" else "openai"
+    with (
+        ScriptedModel(part, MODEL, **model) as scripted,
+        socket.create_server(("127.0.0.1", 0), backlog=512) as listener,
+    ):
+        base = scripted.url if protocol == "messages" else f"{scripted.url}/v1"
+        spec = CandidateSpec(provider=provider_name, model=MODEL, base_url=base, timeout_seconds=20)
+        provider: Any = open_provider(spec)
+        ended: list[bool] = []
+        made = Gateway(spec, protocol, provider, call, limits, lambda: ended.append(True))
+
+        def serve(connection: socket.socket) -> None:
+            with connection, contextlib.suppress(OSError):
+                made.answer(connection)
+
+        def accept() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = listener.accept()
+                    threading.Thread(target=serve, args=(connection,), daemon=True).start()
+
+        thread = threading.Thread(target=accept, daemon=True)
+        thread.start()
+        try:
+            yield Door(made, scripted, listener.getsockname()[1], ended)
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
+            provider.close()
+
+
+def _chat(url: str, *, stream: bool) -> tuple[str, str]:
+    client = openai.OpenAI(base_url=f"{url}/v1", api_key="of-no-worth", max_retries=0)
+    tools: Any = [{"type": "function", "function": {"name": "bash", "description": "", "parameters": SHELL}}]
+    messages: Any = [{"role": "system", "content": "Mend it."}, {"role": "user", "content": "The bug."}]
+    if stream:
+        with client.chat.completions.stream(model=MODEL, messages=messages, tools=tools) as events:
+            called = events.get_final_completion().choices[0].message.tool_calls or []
+    else:
+        answered = client.chat.completions.create(model=MODEL, messages=messages, tools=tools)
+        called = answered.choices[0].message.tool_calls or []  # type: ignore[assignment]
+    arguments = called[0].function.arguments
+    messages += [
+        {"role": "assistant", "content": None, "tool_calls": [called[0].model_dump(include={"id", "type"})]},
+        {"role": "tool", "tool_call_id": called[0].id, "content": "ok"},
+    ]
+    messages[2]["tool_calls"][0]["function"] = {"name": "bash", "arguments": arguments}
+    last = client.chat.completions.create(model=MODEL, messages=messages, tools=tools)
+    return json.loads(arguments)["command"], last.choices[0].message.content or ""
+
+
+def _responses(url: str, *, stream: bool) -> tuple[str, str]:
+    client = openai.OpenAI(base_url=f"{url}/v1", api_key="of-no-worth", max_retries=0)
+    tools: Any = [{"type": "function", "name": "bash", "description": "", "parameters": SHELL, "strict": False}]
+    asked: Any = [{"role": "user", "content": "The bug."}]
+    if stream:
+        with client.responses.stream(model=MODEL, input=asked, tools=tools, instructions="Mend it.") as events:
+            call: Any = events.get_final_response().output[0]
+    else:
+        call = client.responses.create(model=MODEL, input=asked, tools=tools, instructions="Mend it.").output[0]
+    asked += [call.model_dump(), {"type": "function_call_output", "call_id": call.call_id, "output": "ok"}]
+    last = client.responses.create(model=MODEL, input=asked, tools=tools, instructions="Mend it.")
+    return json.loads(call.arguments)["command"], last.output_text
+
+
+def _messages(url: str, *, stream: bool) -> tuple[str, str]:
+    client = anthropic.Anthropic(base_url=url, api_key="of-no-worth", max_retries=0)
+    tools: Any = [{"name": "bash", "description": "", "input_schema": SHELL}]
+    asked: Any = [{"role": "user", "content": "The bug."}]
+    fixed: Any = {"model": MODEL, "max_tokens": 1000, "tools": tools, "system": "Mend it."}
+    if stream:
+        with client.messages.stream(messages=asked, **fixed) as events:
+            answer = events.get_final_message()
+    else:
+        answer = client.messages.create(messages=asked, **fixed)
+    used: Any = answer.content[0]
+    asked += [
+        {"role": "assistant", "content": [used.model_dump(include={"type", "id", "name", "input"})]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": used.id, "content": "ok"}]},
+    ]
+    last: Any = client.messages.create(messages=asked, **fixed)
+    return used.input["command"], last.content[0].text
+
+
+CLIENTS = {"chat": _chat, "responses": _responses, "messages": _messages}
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("protocol", CLIENTS)
+def test_the_official_client_talks_to_the_model(protocol: str, *, stream: bool) -> None:
+    with door(protocol) as opened:
+        command, last = CLIENTS[protocol](opened.url, stream=stream)
+        assert (command, last) == ("sed -i s/a/b/ x.py", "Done: the bug is fixed.")
+        assert opened.gateway.usage == Usage(input_tokens=2000, output_tokens=100, cached_tokens=400)
+        assert [completion.stop_reason for completion in opened.gateway.completions] == ["tool_calls", "stop"]
+        said = [(message.role, message.text) for message in opened.gateway.conversation]
+        assert said[-1] == ("assistant", "Done: the bug is fixed.")
+        assert {"user", "tool", "assistant"} <= {role for role, _ in said}
+        assert ("user", "The bug.") in said
+        calls = [call for message in opened.gateway.conversation for call in message.tool_calls]
+        assert [(call.name, json.loads(call.arguments)) for call in calls] == [("bash", {"command": command})]
+        keys = {header for each in opened.model.requests for header in each.headers.values() if "of-no-worth" in header}
+        assert not keys
+        assert all(CANARY in str(dict(each.headers)) for each in opened.model.requests)
+        assert not opened.gateway.refused
+
+
+ASKED = {"model": MODEL, "messages": [{"role": "user", "content": "x"}]}
+IMAGE = {"type": "image_url", "image_url": {"url": "https://example.org/x.png"}}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("/v1/chat/completions", {**ASKED, "model": "gpt-4o-2024-08-06"}, 400),
+        ("/v1/chat/completions", {"messages": []}, 400),
+        ("/v1/chat/completions", {**ASKED, "messages": [{"role": "user", "content": [IMAGE]}]}, 400),
+        ("/v1/chat/completions", {**ASKED, "max_tokens": "many"}, 400),
+        ("/v1/chat/completions", {**ASKED, "stream": "yes"}, 400),
+        ("/v1/chat/completions", b"{", 400),
+        ("/v1/chat/completions", b"[]", 400),
+        ("/v1/chat/completions", b"[" * 100_000, 400),
+        ("/v1/chat/completions", b"\xff\xfe", 400),
+        ("/v1/responses", ASKED, 404),
+        ("/v1/messages", ASKED, 404),
+        ("/v1/files", {}, 404),
+        ("/v1/../v1/chat/completions", ASKED, 404),
+        ("https://api.openai.com/v1/chat/completions", ASKED, 404),
+    ],
+)
+def test_nothing_else_passes(path: str, body: object, status: int) -> None:
+    with door("chat") as opened:
+        code, answer = opened.post(path, body)
+        assert code == status
+        assert answer["error"]["message"]
+        assert not opened.model.requests
+        assert opened.gateway.refused.total() == 1
+        assert not opened.ended
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 200_000, b"431"),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n" + b" " * (25 << 20), b"413"),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n ", b"400"),
+        (b"nonsense\r\n\r\n", b"400"),
+        (b"GET /v1/responses HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n", b"426"),
+    ],
+    ids=["header bomb", "body bomb", "two lengths", "no HTTP", "WebSocket"],
+)
+def test_what_is_no_sound_request_is_refused(data: bytes, status: bytes) -> None:
+    with door("chat") as opened:
+        assert opened.send(data).startswith(b"HTTP/1.1 " + status)
+        assert not opened.model.requests
+        # And the gateway lives on.
+        assert _chat(opened.url, stream=False)[1] == "Done: the bug is fixed."
+
+
+def test_what_the_provider_would_store_bill_or_run_is_dropped() -> None:
+    with door("responses") as opened:
+        extra = {"service_tier": "priority", "background": True, "user": "someone", "metadata": {"a": "b"}, "n": 50}
+        tools = [
+            {"type": "web_search"},
+            {"type": "mcp", "server_url": "https://example.org"},
+            {"type": "custom", "name": "x"},
+        ]
+        head = "Authorization: Bearer mine\r\nOpenAI-Organization: other\r\nOpenAI-Project: other\r\n"
+        body = {"model": MODEL, "input": "x", "tools": tools, "max_output_tokens": 10**9, **extra}
+        assert opened.post("/v1/responses?api-version=1", body, head)[0] == 200
+        sent = opened.model.requests[0]
+        assert set(sent.body) == {"model", "input", "tools", "max_output_tokens", "store"}
+        assert (sent.body["store"], sent.body["max_output_tokens"]) == (False, 32_000)
+        assert sent.body["tools"] == [{"type": "custom", "name": "x"}]
+        assert sent.path == "/v1/responses"
+        assert not {"openai-organization", "openai-project"} & set(sent.headers)
+        assert sent.headers["authorization"] == f"Bearer {CANARY}"
+        assert opened.post("/v1/responses", {**body, "previous_response_id": "resp_1"})[0] == 400
+
+
+def test_betas_pass_unless_they_have_another_price() -> None:
+    with door("messages") as opened:
+        head = "anthropic-beta: interleaved-thinking-2025-05-14, context-1m-2025-08-07,mcp-client-2025-04-04, a\tb\r\n"
+        tools = [{"type": "web_search_20250305", "name": "web_search"}, {"type": "bash_20250124", "name": "bash"}]
+        body = {**ASKED, "max_tokens": 5, "tools": tools, "mcp_servers": [{"url": "https://example.org"}]}
+        assert opened.post("/v1/messages?beta=true", body, head)[0] == 200
+        sent = opened.model.requests[0]
+        assert sent.headers["anthropic-beta"] == "interleaved-thinking-2025-05-14"
+        assert [tool["name"] for tool in sent.body["tools"]] == ["bash"]
+        assert "mcp_servers" not in sent.body
+
+
+@pytest.mark.parametrize(
+    ("limits", "named"), [(AgentLimits(calls=2), "calls"), (AgentLimits(calls=9, tokens=1500), "tokens")]
+)
+def test_a_limit_ends_the_agent_after_the_call_that_reached_it(limits: AgentLimits, named: str) -> None:
+    with door("chat", limits=limits) as opened:
+        codes = [opened.post("/v1/chat/completions", ASKED)[0] for _ in range(4)]
+        assert codes == [200, 200, 400, 400]
+        assert opened.model.answered == 2
+        assert (opened.gateway.limited, bool(opened.ended)) == (named, True)
+
+
+def test_a_provider_that_fails_ends_the_agent_and_is_told() -> None:
+    with door("messages", status=401, failures=99) as opened:
+        code, answer = opened.post("/v1/messages", {**ASKED, "max_tokens": 5})
+        assert (code, answer["type"]) == (400, "error")
+        assert CANARY not in json.dumps(answer)
+        assert isinstance(opened.gateway.failure, ProviderError)
+        assert opened.gateway.failure.fault == "authentication"
+        assert opened.ended
+
+
+def test_a_client_that_streams_is_kept_waiting_with_pings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gateway, "PING_SECONDS", 0.05)
+
+    def slow(turn: Turn) -> Say | Run:
+        time.sleep(0.4)
+        return fixing("true")(turn)
+
+    for protocol, client in CLIENTS.items():
+        with door(protocol, slow) as opened:
+            assert client(opened.url, stream=True)[0] == "true"
+
+
+def test_thousands_of_calls_at_once_keep_their_limit() -> None:
+    with door("chat", lambda _turn: Say("ok"), AgentLimits(calls=40)) as opened:
+        codes: list[int] = []
+
+        def ask() -> None:
+            for _ in range(20):
+                codes.append(opened.post("/v1/chat/completions", ASKED)[0])
+
+        threads = [threading.Thread(target=ask) for _ in range(50)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert (len(codes), codes.count(200), opened.model.answered) == (1000, 40, 40)
