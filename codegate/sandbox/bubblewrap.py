@@ -37,6 +37,7 @@ from codegate.sandbox.contract import (
 from codegate.sandbox.environment import EnvironmentFolder, build_environment
 from codegate.sandbox.interpreter import Interpreter, find_interpreter
 from codegate.sandbox.session import (
+    AGENT,
     LIBRARIES,
     NODE_MODULES,
     PACKAGES,
@@ -58,12 +59,16 @@ _CLOSE_SECONDS: Final = 10.0
 
 @dataclass(frozen=True)
 class BubblewrapEnvironment:
-    """An environment's folders with the interpreter that reads them, and the arguments that show and hide files."""
+    """An environment's folders with the interpreter that reads them, and the arguments that show and hide files.
+
+    ``agent`` is the folder of the agent that works there, if one does.
+    """
 
     folder: EnvironmentFolder
     interpreter: Interpreter
     shown: tuple[str, ...]
     hidden: tuple[str, ...]
+    agent: EnvironmentFolder | None = None
 
     @property
     def identity(self) -> str:
@@ -140,8 +145,9 @@ class BubblewrapBackend:
         masks: list[str] = []
         for place in hidden(interpreter).values():
             masks += ["--size", "4096", "--tmpfs", place, "--remount-ro", place]
+        agent = None if recipe.agent is None else build_environment(recipe.agent)
         return BubblewrapEnvironment(
-            build_environment(recipe), interpreter, tuple(binds(shown(interpreter))), tuple(masks)
+            build_environment(recipe), interpreter, tuple(binds(shown(interpreter))), tuple(masks), agent
         )
 
     def open(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
@@ -326,6 +332,9 @@ def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits) -> lis
         executable = Path(PYTHON) / executable.relative_to(prefix)
         arguments += [part for name, value in LIBRARIES.items() for part in ("--setenv", name, value)]
     arguments += environment.hidden
+    if environment.agent is not None:
+        for part in (environment.agent.site, environment.agent.packages):
+            arguments += ["--ro-bind", str(part), f"{AGENT}/{part.name}"]
     # /proc is read-only as a whole: to a sandbox of the real root, /proc/sys would belong, and with it the host.
     arguments += [
         "--proc", "/proc", *masked(), "--remount-ro", "/proc", "--dev", "/dev",

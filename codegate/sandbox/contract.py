@@ -70,7 +70,8 @@ class Command:
     Attributes:
         argv: program and arguments; no shell is involved. ``{python}`` (the environment's interpreter),
             ``{site}`` (its wheels), ``{packages}`` (those of other package managers), ``{tools}`` (folder with
-            ``ruff``) and ``{workspace}``, each as a whole argument, are replaced by the sandbox's own paths.
+            ``ruff``), ``{agent}`` (folder with the agent's ``site`` and ``packages``) and ``{workspace}``, each as a
+            whole argument, are replaced by the sandbox's own paths.
         stdin: bytes given to the program; its end follows them.
         environment: variables on top of the sandbox's fixed, minimal environment.
         timeout_seconds: wall clock; at its end the whole process tree is killed.
@@ -139,12 +140,15 @@ class EnvironmentRecipe:
             ``package-lock.json``, or ``go.mod`` and ``go.sum``; or ``tools.lock``, requirements like those of
             ``lock``, installed where the test runner alone finds them.
         image: base image by digest; None for the usual one.
+        agent: what an agent is installed from, apart from all that code under test may import. It is the same
+            environment otherwise.
     """
 
     python: str
     lock: str
     packages: tuple[tuple[str, str], ...] = ()
     image: str | None = None
+    agent: "EnvironmentRecipe | None" = None
 
 
 class PreparedEnvironment(Protocol):

@@ -124,9 +124,12 @@ class DockerBackend:
         with explained("prepare the environment"):
             machine = images.machine_of(str(self._builder.version().get("Arch", "")))
         folder = build_environment(recipe, machine)
+        agent = None if recipe.agent is None else build_environment(recipe.agent, machine)
         with self._building, explained("prepare the environment"):
             named = recipe.image or self._bases.get(recipe.python)
             base, variables = images.base_image(self._builder, recipe.python, named)
+            if agent is not None:
+                base = images.agent_image(self._builder, agent, base)
             image, identity = images.environment_image(self._builder, folder, base)
         return DockerEnvironment(image, f"sha256:{identity}", recipe.python, variables)
 

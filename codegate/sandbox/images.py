@@ -5,13 +5,14 @@ import os
 import re
 import tarfile
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from codegate.durable import digest
 from codegate.sandbox.contract import SandboxError
 from codegate.sandbox.environment import EnvironmentFolder
-from codegate.sandbox.session import NODE_MODULES, PACKAGES, SITE, TOOLS
+from codegate.sandbox.session import AGENT, NODE_MODULES, PACKAGES, SITE, TOOLS
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -126,12 +127,28 @@ def environment_image(client: "APIClient", folder: EnvironmentFolder, base: str)
         SandboxError: the daemon refused the build.
     """
     key = digest([_LAYOUT, folder.key, base])
+    return _image(client, key, base, lambda archive: _add_environment(archive, folder)), key
+
+
+def agent_image(client: "APIClient", folder: EnvironmentFolder, base: str) -> str:
+    """Return the id of the image of an agent's ``folder`` on ``base``: the layer below that of all environments.
+
+    Raises:
+        SandboxError: the daemon refused the build.
+    """
+    return _image(
+        client, digest([_LAYOUT, "agent", folder.key, base]), base, lambda archive: _add_agent(archive, folder)
+    )
+
+
+def _image(client: "APIClient", key: str, base: str, add: Callable[[tarfile.TarFile], None]) -> str:
+    """Return the id of the image that ``key`` stands for, of what ``add`` puts on ``base``; built where absent."""
     tag = f"{_REPOSITORY}:{key[:24]}"
     found = find(client, tag)
     if found is not None and (found["Config"].get("Labels") or {}).get(ENVIRONMENT_LABEL) == key:
-        return str(found["Id"]), key
+        return str(found["Id"])
     with tempfile.TemporaryFile() as context:
-        _write_context(context, folder, base)
+        _write_context(context, base, add)
         context.seek(0)
         lines = client.build(
             fileobj=context, custom_context=True, tag=tag, labels={ENVIRONMENT_LABEL: key}, rm=True,
@@ -140,7 +157,7 @@ def environment_image(client: "APIClient", folder: EnvironmentFolder, base: str)
         for line in lines:
             if "error" in line:
                 raise SandboxError(f"the Docker daemon cannot build the environment: {line['error'][:500]}.")
-    return str(_inspect(client, tag)["Id"]), key
+    return str(_inspect(client, tag)["Id"])
 
 
 def find(client: "APIClient", name: str) -> dict[str, Any] | None:
@@ -173,19 +190,30 @@ def _inspect(client: "APIClient", name: str) -> dict[str, Any]:
     return dict(client.inspect_image(name))  # type: ignore[no-untyped-call]  # untyped in types-docker
 
 
-def _write_context(file: IO[bytes], folder: EnvironmentFolder, base: str) -> None:
+def _add_environment(archive: tarfile.TarFile, folder: EnvironmentFolder) -> None:
+    for name in ("etc", "opt", "opt/codegate"):
+        archive.addfile(_entry(name, tarfile.DIRTYPE))
+    for source, target in ((folder.site, SITE), (folder.tools, TOOLS), (folder.packages, PACKAGES)):
+        _add_folder(archive, source, target.lstrip("/"))
+    node = _entry(NODE_MODULES.lstrip("/"), tarfile.SYMTYPE)
+    node.linkname = f"{PACKAGES}/node_modules"
+    archive.addfile(node)
+    for name in ("passwd", "group"):
+        _add_file(archive, folder.etc / name, f"etc/{name}")
+
+
+def _add_agent(archive: tarfile.TarFile, folder: EnvironmentFolder) -> None:
+    for name in ("opt", "opt/codegate", AGENT.lstrip("/")):
+        archive.addfile(_entry(name, tarfile.DIRTYPE))
+    for part in (folder.site, folder.packages):
+        _add_folder(archive, part, f"{AGENT.lstrip('/')}/{part.name}")
+
+
+def _write_context(file: IO[bytes], base: str, add: Callable[[tarfile.TarFile], None]) -> None:
     """Write the build context: a Dockerfile, and one archive that the daemon unpacks at the root."""
     with tempfile.TemporaryFile() as content:
         with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as inner:
-            for name in ("etc", "opt", "opt/codegate"):
-                inner.addfile(_entry(name, tarfile.DIRTYPE))
-            for source, target in ((folder.site, SITE), (folder.tools, TOOLS), (folder.packages, PACKAGES)):
-                _add_folder(inner, source, target.lstrip("/"))
-            node = _entry(NODE_MODULES.lstrip("/"), tarfile.SYMTYPE)
-            node.linkname = f"{PACKAGES}/node_modules"
-            inner.addfile(node)
-            for name in ("passwd", "group"):
-                _add_file(inner, folder.etc / name, f"etc/{name}")
+            add(inner)
         size = content.tell()
         content.seek(0)
         dockerfile = f"FROM {base}\nADD environment.tar /\n".encode("ascii")

@@ -24,6 +24,7 @@ WORKSPACE: Final = "/workspace"
 SITE: Final = "/opt/codegate/site"
 TOOLS: Final = "/opt/codegate/tools"
 PACKAGES: Final = "/opt/codegate/packages"
+AGENT: Final = "/opt/codegate/agent"
 NODE_MODULES: Final = "/node_modules"  # where Node looks above the workspace; a link into PACKAGES
 USER_ID: Final = 10001
 RECORDS_BYTES: Final = 16 << 20
@@ -181,6 +182,7 @@ class SandboxSession:
             "{site}": SITE,
             "{packages}": PACKAGES,
             "{tools}": TOOLS,
+            "{agent}": AGENT,
             "{workspace}": WORKSPACE,
         }
         if command.records:

@@ -17,7 +17,7 @@ from codegate.mining.environments.environment import (
 )
 from codegate.mining.environments.eras import Eras
 from codegate.mining.environments.given import UserEnvironment, read_user_environment
-from codegate.mining.environments.resolution import Question, covers, resolve
+from codegate.sandbox.resolution import Question, covers, resolve
 from tests.kit.repository import HistoryBuilder
 
 DECLARED = Declarations("attrs", ("pluggy",), ("six==1.15.0", "pytest"))

@@ -8,11 +8,11 @@ import pytest
 from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
 from codegate.mining.environments.declarations import Declarations
 from codegate.mining.environments.environment import EnvironmentResolver
-from codegate.mining.environments.resolution import pinned
 from codegate.mining.proving.leak import audit
 from codegate.sandbox import TOOLS_LOCK, EnvironmentRecipe
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.environment import build_environment
+from codegate.sandbox.resolution import pinned
 from codegate.suite import LockedEnvironment, ProblemLimits, TreeFile
 from tests.conftest import PYTHON
 from tests.grading.worlds import tree

@@ -23,9 +23,9 @@ from codegate.durable import sha256
 from codegate.mining.environments.declarations import Declarations
 from codegate.mining.environments.eras import Eras
 from codegate.mining.environments.given import UserEnvironment
-from codegate.mining.environments.resolution import Answer, Question, covers, resolve
 from codegate.sandbox import TOOLS_LOCK
 from codegate.sandbox.interpreter import find_interpreter
+from codegate.sandbox.resolution import Answer, Question, covers, resolve
 from codegate.suite import EnvironmentManifest, LockedEnvironment, PackageFile
 
 Rung = Literal["user", "lockfile", "ci", "declared", "runtime", "minimal", "head"]

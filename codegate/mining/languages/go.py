@@ -10,9 +10,9 @@ from typing import Final
 from codegate.durable import sha256
 from codegate.errors import UsageError
 from codegate.mining.environments.environment import Rung, lock_environment
-from codegate.mining.environments.resolution import Question, resolve
 from codegate.mining.languages.contract import LanguageSupport, RunnerSettings
 from codegate.sandbox import GoModule, go_sum_text, read_go_mod, read_go_sum
+from codegate.sandbox.resolution import Question, resolve
 from codegate.suite import LockedEnvironment, ProblemLimits, Tree
 
 #: The toolchains that there are wheels of, oldest first. Go compiles older modules as their ``go`` line says.

@@ -15,7 +15,8 @@ from packaging.version import InvalidVersion, Version
 from uv import find_uv_bin
 
 from codegate.errors import InfrastructureError
-from codegate.sandbox import index_environment, run_program
+from codegate.sandbox.host_program import run_program
+from codegate.sandbox.interpreter import index_environment
 
 _NETWORK_WORDS: Final = (
     "error sending request", "dns error", "failed to fetch", "connection", "timed out", "certificate", "client error",
