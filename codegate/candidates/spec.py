@@ -7,19 +7,29 @@ The short form is ``provider:model[@base_url]`` (``openai:gpt-5-2025-08-07``, ``
 import re
 from datetime import date
 from difflib import get_close_matches
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
+from codegate.candidates.agents import AGENTS, OWN_COMMAND
 from codegate.candidates.chat import Sampling
 from codegate.candidates.endpoint import check_base_url
-from codegate.candidates.prices import Prices
+from codegate.candidates.prices import Price, Prices
 from codegate.candidates.providers import provider_names
 from codegate.durable import digest
 from codegate.errors import UsageError
 
 _WITHOUT_MODEL: Final = ("replay", "predictions", "reference", "empty")
-SolverName = Literal["single_shot", "tool_loop"]
+SolverName = Literal["single_shot", "tool_loop", "agent"]
 
 SHORT_FORM: Final = "A candidate is written provider:model[@base_url], for example openai:gpt-5-2025-08-07."
 
@@ -36,6 +46,43 @@ def _no_runner_variable(name: str) -> str:
         message = f"{name} is a variable of the runner, not a provider's key"
         raise ValueError(message)
     return name
+
+
+class AgentSettings(BaseModel):
+    """The agent that a model works in, and what one attempt of it may take."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(description=f"One of {', '.join(AGENTS)}.")
+    version: str | None = Field(
+        default=None, pattern=r"^[0-9A-Za-z][0-9A-Za-z.+_-]{0,60}$", description="Its release, exactly."
+    )
+    as_of: date | None = Field(
+        default=None, description="What it depends on is resolved as of this day; default: the day of the run."
+    )
+    command: tuple[str, ...] | None = Field(
+        default=None,
+        min_length=1,
+        description="Program and arguments of the agent `command`; {prompt}, {model} and {address} are replaced.",
+    )
+    minutes: float = Field(default=30, gt=0, le=240, description="Wall clock of an attempt.")
+    tokens: int | None = Field(default=None, ge=1, description="Most tokens of an attempt, input and output.")
+    usd: Price | None = Field(default=None, description="Most US dollars of an attempt; needs prices.")
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> "AgentSettings":
+        if self.name not in AGENTS:
+            near = get_close_matches(self.name, AGENTS, 1)
+            message = f"unknown agent {self.name[:100]!r}{f', did you mean {near[0]}' if near else ''}"
+            raise ValueError(message)
+        own = self.name == OWN_COMMAND
+        if own != (self.command is not None):
+            message = "the agent `command` has a `command`, and no other agent has"
+            raise ValueError(message)
+        if not own and self.version is None:
+            message = f"{self.name} needs its `version`, for example {AGENTS[self.name].tried}"
+            raise ValueError(message)
+        return self
 
 
 class CandidateSpec(BaseModel):
@@ -63,7 +110,8 @@ class CandidateSpec(BaseModel):
     ) = Field(default=None, description="Environment variable that holds the key; each provider has a default.")
     name: str = Field(default="", max_length=200)
     solver: SolverName = "single_shot"
-    max_iterations: int = Field(default=5, ge=1, le=100)
+    max_iterations: int = Field(default=5, ge=1, le=1000)
+    agent: AgentSettings | None = None
     sampling: Sampling = Sampling()
     training_cutoff: date | None = Field(
         default=None, description="The day that the model's training data ends; for reports, it changes no answer."
@@ -75,6 +123,35 @@ class CandidateSpec(BaseModel):
     prices: Prices | None = Field(
         default=None, description="What the model's tokens cost; for reports and budgets, it changes no answer."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _agent_in_one_line(cls, data: Any) -> Any:
+        """Take ``agent: NAME, version: …, model: provider:model`` for the nested form."""
+        if not isinstance(data, dict) or not data.get("agent"):
+            return data
+        data = {"solver": "agent", "max_iterations": 100, **data}
+        if isinstance(data["agent"], str):
+            own = {name: data.pop(name) for name in AgentSettings.model_fields if name != "name" and name in data}
+            data["agent"] = {"name": data["agent"], **own}
+        if "provider" not in data and isinstance(data.get("model"), str):
+            try:
+                short = parse_candidate(data["model"])
+            except UsageError as error:
+                raise ValueError(str(error).rstrip(".")) from error
+            data |= {"provider": short.provider, "model": short.model}
+            data["base_url"] = data.get("base_url") or short.base_url
+        return data
+
+    @model_validator(mode="after")
+    def _agent_has_a_model(self) -> "CandidateSpec":
+        if (self.agent is not None) != (self.solver == "agent"):
+            message = "the solver `agent` has an `agent`, and no other solver has"
+            raise ValueError(message)
+        if self.agent is not None and not self.calls_a_model:
+            message = f"an agent needs a model, and {self.provider} calls none"
+            raise ValueError(message)
+        return self
 
     @field_validator("provider")
     @classmethod
@@ -101,6 +178,8 @@ class CandidateSpec(BaseModel):
         if self.name:
             return self.name
         label = f"{self.provider}:{self.model}" if self.model else self.provider
+        if self.agent is not None:
+            label = " ".join(part for part in (self.agent.name, self.agent.version, label) if part)
         return f"{label}@{self.base_url}" if self.base_url else label
 
     @property
@@ -110,7 +189,10 @@ class CandidateSpec(BaseModel):
 
     def key(self) -> str:
         """Return the 16-digit digest of all fields that can change its answers."""
-        return digest(self.model_dump(mode="json", exclude=_NO_ANSWER))[:16]
+        fields = self.model_dump(mode="json", exclude=_NO_ANSWER)
+        if self.agent is None:
+            del fields["agent"]
+        return digest(fields)[:16]
 
     def short_form(self) -> str | None:
         """Return the short form with the same key; None where there is none."""
@@ -122,12 +204,15 @@ class CandidateSpec(BaseModel):
 
     def settings(self) -> dict[str, str]:
         """Return the fields that can change its answers as text; unset and unused ones are left out."""
-        fields = self.model_dump(mode="json", exclude=_NO_ANSWER | {"sampling"}, exclude_none=True)
+        fields = self.model_dump(mode="json", exclude=_NO_ANSWER | {"sampling", "agent"}, exclude_none=True)
         if self.solver == "single_shot":
             del fields["max_iterations"]
         if self.provider == "predictions":
             fields["solver"] = "external"
         fields |= self.sampling.model_dump(mode="json", exclude_none=True)
+        if self.agent is not None:
+            settings = self.agent.model_dump(mode="json", exclude_none=True, exclude={"name"})
+            fields |= {"agent": self.agent.name, **{f"agent {name}": value for name, value in settings.items()}}
         return {name: str(value) for name, value in fields.items()}
 
 

@@ -2,9 +2,11 @@
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import Final
 
+from codegate.durable import digest
 from codegate.grading.controls.sites import Sites
 from codegate.grading.once import Once
 from codegate.sandbox import (
@@ -19,6 +21,8 @@ from codegate.sandbox import (
 )
 from codegate.suite import EnvironmentManifest, LockedEnvironment, ProblemLimits
 
+AGENT_LIMITS: Final = SandboxLimits(memory_bytes=3 << 30, cpus=2.0, pids=512, disk_bytes=1 << 30, open_files=4096)
+"""What an agent may use: the largest takes 0.7 GiB and 34 threads, beside the tests that it runs."""
 _GRACE_SECONDS: Final = 120.0
 _MOST_SEARCHED: Final = 32
 
@@ -103,6 +107,23 @@ class Sandboxes:
         """
         prepared = self.prepare(environment)
         with self._pool.acquire(prepared, sandbox_limits(limits)) as sandbox:
+            yield sandbox
+
+    @contextmanager
+    def open_for_agent(
+        self, environment: EnvironmentManifest, agent: EnvironmentRecipe | None, seconds: float
+    ) -> Iterator[Sandbox]:
+        """Give a fresh sandbox of ``environment`` with an agent in it, that lives for ``seconds``; close it afterwards.
+
+        Raises:
+            SandboxError: it cannot be built or started.
+        """
+        self.prepare(environment)  # its walls are tried once, whatever is installed
+        recipe = replace(self._recipe(environment), agent=agent)
+        key = (*environment_key(environment), "" if agent is None else digest([agent.lock, agent.packages]))
+        prepared = self._prepared.get(key, lambda: self.backend.prepare(recipe))
+        limits = replace(AGENT_LIMITS, lifetime_seconds=seconds + _GRACE_SECONDS)
+        with closing(self.backend.open(prepared, limits)) as sandbox:
             yield sandbox
 
     def stop(self) -> None:

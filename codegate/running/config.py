@@ -16,6 +16,7 @@ from codegate.candidates import (
     check_snapshot,
     parse_candidate,
 )
+from codegate.candidates.agents import AGENTS
 from codegate.errors import UsageError
 from codegate.gating import GatePolicy
 from codegate.sandbox import CHOICE_PATTERN, check_choice
@@ -162,8 +163,24 @@ def config_schema() -> dict[str, Any]:
     schema = Config.model_json_schema()
     long_form = schema["properties"]["candidates"]["items"]
     short_form = {"type": "string", "description": "provider:model[@base_url], for example openai:gpt-5-2025-08-07."}
-    schema["properties"]["candidates"]["items"] = {"anyOf": [short_form, long_form]}
+    schema["properties"]["candidates"]["items"] = {"anyOf": [short_form, long_form, _agent_form(schema["$defs"])]}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": CONFIG_NAME}
+
+
+def _agent_form(definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a candidate that is written as its agent's name, the agent's settings and a model."""
+    candidate = definitions["CandidateSpec"]["properties"]
+    settings = dict(definitions["AgentSettings"]["properties"])
+    agent = {"type": "string", "enum": list(AGENTS), "description": "The agent that the model works in."}
+    settings.pop("name")
+    rest = {name: value for name, value in candidate.items() if name not in {"agent", "solver", "provider", "model"}}
+    model = {"type": "string", "description": "provider:model[@base_url]"}
+    return {
+        "type": "object",
+        "properties": {"agent": agent, **settings, "provider": candidate["provider"], "model": model, **rest},
+        "required": ["agent", "model"],
+        "additionalProperties": False,
+    }
 
 
 def check_candidate(candidate: CandidateSpec, place: str) -> None:

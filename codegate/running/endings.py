@@ -43,6 +43,9 @@ def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) ->
         if result.applied:
             detail += f" What it had changed by then: {result.failure}, {result.detail}"
         return result.model_copy(update={"failure": failure, "detail": detail[:_DETAIL]})
+    if attempt.agent is not None and attempt.agent.ended_by is not None:
+        detail = f"The agent was ended by its limit of {attempt.agent.ended_by}. {result.detail}"
+        return result.model_copy(update={"detail": detail[:_DETAIL]})
     if result.failure != "no_patch":
         return result
     if attempt.patch_error:

@@ -47,6 +47,7 @@ FAULTS: Final[dict[str, FaultRule]] = {
     "provider.malformed": FaultRule(retries=2, wait=1.0),
     "sandbox": FaultRule(retries=2, wait=0.5),
     "sandbox.files": FaultRule(retries=0),
+    "agent": FaultRule(retries=0),
     "environment": FaultRule(retries=1, wait=1.0),
     "could_not_run_here": FaultRule(retries=0),
 }

@@ -265,7 +265,7 @@ def call_needs(
 
     The pinned model is taken to need as many calls as the candidate that needs most.
     """
-    calls = [candidate.max_iterations if candidate.solver == "tool_loop" else 1 for candidate in candidates
+    calls = [1 if candidate.solver == "single_shot" else candidate.max_iterations for candidate in candidates
              if candidate.calls_a_model]  # fmt: skip
     pinned = max(calls, default=0)
     most = samples or policy.max_samples

@@ -8,7 +8,8 @@ import queue
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
@@ -24,8 +25,8 @@ from codegate.running.journal import Journal
 from codegate.running.outcome import Fault, Outcome, Run, SoundnessRecord
 from codegate.running.plan import Job, RunOptions, jobs
 from codegate.running.readiness import check_soundness, prepare_environments, refuse_unsound
-from codegate.sandbox import Backend, FilesRefused
-from codegate.solving import Attempt, solve
+from codegate.sandbox import Backend, EnvironmentRecipe, FilesRefused, Sandbox
+from codegate.solving import Attempt, agent_attempt, solve
 from codegate.suite import Problem, Suite, Tree, load_base
 
 _POLL_SECONDS: Final = 0.1
@@ -340,15 +341,13 @@ class _Execution:
         kept = self._setup.journal.read_attempt(*job.key)
         if kept is not None:
             return kept
-        attempt = solve(
-            job.problem,
-            self._base(job.problem.id),
-            job.candidate,
-            self._setup.providers[key],
-            job.sample,
-            partial(self._public_tests, job.problem),
-            partial(self._calls.make, job.candidate),
-        )
+        what = (job.problem, self._base(job.problem.id), job.candidate, self._setup.providers[key], job.sample)
+        call = partial(self._calls.make, job.candidate)
+        if job.candidate.agent is None:
+            attempt = solve(*what, partial(self._public_tests, job.problem), call)
+        else:
+            # It is not started again when its sandbox fails: its calls are paid.
+            attempt = with_retries(partial(agent_attempt, *what, self._open_for_agent, call), self._stop, "agent")
         # Before it is written, graded or shown: tool results may hold a key.
         attempt = self._redactor.clean_model(attempt)
         self._setup.journal.write_attempt(attempt)
@@ -357,6 +356,11 @@ class _Execution:
     def _grade(self, problem: Problem, patch: str) -> Grade:
         with self._sandbox_slots:
             return grade(problem, self._base(problem.id), patch, self._sandboxes)
+
+    @contextmanager
+    def _open_for_agent(self, problem: Problem, agent: EnvironmentRecipe | None, seconds: float) -> Iterator[Sandbox]:
+        with self._sandbox_slots, self._sandboxes.open_for_agent(problem.environment, agent, seconds) as sandbox:
+            yield sandbox
 
     def _public_tests(self, problem: Problem, tree: Tree) -> str:
         files = tuple(path for path in problem.manifest.public_tests if path in tree)

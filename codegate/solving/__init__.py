@@ -1,9 +1,10 @@
-"""Solve a problem by a single shot or a loop with tools: an ``Attempt`` comes out.
+"""Solve a problem by a single shot, a loop with tools, or an agent: an ``Attempt`` comes out.
 
-The model works on a tree in memory, and only a patch of its source files leaves this room. The caller runs the public
-tests, since that needs a sandbox.
+The model works on a tree in memory, or in a sandbox that the caller opens, and only a patch of its source files leaves
+this room.
 """
 
+from codegate.solving.agent import agent_attempt
 from codegate.solving.attempt import Attempt, AttemptStop, AttemptSummary
 from codegate.solving.solve import prompt_version_of, record_attempt, solve
 
@@ -11,6 +12,7 @@ __all__ = [
     "Attempt",
     "AttemptStop",
     "AttemptSummary",
+    "agent_attempt",
     "prompt_version_of",
     "record_attempt",
     "solve",

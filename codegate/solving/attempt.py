@@ -15,7 +15,28 @@ AttemptStop = Literal[
     "length",  # the output limit truncated the answer; what was complete by then counts
     "context_overflow",  # the conversation does not fit the model's context; what had been edited by then counts
     "refusal",  # the model or the provider's filter declined
+    "limit",  # the attempt's minutes, tokens or dollars were used up; what had been edited by then counts
 ]
+
+
+class AgentRecord(BaseModel):
+    """How an agent ended. Its exit status decides nothing: only the tests do.
+
+    Attributes:
+        exit_code: None where a signal or a limit ended it.
+        ended_by: the limit that ended it: ``minutes``, ``calls``, ``tokens`` or ``usd``; None: it ended by itself.
+        refused: how often it asked its gateway for something else than its model, by what.
+        lock: digest of the files that it was installed from, None where nothing was.
+        seconds: wall clock from its start to its end.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    exit_code: int | None
+    ended_by: str | None = None
+    refused: dict[str, int] = {}
+    lock: str | None = None
+    seconds: float = Field(default=0.0, ge=0)
 
 
 class DroppedPath(BaseModel):
@@ -39,6 +60,7 @@ class AttemptSummary(BaseModel):
         model_seconds: time in model calls; ``tool_seconds``: time in the model's own test runs.
         answer: digest of the whole answer, which identifies copies; None until ``summary`` and without a model, as for
             the reference, whose equal patches are no copies.
+        agent: how the candidate's agent ended; None without one.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -58,6 +80,7 @@ class AttemptSummary(BaseModel):
     model_seconds: float = 0.0
     tool_seconds: float = 0.0
     answer: str | None = None
+    agent: AgentRecord | None = None
 
 
 class Attempt(AttemptSummary):

@@ -57,14 +57,25 @@ TOOL_LOOP_USER: Final = """\
 {listing}
 """
 
+AGENT_TASK: Final = """\
+The repository in the current folder has a bug. Change its source code to fix the bug, and leave all other behaviour
+unchanged. Hidden tests check the result. Edits to tests, configuration, dependencies and documentation are discarded.
+There is no network, and nobody can answer a question: decide yourself, and end when the bug is fixed.
+
+# Bug report
+
+{statement}
+"""
+
 SOLVER_VERSION: Final = "3"
 """Raised when context, ranking, tool limits or edits change."""
 
 _TEXTS: Final[dict[SolverName, tuple[str, str]]] = {
     "single_shot": (SINGLE_SHOT_SYSTEM, SINGLE_SHOT_USER),
     "tool_loop": (TOOL_LOOP_SYSTEM, TOOL_LOOP_USER),
+    "agent": ("", AGENT_TASK),
 }
-_NUMBERS: Final[dict[SolverName, int]] = {"single_shot": 2, "tool_loop": 2}
+_NUMBERS: Final[dict[SolverName, int]] = {"single_shot": 2, "tool_loop": 2, "agent": 1}
 
 
 def prompt_version(solver: SolverName, extra: object = None) -> str:

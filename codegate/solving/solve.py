@@ -21,6 +21,7 @@ _STOP_REASONS: dict[AttemptStop, StopReason] = {
     "length": "length",
     "context_overflow": "context_overflow",
     "refusal": "refusal",
+    "limit": "tool_calls",
 }
 
 
@@ -33,7 +34,7 @@ def solve(
     run_public_tests: TestTool,
     call: ModelCall,
 ) -> Attempt:
-    """Return the attempt of ``candidate`` on ``problem``.
+    """Return the attempt of ``candidate``, which has no agent, on ``problem``.
 
     Args:
         problem: the problem.
@@ -79,7 +80,7 @@ def prompt_version_of(candidate: CandidateSpec) -> str:
         return "none"
     if candidate.provider == "predictions":
         return "external"
-    return tool_loop_version() if candidate.solver == "tool_loop" else prompt_version("single_shot")
+    return tool_loop_version() if candidate.solver == "tool_loop" else prompt_version(candidate.solver)
 
 
 def record_attempt(attempt: Attempt) -> bytes:

@@ -5,7 +5,10 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+import yaml
+from jsonschema import Draft202012Validator
 
+from codegate.candidates import CandidateSpec
 from codegate.errors import UsageError
 from codegate.running import CONFIG_NAME, Config, config_schema, configuration, named_candidates
 from codegate.running.config import load_config
@@ -58,7 +61,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert config.gate.margin == 0.05
     short, *_, long_form = config.candidates
     assert (short.provider, short.model, short.label) == ("openai", "gpt-4o-2024-08-06", "openai:gpt-4o-2024-08-06")
-    assert type(long_form).model_fields.keys() == long_form.model_fields_set
+    assert type(long_form).model_fields.keys() == long_form.model_fields_set | {"agent"}, "which has its own test"
     assert long_form.sampling.seed == 7
     assert short.prices == config.prices["gpt-4o-2024-08-06"]
     assert long_form.prices is not None
@@ -165,3 +168,38 @@ def test_the_published_schema_is_fresh() -> None:
 def test_the_schema_knows_both_forms_of_a_candidate() -> None:
     items = config_schema()["properties"]["candidates"]["items"]
     assert {form.get("type", "object") for form in items["anyOf"]} == {"string", "object"}
+
+
+def test_a_candidate_is_an_agent_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "codegate.yml"
+    line = "{agent: claude-code, version: 2.1.330, model: 'anthropic:claude-sonnet-4-5-20250929', minutes: 5}"
+    path.write_text(f"candidates: [{line}]\n")
+    (spec,) = load_config(path).candidates
+    assert (spec.provider, spec.model, spec.solver, spec.max_iterations) == (
+        "anthropic", "claude-sonnet-4-5-20250929", "agent", 100,
+    )  # fmt: skip
+    assert spec.agent is not None
+    assert (spec.agent.name, spec.agent.version, spec.agent.minutes) == ("claude-code", "2.1.330", 5)
+    assert spec.label == "claude-code 2.1.330 anthropic:claude-sonnet-4-5-20250929"
+    assert spec.settings()["agent version"] == "2.1.330"
+    assert CandidateSpec.model_validate(spec.model_dump(mode="json")) == spec
+    assert not list(Draft202012Validator(config_schema()).iter_errors(yaml.safe_load(path.read_text())))
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("{agent: claude-kode, version: '1', model: 'openai:gpt-5-2025-08-07'}", "did you mean claude-code"),
+        ("{agent: codex, model: 'openai:gpt-5-2025-08-07'}", "codex needs its `version`, for example"),
+        ("{agent: command, model: 'openai:gpt-5-2025-08-07'}", "the agent `command` has a `command`"),
+        ("{agent: codex, version: '1', model: 'gpt-5'}", "unknown provider"),
+        ("{agent: codex, version: '1', model: reference}", "an agent needs a model"),
+        ("{agent: codex, version: '1 || true', model: 'openai:gpt-5-2025-08-07'}", "version"),
+        ("{provider: openai, model: gpt-5-2025-08-07, solver: agent}", "the solver `agent` has an `agent`"),
+    ],
+)
+def test_an_agent_that_cannot_be_is_refused_by_name(tmp_path: Path, line: str, reason: str) -> None:
+    path = tmp_path / "codegate.yml"
+    path.write_text(f"candidates: [{line}]\n")
+    with pytest.raises(UsageError, match=reason):
+        load_config(path)

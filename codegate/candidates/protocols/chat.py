@@ -26,6 +26,7 @@ class ChatCompletions(ModelProtocol):
 
     name = "chat"
     path = "/chat/completions"
+    said = ("messages",)
     limits = ("max_completion_tokens", "max_tokens")
     fields = frozenset(
         {
@@ -47,7 +48,7 @@ class ChatCompletions(ModelProtocol):
 
     def runs_at_client(self, tool: Mapping[str, Any]) -> bool:
         """See ``ModelProtocol.runs_at_client``."""
-        return tool.get("type") in {"function", "custom"}
+        return text(tool.get("type")) in {"function", "custom"}
 
     def assemble(self, events: list[dict[str, Any]]) -> dict[str, Any]:
         """See ``ModelProtocol.assemble``."""

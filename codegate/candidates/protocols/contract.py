@@ -25,6 +25,7 @@ class ModelProtocol(ABC):
         path: of its one endpoint, below the version.
         fields: what may be in a request. The rest is dropped: it concerns what the provider keeps, whom it bills and
             what it runs by itself.
+        said: the fields with what was said so far, where no image or file may be.
         limits: the names of the output limit, the current one first; ``limit_required``: a request has to set one.
         ping: what keeps a client waiting that streams.
     """
@@ -32,6 +33,7 @@ class ModelProtocol(ABC):
     name: ClassVar[str]
     path: ClassVar[str]
     fields: ClassVar[frozenset[str]]
+    said: ClassVar[tuple[str, ...]]
     limits: ClassVar[tuple[str, ...]]
     limit_required: ClassVar[bool] = False
     ping: ClassVar[bytes] = b": waiting\n\n"
@@ -49,7 +51,7 @@ class ModelProtocol(ABC):
         if not isinstance(kept.get("stream", False), bool):
             message = "`stream` is true or false"
             raise RequestRefused(message)
-        refuse_media(kept)
+        refuse_media([kept.get(name) for name in self.said])
         if isinstance(kept.get("tools"), list):
             kept["tools"] = [tool for tool in dicts(kept["tools"]) if self.runs_at_client(tool)]
         for name in ("temperature", "top_p"):
@@ -91,7 +93,7 @@ class ModelProtocol(ABC):
 def refuse_media(value: object) -> None:
     """Raise RequestRefused where a part of a request is an image or another file."""
     for part in parts(value):
-        if part.get("type") in _MEDIA:
+        if text(part.get("type")) in _MEDIA:
             message = "images and files are not supported here, only text"
             raise RequestRefused(message)
 

@@ -27,6 +27,7 @@ class Messages(ModelProtocol):
 
     name = "messages"
     path = "/messages"
+    said = ("system", "messages")
     limits = ("max_tokens",)
     limit_required = True
     ping = b'event: ping\ndata: {"type": "ping"}\n\n'

@@ -23,6 +23,7 @@ class Responses(ModelProtocol):
 
     name = "responses"
     path = "/responses"
+    said = ("input",)
     limits = ("max_output_tokens",)
     fields = frozenset(
         {
@@ -41,14 +42,14 @@ class Responses(ModelProtocol):
 
     def runs_at_client(self, tool: Mapping[str, Any]) -> bool:
         """See ``ModelProtocol.runs_at_client``."""
-        return tool.get("type") in _AT_CLIENT
+        return text(tool.get("type")) in _AT_CLIENT
 
     def assemble(self, events: list[dict[str, Any]]) -> dict[str, Any]:
         """See ``ModelProtocol.assemble``."""
         for event in events:
             if event.get("type") == "error":
                 return {"error": event.get("error") or event}
-            if event.get("type") in _LAST and isinstance(event.get("response"), dict):
+            if text(event.get("type")) in _LAST and isinstance(event.get("response"), dict):
                 return dict(event["response"])
         return {}
 

@@ -1,0 +1,32 @@
+"""aider. It edits the files it is given, or that its model asks for; its exit status is 0 after a refused call too."""
+
+from codegate.candidates.agents.contract import HOME, SITE, Agent, Start, Task
+from codegate.candidates.agents.mini_swe_agent import LITELLM
+
+
+class Aider(Agent):
+    """A Python program that edits by blocks of text, without a shell."""
+
+    name = "aider"
+    registry = "pypi"
+    package = "aider-chat"
+    tried = "0.86.2"
+    protocols = ("chat",)
+    least_python = 10
+    leaves = (".aider.chat.history.md", ".aider.input.history", ".aider.tags.cache.v4")
+
+    def start(self, task: Task) -> Start:
+        """See ``Agent.start``. What the tree has of its settings is not read: they could name another address."""
+        return Start(
+            (
+                "{python}", "-m", "aider", "--model", f"openai/{task.model}",
+                "--openai-api-base", f"{task.address}/v1", "--env-file", "/dev/null", "--config", f"{HOME}/aider.yml",
+                "--edit-format", "diff", "--message", task.prompt, "--yes-always", "--no-git",
+                "--analytics-disable", "--no-check-update", "--no-show-release-notes",
+                "--no-show-model-warnings", "--no-pretty", "--no-fancy-input", "--map-tokens", "0",
+                "--no-detect-urls", "--no-gitignore", "--chat-history-file", f"{HOME}/chat.md",
+                "--input-history-file", f"{HOME}/input.txt", *task.files,
+            ),
+            {**LITELLM, "PYTHONPATH": SITE, "OPENAI_API_KEY": task.key},
+            {"aider.yml": "check-update: false\n"},
+        )  # fmt: skip

@@ -1,0 +1,38 @@
+"""mini-swe-agent, which asks its model through LiteLLM."""
+
+from codegate.candidates.agents.contract import HOME, SITE, Agent, Start, Task
+
+LITELLM = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False"}
+
+
+class MiniSweAgent(Agent):
+    """A Python program of a hundred lines around a shell."""
+
+    name = "mini-swe-agent"
+    registry = "pypi"
+    package = "mini-swe-agent"
+    tried = "2.4.6"
+    protocols = ("chat",)
+    # Without `mcp` the LiteLLM that it resolves to can make no call.
+    beside = ("mcp",)
+    least_python = 10
+
+    def start(self, task: Task) -> Start:
+        """See ``Agent.start``."""
+        return Start(
+            (
+                "{python}", "-m", "minisweagent.run.mini", "-m", f"openai/{task.model}", "-t", task.prompt,
+                "--yolo", "--exit-immediately", "-o", f"{HOME}/trajectory.json",
+            ),
+            {
+                **LITELLM,
+                "PYTHONPATH": SITE,
+                "MSWEA_CONFIGURED": "true",
+                "MSWEA_SILENT_STARTUP": "1",
+                "MSWEA_GLOBAL_CONFIG_DIR": f"{HOME}/mini",
+                "MSWEA_COST_TRACKING": "ignore_errors",
+                "MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT": "2",
+                "OPENAI_API_BASE": f"{task.address}/v1",
+                "OPENAI_API_KEY": task.key,
+            },
+        )  # fmt: skip

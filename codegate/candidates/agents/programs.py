@@ -1,0 +1,48 @@
+"""Agents that are libraries: a short program of ours gives each a shell in the tree, and the task."""
+
+from importlib import resources
+
+from codegate.candidates.agents.contract import HOME, SITE, Agent, Start, Task
+
+
+class _Library(Agent):
+    registry = "pypi"
+    least_python = 10
+    program: str
+
+    def start(self, task: Task) -> Start:
+        """See ``Agent.start``."""
+        text = resources.files("codegate.candidates.agents").joinpath(self.program).read_text(encoding="utf-8")
+        return Start(
+            ("{python}", f"{HOME}/agent.py", task.model, task.protocol, task.prompt),
+            {
+                "PYTHONPATH": SITE,
+                "OPENAI_BASE_URL": f"{task.address}/v1",
+                "OPENAI_API_KEY": task.key,
+                "ANTHROPIC_BASE_URL": task.address,
+                "ANTHROPIC_API_KEY": task.key,
+                "OPENAI_AGENTS_DISABLE_TRACING": "1",
+            },
+            {"agent.py": text},
+        )
+
+
+class OpenAIAgents(_Library):
+    """OpenAI's Agents SDK."""
+
+    name = "openai-agents"
+    package = "openai-agents"
+    tried = "0.24.0"
+    protocols = ("responses", "chat")
+    program = "openai_agents_program.py"
+
+
+class LangGraph(_Library):
+    """LangGraph's prebuilt agent."""
+
+    name = "langgraph"
+    package = "langgraph"
+    tried = "1.2.22"
+    protocols = ("chat", "messages")
+    beside = ("langchain", "langchain-openai", "langchain-anthropic")
+    program = "langgraph_program.py"

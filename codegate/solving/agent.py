@@ -1,0 +1,200 @@
+"""Agent: a program works on the tree in a sandbox, and reaches its model through the gateway alone.
+
+What it leaves in the tree is its answer. Neither its exit status nor what it says of itself decides anything.
+"""
+
+import base64
+import json
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from hashlib import sha256
+from typing import Any, Final, TypeAlias, cast
+
+from codegate.candidates import CandidateSpec, Completion, Provider
+from codegate.candidates.agents import AGENTS, Agent, OwnCommand, Task
+from codegate.candidates.gateway import AgentLimits, Gateway
+from codegate.candidates.registry import protocol_of
+from codegate.errors import InfrastructureError
+from codegate.sandbox import Command, Completed, EnvironmentRecipe, Sandbox, SandboxFile
+from codegate.sandbox.relay import RELAY_PORT, Relay
+from codegate.solving.attempt import AgentRecord, Attempt, AttemptStop, DroppedPath, ModelCall, stop_of
+from codegate.solving.drivers import driver_source
+from codegate.solving.edits import contains_code
+from codegate.solving.installing import agent_recipe, recipe_digest
+from codegate.solving.prompts import AGENT_TASK, prompt_version
+from codegate.solving.workspace import Workspace, WorkspaceError
+from codegate.suite import PathClassifier, Problem, Tree
+
+OpenForAgent: TypeAlias = Callable[[Problem, EnvironmentRecipe | None, float], AbstractContextManager[Sandbox]]
+"""Opens a sandbox of a problem's environment for an agent of that recipe, for so many seconds."""
+
+KEY: Final = "no-key-is-needed-here"
+_OUTPUT_BYTES: Final = 8 << 20
+_COLLECT_SECONDS: Final = 120.0
+_MOST_FILES: Final = 200
+_HOME: Final = "/tmp/home"  # noqa: S108 - inside the sandbox
+
+
+class AgentFailed(InfrastructureError):
+    """An agent ended without having asked its model anything: it is not installed or not started as it should be."""
+
+
+def agent_attempt(
+    problem: Problem,
+    base: Tree,
+    candidate: CandidateSpec,
+    provider: Provider | None,
+    sample: int,
+    open_for_agent: OpenForAgent,
+    call: ModelCall,
+) -> Attempt:
+    """Return the attempt of the candidate's agent: at most ``max_iterations`` model calls, and its other limits.
+
+    Raises:
+        AgentFailed: it made no model call.
+        UsageError: it cannot be installed.
+        InfrastructureError: the sandbox failed, or a model call, as for any other attempt.
+    """
+    settings = candidate.agent
+    if settings is None or provider is None:
+        message = "only a candidate with an agent and a provider is solved by one"
+        raise ValueError(message)
+    agent: Agent = OwnCommand(settings.command) if settings.command else AGENTS[settings.name]
+    recipe = agent_recipe(candidate, problem.environment.python)
+    protocol = protocol_of(candidate)
+    limits = AgentLimits(candidate.max_iterations, settings.tokens, float(settings.usd) if settings.usd else None)
+
+    def end() -> None:
+        relay.end()
+
+    gateway = Gateway(candidate, protocol, cast("Any", provider), call, limits, end)
+    relay = Relay(gateway.answer)
+    started = time.monotonic()
+    try:
+        with open_for_agent(problem, recipe, settings.minutes * 60) as sandbox:
+            sandbox.put(tuple(SandboxFile(path, file.data, file.mode) for path, file in base.items()))
+            task = Task(
+                prompt=AGENT_TASK.format(statement=problem.statement.strip()),
+                model=candidate.model,
+                protocol=protocol,
+                address=f"http://127.0.0.1:{RELAY_PORT}",
+                key=KEY,
+                files=_sources(base),
+            )
+            done = sandbox.run(_command(agent, task, settings.minutes * 60, relay))
+            seconds = time.monotonic() - started
+            changed = sandbox.run(_collect_command(base)) if gateway.failure is None else None
+    finally:
+        relay.close()
+    if gateway.failure is not None:
+        raise gateway.failure
+    if not gateway.completions:
+        raise AgentFailed(
+            f"{settings.name} ended without a model call: {_last_words(done)}",
+            "Check the agent's version and, for `command`, that it finds its model where CODEGATE_MODEL and "
+            "OPENAI_BASE_URL or ANTHROPIC_BASE_URL say.",
+        )
+    ended_by = "minutes" if done.timed_out else gateway.limited
+    workspace, dropped = _answer(base, agent, changed)
+    frozen = workspace.freeze()
+    conversation = gateway.conversation
+    completions = gateway.completions
+    return Attempt(
+        problem=problem.id,
+        candidate=candidate.key(),
+        sample=sample,
+        solver="agent",
+        prompt_version=prompt_version("agent"),
+        patch=frozen.patch,
+        dropped=(*frozen.dropped, *dropped),
+        contains_code=bool(frozen.patch)
+        or any(contains_code(message.text) for message in conversation if message.role == "assistant"),
+        stop=_stop(ended_by, completions),
+        iterations=len(completions),
+        tool_calls=sum(len(completion.tool_calls) for completion in completions),
+        usage=gateway.usage,
+        models=tuple(dict.fromkeys(each.model for each in completions if each.model)),
+        model_seconds=sum(completion.seconds for completion in completions),
+        tool_seconds=max(0.0, done.wall_seconds - sum(completion.seconds for completion in completions)),
+        messages=conversation,
+        agent=AgentRecord(
+            exit_code=done.exit_code,
+            ended_by=ended_by,
+            refused=dict(gateway.refused),
+            lock=None if recipe is None else recipe_digest(recipe),
+            seconds=seconds,
+        ),
+    )
+
+
+def _command(agent: Agent, task: Task, seconds: float, relay: Relay) -> Command:
+    start = agent.start(task)
+    asked = {
+        "home": _HOME,
+        "argv": start.argv,
+        "environment": dict(start.environment),
+        "files": dict(start.files),
+    }
+    return Command(
+        ("{python}", "-I", "-S", "-c", driver_source("start_driver")),
+        stdin=json.dumps(asked).encode(),
+        timeout_seconds=seconds,
+        output_bytes=_OUTPUT_BYTES,
+        relay=relay,
+    )
+
+
+def _collect_command(base: Tree) -> Command:
+    given = {path: "link" if file.is_link else sha256(file.data).hexdigest() for path, file in base.items()}
+    return Command(
+        ("{python}", "-I", "-S", "-c", driver_source("collect_driver")),
+        stdin=json.dumps(given).encode(),
+        timeout_seconds=_COLLECT_SECONDS,
+        output_bytes=16 << 20,
+    )
+
+
+def _answer(base: Tree, agent: Agent, changed: Completed | None) -> tuple[Workspace, tuple[DroppedPath, ...]]:
+    """Return the tree with what the agent changed, and what of it is not taken."""
+    workspace, dropped = Workspace(base), []
+    for path, value in _changes(changed).items():
+        if path.partition("/")[0] in agent.leaves:
+            continue
+        try:
+            if value is None:
+                workspace.delete(path)
+            elif value in {"too large", "no file"}:
+                dropped.append(DroppedPath(path=path[:200], reason="too_large" if value == "too large" else "unsafe"))
+            else:
+                workspace.write(path, base64.b64decode(value).decode("utf-8"))
+        except (WorkspaceError, UnicodeDecodeError):
+            continue  # the workspace keeps note of paths that it refuses; a binary file is no source
+    return workspace, tuple(dropped)
+
+
+def _changes(changed: Completed | None) -> dict[str, str | None]:
+    """Return what the collector printed; nothing where the sandbox left it no room to."""
+    try:
+        found = json.loads(changed.stdout) if changed is not None else {}
+    except ValueError:
+        return {}
+    return {path: value for path, value in found.items() if value is None or isinstance(value, str)}
+
+
+def _stop(ended_by: str | None, completions: list[Completion]) -> AttemptStop:
+    if ended_by is not None:
+        return "iterations" if ended_by == "calls" else "limit"
+    return stop_of(completions[-1]) or "answered"
+
+
+def _sources(base: Tree) -> tuple[str, ...]:
+    classifier = PathClassifier.of(base)
+    return tuple(path for path in base if classifier.classify(path) == "source")[:_MOST_FILES]
+
+
+def _last_words(done: Completed) -> str:
+    """Return the end of what an agent printed, as one line."""
+    how = "it ran out of time" if done.timed_out else f"exit status {done.exit_code}"
+    words = " ".join((done.stderr or done.stdout)[-2000:].decode("utf-8", "replace").split())
+    return f"{how}; it said {words[-400:]!r}"

