@@ -22,6 +22,7 @@ from codegate.candidates.prices import Price, Prices, cost, worst_case_call_cost
 from codegate.candidates.redaction import Redactor, environment_secrets, redactor_for
 from codegate.candidates.registry import open_provider
 from codegate.candidates.replay import transcript_line
+from codegate.candidates.sdk import Forwarded
 from codegate.candidates.snapshots import check_snapshot
 from codegate.candidates.spec import CandidateSpec, SolverName, answers_in_file, parse_candidate
 from codegate.candidates.weights import ScoreWeights
@@ -29,6 +30,7 @@ from codegate.candidates.weights import ScoreWeights
 __all__ = [
     "CandidateSpec",
     "Completion",
+    "Forwarded",
     "Message",
     "Price",
     "Prices",

@@ -19,6 +19,7 @@ from typing import BinaryIO, Final
 from codegate.durable import append_line, write_atomic
 from codegate.errors import InfrastructureError, Interrupted, UsageError
 from codegate.running.outcome import Outcome, Run, RunManifest, SandboxRecord, SoundnessRecord, json_text
+from codegate.running.paid import PaidAnswers
 from codegate.sandbox import Assurance
 from codegate.solving import Attempt
 from codegate.strict import parse_json, read_lines, read_text
@@ -38,12 +39,13 @@ ANSWERS: Final = "answers.jsonl"
 """Predictions file of a run that calls no model."""
 _CALLS: Final = "calls.log"
 _TRANSCRIPTS: Final = "transcripts"
+_PAID: Final = ".answers"
 _SANDBOX: Final = "sandbox.json"
 _SOUNDNESS: Final = "soundness.json"
 _PART: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 RUN_FILES: Final = re.compile(
     rf"(?:{CONFIRMATION}/)?(?:run\.json|outcomes\.jsonl|calls\.log|answers\.jsonl|sandbox\.json|soundness\.json"
-    rf"|transcripts/{_PART}/{_PART}\.[0-9]{{1,3}}\.json)"
+    rf"|transcripts/{_PART}/{_PART}\.[0-9]{{1,3}}\.(?:json|answers))"
 )
 """Names, in a run's folder, of the files that a run is resumed from."""
 
@@ -221,6 +223,11 @@ class Journal:
             if path.parent.is_symlink():
                 raise UsageError(f"{path.parent} is a symbolic link; runs hold none.", "Remove it.")
             write_atomic(path, json_text(attempt).encode("ascii"))
+        path.with_suffix(_PAID).unlink(missing_ok=True)
+
+    def paid_answers(self, candidate: str, problem: str, sample: int) -> PaidAnswers:
+        """Return the answers that an attempt which is not written yet has paid for."""
+        return PaidAnswers(self._transcript(candidate, problem, sample).with_suffix(_PAID))
 
     def read_attempt(self, candidate: str, problem: str, sample: int) -> Attempt | None:
         """Return the written attempt, or None; raises UsageError if it is broken."""

@@ -347,7 +347,9 @@ class _Execution:
             attempt = solve(*what, partial(self._public_tests, job.problem), call)
         else:
             # It is not started again when its sandbox fails: its calls are paid.
-            attempt = with_retries(partial(agent_attempt, *what, self._open_for_agent, call), self._stop, "agent")
+            paid = self._setup.journal.paid_answers(*job.key)
+            make = partial(agent_attempt, *what, self._open_for_agent, call, paid)
+            attempt = with_retries(make, self._stop, "agent")
         # Before it is written, graded or shown: tool results may hold a key.
         attempt = self._redactor.clean_model(attempt)
         self._setup.journal.write_attempt(attempt)

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from codegate.candidates import CandidateSpec, Completion, Provider
 from codegate.candidates.agents import AGENTS, Agent, OwnCommand, Task
-from codegate.candidates.gateway import AgentLimits, Gateway
+from codegate.candidates.gateway import AgentLimits, Gateway, Keeps
 from codegate.candidates.registry import protocol_of
 from codegate.errors import InfrastructureError
 from codegate.sandbox import Command, Completed, EnvironmentRecipe, Sandbox, SandboxFile
@@ -48,8 +48,11 @@ def agent_attempt(
     sample: int,
     open_for_agent: OpenForAgent,
     call: ModelCall,
+    paid: Keeps,
 ) -> Attempt:
     """Return the attempt of the candidate's agent: at most ``max_iterations`` model calls, and its other limits.
+
+    ``paid`` holds the answers of an earlier start of this attempt that was cut off, and keeps those of this one.
 
     Raises:
         AgentFailed: it made no model call.
@@ -68,7 +71,7 @@ def agent_attempt(
     def end() -> None:
         relay.end()
 
-    gateway = Gateway(candidate, protocol, cast("Any", provider), call, limits, end)
+    gateway = Gateway(candidate, protocol, cast("Any", provider), call, limits, end, paid)
     relay = Relay(gateway.answer)
     started = time.monotonic()
     try:

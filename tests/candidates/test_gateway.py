@@ -13,7 +13,7 @@ import anthropic
 import openai
 import pytest
 
-from codegate.candidates import CandidateSpec, Completion, ProviderError, Usage, open_provider
+from codegate.candidates import CandidateSpec, Completion, Forwarded, ProviderError, Usage, open_provider
 from codegate.candidates.gateway import AgentLimits, Gateway, gateway
 from tests.candidates.conftest import CANARY
 from tests.kit.scripted_model import Run, Say, ScriptedModel, Turn, fixing
@@ -56,6 +56,16 @@ class Door:
         return int(first.split()[1]), json.loads(answer)
 
 
+class Nothing:
+    """Keeps no answers."""
+
+    def take(self, request: str) -> Forwarded | None:
+        return None
+
+    def keep(self, request: str, answer: Forwarded) -> None:
+        pass
+
+
 def _simple_call(action: Callable[[], Completion], _size: int) -> Completion:
     return action()
 
@@ -77,7 +87,7 @@ def door(
         spec = CandidateSpec(provider=provider_name, model=MODEL, base_url=base, timeout_seconds=20)
         provider: Any = open_provider(spec)
         ended: list[bool] = []
-        made = Gateway(spec, protocol, provider, call, limits, lambda: ended.append(True))
+        made = Gateway(spec, protocol, provider, call, limits, lambda: ended.append(True), Nothing())
 
         def serve(connection: socket.socket) -> None:
             with connection, contextlib.suppress(OSError):

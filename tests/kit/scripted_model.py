@@ -214,3 +214,23 @@ def _messages(model: str, action: tuple[str, str, dict[str, Any]], number: int) 
 
 
 PROTOCOLS = {"/chat/completions": _chat, "/responses": _responses, "/messages": _messages}
+
+
+# An agent in few lines: it does what its model says, as a shell command, until the model says something else.
+AGENT = """\
+import json, os, subprocess, urllib.request
+model, messages = os.environ["CODEGATE_MODEL"], [{"role": "user", "content": os.environ["CODEGATE_PROMPT"]}]
+shell = {"type": "object", "properties": {"command": {"type": "string"}}}
+tools = [{"type": "function", "function": {"name": "bash", "parameters": shell}}]
+while True:
+    body = json.dumps({"model": model, "messages": messages, "tools": tools}).encode()
+    request = urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/chat/completions", body)
+    message = json.load(urllib.request.urlopen(request))["choices"][0]["message"]
+    messages.append(message)
+    if not message.get("tool_calls"):
+        break
+    for call in message["tool_calls"]:
+        command = json.loads(call["function"]["arguments"])["command"]
+        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+        messages.append({"role": "tool", "tool_call_id": call["id"], "content": done.stdout + done.stderr})
+"""

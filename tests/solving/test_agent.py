@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from codegate.candidates import CandidateSpec, ProviderError, open_provider
+from codegate.candidates import CandidateSpec, Forwarded, ProviderError, open_provider
 from codegate.candidates.agents import AGENTS
 from codegate.grading import Sandboxes
 from codegate.sandbox import Backend, EnvironmentRecipe, Sandbox
 from codegate.solving import Attempt, agent_attempt
 from codegate.solving.agent import AgentFailed
 from codegate.suite import Problem, Tree, apply_patch
-from tests.kit.scripted_model import Run, Say, ScriptedModel, Turn, fixing
+from tests.kit.scripted_model import AGENT, Run, Say, ScriptedModel, Turn, fixing
 from tests.solving.worlds import FIXED, once, small_problem, small_tree
 
 MODEL = "scripted-2026-01-01"
@@ -26,24 +26,15 @@ BLOCK = f"src/pkg/maths.py\n```python\n{EDIT}```\n"
 NAMES = [name for name in AGENTS if name != "command"]
 IN_EVERY_TEST_RUN = ("claude-code", "openai-agents")
 
-# An agent in few lines: it does what its model says, as a shell command, until the model says something else.
-LOOP = """\
-import json, os, subprocess, urllib.request
-model, messages = os.environ["CODEGATE_MODEL"], [{"role": "user", "content": os.environ["CODEGATE_PROMPT"]}]
-shell = {"type": "object", "properties": {"command": {"type": "string"}}}
-tools = [{"type": "function", "function": {"name": "bash", "parameters": shell}}]
-while True:
-    body = json.dumps({"model": model, "messages": messages, "tools": tools}).encode()
-    request = urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/chat/completions", body)
-    message = json.load(urllib.request.urlopen(request))["choices"][0]["message"]
-    messages.append(message)
-    if not message.get("tool_calls"):
-        break
-    for call in message["tool_calls"]:
-        command = json.loads(call["function"]["arguments"])["command"]
-        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
-        messages.append({"role": "tool", "tool_call_id": call["id"], "content": done.stdout + done.stderr})
-"""
+
+class Nothing:
+    """Keeps no answers."""
+
+    def take(self, request: str) -> Forwarded | None:
+        return None
+
+    def keep(self, request: str, answer: Forwarded) -> None:
+        pass
 
 
 @pytest.fixture
@@ -57,7 +48,7 @@ def attempt(boxes: Sandboxes, model: ScriptedModel, agent: str = "command", **se
     kind = AGENTS[agent]
     provider = "anthropic" if kind.protocols[0] == "messages" else "openai"
     base = model.url if provider == "anthropic" else f"{model.url}/v1"
-    own = {"command": ["{python}", "-c", LOOP]} if agent == "command" else {"version": kind.tried}
+    own = {"command": ["{python}", "-c", AGENT]} if agent == "command" else {"version": kind.tried}
     spec = CandidateSpec.model_validate(
         {"agent": agent, **own, "provider": provider, "model": MODEL, "base_url": base, "minutes": 3, **settings}
     )
@@ -70,7 +61,7 @@ def attempt(boxes: Sandboxes, model: ScriptedModel, agent: str = "command", **se
             yield sandbox
 
     try:
-        return agent_attempt(small_problem(), TREE, spec, opened, 0, open_for_agent, once)
+        return agent_attempt(small_problem(), TREE, spec, opened, 0, open_for_agent, once, Nothing())
     finally:
         opened.close()
 

@@ -20,6 +20,7 @@ from codegate.candidates.prices import cost
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from codegate.candidates.sdk import Forwarded
 from codegate.candidates.spec import CandidateSpec
+from codegate.durable import digest
 from codegate.strict import check_shape
 
 PING_SECONDS: Final = 10.0
@@ -47,6 +48,18 @@ class Forwards(Protocol):
         ...
 
 
+class Keeps(Protocol):
+    """Keeps answers by their requests' digests, for an attempt that has to begin again."""
+
+    def take(self, request: str) -> Forwarded | None:
+        """Return the next answer that was kept for a request, once; None where there is none."""
+        ...
+
+    def keep(self, request: str, answer: Forwarded) -> None:
+        """Keep an answer."""
+        ...
+
+
 class Gateway:
     """Answers one agent's model calls. Thread-safe: an agent may make several at once.
 
@@ -56,7 +69,8 @@ class Gateway:
         provider: the candidate's.
         call: makes a model call, given its request's bytes: retries, budget and journal.
         limits: of the attempt.
-        end: ends the agent; called once when nothing that it asks can be answered any more.
+        end: ends the agent; called when nothing that it asks can be answered any more.
+        paid: answers that were paid for before; they count, and cost nothing.
 
     Attributes:
         failure: what ended the calls, if it was no limit of the attempt.
@@ -73,9 +87,10 @@ class Gateway:
         call: Callable[[Callable[[], Completion], int], Completion],
         limits: AgentLimits,
         end: Callable[[], None],
+        paid: Keeps,
     ) -> None:
         self._candidate, self._protocol, self._provider = candidate, PROTOCOLS[protocol], provider
-        self._call, self._limits, self._end = call, limits, end
+        self._call, self._limits, self._end, self._paid = call, limits, end, paid
         self._lock = threading.Lock()
         self._begun = 0
         self._conversation: tuple[Message, ...] = ()
@@ -174,17 +189,23 @@ class Gateway:
         self, asked: Mapping[str, Any], cleaned: Mapping[str, Any], headers: Mapping[str, str]
     ) -> Forwarded | None:
         answers: list[Forwarded] = []
+        request = digest(_dumped(cleaned).decode())
 
         def once() -> Completion:
             answers.append(self._provider.forward(self._protocol.name, cleaned, headers))
             return answers[-1].completion
 
         try:
-            completion = self._call(once, len(_dumped(cleaned)))
+            if (kept := self._paid.take(request)) is not None:
+                answers.append(kept)
+            else:
+                self._call(once, len(_dumped(cleaned)))
+                self._paid.keep(request, answers[-1])
         except Exception as error:
             with self._lock:
                 self.failure = self.failure or error
             return None
+        completion = answers[-1].completion
         said = Message(role="assistant", text=completion.text, tool_calls=completion.tool_calls)
         conversation = (*self._protocol.conversation(asked), said)
         with self._lock:

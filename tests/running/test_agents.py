@@ -1,0 +1,118 @@
+"""Runs of agents: their calls are bounded by the run's budget, and a run that was killed pays for none twice."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codegate.candidates import CandidateSpec, Prices
+from codegate.running.calls import CallLimitReached
+from codegate.suite import Suite
+from tests.kit.scripted_model import AGENT, Run, Say, ScriptedModel, Turn
+from tests.running.world import BODIES, NAMES, lines, results, run_here
+
+pytestmark = pytest.mark.bwrap
+MODEL = "scripted-2026-01-01"
+
+
+def play(turn: Turn) -> Say | Run:
+    """Fix the function that the statement names, in three steps."""
+    text = json.dumps(turn.body["messages"])
+    name = next(name for name in NAMES if f"{name}() returns a wrong number" in text)
+    wrong, right = BODIES[name]
+    steps = [f"cat calc/{name}.py", f"sed -i 's|{wrong.replace('*', '[*]')}|{right}|' calc/{name}.py", "ls"]
+    return Run(steps[turn.results]) if turn.results < len(steps) else Say("Fixed.")
+
+
+def spec(model: ScriptedModel, **changes: Any) -> CandidateSpec:
+    return CandidateSpec.model_validate(
+        {
+            "agent": "command", "command": ["{python}", "-c", AGENT], "minutes": 2,
+            "model": f"openai:{MODEL}@{model.url}/v1", **changes,
+        }
+    )  # fmt: skip
+
+
+def test_a_run_of_an_agent_solves_the_suite(suite: Suite, tmp_path: Path) -> None:
+    with ScriptedModel(play, MODEL) as model:
+        run = run_here(suite, tmp_path / "run", spec(model), samples=2)
+    assert results(tmp_path / "run") == {(f"calc-{name}", sample): True for name in NAMES for sample in (0, 1)}
+    assert {outcome.attempt.iterations for outcome in run.outcomes if outcome.attempt} == {4}
+    assert model.answered == 4 * 6
+    assert not list((tmp_path / "run").glob("transcripts/*/*.answers")), "what was kept for a crash is gone"
+
+
+def test_a_budget_is_never_exceeded_by_agents_at_work_together(suite: Suite, tmp_path: Path) -> None:
+    # 1000 input and 50 output tokens a call: one cent; the worst case of a call is below ten.
+    prices = Prices(input=Decimal(9), output=Decimal(20), cache_read=Decimal(9))
+    with ScriptedModel(play, MODEL) as model:
+        candidate = spec(model, prices=prices.model_dump(mode="json"), sampling={"max_output_tokens": 100})
+        with pytest.raises(CallLimitReached, match=r"budget of \$0\.20"):
+            run_here(suite, tmp_path / "run", candidate, samples=4, budget_usd=Decimal("0.20"), models=8, sandboxes=4)
+        paid = model.answered
+        assert paid * Decimal("0.01") <= Decimal("0.20")
+        run_here(suite, tmp_path / "run", candidate, samples=4, budget_usd=Decimal(5), models=8, sandboxes=4)
+    assert set(results(tmp_path / "run").values()) == {True}
+    assert model.answered == 4 * 12, "what an attempt had paid for before the budget ended it was not paid again"
+
+
+@pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.full)])
+@pytest.mark.timeout(1200)
+def test_a_run_that_is_killed_pays_for_no_call_twice(suite: Suite, tmp_path: Path, kills: int) -> None:
+    def slowly(turn: Turn) -> Say | Run:
+        time.sleep(0.05)
+        return play(turn)
+
+    bodies: list[str] = []
+    with ScriptedModel(slowly, MODEL) as model:
+        killed = rounds = 0
+        while killed < kills:
+            rounds += 1
+            out, mark = tmp_path / f"run-{rounds}", len(model.requests)
+            config = tmp_path / "codegate.yml"
+            candidate = spec(model).model_dump(mode="json", exclude_none=True)
+            config.write_text(json.dumps({"candidates": [candidate], "samples": 2}))
+            while True:
+                process = _start(suite, out, config)
+                timer = threading.Timer(0.8 + (killed * 37 % 100) / 40, _kill, [process])
+                if killed < kills:
+                    timer.start()
+                code = process.wait()
+                timer.cancel()
+                if code == 0:
+                    break
+                assert code == -signal.SIGKILL
+                killed += 1
+            assert results(out) == {(f"calc-{name}", sample): True for name in NAMES for sample in (0, 1)}
+            bodies = [json.dumps(request.body, sort_keys=True) for request in model.requests[mark:]]
+            # Both samples ask the same; a call that was under way when its run was killed may have been answered.
+            under_way = len(bodies) - 24
+            assert 0 <= under_way <= 4 * killed
+            assert max(bodies.count(body) for body in bodies) <= 2 + killed
+    assert len(lines(out)) == 6
+
+
+def _start(suite: Suite, out: Path, config: Path) -> "subprocess.Popen[bytes]":
+    again = ["--resume", str(out)] if (out / "run.json").exists() else ["--out", str(out)]
+    return subprocess.Popen(
+        [
+            sys.executable, "-m", "codegate", "run", str(suite.folder), "--config", str(config), "--sandbox", "bwrap",
+            "--no-precheck", *again,
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "OPENAI_API_KEY": ""},
+        start_new_session=True,
+    )  # fmt: skip
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    os.killpg(process.pid, signal.SIGKILL)
