@@ -33,6 +33,9 @@ SolverName = Literal["single_shot", "tool_loop", "agent"]
 
 SHORT_FORM: Final = "A candidate is written provider:model[@base_url], for example openai:gpt-5-2025-08-07."
 
+MAX_PROMPT: Final = 100_000
+"""Characters of a prompt's text."""
+
 _NO_ANSWER: Final = {"name", "api_key_env", "allow_http", "timeout_seconds", "training_cutoff", "prices"}
 """Fields that change no answer."""
 
@@ -85,6 +88,17 @@ class AgentSettings(BaseModel):
         return self
 
 
+class Prompt(BaseModel):
+    """A team's own prompt: the files that it is in, and their texts, which alone tell two prompts apart."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    system: str | None = Field(default=None, max_length=1000, description="File with the system prompt.")
+    task: str | None = Field(default=None, max_length=1000, description="File with the template of the task.")
+    system_text: str | None = Field(default=None, max_length=MAX_PROMPT)
+    task_text: str | None = Field(default=None, max_length=MAX_PROMPT)
+
+
 class CandidateSpec(BaseModel):
     """One candidate as configured.
 
@@ -112,6 +126,9 @@ class CandidateSpec(BaseModel):
     solver: SolverName = "single_shot"
     max_iterations: int = Field(default=5, ge=1, le=1000)
     agent: AgentSettings | None = None
+    prompt: Prompt | None = Field(
+        default=None, description="Files in place of codegate's own prompts; a name alone is the task's."
+    )
     sampling: Sampling = Sampling()
     training_cutoff: date | None = Field(
         default=None, description="The day that the model's training data ends; for reports, it changes no answer."
@@ -123,6 +140,11 @@ class CandidateSpec(BaseModel):
     prices: Prices | None = Field(
         default=None, description="What the model's tokens cost; for reports and budgets, it changes no answer."
     )
+
+    @field_validator("prompt", mode="before")
+    @classmethod
+    def _name_is_the_task(cls, value: Any) -> Any:
+        return {"task": value} if isinstance(value, str) else value
 
     @model_validator(mode="before")
     @classmethod
@@ -189,9 +211,10 @@ class CandidateSpec(BaseModel):
 
     def key(self) -> str:
         """Return the 16-digit digest of all fields that can change its answers."""
-        fields = self.model_dump(mode="json", exclude=_NO_ANSWER)
-        if self.agent is None:
-            del fields["agent"]
+        fields = self.model_dump(mode="json", exclude={**dict.fromkeys(_NO_ANSWER, True), "prompt": {"system", "task"}})
+        for name in ("agent", "prompt"):
+            if fields[name] is None:
+                del fields[name]
         return digest(fields)[:16]
 
     def short_form(self) -> str | None:
@@ -204,7 +227,7 @@ class CandidateSpec(BaseModel):
 
     def settings(self) -> dict[str, str]:
         """Return the fields that can change its answers as text; unset and unused ones are left out."""
-        fields = self.model_dump(mode="json", exclude=_NO_ANSWER | {"sampling", "agent"}, exclude_none=True)
+        fields = self.model_dump(mode="json", exclude=_NO_ANSWER | {"sampling", "agent", "prompt"}, exclude_none=True)
         if self.solver == "single_shot":
             del fields["max_iterations"]
         if self.provider == "predictions":

@@ -20,6 +20,7 @@ from codegate.candidates.agents import AGENTS
 from codegate.errors import UsageError
 from codegate.gating import GatePolicy
 from codegate.sandbox import CHOICE_PATTERN, check_choice
+from codegate.solving import read_prompt
 from codegate.suite import read_yaml
 
 CONFIG_NAME = "codegate.yml"
@@ -121,7 +122,8 @@ def load_config(path: Path) -> Config:
     config = read_yaml(path, Config)
     for candidate in config.candidates:
         check_candidate(candidate, str(path))
-    return config.model_copy(update={"candidates": priced(config.candidates, config.prices)})
+    candidates = tuple(read_prompt(candidate, path.parent) for candidate in config.candidates)
+    return config.model_copy(update={"candidates": priced(candidates, config.prices)})
 
 
 def priced(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) -> tuple[CandidateSpec, ...]:

@@ -6,6 +6,7 @@ this room.
 
 from codegate.solving.agent import agent_attempt
 from codegate.solving.attempt import Attempt, AttemptStop, AttemptSummary
+from codegate.solving.prompts import read_prompt
 from codegate.solving.solve import prompt_version_of, record_attempt, solve
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "AttemptSummary",
     "agent_attempt",
     "prompt_version_of",
+    "read_prompt",
     "record_attempt",
     "solve",
 ]

@@ -22,7 +22,7 @@ from codegate.solving.attempt import AgentRecord, Attempt, AttemptStop, DroppedP
 from codegate.solving.drivers import driver_source
 from codegate.solving.edits import contains_code
 from codegate.solving.installing import agent_recipe, recipe_digest
-from codegate.solving.prompts import AGENT_TASK, prompt_version
+from codegate.solving.prompts import fill, prompt_version
 from codegate.solving.workspace import Workspace, WorkspaceError
 from codegate.suite import PathClassifier, Problem, Tree
 
@@ -78,7 +78,7 @@ def agent_attempt(
         with open_for_agent(problem, recipe, settings.minutes * 60) as sandbox:
             sandbox.put(tuple(SandboxFile(path, file.data, file.mode) for path, file in base.items()))
             task = Task(
-                prompt=AGENT_TASK.format(statement=problem.statement.strip()),
+                prompt=_prompt(problem, candidate),
                 model=candidate.model,
                 protocol=protocol,
                 address=f"http://127.0.0.1:{RELAY_PORT}",
@@ -108,7 +108,7 @@ def agent_attempt(
         candidate=candidate.key(),
         sample=sample,
         solver="agent",
-        prompt_version=prompt_version("agent"),
+        prompt_version=prompt_version(candidate),
         patch=frozen.patch,
         dropped=(*frozen.dropped, *dropped),
         contains_code=bool(frozen.patch)
@@ -129,6 +129,12 @@ def agent_attempt(
             seconds=seconds,
         ),
     )
+
+
+def _prompt(problem: Problem, candidate: CandidateSpec) -> str:
+    """Return what the agent is told: an agent has a system prompt of its own, so ours goes ahead of the task."""
+    system, task = fill(candidate, statement=problem.statement.strip())
+    return f"{system}\n\n{task}" if system else task
 
 
 def _command(agent: Agent, task: Task, seconds: float, relay: Relay) -> Command:

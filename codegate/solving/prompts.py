@@ -4,15 +4,24 @@ A version is ``name/number+digest``: the number is raised manually for an intend
 character, so that runs with different prompts are never comparable by mistake.
 """
 
+import re
+from pathlib import Path
 from typing import Final
 
-from codegate.candidates import SolverName
+from codegate.candidates import CandidateSpec, SolverName
+from codegate.candidates.spec import MAX_PROMPT
 from codegate.durable import digest
+from codegate.errors import UsageError
+from codegate.strict import read_text
+from codegate.suite import is_plain_path
 
 SINGLE_SHOT_SYSTEM: Final = """\
 You fix one bug in a repository. You are given a description of the bug and the files that are most likely relevant.
 Change the source code to fix the bug, and leave all other behaviour unchanged. Hidden tests check the result.
 Edits to tests, configuration, dependencies and documentation are discarded.
+"""
+
+EDIT_FORMAT: Final = """\
 
 Answer with one or more edits in exactly this format, each with the file's path on a line of its own above it:
 
@@ -76,11 +85,71 @@ _TEXTS: Final[dict[SolverName, tuple[str, str]]] = {
     "agent": ("", AGENT_TASK),
 }
 _NUMBERS: Final[dict[SolverName, int]] = {"single_shot": 2, "tool_loop": 2, "agent": 1}
+_PLACE: Final = re.compile(r"\{(statement|context|listing|iterations)\}")
+_NEEDED: Final[dict[SolverName, tuple[str, ...]]] = {
+    "single_shot": ("statement", "context"),
+    "tool_loop": ("statement",),
+    "agent": ("statement",),
+}
 
 
-def prompt_version(solver: SolverName, extra: object = None) -> str:
-    """Return the version of a solver's prompts, for example ``single_shot/2+ab12cd34``.
+def fill(candidate: CandidateSpec, **values: str) -> tuple[str, str]:
+    """Return system prompt and task of a candidate, its own or ours, with ``{name}`` replaced by values.
+
+    A team's own system prompt of a single shot is followed by the format of edits, without which no answer applies.
+    """
+    system, task = _texts(candidate)
+    if candidate.solver == "single_shot":
+        system += EDIT_FORMAT
+
+    def filled(text: str) -> str:
+        return _PLACE.sub(lambda place: values.get(place[1], place[0]), text)
+
+    return filled(system), filled(task)
+
+
+def prompt_version(candidate: CandidateSpec, extra: object = None) -> str:
+    """Return the version of a candidate's prompts, for example ``single_shot/2+ab12cd34``.
 
     ``extra`` is further JSON data of the prompt, such as the tools' descriptions.
     """
-    return f"{solver}/{_NUMBERS[solver]}+{digest([SOLVER_VERSION, _TEXTS[solver], extra])[:8]}"
+    system, task = _texts(candidate)
+    number = _NUMBERS[candidate.solver] if candidate.prompt is None else "own"
+    text = [SOLVER_VERSION, (system + EDIT_FORMAT if candidate.solver == "single_shot" else system, task), extra]
+    return f"{candidate.solver}/{number}+{digest(text)[:8]}"
+
+
+def read_prompt(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
+    """Return ``candidate`` with the texts of its prompt's files, which are relative to ``folder``.
+
+    Raises:
+        UsageError: a file cannot be read, or a task lacks a place that its solver fills.
+    """
+    prompt = candidate.prompt
+    if prompt is None:
+        return candidate
+    files = {"system_text": prompt.system, "task_text": prompt.task}
+    named = {part: name for part, name in files.items() if name is not None}
+    for name in named.values():
+        if not is_plain_path(name):
+            raise UsageError(f"the prompt {name[:100]!r} is no path below the folder of the configuration.", "Move it.")
+    texts = {part: read_text(folder / name, MAX_PROMPT) for part, name in named.items()}
+    task = texts.get("task_text", _TEXTS[candidate.solver][1])
+    lacking = [name for name in _NEEDED[candidate.solver] if f"{{{name}}}" not in task]
+    if lacking:
+        raise UsageError(
+            f"the prompt {prompt.task} of candidate {candidate.label} has no {{{lacking[0]}}}.",
+            f"Write {{{lacking[0]}}} where it belongs; {candidate.solver} fills it for each problem.",
+        )
+    return candidate.model_copy(update={"prompt": prompt.model_copy(update=texts)})
+
+
+def _texts(candidate: CandidateSpec) -> tuple[str, str]:
+    system, task = _TEXTS[candidate.solver]
+    if candidate.prompt is None:
+        return system, task
+    own = candidate.prompt
+    return (
+        system if own.system_text is None else own.system_text,
+        task if own.task_text is None else own.task_text,
+    )

@@ -4,7 +4,7 @@ from codegate.candidates import CandidateSpec, Message, ProblemKey, Provider
 from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, request_bytes, stop_of
 from codegate.solving.context import build_context
 from codegate.solving.edits import apply_edits, contains_code, parse_edits
-from codegate.solving.prompts import SINGLE_SHOT_SYSTEM, SINGLE_SHOT_USER, prompt_version
+from codegate.solving.prompts import fill, prompt_version
 from codegate.solving.workspace import Workspace
 from codegate.suite import Problem, Tree
 
@@ -17,10 +17,8 @@ def single_shot(
     A refusal changes nothing. The edits of a truncated answer count if all that it begins are complete.
     """
     context = build_context(base, problem.statement, problem.manifest.public_tests)
-    messages: tuple[Message, ...] = (
-        Message(role="system", text=SINGLE_SHOT_SYSTEM),
-        Message(role="user", text=SINGLE_SHOT_USER.format(statement=problem.statement.strip(), context=context)),
-    )
+    system, task = fill(candidate, statement=problem.statement.strip(), context=context)
+    messages: tuple[Message, ...] = (Message(role="system", text=system), Message(role="user", text=task))
     key = ProblemKey(problem=problem.id, sample=sample)
     completion = call(lambda: provider.complete(key, messages, (), candidate.sampling), request_bytes(messages))
     stop: AttemptStop = stop_of(completion) or "answered"
@@ -32,7 +30,7 @@ def single_shot(
         candidate=candidate.key(),
         sample=sample,
         solver="single_shot",
-        prompt_version=prompt_version("single_shot"),
+        prompt_version=prompt_version(candidate),
         patch=frozen.patch if patch_error is None else "",
         patch_error=patch_error,
         dropped=frozen.dropped,

@@ -80,7 +80,7 @@ def prompt_version_of(candidate: CandidateSpec) -> str:
         return "none"
     if candidate.provider == "predictions":
         return "external"
-    return tool_loop_version() if candidate.solver == "tool_loop" else prompt_version(candidate.solver)
+    return tool_loop_version(candidate) if candidate.solver == "tool_loop" else prompt_version(candidate)
 
 
 def record_attempt(attempt: Attempt) -> bytes:

@@ -7,7 +7,7 @@ from codegate.candidates import CandidateSpec, Message, ProblemKey, Provider, To
 from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, request_bytes, stop_of
 from codegate.solving.context import build_listing
 from codegate.solving.edits import contains_code
-from codegate.solving.prompts import TOOL_LOOP_SYSTEM, TOOL_LOOP_USER, prompt_version
+from codegate.solving.prompts import fill, prompt_version
 from codegate.solving.toolbox import TestTool, Toolbox, tool_specs
 from codegate.solving.workspace import Workspace
 from codegate.suite import Problem, Tree
@@ -27,13 +27,13 @@ def tool_loop(
     """Return the attempt of a loop with tools, of at most ``candidate.max_iterations`` calls."""
     tools = tool_specs()
     toolbox = Toolbox(Workspace(base), run_public_tests)
-    messages: tuple[Message, ...] = (
-        Message(role="system", text=TOOL_LOOP_SYSTEM.format(iterations=candidate.max_iterations)),
-        Message(
-            role="user",
-            text=TOOL_LOOP_USER.format(statement=problem.statement.strip(), listing=build_listing(base)),
-        ),
+    system, task = fill(
+        candidate,
+        statement=problem.statement.strip(),
+        listing=build_listing(base),
+        iterations=str(candidate.max_iterations),
     )
+    messages: tuple[Message, ...] = (Message(role="system", text=system), Message(role="user", text=task))
     key = ProblemKey(problem=problem.id, sample=sample)
     usage = Usage(input_tokens=0, output_tokens=0, cached_tokens=0)
     models: dict[str, None] = {}
@@ -62,7 +62,7 @@ def tool_loop(
         candidate=candidate.key(),
         sample=sample,
         solver="tool_loop",
-        prompt_version=tool_loop_version(),
+        prompt_version=tool_loop_version(candidate),
         patch=frozen.patch if stop != "refusal" else "",
         dropped=frozen.dropped,
         contains_code=toolbox.wrote
@@ -79,9 +79,9 @@ def tool_loop(
     )
 
 
-def tool_loop_version() -> str:
+def tool_loop_version(candidate: CandidateSpec) -> str:
     """Return the version of the prompts and the tools."""
-    return prompt_version("tool_loop", [tool.model_dump(mode="json") for tool in tool_specs()])
+    return prompt_version(candidate, [tool.model_dump(mode="json") for tool in tool_specs()])
 
 
 def _results(toolbox: Toolbox, calls: tuple[ToolCall, ...], left_out: int) -> tuple[Message, ...]:

@@ -61,7 +61,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert config.gate.margin == 0.05
     short, *_, long_form = config.candidates
     assert (short.provider, short.model, short.label) == ("openai", "gpt-4o-2024-08-06", "openai:gpt-4o-2024-08-06")
-    assert type(long_form).model_fields.keys() == long_form.model_fields_set | {"agent"}, "which has its own test"
+    assert type(long_form).model_fields.keys() == long_form.model_fields_set | {"agent", "prompt"}, "which have tests"
     assert long_form.sampling.seed == 7
     assert short.prices == config.prices["gpt-4o-2024-08-06"]
     assert long_form.prices is not None
@@ -201,5 +201,42 @@ def test_a_candidate_is_an_agent_in_one_line(tmp_path: Path) -> None:
 def test_an_agent_that_cannot_be_is_refused_by_name(tmp_path: Path, line: str, reason: str) -> None:
     path = tmp_path / "codegate.yml"
     path.write_text(f"candidates: [{line}]\n")
+    with pytest.raises(UsageError, match=reason):
+        load_config(path)
+
+
+def test_a_prompt_is_told_apart_by_its_text(tmp_path: Path) -> None:
+    path = tmp_path / "codegate.yml"
+    path.write_text("candidates: [{provider: openai, model: gpt-4o-2024-08-06, prompt: prompts/fix.md}]\n")
+    (tmp_path / "prompts").mkdir()
+    task = tmp_path / "prompts" / "fix.md"
+
+    def key(text: str) -> str:
+        task.write_text(text)
+        return load_config(path).candidates[0].key()
+
+    first = key("Fix {statement} in {context}.")
+    assert first == key("Fix {statement} in {context}.")
+    assert first != key("Please fix {statement} in {context}.")
+    (tmp_path / "prompts" / "other.md").write_text("Fix {statement} in {context}.")
+    path.write_text(path.read_text().replace("fix.md", "other.md"))
+    assert load_config(path).candidates[0].key() == first, "the file's name is no part of it"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text", "reason"),
+    [
+        ("fix.md", "Fix it.", r"has no \{statement\}"),
+        ("fix.md", "Fix {statement}.", r"has no \{context\}"),
+        ("missing.md", "", "missing.md"),
+        ("../fix.md", "", "no path below the folder"),
+        ("/etc/hostname", "", "no path below the folder"),
+        ("fix.md", "x" * 100_001, "fix.md"),
+    ],
+)
+def test_a_prompt_that_cannot_be_is_refused(tmp_path: Path, prompt: str, text: str, reason: str) -> None:
+    path = tmp_path / "codegate.yml"
+    path.write_text(f"candidates: [{{provider: openai, model: gpt-4o-2024-08-06, prompt: {prompt}}}]\n")
+    (tmp_path / "fix.md").write_text(text)
     with pytest.raises(UsageError, match=reason):
         load_config(path)

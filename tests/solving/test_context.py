@@ -7,7 +7,7 @@ from codegate.solving import prompts
 from codegate.solving.context import build_context, build_listing, words
 from codegate.solving.prompts import SOLVER_VERSION
 from codegate.suite import Tree, TreeFile
-from tests.solving.worlds import BUGGY, STATEMENT, small_problem, small_tree
+from tests.solving.worlds import BUGGY, STATEMENT, replay_candidate, small_problem, small_tree
 
 
 def test_words_take_identifiers_apart() -> None:
@@ -84,6 +84,6 @@ def test_what_a_model_sees_changes_only_with_the_solver_version() -> None:
 
 
 def test_the_solver_version_is_part_of_the_prompt_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = prompts.prompt_version("single_shot")
+    before = prompts.prompt_version(replay_candidate())
     monkeypatch.setattr(prompts, "SOLVER_VERSION", "other")
-    assert prompts.prompt_version("single_shot") != before
+    assert prompts.prompt_version(replay_candidate()) != before

@@ -7,6 +7,7 @@ import pytest
 
 from codegate.candidates import CandidateSpec, Completion, ProviderError, SolverName
 from codegate.candidates.replay import ReplayProvider, transcript_header
+from codegate.candidates.spec import Prompt
 from codegate.errors import InfrastructureError, UsageError
 from codegate.solving import Attempt, prompt_version_of, record_attempt, solve
 from codegate.solving.prompts import prompt_version
@@ -282,11 +283,24 @@ def test_a_recorded_attempt_replays_to_the_same_attempt(tmp_path: Path, solver: 
 
 
 def test_versions_follow_the_text() -> None:
-    assert prompt_version("single_shot") == prompt_version("single_shot")
-    assert prompt_version("tool_loop", ["a"]) != prompt_version("tool_loop", ["b"])
+    loops = replay_candidate("tool_loop")
+    assert prompt_version(replay_candidate()) == prompt_version(replay_candidate())
+    assert prompt_version(loops, ["a"]) != prompt_version(loops, ["b"])
     names = [tool.name for tool in tool_specs()]
     assert names == ["read_file", "write_file", "replace_in_file", "list_files", "search", "run_tests"]
     for tool in tool_specs():
         assert tool.parameters["type"] == "object"
         assert tool.parameters["additionalProperties"] is False
         json.dumps(tool.parameters)
+
+
+def test_a_prompt_of_ones_own_is_sent_with_the_format_of_edits(tmp_path: Path) -> None:
+    prompt = Prompt(system_text="Be brief {x}.", task_text="{statement} Files: {context}")
+    candidate = replay_candidate().model_copy(update={"prompt": prompt})
+    attempt = solve(small_problem(), small_tree(), candidate, replayed(tmp_path, {"text": BLOCK}), 0, no_tests, once)
+    system, task = (message.text for message in attempt.messages[:2])
+    assert system.startswith("Be brief {x}.")
+    assert "<<<<<<< SEARCH" in system
+    assert task.startswith("half() returns a third of its argument. Files: ")
+    assert attempt.prompt_version.startswith("single_shot/own+")
+    assert changed(attempt) == FIX
