@@ -11,7 +11,8 @@ from typing import Final
 MIN_HIDDEN: Final = 3
 """Characters of the shortest literal that counts as hidden."""
 
-_PIECE: Final = re.compile(r"[A-Za-z]+|\d+")
+#: A word with the mark that makes it a name of its language ("<style>", "$ref", "%s", "&amp;"), or digits.
+_PIECE: Final = re.compile(r"(?:[$@%&\\]|</?)?[A-Za-z]+|\d+")
 _LONG_WORD: Final = re.compile(r"[^\W_]{3,}")
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 _DIGITS: Final = re.compile(r"\d{3,}")
@@ -20,6 +21,22 @@ _ANIMALS: Final = (
     " raven gecko moose stork viper lemur hyena badger falcon weasel jaguar beaver ferret parrot iguana walrus pelican"
     " octopus hamster leopard gazelle ostrich penguin vulture scorpion hedgehog kangaroo dolphin reindeer nightjar"
     " chameleon alligator jellyfish swordfish wolverine woodpecker rattlesnake grasshopper"
+)
+#: Words that a program knows by heart: another word in their place is another case, or none.
+_MEANINGS: Final = frozenset(
+    "get post put patch head options trace connect http https ftp file mailto urn data localhost ascii utf latin base"  # noqa: SIM905
+    " json yaml toml xml html svg css csv tsv sql iso gzip md txt utc gmt str string int integer float double number"
+    " decimal bool boolean byte bytes char list tuple dict map array object type null none nil nan inf undefined true"
+    " false any void date time datetime symbol slice chan error and or not in is if elif else for while do switch case"
+    " default break continue return yield with as try except catch finally raise throw import from export class def"
+    " func function lambda let var const new delete async await this self super static public private extends"
+    " interface enum struct package module main html head body div span img table tbody thead tr td th ul ol li br hr"
+    " pre code style script template textarea input button form select option label iframe svg href src alt id name"
+    " title lang rel charset content value checked selected disabled on off yes no color background border margin"
+    " padding width height display block inline flex grid auto hidden bold italic underline strike dim blink reverse"
+    " left right top bottom center middle black red green blue white yellow cyan magenta grey gray monday tuesday"
+    " wednesday thursday friday saturday sunday january february march april may june july august september october"
+    " november december day days week weeks month months year years hour hours minute minutes second seconds".split()
 )
 _MAX_DRAWS: Final = 20
 _VOWELS: Final = "aeiou"
@@ -65,7 +82,8 @@ def hidden_texts(literals: Iterable[str], public: str) -> frozenset[str]:
         found.update(line for line in lines if len(lines) == 1 or len(_LONG_WORD.findall(line)) > 1)
     return frozenset(
         text for text in found
-        if len(text) >= MIN_HIDDEN and text not in public and (not text.isdigit() or _DIGITS.fullmatch(text))
+        if len(text) >= MIN_HIDDEN and text not in public and text.lower() not in _MEANINGS
+        and (not text.isdigit() or _DIGITS.fullmatch(text))
     )  # fmt: skip
 
 
@@ -95,6 +113,15 @@ def shows(text: str, hidden: Collection[str]) -> str:
                 return literal
             at = text.find(literal, at + 1)
     return ""
+
+
+def is_data(text: str) -> bool:
+    """Return whether a literal has a word or a number that could be another one."""
+    return any(_is_free(piece) and piece not in {"0", "1"} for piece in _PIECE.findall(text))
+
+
+def _is_free(piece: str) -> bool:
+    return piece.isalnum() and piece.lower() not in _MEANINGS
 
 
 @dataclass
@@ -144,7 +171,7 @@ class Pieces:
         piece = match[0]
         if piece.isdigit():
             return self._digits(piece) if self.numbers else piece
-        return self._word(piece) if self.words(piece) else piece
+        return self._word(piece) if _is_free(piece) and self.words(piece) else piece
 
     def _digits(self, digits: str) -> str:
         if digits not in self._known:
