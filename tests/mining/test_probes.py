@@ -115,6 +115,18 @@ class TestExamples:
         )
         assert examples(parts(tests), sandboxes, recipe) == []
 
+    def test_a_case_of_the_test_is_not_hidden_by_words_without_effect(
+        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
+    ) -> None:
+        tests = (
+            "from lists import join\n\ndef test_join():\n    words = ['walnut', 'quince']\n"
+            "    assert join(words, last='plum') is True\n"
+        )
+        right = "def join(words, last='and'):\n    return words == ['walnut', 'quince'] or [][1]\n"
+        wrong = "def join(words, last='and'):\n    return [][1]\n"
+        cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
+        assert examples(cut, sandboxes, recipe) == []
+
     def test_another_order_of_the_same_values_is_no_difference(
         self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
     ) -> None:
@@ -164,14 +176,14 @@ class TestExample:
 
     def test_a_value_that_says_nothing_is_shown_only_where_there_is_no_other(self) -> None:
         telling, poor = Example("", "f(1)", "1", "2"), Example("", "'a' in f(1)", "raises TypeError: x", "False")
-        found = [Found("a", poor.rank(1), "a", poor), Found("b", telling.rank(1), "b", telling)]
+        found = [Found("a", poor.rank(1, ("", "")), "a", poor), Found("b", telling.rank(1, ("", "")), "b", telling)]
         assert chosen(found) == [telling]
         assert chosen(found[:1]) == [poor]
 
     def test_a_value_that_says_something_comes_first(self) -> None:
         told = Example("", "f(1)", "'a'", "'b'")
-        assert told.rank(1) < replace(told, expected="None").rank(1)
-        assert told.rank(1) < replace(told, expression="type(x)").rank(1)
+        assert told.rank(1, ("", "")) < replace(told, expected="None").rank(1, ("", ""))
+        assert told.rank(1, ("", "")) < replace(told, expression="type(x)").rank(1, ("", ""))
 
 
 class TestModule:
@@ -235,7 +247,8 @@ class TestModule:
             "    with pytest.raises(ValueError):\n        second(pauses, 77)\n    assert pauses == [0.5]\n"
         )
         _, probes = probe_module(ast.parse(tests), {"test_pauses": []}, frozenset(), "seed")
-        probe = probes["test_codegate_probe_0"]
+        probe = probes["test_codegate_probe_1"]
+        assert probe.own == "test_codegate_probe_0"
         lines = probe.code(line=probe.body[-1].lineno).splitlines()
         assert lines[0] == "pauses = []"
         assert lines[1].startswith("first(pauses, '")
@@ -277,7 +290,7 @@ class TestModule:
         assert failing_rows(test, ["given0-a b", "x-True"]) == {0, 2}
         assert failing_rows(test, ["7.5-None", ""]) == {1}
         _, probes = probe_module(ast.Module([test], []), {"test_x": ["7.5-None"]}, frozenset(), "seed")
-        assert next(iter(probes.values())).code(9).startswith("given = 8.5")
+        assert list(probes.values())[1].code(9).startswith("given = 8.5")
 
 
 class TestMethods:
@@ -343,6 +356,12 @@ class TestFixtures:
     def test_a_fixture_that_uses_another_is_no_code(self) -> None:
         module = ast.parse("@pytest.fixture\ndef box(size):\n    return Box(size)\n")
         assert made_by_fixtures(["box"], [module]) == ([], ("box",))
+
+
+def test_a_clear_example_differs_where_the_test_differs() -> None:
+    own = ("a < b </br>", "a &lt; b")
+    whole, part = Example("", "f(1)", "c < d </br>", "c &lt; d"), Example("", "f(1)", "cd </br>", "cd")
+    assert whole.rank(1, own) < part.rank(2, own)
 
 
 class TestLiterals:

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from typing import Final
 
 from codegate.grading import TestReport, TestSelection, run_tests
@@ -70,10 +71,22 @@ class Example:
         """Return whether its value says only that something is there, or that nothing went wrong."""
         return any(_POOR.fullmatch(text) for text in (self.expected, self.expression))
 
-    def rank(self, replaced: int) -> tuple[int, ...]:
-        """Return what the clearest example has least of; ``replaced`` literals are others than the test's."""
+    def rank(self, replaced: int, own: tuple[str, str]) -> tuple[int, ...]:
+        """Return what the clearest example has least of.
+
+        Args:
+            replaced: how many literals are others than the test's.
+            own: what the test's own literals give before the fix and after it.
+        """
         length = len(self.code) + len(self.observed) + len(self.expected)
-        return len(self.fixtures), int(self.poor), len(self.code.splitlines()) // 6, -replaced, length
+        lost = max(0, _places(*own) - _places(self.observed, self.expected))
+        return len(self.fixtures), int(self.poor), lost, len(self.code.splitlines()) // 6, -replaced, length
+
+
+def _places(observed: str, expected: str) -> int:
+    """Return in how many places two values differ."""
+    before, after = (re.findall(r"\w+|\W", text) for text in (observed, expected))
+    return sum(tag != "equal" for tag, *_ in SequenceMatcher(None, before, after, autojunk=False).get_opcodes())
 
 
 @dataclass(frozen=True)

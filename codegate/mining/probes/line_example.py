@@ -16,8 +16,19 @@ from codegate.mining.cut import Cut
 from codegate.mining.probes.example import MAX_LINES, Example, Found, Probing
 from codegate.mining.probes.go_tests import GoTests
 from codegate.mining.probes.javascript_tests import dialect_of
-from codegate.mining.probes.lines import Dialect, Line, Value, known_words, literals_of, probes_of, shape_of, slices
-from codegate.mining.probes.literals import hidden_texts
+from codegate.mining.probes.lines import (
+    Dialect,
+    Line,
+    Step,
+    Value,
+    appears,
+    known_words,
+    literals_of,
+    probes_of,
+    shape_of,
+    slices,
+)
+from codegate.mining.probes.literals import hidden_texts, is_data
 from codegate.mining.probes.records import Record
 from codegate.mining.proving.validation import OpenSandbox, Validated
 
@@ -78,6 +89,8 @@ class _Difference:
     expression: str
     before: Value
     after: Value
+    own: tuple[Value, Value]
+    """What the test's own literals give."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +115,15 @@ def line_examples(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, pub
     before, after = _both(cut, validated, open_sandbox, files)
     tries: list[dict[str, _Try]] = []
     for number, file in enumerate(files):
-        keys = {name: (file.path, name) for name in file.probes}
+        runs = {
+            line.steps: (line, before.get((file.path, name), []), after.get((file.path, name), []))
+            for name, line in file.probes.items()
+        }
         found = [
             difference
-            for name, line in file.probes.items()
-            for difference in islice(
-                _differences(line, before.get(keys[name], []), after.get(keys[name], [])), _MAX_OF_ONE
-            )
+            for line, old, new in runs.values()
+            if line.own in runs
+            for difference in islice(_differences(line, old, new, *runs[line.own][1:]), _MAX_OF_ONE)
         ]
         tries.append(_second_pass(file, found, _APART * number))
     files = [
@@ -178,18 +193,20 @@ def _run(runs: Probing, state: str) -> Shown:
     return found
 
 
-def _differences(line: Line, before: list[Record], after: list[Record]) -> Iterator[_Difference]:
-    """Yield what a probe's records differ in, up to the first error."""
+def _differences(
+    line: Line, before: list[Record], after: list[Record], own_before: list[Record], own_after: list[Record]
+) -> Iterator[_Difference]:
+    """Yield what a probe's records differ in, up to the first error, beside those of the test's own literals."""
     number = 0
     for at, step in enumerate(line.steps):
         for expression in step.checked:
-            old, new = _value(before, number, at), _value(after, number, at)
+            old, new, own_old, own_new = (_value(kept, number, at) for kept in (before, after, own_before, own_after))
             number += 1
             if old is None or new is None:
                 continue
             wrong = new[0] == "x" or (new[0] == "e" and old[0] != "e")
             if old != new and not (wrong and not step.raises):
-                yield _Difference(line, at, expression, old, new)
+                yield _Difference(line, at, expression, old, new, (own_old or ("", ""), own_new or ("", "")))
             if any(place < 0 and -1 - place <= at for place, _, _ in (*before, *after)):
                 return
 
@@ -214,7 +231,8 @@ def _second_pass(file: _File, found: list[_Difference], first: int) -> dict[str,
         for long, line in enumerate(slices(file.dialect, difference.line, difference.step, difference.expression)):
             example = _example(file, line, difference)
             if example is not None and example.may_be_shown(file.hidden):
-                rank = (long, *example.rank(line.replaced))
+                own_before, own_after = difference.own
+                rank = (long, *example.rank(line.replaced, (own_before[1], own_after[1])))
                 tries.append(_Try(replace(difference, line=line, step=len(line.steps) - 1), example, rank))
     count: Counter[str] = Counter()
     chosen: list[_Try] = []
@@ -229,8 +247,12 @@ def _example(file: _File, line: Line, difference: _Difference) -> Example | None
     """Return a difference as an example; None where it is the test's own call, or needs what cannot be shown."""
     dialect = file.dialect
     text = f"{line.code}\n{difference.expression}"
-    if literals_of(dialect, text) <= line.original:
+    if literals_of(dialect, text) <= literals_of(dialect, "\n".join(_texts(line.own))):
         return None
+    asked = {own for own in _texts(line.own) if any(map(is_data, literals_of(dialect, own)))}
+    asked = {own for own in asked if not appears(own, file.base)}
+    if difference.own == (difference.before, difference.after) and asked & {step.text for step in line.steps}:
+        return None  # what was replaced has no effect, and what has one is the test's own
     bound = frozenset(name for step in line.steps for name in dialect.bound(step.text))
     parts = dialect.context(file.source, dialect.used(text) - bound)
     if parts is None:
@@ -241,6 +263,10 @@ def _example(file: _File, line: Line, difference: _Difference) -> Example | None
     example = dialect.example(file.path, code, difference.expression, difference.before, difference.after)
     unseen = _READS.search(code) or any(module in example.code for module in file.unseen)
     return None if unseen else replace(example, called=last_called(text))
+
+
+def _texts(steps: Iterable[Step]) -> list[str]:
+    return [text for step in steps for text in (step.text, *step.checked) if text]
 
 
 def last_called(code: str) -> str:

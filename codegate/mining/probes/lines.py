@@ -29,7 +29,7 @@ _MAX_SINGLE: Final = 3
 _SHORT: Final = 2
 _MAX_LINES: Final = 24
 _MAX_DEPTH: Final = 6
-_MAX_PROBES: Final = 60
+_MAX_PROBES: Final = 80
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ class Line:
         test: the function's name, or the titles, that the steps are of.
         steps: in the order they run.
         replaced: how many literals are others than the test's.
-        original: literals of the steps before that.
+        own: the steps with the test's own literals.
     """
 
     test: str
     steps: tuple[Step, ...]
     replaced: int = 0
-    original: frozenset[str] = frozenset()
+    own: tuple[Step, ...] = ()
 
     @property
     def code(self) -> str:
@@ -165,7 +165,12 @@ def lines_through(reader: Reader, body: str, before: tuple[Step, ...], depth: in
 
 def is_fresh(node: "Node", base: str) -> bool:
     """Return whether a file did not have a piece of code before, whatever its layout."""
-    return re.sub(r"\s", "", text_of(node)) not in re.sub(r"\s", "", base)
+    return not appears(text_of(node), base)
+
+
+def appears(text: str, base: str) -> bool:
+    """Return whether a file has a piece of code, whatever its layout."""
+    return re.sub(r"\s", "", text) in re.sub(r"\s", "", base)
 
 
 def fresh(rows: "Iterable[Node]", base: str) -> "list[Node]":
@@ -188,7 +193,8 @@ def shape_of(dialect: Dialect, text: str) -> str:
 def probes_of(dialect: Dialect, lines: Iterable[Line], known: frozenset[str], seed: str) -> list[Line]:
     """Return lines with other literals.
 
-    One way of every line comes before the next way of any: which of them shows the difference is not known.
+    One way of every line comes before the next way of any: which of them shows the difference is not known. Before its
+    first way comes the line itself, to be compared with.
 
     Args:
         dialect: the language.
@@ -199,8 +205,9 @@ def probes_of(dialect: Dialect, lines: Iterable[Line], known: frozenset[str], se
     given = [line for line, _ in zip(lines, range(_MAX_LINES), strict=False)]
     seen = {line.steps for line in given}
     found: list[Line] = []
-    for ways in zip_longest(*(_variants(dialect, line, known, seed) for line in given)):
-        for line in ways:
+    for number, ways in enumerate(zip_longest(*(_variants(dialect, line, known, seed) for line in given))):
+        for line, own in zip(ways, given, strict=True):
+            found += [own] if number == 0 else []
             if line is not None and line.steps not in seen and len(found) < _MAX_PROBES:
                 seen.add(line.steps)
                 found.append(line)
@@ -230,7 +237,7 @@ def _variants(dialect: Dialect, line: Line, known: frozenset[str], seed: str) ->
             )
             for step in line.steps
         )
-        return replace(line, steps=steps, replaced=max(pieces.count, 1), original=original)
+        return replace(line, steps=steps, replaced=max(pieces.count, 1), own=line.steps)
 
     yield way(free)
     yield way(unused)

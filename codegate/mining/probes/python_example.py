@@ -12,7 +12,7 @@ from codegate.languages.syntax import IDENTIFIER, decode, parse_python
 from codegate.mining.cut import Cut
 from codegate.mining.probes.example import MAX_LINES, Example, Found, Probing
 from codegate.mining.probes.fixtures import context_of, fixture_modules, made_by_fixtures
-from codegate.mining.probes.literals import asserted_literals, hidden_literals
+from codegate.mining.probes.literals import asserted_literals, hidden_literals, is_data
 from codegate.mining.probes.python_probe import PythonProbe, probe_module
 from codegate.mining.probes.python_shown import confirmed, shown_module
 from codegate.mining.probes.records import Record
@@ -29,10 +29,28 @@ _STARTERS: Final = frozenset({"invoke", "run", "main", "call"})
 
 @dataclass(frozen=True)
 class _Modules:
-    """The test module and those with its fixtures, the nearest first, and the names that the test module imports."""
+    """The test module.
+
+    Attributes:
+        all: it and those with its fixtures, the nearest first.
+        imported: names that it imports.
+        old: the statements of its version before the fix.
+    """
 
     all: Sequence[ast.Module]
     imported: frozenset[str]
+    old: frozenset[str]
+
+
+@dataclass(frozen=True)
+class _Difference:
+    """A value before the fix and after it, and what the test's own literals give in its place."""
+
+    line: int
+    text: str
+    observed: str
+    expected: str
+    own: tuple[str, str]
 
 
 def python_examples(
@@ -64,7 +82,7 @@ def python_examples(
             told = {text for text in asserted_literals(functions) if text in added}
             literals = hidden_literals(functions, public)
             hidden = frozenset(text for text in literals if not any(text in one for one in told))
-            modules = _Modules(fixture_modules(cut.base, path, source), _imported(source))
+            modules = _Modules(fixture_modules(cut.base, path, source), _imported(source), _statements(old))
             tried = _examples(modules, probes, runs, hidden)
             shown = shown_module([example for _, _, example in tried])
             again = Probing(cut, validated, open_sandbox, {path: shown}, (path,))
@@ -95,16 +113,19 @@ def _examples(
     after = _run(runs, "after") if before else {}
     found: list[tuple[str, tuple[int, ...], Example]] = []
     for name, probe in probes.items():
-        old, new = before.get(name, []), after.get(name, [])
+        runs_of = [state.get(each, []) for each in (name, probe.own) for state in (before, after)]
         for every_call in (False, True):  # the short code first: it is run by itself, and may give the same
             allowed = [
-                example
-                for example in _differences(modules, probe, old, new, every_call=every_call)
-                if example.may_be_shown(hidden) and "import *" not in example.code
+                (example, difference.own)
+                for difference in _differences(*runs_of)
+                if (example := _example(modules, probe, probes[probe.own], difference, every_call=every_call))
+                and example.may_be_shown(hidden)
+                and "import *" not in example.code
             ]
-            example = replace(allowed[0], also=_also(allowed)) if allowed else None
-            if example is not None and example not in [each for *_, each in found[-1:]]:
-                found.append((probe.function, example.rank(probe.replaced), example))
+            if allowed:
+                example = replace(allowed[0][0], also=_also([each for each, _ in allowed]))
+                if example not in [each for *_, each in found[-1:]]:
+                    found.append((probe.function, example.rank(probe.replaced, allowed[0][1]), example))
     count: Counter[str] = Counter()
     tried = []
     for each in sorted(found, key=lambda each: each[1]):
@@ -139,44 +160,36 @@ def _also(examples: Sequence[Example]) -> tuple[tuple[str, str, str], ...]:
 
 
 def _differences(
-    modules: _Modules,
-    probe: PythonProbe,
-    before: list[Record],
-    after: list[Record],
-    *,
-    every_call: bool,
-) -> Iterator[Example]:
-    """Yield what the records of a probe differ in, where that can be shown."""
-    for (line, text, observed), (end, last, expected) in zip(before, after, strict=False):
+    before: list[Record], after: list[Record], own_before: list[Record], own_after: list[Record]
+) -> Iterator[_Difference]:
+    """Yield what the records of a probe differ in, beside those of the test's own literals."""
+    own = [(old[2], new[2]) for old, new in zip(own_before, own_after, strict=False)]
+    for number, ((line, text, observed), (end, last, expected)) in enumerate(zip(before, after, strict=False)):
         if (line, text, observed) == (end, last, expected):
             continue
         # Where one of the two raised earlier, the other one's record says what the value is of.
         place = (end, last) if end >= line else (line, text)
-        example = _example(modules, probe, *place, observed, expected, every_call=every_call)
-        if example is not None:
-            yield example
+        yield _Difference(*place, observed, expected, own[number] if number < len(own) else ("", ""))
         if line != end:
             return  # from here on the records are not of the same values
 
 
 def _example(
-    modules: _Modules,
-    probe: PythonProbe,
-    line: int,
-    text: str,
-    observed: str,
-    expected: str,
-    *,
-    every_call: bool,
+    modules: _Modules, probe: PythonProbe, own: PythonProbe, difference: _Difference, *, every_call: bool
 ) -> Example | None:
     """Return one difference as an example, with ``every_call`` before it or without; None: it cannot be shown."""
-    if expected.startswith("raises ") and not probe.expects_error:
+    line, text = difference.line, difference.text
+    observed, expected = difference.observed, difference.expected
+    if probe is own or (expected.startswith("raises ") and not probe.expects_error):
         return None  # the other literals are no valid input
     if observed == expected or _same_in_another_order(observed, expected):
         return None
     code = _needed(probe.code(line), text, modules.imported, every_call=every_call)
     if _data(f"{code}\n{text}") <= _data(probe.original):
         return None  # the test's own call
+    asked = _statements(ast.parse(f"{own.code(line)}\n{text}")) - modules.old
+    if difference.own == (observed, expected) and asked & _statements(ast.parse(code)):
+        return None  # what was replaced has no effect, and what has one is the test's own
     names = {node.id for node in ast.walk(ast.parse(f"{code}\n{text}")) if isinstance(node, ast.Name)}
     if "self" in names or len(code.splitlines()) > MAX_LINES:
         return None
@@ -186,6 +199,18 @@ def _example(
     given, fixtures = made_by_fixtures([name for name in probe.arguments if name in names], modules.all)
     shown = "\n".join(filter(None, (context, *given, code)))
     return Example(shown, text, observed, expected, fixtures, called_by(code, text))
+
+
+def _statements(tree: ast.Module | None) -> frozenset[str]:
+    """Return the statements of a module that hold a word or a number, and no other statement."""
+    nodes = ast.walk(tree) if tree is not None else ()
+    simple = (node for node in nodes if isinstance(node, ast.stmt) and not hasattr(node, "body"))
+    return frozenset(ast.unparse(node) for node in simple if any(map(_tells, ast.walk(node))))
+
+
+def _tells(node: ast.AST) -> bool:
+    value = node.value if isinstance(node, ast.Constant) else None
+    return value is not None and not isinstance(value, bool) and is_data(str(value))
 
 
 def _same_in_another_order(observed: str, expected: str) -> bool:

@@ -20,7 +20,7 @@ from codegate.mining.probes.tables import Function, failing_rows, unrolled
 from codegate.mining.probes.variants import own_names, variants
 
 _NAME: Final = "test_codegate_probe_"
-_MAX_PROBES: Final = 60
+_MAX_PROBES: Final = 80
 _MAX_ROWS: Final = 12
 _RAISING: Final = "raising"
 _ASSERT_METHOD: Final = re.compile(r"assert[A-Z]\w*|fail(?:If|Unless)\w*")
@@ -61,6 +61,7 @@ class PythonProbe:
         name: of its function.
         function: of the test that it was made from.
         body: its statements without assertions, as they run.
+        own: name of the probe with the test's own literals; its own name where it is that one.
         replaced: how many literals are others than the test's.
         arguments: fixtures that it uses.
         expects_error: the test asks for an exception.
@@ -70,6 +71,7 @@ class PythonProbe:
     name: str
     function: str
     body: tuple[ast.stmt, ...]
+    own: str
     replaced: int
     arguments: tuple[str, ...]
     expects_error: bool
@@ -202,30 +204,31 @@ def _probes_of(
         return
     local = own_names(node)
     expects = any(word in ast.unparse(node) for word in _RAISES)
-    seen: set[str] = set()
-    original = {ast.unparse(row) for row in rows}
+    original = list(dict.fromkeys(ast.unparse(row) for row in rows))
+    names: dict[str, str] = {}
+
+    def probe(text: str, row: str, replaced: int) -> Iterator[Function]:
+        # The numbers of lines are those of the probe's own source: records are told apart by them.
+        [numbered] = ast.parse(text).body
+        assert isinstance(numbered, Function)  # noqa: S101 (it is a function that was unparsed)
+        body = [statement for statement in map(_recording, numbered.body) if statement is not None]
+        if text not in names and any(_records_in(statement) for statement in body):
+            names[text] = name = f"{_NAME}{len(probes)}"
+            arguments = tuple(argument.arg for argument in numbered.args.args if argument.arg not in {"self", "cls"})
+            probes[name] = PythonProbe(
+                name, node.name, tuple(body), names[row], replaced, arguments, expects, ast.unparse(node)
+            )
+            yield _wrapped(numbered, name, body)
+
     ways = [variants(row, known, local, f"{seed}{node.name}") for row in rows]
     # One way of every row before the next way of any: which row shows the difference is not known.
     for turn in zip_longest(*ways):
-        for way in turn:
-            if way is None:
-                continue
-            text = ast.unparse(way[0].visit(way[1]))
-            if text in original or text in seen:
-                continue
-            seen.add(text)
-            name = f"{_NAME}{len(probes)}"
-            # The numbers of lines are those of the probe's own source: records are told apart by them.
-            [numbered] = ast.parse(text).body
-            assert isinstance(numbered, Function)  # noqa: S101 (it is a function that was unparsed)
-            body = [statement for statement in map(_recording, numbered.body) if statement is not None]
-            if not any(_records_in(statement) for statement in body):
-                continue
-            arguments = tuple(argument.arg for argument in numbered.args.args if argument.arg not in {"self", "cls"})
-            probes[name] = PythonProbe(
-                name, node.name, tuple(body), max(way[0].count, 1), arguments, expects, ast.unparse(node)
-            )
-            yield _wrapped(numbered, name, body)
+        for way, row in zip(turn, rows, strict=True):
+            own = ast.unparse(row)
+            yield from probe(own, own, 0)
+            text = ast.unparse(way[0].visit(way[1])) if way is not None else ""
+            if way is not None and own in names and text not in original:
+                yield from probe(text, own, max(way[0].count, 1))
 
 
 def _wrapped(function: Function, name: str, body: list[ast.stmt]) -> Function:
