@@ -39,7 +39,7 @@ class TestSlots:
     def test_title_observed_and_expected_come_from_the_message(self) -> None:
         found = written()
         assert found.text == (
-            "# total() of an empty list\n\nThe total of an empty list raises an error.\n\n"
+            "# The total of an empty list raises an error\n\n"
             "The total should be zero.\n\nWhat works today must keep working.\n"
         )
         assert (found.mode, found.sources) == ("sources", ("commit",))
@@ -62,8 +62,8 @@ class TestSlots:
     @pytest.mark.parametrize(
         ("message", "title"),
         [
-            ("Return zero for nothing", "`total()` should return zero for nothing"),
-            ("Disable nested lists", "`total()` should disable nested lists"),
+            ("Return zero for nothing", "`total()` does not return zero for nothing"),
+            ("Disable nested lists", "`total()` does not disable nested lists"),
             ("Order of nested lists", "Order of nested lists is wrong"),
             ("Page count of lists", "Page count of lists is wrong"),
             ("Totals of nested lists", "Totals of nested lists are wrong"),
@@ -72,15 +72,15 @@ class TestSlots:
             ("Fix superfluous space", "Superfluous space"),
             ("Fix raw markup printed on errors", "Raw markup printed on errors"),
             ("Fix grapheme widths and edge cases", "Grapheme widths are wrong"),
-            ("Properly support nested lists", "`total()` should support nested lists"),
+            ("Properly support nested lists", "`total()` does not support nested lists"),
             ("Fix wrong total of nothing", "Wrong total of nothing"),
             ("Fix copy of lists: keep the bounds", "Copy of lists is wrong"),
             ("Fix split handling of lists", "Split handling of lists is wrong"),
             ("Fix total2 of lists", "total2 of lists is wrong"),
             ("Stop total() mangling nested lists", "total() mangles nested lists"),
-            ("Fix sums of lists to compare all values", "Sums of lists should compare all values"),
-            ("Fix #12", "`total()` returns a wrong result"),
-            ("Keep the last of the items", "Last of the items should be kept"),
+            ("Fix sums of lists to compare all values", "Sums of lists do not compare all values"),
+            ("Fix #12", "`total([])` gives `1` instead of `0`"),
+            ("Keep the last of the items", "Last of the items is not kept"),
         ],
     )
     def test_a_title_names_who_is_at_fault_and_that_something_is_wrong(self, message: str, title: str) -> None:
@@ -149,11 +149,21 @@ class TestSlots:
     def test_a_demand_names_every_function_that_the_examples_call(self) -> None:
         several = [replace(EXAMPLE, called=name) for name in ("total", "mean", "low", "total")]
         text = written("List excess items in sums", examples=several).text
-        assert text.startswith("# `total()`, `mean()` and `low()` should list excess items in sums\n")
+        assert text.startswith("# `total()`, `mean()` and `low()` do not list excess items in sums\n")
         text = written("Do not lose items of total", examples=several).text
-        assert text.startswith("# Do not lose items of total\n")
-        text = written("Highlight items of total", examples=several).text
-        assert text.startswith("# Highlight items of total\n")
+        assert text.startswith("# `total([])` raises `IndexError`\n\nIt should not lose items of total.\n")
+        text = written("Sums of lists should not be zero", examples=several).text
+        assert text.startswith("# Sums of lists are zero\n")
+
+    def test_a_title_that_says_less_than_an_observation_gives_way_to_it(self) -> None:
+        message = "fix superfluous space\n\nFixed superfluous space above sums of lists. It is all."
+        assert written(message, examples=[EXAMPLE]).text.startswith("# Superfluous space above sums of lists\n")
+
+    def test_an_error_is_raised_when_something_is_done(self) -> None:
+        text = written("Fix counting of empty lists", examples=[EXAMPLE]).text
+        assert text.startswith("# Counting of empty lists: `IndexError` is raised\n")
+        text = written("Fix adding up empty lists", examples=[EXAMPLE]).text
+        assert text.startswith("# `IndexError` is raised when adding up empty lists\n")
 
     def test_the_changelog_comes_before_the_message(self) -> None:
         cut = cut_of(
@@ -164,7 +174,7 @@ class TestSlots:
         unit = unit_of(MESSAGE, changed=["CHANGES.md"])
         found = write_statement(unit, cut, outcomes_of(TEST, None))
         assert isinstance(found, StatementText)
-        assert "Totals of empty lists raise an error." in found.text
+        assert found.text.startswith("# Totals of empty lists raise an error\n")
         assert "Totals of empty lists should not raise an error." in found.text
         assert found.sources[0] == "changelog"
 

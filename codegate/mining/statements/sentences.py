@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from codegate.mining.statements.grammar import base_form, capital, plural
 from codegate.mining.statements.phrases import (
     ABOUT_CHANGE,
     ACTION,
@@ -195,7 +196,7 @@ def _doing(match: re.Match[str]) -> _Said:
         yield from _noun(match)
         return
     subject, verb = match["x"], DOING[match["verb"].lower()]
-    shown = {"has": "have"}.get(verb, _base(verb)) if plural(subject) else verb
+    shown = {"has": "have"}.get(verb, base_form(verb)) if plural(subject) else verb
     yield "observed", capital(f"{subject} {shown} {match['y']}")
     if match["z"] and len(WORD.findall(match["z"])) >= _MIN_WORDS:
         yield from read(match["z"])
@@ -230,7 +231,7 @@ def _unwanted(match: re.Match[str]) -> _Said:
 def _no_longer(match: re.Match[str]) -> _Said:
     if _is_verb(match["verb"]):
         yield "observed", f"{match['x']} {match['verb']}{match['y']}"
-        yield "expected", f"{match['x']} should not {_base(match['verb'])}{match['y']}"
+        yield "expected", f"{match['x']} should not {base_form(match['verb'])}{match['y']}"
 
 
 def _none(match: re.Match[str]) -> _Said:
@@ -239,7 +240,7 @@ def _none(match: re.Match[str]) -> _Said:
 
 def _now(match: re.Match[str]) -> _Said:
     if _is_verb(match["verb"]):
-        yield "expected", f"{match['x']} should {_base(match['verb'])}{match['y']}"
+        yield "expected", f"{match['x']} should {base_form(match['verb'])}{match['y']}"
 
 
 def _can_now(match: re.Match[str]) -> _Said:
@@ -257,7 +258,7 @@ def _negative(match: re.Match[str]) -> _Said:
 def _stopped(match: re.Match[str]) -> _Said:
     verb = DOING.get(match["verb"].lower())
     if verb:
-        yield "expected", f"It should not {_base(verb)} {match['x']}"
+        yield "expected", f"It should not {base_form(verb)} {match['x']}"
 
 
 def _passive(match: re.Match[str]) -> _Said:
@@ -363,37 +364,6 @@ def _finished(text: str) -> str:
     return text if text.endswith((".", "!", "?", ".`")) else f"{text}."
 
 
-def capital(text: str) -> str:
-    """Return ``text`` with a capital first letter, unless it begins with a name of code."""
-    first = text.partition(" ")[0]
-    code = first[:1] == "`" or re.search(r"[_.()=/\\\d]", first) or any(map(str.isupper, first[1:]))
-    return text if code else text[:1].upper() + text[1:]
-
-
-def plural(subject: str) -> bool:
-    """Return whether the head of the noun phrase ``subject`` is a plural."""
-    if " and " in subject:
-        return True
-    head = (
-        re.split(r" (?:of|in|on|with|for|from|to|when|that|at|by|\w+ing) ", subject.strip())[0]
-        .rpartition(" ")[2]
-        .strip("`")
-    )
-    return head.endswith("s") and not head.endswith(("ss", "us", "is", "()"))
-
-
 def _is_verb(word: str) -> bool:
     """Return whether ``word`` may be a verb of the present tense; a participle or an adverb is none."""
     return not word.endswith(("ed", "ing", "ly")) and word not in {"also", "only", "been", "that", "the"}
-
-
-def _base(verb: str) -> str:
-    """Return the base form of a verb in the third person."""
-    known = {"is": "be", "are": "be", "has": "have", "does": "do"}
-    if verb in known:
-        return known[verb]
-    if verb.endswith("ies"):
-        return f"{verb[:-3]}y"
-    if verb.endswith(("sses", "xes", "zzes", "ches", "shes", "oes")):
-        return verb[:-2]
-    return verb[:-1] if verb.endswith("s") and not verb.endswith("ss") else verb

@@ -20,6 +20,7 @@ from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
 from codegate.mining.statements.interface import NO_INTERFACE, Interface
 from codegate.mining.statements.material import DOCUMENTATION, TODAY, collect, internal_names
+from codegate.mining.statements.phrases import EXPECTED
 from codegate.mining.statements.sentences import EXCEPTION, PROBLEM, Sentence, shortened
 from codegate.mining.statements.testsource import python_tests
 from codegate.mining.statements.titles import symptom_of, title_from
@@ -122,6 +123,13 @@ def write_statement(
             kept.append(allowed)
     title = title_from(unit, enrichment, kept, gates.reason)
     chosen = _chosen(title, kept)
+    demanded = (
+        title
+        and EXPECTED.search(title)
+        and not any(_mostly_in(_words(each.text), title) for each in chosen["expected"])
+    )
+    if demanded:
+        chosen["expected"].append(Sentence(f"{title}.", "expected", "title"))
     chosen["observed"] += _crashes(outcomes, gates, chosen["observed"], examples)
     if not examples and not chosen["observed"]:
         return "no source says what happens today, and no probe shows it"
@@ -239,7 +247,9 @@ def _rendered(
     parts = [f"# {title}"]
     told = _words(title)
     for slot in ("context", "observed", "expected"):
-        texts = [each.text for each in chosen[slot] if not _mostly_in(told, each.text)]
+        # What should happen stands in an example; without one it is said, even if the title has its words.
+        needed = slot == "expected" and not examples
+        texts = [each.text for each in chosen[slot] if needed or not _mostly_in(told, each.text)]
         if texts:
             parts.append(" ".join(texts))
     for number, example in enumerate(examples):

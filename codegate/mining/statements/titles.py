@@ -7,6 +7,7 @@ from typing import Final
 from codegate.mining.probes.example import Example
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
+from codegate.mining.statements.grammar import capital, plural, third
 from codegate.mining.statements.phrases import (
     ABOUT_CHANGE,
     DEFECT,
@@ -27,20 +28,23 @@ from codegate.mining.statements.sentences import (
     TRAILING,
     WORD,
     Sentence,
-    capital,
     plain,
-    plural,
     read,
     split,
 )
 
 _MIN_WORDS: Final = 2
-_MAX_SHOWN: Final = 60
+_MAX_SHOWN: Final = 90
 _MAX_TITLE: Final = 14  # words of a sentence that makes a title
 #: What a demand of nobody in particular opens with.
 _DEMANDS: Final = "It should "
 #: "Markup printed on errors" is a state, "Columns added by rows" too.
 _HAPPENS: Final = re.compile(r"\w \w+ed (?:as|at|by|for|from|if|in|on|to|twice|when|with|without)\b")
+_SHOULD: Final = re.compile(
+    r"^(?P<who>.{2,120}?) (?:should|must)(?P<no>n't| not| never)?(?: (?:also|still|now))? (?!only\b|\w+ly\b|always\b)"
+    r"(?P<verb>[a-z]+)(?P<rest>.*)"
+)
+_ACTIVITY: Final = r"\w+ing\b(?! of\b)"
 _OPENING: Final = re.compile(r"^(?:(?:an )?(?:additional|another|further)|an?|the|some|for) ", re.IGNORECASE)
 _NUMBER: Final = re.compile(
     r"^(?:bug ?fix|fix(?:es|ed)?)?[ :]*(?:issue|gh|bug|ticket)[-_ #]*\d+[;:,. -]*", re.IGNORECASE
@@ -90,40 +94,85 @@ def title_of(text: str) -> str:
     return capital(title) if len(WORD.findall(title)) > 1 else ""
 
 
-def symptom_of(title: str, examples: Sequence[Example], observed: Sequence[Sentence]) -> str:
-    """Return a title that tells what is wrong and where; one that does not gets it from the first example.
+def symptom_of(title: str, examples: Sequence[Example], observed: Sequence[Sentence], case: str = "") -> str:
+    """Return a title that tells what is wrong and where, or an empty string.
+
+    A demand is turned into what is the case without it. A topic gets its symptom from an observation or an example.
 
     Args:
         title: may be "".
         examples: executed before the fix and after it.
         observed: the sentences of the statement that say what happens today.
+        case: what the failing tests are about, by their names.
     """
-    names = list(dict.fromkeys(example.called for example in examples))
-    called = names[0] if len(names) == 1 else ""
-    if title.startswith(_DEMANDS):
-        demanded = title.removeprefix(_DEMANDS)
-        *others, last = [f"`{name}()`" for name in names] or [""]
-        who = f"{', '.join(others)} and {last}" if others else last
-        told = not all(names) or any(re.search(rf"\b{re.escape(name)}\b", demanded) for name in names)
-        alone = f"Do {demanded}" if demanded.startswith("not ") else capital(demanded)
-        return alone if told or not names else f"{who} should {demanded}"
-    raised = next((each.text for each in observed if each.source == EXCEPTION), "")
-    crash = re.match(r"raises (\w+)", examples[0].observed) if examples else re.match(r"`(\w+)", raised)
-    if not examples and (not crash or not title):
-        return title
-    says = any(pattern.search(title) for pattern in (DEFECT, OBSERVED, EXPECTED, _HAPPENS)) or ORDER.match(title)
-    if says:
-        return title
     sentences = [each.text.removeprefix(PROBLEM).rstrip(".") for each in observed if each.source != EXCEPTION]
-    short = next((text for text in sentences if len(WORD.findall(text)) <= _MAX_TITLE), "")
+    short = [capital(text) for text in sentences if len(WORD.findall(text)) <= _MAX_TITLE]
+    demand = EXPECTED.search(title)
+    if title and not demand and any(pattern.search(title) for pattern in (DEFECT, OBSERVED, _HAPPENS)):
+        words = set(WORD.findall(title.lower()))
+        return next((text for text in short if words < set(WORD.findall(text.lower()))), title)
     if short:
-        return capital(short)
-    if title:
-        return f"{title}: `{crash[1]}` is raised" if crash else title if sentences else _wrong(title)
-    shown = f"{called}()" if called else examples[0].expression
-    if not shown or len(shown) > _MAX_SHOWN:
+        return short[0]
+    names = list(dict.fromkeys(example.called for example in examples))
+    unmet = _unmet(title, names) if demand else ""
+    raised = next((each.text for each in observed if each.source == EXCEPTION), "")
+    crash = re.match(r"(?:raises|throws) (\w+)", examples[0].observed) if examples else re.match(r"`(\w+)", raised)
+    if unmet or demand or not title:
+        seen = unmet or _seen(examples, names, crash)
+        told = set(WORD.findall(case.lower())) <= set(WORD.findall(seen.lower()))
+        imperative = capital(
+            title.removeprefix(_DEMANDS).replace("not ", "do not ", title.startswith(f"{_DEMANDS}not "))
+        )
+        return (f"{seen} ({case})" if case and not told and not unmet else seen) or imperative
+    if ORDER.match(title) or not (examples or crash):
+        return title
+    if crash and re.match(_ACTIVITY, title):
+        return f"`{crash[1]}` is raised when {title[0].lower()}{title[1:]}"
+    return f"{title}: `{crash[1]}` is raised" if crash else title if sentences else _wrong(title)
+
+
+def _unmet(demand: str, names: Sequence[str]) -> str:
+    """Return what is the case where a demand is not met; empty where it does not say of what.
+
+    Args:
+        demand: "X should ...", or "It should ..." of the functions that the examples call.
+        names: of these functions.
+    """
+    match = _SHOULD.match(demand)
+    if match is None:
         return ""
-    return f"`{shown}` raises `{crash[1]}`" if crash else f"`{shown}` returns a wrong result"
+    subject, verb, rest = match["who"], match["verb"], match["rest"]
+    if subject == "It":
+        *others, last = [f"`{name}()`" for name in names] or [""]
+        subject = f"{', '.join(others)} and {last}" if others else last
+        if not all(names) or not names or any(re.search(rf"\b{re.escape(name)}\b", demand) for name in names):
+            return ""
+    many = plural(subject)
+    if verb == "be" and rest.startswith(" able to "):
+        return f"{subject} {'can' if match['no'] else 'cannot'} {rest.removeprefix(' able to ')}"
+    if verb == "be":
+        state = "are" if many else "is"
+    elif match["no"]:
+        return f"{subject} {verb if many else third(verb)}{rest}"
+    else:
+        return f"{subject} {'do' if many else 'does'} not {verb}{rest}"
+    return f"{subject} {state}{rest}" if match["no"] else f"{subject} {state} not{rest}"
+
+
+def _seen(examples: Sequence[Example], names: Sequence[str], crash: re.Match[str] | None) -> str:
+    """Return what the first example shows: a short call with its results, or what the function does wrong."""
+    if not examples:
+        return ""
+    first = examples[0]
+    what = f"raises `{crash[1]}`" if crash else f"gives `{first.observed}` instead of `{first.expected}`"
+    if crash is None and first.expected.startswith(("raises ", "throws ")):
+        what = f"gives `{first.observed}` instead of raising `{first.expected.split()[1].rstrip(':')}`"
+    call = first.expression if "(" in first.expression and first.called in first.expression else ""
+    if call and len(f"{call}{what}") <= _MAX_SHOWN and "`" not in call and what.count("`") in {2, 4}:
+        return f"`{call}` {what}"
+    if len(names) == 1 and names[0]:
+        return f"`{names[0]}()` " + (f"raises `{crash[1]}`" if crash else "returns a wrong result")
+    return ""
 
 
 def _wrong(title: str) -> str:
@@ -132,5 +181,5 @@ def _wrong(title: str) -> str:
     Args:
         title: an activity ("Parsing empty lists"), or the name of something.
     """
-    activity = re.match(r"\w+ing\b(?! of\b)", title)
+    activity = re.match(_ACTIVITY, title)
     return f"{title} {'are' if plural(title) and not activity else 'is'} wrong"
