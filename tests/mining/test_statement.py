@@ -15,6 +15,7 @@ from codegate.mining.sources.enrichment import Enrichment, LinkedIssue
 from codegate.mining.statements.interface import interface_of
 from codegate.mining.statements.material import entries_of
 from codegate.mining.statements.statement import StatementText, count_words, write_statement
+from codegate.mining.statements.testsource import named_case
 from codegate.mining.statements.vocabulary import gives_away, vocabulary
 from codegate.suite import Tree
 from tests.mining.statement_world import BASE, DAY, FAILED, FIXED, TEST, cut_of, files, outcomes_of, sums_cut, unit_of
@@ -158,6 +159,32 @@ class TestSlots:
     def test_a_title_that_says_less_than_an_observation_gives_way_to_it(self) -> None:
         message = "fix superfluous space\n\nFixed superfluous space above sums of lists. It is all."
         assert written(message, examples=[EXAMPLE]).text.startswith("# Superfluous space above sums of lists\n")
+
+    @pytest.mark.parametrize(
+        ("name", "said"),
+        [
+            ("tests/a.py::TestX::test_pointer_in_schema_with_no_id[x]", "pointer in schema with no id"),
+            ("a.test.js::sums > should skip rows in an empty table", "It should skip rows in an empty table."),
+            ("a.test.js::sums > keeps the parser when printing", "It should keep the parser when printing."),
+            ("a.py::test_scalar_is_not_lost_in_table", "Scalar should not be lost in table."),
+            ("a_test.go::TestX/list_without_items", "list without items"),
+            ("a.py::test_total", ""),
+            ("a.py::test_issue_1234_in_sums", ""),
+        ],
+    )
+    def test_the_name_of_a_test_tells_its_case(self, name: str, said: str) -> None:
+        named = named_case([name])
+        assert (named.text if named else "") == said
+
+    def test_a_case_is_said_where_nothing_else_says_it(self) -> None:
+        tests = outcomes_of("tests/test_sums.py::test_rows_in_table_without_items", None)
+        unit, cut = unit_of("Fix total of nothing"), sums_cut()
+        found = write_statement(unit, cut, tests, examples=[EXAMPLE])
+        assert isinstance(found, StatementText)
+        assert "\n\nAffected case: rows in table without items.\n\n" in found.text
+        found = write_statement(unit_of("Fix #12"), cut, tests, examples=[replace(EXAMPLE, called="total")])
+        assert isinstance(found, StatementText)
+        assert found.text.startswith("# `total([])` raises `IndexError` (rows in table without items)\n\nFor example")
 
     def test_an_error_is_raised_when_something_is_done(self) -> None:
         text = written("Fix counting of empty lists", examples=[EXAMPLE]).text

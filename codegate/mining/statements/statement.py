@@ -5,7 +5,7 @@ that were executed before the fix and after it. Without something observed and s
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -22,7 +22,7 @@ from codegate.mining.statements.interface import NO_INTERFACE, Interface
 from codegate.mining.statements.material import DOCUMENTATION, TODAY, collect, internal_names
 from codegate.mining.statements.phrases import EXPECTED
 from codegate.mining.statements.sentences import EXCEPTION, PROBLEM, Sentence, shortened
-from codegate.mining.statements.testsource import python_tests
+from codegate.mining.statements.testsource import named_case, python_tests
 from codegate.mining.statements.titles import symptom_of, title_from
 from codegate.mining.statements.vocabulary import FixVocabulary, added_text, gives_away, vocabulary
 
@@ -123,27 +123,24 @@ def write_statement(
             kept.append(allowed)
     title = title_from(unit, enrichment, kept, gates.reason)
     chosen = _chosen(title, kept)
-    demanded = (
-        title
-        and EXPECTED.search(title)
-        and not any(_mostly_in(_words(each.text), title) for each in chosen["expected"])
-    )
+    named = named_case(outcomes.fail_to_pass)
+    named = None if named is None or gates.reason(named.text) else named
+    if named is not None and named.slot == "expected" and not chosen["expected"]:
+        chosen["expected"].append(named)
+    demanded = EXPECTED.search(title) and not any(_mostly_in(_words(each.text), title) for each in chosen["expected"])
     if demanded:
         chosen["expected"].append(Sentence(f"{title}.", "expected", "title"))
     chosen["observed"] += _crashes(outcomes, gates, chosen["observed"], examples)
-    if not examples and not chosen["observed"]:
-        return "no source says what happens today, and no probe shows it"
-    if not examples and not chosen["expected"]:
-        return "no source says what should happen instead, and no probe shows it"
-    if not title and not examples and all(each.source in DOCUMENTATION for each in chosen["expected"]):
-        return "no source says in words what is wrong"
-    told = any(each.source != EXCEPTION for each in chosen["observed"]) or (examples and chosen["expected"])
-    if not told and _mostly_untold(outcomes, examples):
-        return "the tests check more than the examples show, and no source says it"
+    if reason := _lacking(title, chosen, outcomes, examples):
+        return reason
+    told = _words(title).union(*(_words(each.text) for slot in chosen.values() for each in slot))
+    case = named.text if named is not None and named.slot == "context" and not _mostly_in(told, named.text) else ""
     first = title or next((each.text for slot in ("observed", "expected") for each in chosen[slot]), "")
-    heading = symptom_of(first.removeprefix(PROBLEM).rstrip("."), examples, chosen["observed"])
+    heading = symptom_of(first.removeprefix(PROBLEM).rstrip("."), examples, chosen["observed"], case)
     if not heading:
         return "no source says in words what is wrong"
+    if case and case not in heading:
+        chosen["context"].append(Sentence(f"Affected case: {case}.", "context", "test"))
     text = _rendered(heading, chosen, examples)
     form = required_form(cut, gates.required, interface, text)
     if len(form.splitlines()) > _MAX_REQUIRED:
@@ -152,6 +149,23 @@ def write_statement(
     sources = dict.fromkeys(each.source for slot in chosen.values() for each in slot)
     shown = (*sources, *(("probe",) if examples else ()))
     return StatementText("sources", text, count_words(text), shown, tuple(dropped))
+
+
+def _lacking(
+    title: str, chosen: Mapping[str, Sequence[Sentence]], outcomes: TestOutcomes, examples: Sequence[Example]
+) -> str:
+    """Return what is missing for a statement, or an empty string."""
+    observed, expected = chosen["observed"], chosen["expected"]
+    if not examples and not observed:
+        return "no source says what happens today, and no probe shows it"
+    if not examples and not expected:
+        return "no source says what should happen instead, and no probe shows it"
+    if not title and not examples and all(each.source in DOCUMENTATION for each in expected):
+        return "no source says in words what is wrong"
+    told = any(each.source != EXCEPTION for each in observed) or (examples and expected)
+    if not told and _mostly_untold(outcomes, examples):
+        return "the tests check more than the examples show, and no source says it"
+    return ""
 
 
 def _mostly_untold(outcomes: TestOutcomes, examples: Sequence[Example]) -> bool:
