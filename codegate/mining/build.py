@@ -15,7 +15,7 @@ from codegate.mining.cut import Cut, cut
 from codegate.mining.kinds.kind import KindOf, classify_kind
 from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of
 from codegate.mining.options import MineOptions
-from codegate.mining.probes.example import public_text
+from codegate.mining.probes.example import overturned_tests, public_text
 from codegate.mining.probes.finding import find_examples
 from codegate.mining.profile import Steps
 from codegate.mining.proving.leak import audit
@@ -268,6 +268,7 @@ class _Making:
             later=entries_of(self.builder.tip, [number for number in (unit.pull_request, *unit.closes) if number]),
             interface=interface,
             public=public,
+            overturned=overturned_tests(self.parts, validated, opener),
         )
         return _kept(Rejected("no_statement", statement) if isinstance(statement, str) else statement)
 

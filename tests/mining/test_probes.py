@@ -14,7 +14,7 @@ import pytest
 from codegate.durable import sha256
 from codegate.grading import Sandboxes
 from codegate.mining.cut import Cut
-from codegate.mining.probes.example import Example, Found, chosen, public_text
+from codegate.mining.probes.example import Example, Found, chosen, overturned_tests, public_text
 from codegate.mining.probes.finding import find_examples
 from codegate.mining.probes.fixtures import fixture_modules, made_by_fixtures
 from codegate.mining.probes.literals import Replacer, asserted_literals, hidden_literals, shows
@@ -24,7 +24,7 @@ from codegate.mining.probes.python_probe import HELPERS, probe_module
 from codegate.mining.probes.records import MARK, records
 from codegate.mining.probes.tables import failing_rows
 from codegate.mining.probes.variants import variants
-from codegate.mining.proving.validation import Validated, validate_cut
+from codegate.mining.proving.validation import OpenSandbox, Validated, validate_cut
 from codegate.sandbox import EnvironmentRecipe, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import EnvironmentManifest, ProblemLimits
@@ -69,6 +69,11 @@ def sandboxes(bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> It
 
 
 def examples(cut: Cut, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> list[Example]:
+    validated, opened = proved(cut, sandboxes, recipe)
+    return find_examples(cut, validated, opened, public_text(cut), "seed")
+
+
+def proved(cut: Cut, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> tuple[Validated, OpenSandbox]:
     manifest = EnvironmentManifest(
         id="tests", python=recipe.python, lock="x.lock", lock_sha256=sha256(recipe.lock.encode()), rung="manual"
     )
@@ -78,7 +83,7 @@ def examples(cut: Cut, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> list[
 
     validated = validate_cut(cut, opened, ("",), 1, date(2025, 6, 1))
     assert isinstance(validated, Validated)
-    return find_examples(cut, validated, opened, public_text(cut), "seed")
+    return validated, opened
 
 
 @pytest.mark.bwrap
@@ -126,6 +131,18 @@ class TestExamples:
         wrong = "def join(words, last='and'):\n    return [][1]\n"
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
         assert examples(cut, sandboxes, recipe) == []
+
+    def test_tests_of_the_base_that_the_fix_breaks_are_found(
+        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
+    ) -> None:
+        old = TESTS.replace('"milk, bread or eggs"', '"milk, breadeggs"').replace("ValueError", "IndexError")
+        base = {"lists.py": WRONG, "test_lists.py": old}
+        cut = cut_of(base, {"lists.py": RIGHT}, {"test_lists.py": TESTS})
+        assert overturned_tests(cut, *proved(cut, sandboxes, recipe)) == {
+            "test_lists.py::test_last",
+            "test_lists.py::test_nothing",
+        }
+        assert overturned_tests(parts(), *proved(parts(), sandboxes, recipe)) == set()
 
     def test_another_order_of_the_same_values_is_no_difference(
         self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
@@ -177,8 +194,8 @@ class TestExample:
     def test_a_value_that_says_nothing_is_shown_only_where_there_is_no_other(self) -> None:
         telling, poor = Example("", "f(1)", "1", "2"), Example("", "'a' in f(1)", "raises TypeError: x", "False")
         found = [Found("a", poor.rank(1, ("", "")), "a", poor), Found("b", telling.rank(1, ("", "")), "b", telling)]
-        assert chosen(found) == [telling]
-        assert chosen(found[:1]) == [poor]
+        assert chosen(found) == [replace(telling, tests=("b",))]
+        assert chosen(found[:1]) == [replace(poor, tests=("a",))]
 
     def test_a_value_that_says_something_comes_first(self) -> None:
         told = Example("", "f(1)", "'a'", "'b'")

@@ -109,8 +109,19 @@ class TestSlots:
         assert write_statement(unit, cut, many, examples=[EXAMPLE]) == (
             "the tests check more than the examples show, and no source says it"
         )
-        alike = write_statement(unit, cut, many, examples=[replace(EXAMPLE, covers=2)])
+        alike = write_statement(unit, cut, many, examples=[replace(EXAMPLE, tests=("a", "b"))])
         assert isinstance(alike, StatementText)
+
+    def test_tests_that_expect_what_is_wrong_are_named(self) -> None:
+        tests = outcomes_of("tests/test_sums.py::test_total", None)
+        unit, cut, old = unit_of("Fix total of nothing"), sums_cut(), ["tests/test_sums.py::test_total"]
+        example = replace(EXAMPLE, tests=(*old,))
+        found = write_statement(unit, cut, tests, examples=[example], overturned=old)
+        assert isinstance(found, StatementText)
+        assert "What works today must keep working" not in found.text
+        assert found.text.endswith("These tests expect what is wrong, and will be changed: `test_total`.\n")
+        found = write_statement(unit, cut, tests, examples=[EXAMPLE], overturned=old)
+        assert found == "the fix changes what existing tests expect, and no example shows it"
 
     def test_an_example_without_a_word_is_no_statement(self) -> None:
         assert written("Fix #12", examples=[EXAMPLE]).text.startswith("# `total([])` raises `IndexError`\n")

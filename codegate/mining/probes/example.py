@@ -5,7 +5,6 @@ has other values, and a solution that knows this one call only does not pass the
 """
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -45,7 +44,7 @@ class Example:
         called: name of the function whose result is shown; empty where none is called.
         also: further values after ``code``: their expression, what is observed and what is expected.
         fence: what its code block is marked with.
-        covers: how many failing tests it stands for, itself and those of the same shape.
+        tests: the failing tests, as ``function_of`` names them, that it stands for: its own and those of its shape.
     """
 
     code: str
@@ -56,7 +55,7 @@ class Example:
     called: str = ""
     also: tuple[tuple[str, str, str], ...] = ()
     fence: str = "python"
-    covers: int = 1
+    tests: tuple[str, ...] = ()
 
     def may_be_shown(self, hidden: Collection[str]) -> bool:
         """Return whether it is short, the same in every run, and without ``hidden`` literals."""
@@ -94,7 +93,7 @@ class Found:
     """An example of one test, and what tells it from others.
 
     Attributes:
-        test: the function, with its file.
+        test: the function, as ``function_of`` names it.
         rank: the clearest has the least.
         shape: its code without its values.
         example: what is shown.
@@ -113,11 +112,37 @@ def chosen(found: Iterable[Found]) -> list[Example]:
         tests.setdefault(each.test, each)
     # Other data can turn what a test finds into nothing: such a value is shown only where there is no other.
     telling = [each for each in tests.values() if not each.example.poor] or list(tests.values())
-    alike = Counter(each.shape for each in telling)
     shapes: dict[str, Example] = {}
     for each in sorted(telling, key=lambda each: each.rank):
-        shapes.setdefault(each.shape, replace(each.example, covers=alike[each.shape]))
+        first = shapes.get(each.shape, each.example)
+        shapes[each.shape] = replace(first, tests=(*first.tests, each.test))
     return list(shapes.values())[:_MAX_EXAMPLES]
+
+
+def function_of(test: str) -> str:
+    """Return the file and the function of a test's id: without its class, its row and its subtests."""
+    path, _, name = test.partition("[")[0].partition("::")
+    return f"{path}::{name.partition('/')[0] if path.endswith('.go') else name.rpartition('::')[2]}"
+
+
+def overturned_tests(cut: Cut, validated: Validated, opened: OpenSandbox) -> frozenset[str]:
+    """Return the functions of the base's tests that pass before the fix and fail after it.
+
+    The hidden tests have other expectations in their place: that is no more what works today.
+
+    Raises:
+        SandboxError: ours or the daemon's fault.
+    """
+    selection = replace(validated.selection, files=tuple(path for path in cut.test_files if path in cut.base))
+    failing: set[str] = set()
+    for tree, wanted in ((cut.base.overlay(cut.fix), {"failed", "error"}), (cut.base, {"passed"})):
+        with opened(validated.limits) as sandbox:
+            results = run_tests(sandbox, tree, selection).results if selection.files else {}
+        found = {test for test, result in results.items() if result.status in wanted}
+        failing = found & failing if failing else found
+        if not failing:
+            break
+    return frozenset(map(function_of, failing))
 
 
 def public_text(cut: Cut) -> str:

@@ -5,14 +5,14 @@ that were executed before the fix and after it. Without something observed and s
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from codegate.grading import TestResult
 from codegate.languages.syntax import IDENTIFIER
 from codegate.mining.cut import Cut
-from codegate.mining.probes.example import Example, public_text
+from codegate.mining.probes.example import Example, function_of, public_text
 from codegate.mining.probes.line_example import failing_literals, source_literals
 from codegate.mining.probes.literals import asserted_literals, hidden_literals, shows
 from codegate.mining.proving.outcomes import TestOutcomes
@@ -27,6 +27,7 @@ from codegate.mining.statements.titles import symptom_of, title_from
 from codegate.mining.statements.vocabulary import FixVocabulary, added_text, gives_away, vocabulary
 
 _STAY: Final = "What works today must keep working."
+_BUT: Final = "What else works today must keep working. These tests expect what is wrong, and will be changed: "
 _MOST: Final = {"context": 1, "observed": 3, "expected": 3}
 _MAX_SHOWN: Final = 300
 _QUOTED_LENGTH: Final = 8
@@ -97,6 +98,7 @@ def write_statement(
     later: Iterable[str] = (),
     interface: Interface = NO_INTERFACE,
     public: str | None = None,
+    overturned: Collection[str] = (),
 ) -> StatementText | str:
     """Return the statement, or why there is none.
 
@@ -109,6 +111,7 @@ def write_statement(
         later: entries of later changelogs that name the change or its issue.
         interface: names that hidden tests use, disclosed on purpose.
         public: the base's text; default: read from ``cut``.
+        overturned: functions of the base's tests that expect what the fix changes.
     """
     public = public_text(cut) if public is None else public
     gates = gates_of(cut, outcomes, interface, public)
@@ -133,6 +136,9 @@ def write_statement(
     chosen["observed"] += _crashes(outcomes, gates, chosen["observed"], examples)
     if reason := _lacking(title, chosen, outcomes, examples):
         return reason
+    shown = {test for example in examples for test in example.tests}
+    if 2 * len(set(overturned) - shown) > len({*map(function_of, outcomes.fail_to_pass)}):
+        return "the fix changes what existing tests expect, and no example shows it"
     told = _words(title).union(*(_words(each.text) for slot in chosen.values() for each in slot))
     case = named.text if named is not None and named.slot == "context" and not _mostly_in(told, named.text) else ""
     first = title or next((each.text for slot in ("observed", "expected") for each in chosen[slot]), "")
@@ -141,14 +147,14 @@ def write_statement(
         return "no source says in words what is wrong"
     if case and case not in heading:
         chosen["context"].append(Sentence(f"Affected case: {case}.", "context", "test"))
-    text = _rendered(heading, chosen, examples)
+    text = _rendered(heading, chosen, examples, overturned)
     form = required_form(cut, gates.required, interface, text)
     if len(form.splitlines()) > _MAX_REQUIRED:
         return "the tests ask for many exact texts that only the fix has"
     text = f"{text}\n{form}" if form else text
     sources = dict.fromkeys(each.source for slot in chosen.values() for each in slot)
-    shown = (*sources, *(("probe",) if examples else ()))
-    return StatementText("sources", text, count_words(text), shown, tuple(dropped))
+    told_by = (*sources, *(("probe",) if examples else ()))
+    return StatementText("sources", text, count_words(text), told_by, tuple(dropped))
 
 
 def _lacking(
@@ -170,13 +176,12 @@ def _lacking(
 
 def _mostly_untold(outcomes: TestOutcomes, examples: Sequence[Example]) -> bool:
     """Return whether examples and exceptions stand for less than half of the failing test functions."""
-    functions: dict[tuple[str, str], bool] = {}
+    functions: dict[str, bool] = {}
     for test in outcomes.fail_to_pass:
-        path, _, name = test.partition("[")[0].partition("::")
         result = outcomes.evidence.get(test)
         raised = result is not None and bool(result.exception) and _exception_of(result) not in _ASSERTIONS
-        functions[path, name.partition("/")[0] if path.endswith(".go") else name] = raised
-    covered = sum(example.covers for example in examples) or sum(functions.values())
+        functions[function_of(test)] = raised
+    covered = sum(max(1, len(example.tests)) for example in examples) or sum(functions.values())
     return 2 * covered < len(functions)
 
 
@@ -257,6 +262,7 @@ def _rendered(
     title: str,
     chosen: dict[str, list[Sentence]],
     examples: Sequence[Example],
+    overturned: Collection[str],
 ) -> str:
     parts = [f"# {title}"]
     told = _words(title)
@@ -268,7 +274,8 @@ def _rendered(
             parts.append(" ".join(texts))
     for number, example in enumerate(examples):
         parts += _shown(example, first=number == 0)
-    parts.append(_STAY)
+    names = ", ".join(f"`{name.partition('::')[2]}`" for name in sorted(overturned))
+    parts.append(f"{_BUT}{names}." if names else _STAY)
     return "\n\n".join(parts) + "\n"
 
 
