@@ -278,6 +278,12 @@ class TestLines:
         text = JAVASCRIPT.files("a.test.js", "test('t', () => {});\n", lines)["a.test.js"]
         assert ("codegate probe 0;" in text, "codegate probe 1;" in text) == (True, False)
 
+    def test_what_is_declared_anew_needs_nothing_from_before(self) -> None:
+        steps = ("const $ = load(fruits);", "let found;", "const $ = load('<b>');", "found = $('b');")
+        line = Line("t", (*map(Step, steps), Step("", ("found.size",))))
+        short, _ = slices(JAVASCRIPT, line, 4, "found.size")
+        assert short.code.splitlines() == list(steps[1:])
+
     def test_numbers_that_are_not_decimal_stay(self) -> None:
         given = Line("t", (Step("", ("total(12n, 0xff, 'milk')",)),))
         lines = probes_of(JAVASCRIPT, [given], frozenset(), "seed")

@@ -111,6 +111,27 @@ class TestExamples:
         lines = found.code.splitlines()
         assert [line.partition("(")[0].partition(" = ")[0] for line in lines[1:]] == ["words", "words.append", "text"]
 
+    def test_what_was_done_to_another_value_before_is_not_shown(
+        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
+    ) -> None:
+        tests = (
+            "from lists import join\n\ndef test_join():\n    import json\n    words = ['milk', 'bread']\n"
+            "    words.reverse()\n    assert join(words) == 'bread and milk'\n    words = ['eggs', 'pear']\n"
+            "    assert join(words) == 'eggs and pear'\n"
+        )
+        [found] = examples(parts(tests), sandboxes, recipe)
+        assert found.code.count("\n") <= 2
+        assert "json" not in found.code
+
+    def test_two_examples_that_differ_in_data_are_one(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+        tests = (
+            "from lists import join\n\ndef test_two():\n    import json\n"
+            "    assert join(['milk', 'tea']) == 'milk and tea'\n"
+            "def test_three():\n    assert join(['oil', 'jam', 'rice']) == 'oil, jam and rice'\n"
+        )
+        [found] = examples(parts(tests), sandboxes, recipe)
+        assert sorted(found.tests) == ["test_lists.py::test_three", "test_lists.py::test_two"]
+
     def test_code_that_gives_another_value_by_itself_is_no_example(
         self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
     ) -> None:

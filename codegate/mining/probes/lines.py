@@ -25,6 +25,7 @@ Value = tuple[str, str]
 Kinds are ``e``: an error as a value; ``s``: a text; ``x``: an error that was raised; ``v``: anything else.
 """
 
+_DECLARES: Final = re.compile(r"(?:const|let|var)\s[^=;]*=|[\w, ]+:=")
 _MAX_SINGLE: Final = 3
 _SHORT: Final = 2
 _MAX_LINES: Final = 24
@@ -290,7 +291,9 @@ def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Lin
                 text = "\n".join(checked for checked in before.checked if _acts(dialect, checked, local))
             bound, used = dialect.bound(text), dialect.used(text)
             if text and (bound & needed if bound else everything or used & needed):
-                needed |= used & local
+                # What a declaration gives a value needs none from before.
+                anew = bound if not everything and _DECLARES.match(text) else frozenset[str]()
+                needed = (needed - anew) | (used - anew) & local
                 kept[everything].insert(0, replace(before, text=text, checked=()))
     found = [replace(line, steps=dialect.tidy(tuple(kept[everything]), expression)) for everything in (False, True)]
     return found if found[0] != found[1] else found[:1]

@@ -91,12 +91,24 @@ def python_examples(
 
 
 def _shape(example: Example) -> str:
-    """Return the example's code without its values."""
-    tree = ast.parse(f"{example.code}\n{example.expression}")
-    for node in ast.walk(tree):
+    """Return the example's code without its values and their number."""
+    return ast.dump(_Shape().visit(ast.parse(f"{example.code}\n{example.expression}")))
+
+
+class _Shape(ast.NodeTransformer):
+    """Puts the name of its type in place of a value that is written out."""
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Return the node, or a constant in its place."""
+        super().generic_visit(node)
         if isinstance(node, ast.Constant):
-            node.value = type(node.value).__name__
-    return ast.dump(tree)
+            return ast.Constant(type(node.value).__name__)
+        parts = [each for each in ast.iter_child_nodes(node) if not isinstance(each, ast.expr_context)]
+        if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict) and all(
+            isinstance(each, ast.Constant) for each in parts
+        ):
+            return ast.Constant(type(node).__name__)
+        return node
 
 
 def _run(runs: Probing, state: str) -> dict[str, list[Record]]:
@@ -275,7 +287,9 @@ def _needed(code: str, text: str, imported: frozenset[str], *, every_call: bool)
     for node in reversed(body):
         bound = _bound(node)
         own = _loaded(node) - imported - aliases - _BUILTINS
+        # A method changes at most what it is called of.
         method = isinstance(node, ast.Expr) and isinstance(getattr(node.value, "func", None), ast.Attribute)
+        method = method and bool(_loaded(node) & (wanted - imported))
         known = own <= plain_values and (bool(own) or not every_call)
         asks = isinstance(node, ast.Expr) and (known or not (every_call or method))
         idle = isinstance(node, ast.If | ast.For) and all(isinstance(each, ast.Pass) for each in node.body)
@@ -299,13 +313,15 @@ def _loaded(node: ast.AST) -> set[str]:
 
 def _imported(module: ast.Module) -> frozenset[str]:
     """Return the names that a module imports."""
-    lines = [node for node in ast.walk(module) if isinstance(node, ast.Import | ast.ImportFrom)]
-    return frozenset((name.asname or name.name.partition(".")[0]) for line in lines for name in line.names)
+    lines = (node for node in ast.walk(module) if isinstance(node, ast.Import | ast.ImportFrom))
+    return frozenset(name for line in lines for name in _bound(line))
 
 
 def _bound(node: ast.stmt) -> set[str]:
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {name.asname or name.name.partition(".")[0] for name in node.names}
     if isinstance(node, ast.Assign):
         return {inner.id for target in node.targets for inner in ast.walk(target) if isinstance(inner, ast.Name)}
     return set()
