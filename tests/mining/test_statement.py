@@ -123,6 +123,12 @@ class TestSlots:
         found = write_statement(unit, cut, tests, examples=[EXAMPLE], overturned=old)
         assert found == "the fix changes what existing tests expect, and no example shows it"
 
+    def test_a_sentence_on_something_else_is_left_out(self) -> None:
+        message = "Fix total of nothing\n\nControl codes report a width of one. Sums of no numbers are missing."
+        text = written(message, examples=[EXAMPLE]).text
+        assert "Control codes" not in text
+        assert "Sums of no numbers are missing" in text
+
     def test_an_example_without_a_word_is_no_statement(self) -> None:
         assert written("Fix #12", examples=[EXAMPLE]).text.startswith("# `total([])` raises `IndexError`\n")
         long = replace(EXAMPLE, expression=f"total({list(range(30))})")
@@ -200,6 +206,8 @@ class TestSlots:
     def test_an_error_is_raised_when_something_is_done(self) -> None:
         text = written("Fix counting of empty lists", examples=[EXAMPLE]).text
         assert text.startswith("# Counting of empty lists: `IndexError` is raised\n")
+        other = replace(EXAMPLE, expected="raises IndexError: nothing to add up")
+        assert written("Fix text of empty lists", examples=[other]).text.startswith("# Text of empty lists is wrong\n")
         text = written("Fix adding up empty lists", examples=[EXAMPLE]).text
         assert text.startswith("# `IndexError` is raised when adding up empty lists\n")
 

@@ -92,7 +92,7 @@ def _texts(
 
 
 def _added_entries(unit: Unit, cut: Cut) -> list[str]:
-    """Return the changelog entries that the change adds, those that share a word of code with it first."""
+    """Return the changelog entries that the change adds: those that name it, or all."""
     found: list[str] = []
     for change in unit.changes:
         file, old = cut.fixed.get(change.path), cut.base.get(change.path)
@@ -102,8 +102,6 @@ def _added_entries(unit: Unit, cut: Cut) -> list[str]:
         text = decode(file.data)
         new = _entries(text) if old is not None or _BULLET.search(text) else [text]
         found += [entry for entry in new if _key(entry) not in before]
-    words = {word for path in cut.fix for word in IDENTIFIER.findall(path)}
-    words |= {test.rpartition("::")[2] for test in cut.test_files}
     numbers = {str(number) for number in (unit.pull_request, *unit.closes) if number}
     own = [entry for entry in found if numbers & set(re.findall(r"\d+", entry))]
     return (own or found if len(own or found) <= _MAX_ENTRIES else [])[:_MAX_ENTRIES]

@@ -39,6 +39,12 @@ _ASSERTIONS: Final = ("AssertionError", "Failed", "AssertionError [ERR_ASSERTION
 _COMMON: Final = frozenset(
     "the and that thi with when should not for are from which have has problem can but its then".split()  # noqa: SIM905
 )
+#: Words of many reports and examples.
+_EVERYDAY: Final = _COMMON | frozenset(
+    "value error result function method return raise object type call string list test example import true false none"  # noqa: SIM905
+    " null assert print wrong correct should instead with code class name self data const case default from".split()
+)
+_STEM: Final = 5
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -125,7 +131,7 @@ def write_statement(
         if allowed is not None:
             kept.append(allowed)
     title = title_from(unit, enrichment, kept, gates.reason)
-    chosen = _chosen(title, kept)
+    chosen = _chosen(title, [each for each in kept if _belongs(each, title, examples)])
     named = named_case(outcomes.fail_to_pass)
     named = None if named is None or gates.reason(named.text) else named
     if named is not None and named.slot == "expected" and not chosen["expected"]:
@@ -227,6 +233,19 @@ def _chosen(title: str, kept: Sequence[Sentence]) -> dict[str, list[Sentence]]:
             if sentence.slot == slot and not again and related and len(chosen[slot]) < _MOST[slot]:
                 chosen[slot].append(sentence)
     return chosen
+
+
+def _belongs(sentence: Sentence, title: str, examples: Sequence[Example]) -> bool:
+    """Return whether a sentence has rare words of the title or the examples; one of documentation needs several."""
+    shown = [text for each in examples for text in (each.code, each.expression, each.observed, each.expected)]
+    least = _RELATED if sentence.source in {*DOCUMENTATION, "test"} else 1
+    return not examples or len(_rare(sentence.text) & _rare(" ".join([title, *shown]))) >= least
+
+
+def _rare(text: str) -> frozenset[str]:
+    """Return the beginnings of the words that not every report has."""
+    words = re.findall(r"[A-Z]?[a-z]{3,}|[A-Z]{3,}", text)
+    return frozenset(word[:_STEM].lower() for word in words if word.lower().rstrip("s") not in _EVERYDAY)
 
 
 def _mostly_in(told: frozenset[str], text: str) -> bool:
