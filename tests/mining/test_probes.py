@@ -111,6 +111,18 @@ class TestExamples:
         lines = found.code.splitlines()
         assert [line.partition("(")[0].partition(" = ")[0] for line in lines[1:]] == ["words", "words.append", "text"]
 
+    def test_a_value_that_tells_something_is_shown_first(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+        tests = (
+            'from lists import join\n\ndef also(words):\n    """Join them."""\n    return join(words)\n\n'
+            "def test_join():\n    words = ['milk', 'bread']\n    assert also(words).islower() is True\n"
+            "    assert also(words) == 'milk and bread'\n"
+        )
+        right = RIGHT.replace("words[-1]\n", "words[-1] + 'X'\n")
+        cut = cut_of({"lists.py": right}, {"lists.py": RIGHT}, {"test_lists.py": tests})
+        [found] = examples(cut, sandboxes, recipe)
+        assert found.expression == "also(words)"
+        assert "Join them" not in found.code
+
     def test_what_was_done_to_another_value_before_is_not_shown(
         self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
     ) -> None:

@@ -119,7 +119,9 @@ class TestSlots:
         found = write_statement(unit, cut, tests, examples=[example], overturned=old)
         assert isinstance(found, StatementText)
         assert "What works today must keep working" not in found.text
-        assert found.text.endswith("These tests expect what is wrong, and will be changed: `test_total`.\n")
+        assert found.text.endswith(
+            "These tests expect what is wrong, and will be changed: `tests/test_sums.py::test_total`.\n"
+        )
         found = write_statement(unit, cut, tests, examples=[EXAMPLE], overturned=old)
         assert found == "the fix changes what existing tests expect, and no example shows it"
 

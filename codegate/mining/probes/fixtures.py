@@ -1,6 +1,7 @@
 """What a test module defines outside of its tests: imports, short helpers, and fixtures that only make a value."""
 
 import ast
+import copy
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import Final
@@ -69,6 +70,9 @@ def context_of(module: ast.Module, names: set[str]) -> str | None:
         elif (isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in wanted) or (
             isinstance(node, ast.Assign) and any(getattr(target, "id", "") in wanted for target in node.targets)
         ):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) and len(node.body) > 1:
+                node = copy.copy(node)  # noqa: PLW2901 (what it says of itself shows no bug)
+                node.body = node.body[1:]
             definitions.insert(0, ast.unparse(node))
         else:
             continue

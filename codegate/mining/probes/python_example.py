@@ -135,6 +135,7 @@ def _examples(
                 and "import *" not in example.code
             ]
             if allowed:
+                allowed.sort(key=lambda each: each[0].poor)
                 example = replace(allowed[0][0], also=_also([each for each, _ in allowed]))
                 if example not in [each for *_, each in found[-1:]]:
                     found.append((probe.function, example.rank(probe.replaced, allowed[0][1]), example))

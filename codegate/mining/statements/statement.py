@@ -293,7 +293,7 @@ def _rendered(
             parts.append(" ".join(texts))
     for number, example in enumerate(examples):
         parts += _shown(example, first=number == 0)
-    names = ", ".join(f"`{name.partition('::')[2]}`" for name in sorted(overturned))
+    names = ", ".join(f"`{name}`" for name in sorted(overturned))
     parts.append(f"{_BUT}{names}." if names else _STAY)
     return "\n\n".join(parts) + "\n"
 
