@@ -2,7 +2,7 @@
 
 import pytest
 
-from codegate.mining.statements.sentences import sentences, shortened
+from codegate.mining.statements.sentences import sentences
 from codegate.mining.statements.titles import title_of
 
 
@@ -120,16 +120,3 @@ def test_what_tells_how_or_talks_of_the_change_is_left_out(text: str) -> None:
 )
 def test_a_title_is_one_of_a_bug(title: str, shown: str) -> None:
     assert title_of(title) == shown
-
-
-def test_of_a_sentence_that_may_not_be_shown_whole_the_first_clauses_are_kept() -> None:
-    [sentence] = sentences("The key should be dropped from the table, using the secret helper.", "commit")
-    kept = shortened(sentence, lambda text: "secret" not in text)
-    assert kept is not None
-    assert kept.text == "The key should be dropped from the table."
-    assert shortened(sentence, lambda text: "key" not in text) is None
-
-
-def test_a_condition_alone_is_no_clause_to_keep() -> None:
-    [sentence] = sentences("If the key should be dropped at once, the secret helper drops it.", "commit")
-    assert shortened(sentence, lambda text: "secret" not in text) is None

@@ -160,12 +160,6 @@ class TestSlots:
         message = "Fix padding width\n\nFixed extra padding on the first cell. It is all."
         assert written(message, examples=[EXAMPLE]).text.startswith("# Extra padding on the first cell\n\nFor example")
 
-    def test_an_exception_and_documentation_alone_do_not_tell_what_is_wrong(self) -> None:
-        cut = cut_of(BASE, {"pkg/sums.py": FIXED}, {"README.md": "Totals of lists will be whole numbers.\n"})
-        unit = unit_of("Fix #12", changed=["README.md"])
-        found = write_statement(unit, cut, outcomes_of(TEST, FAILED))
-        assert found == "no source says in words what is wrong"
-
     def test_a_demand_names_every_function_that_the_examples_call(self) -> None:
         several = [replace(EXAMPLE, called=name) for name in ("total", "mean", "low", "total")]
         text = written("List excess items in sums", examples=several).text

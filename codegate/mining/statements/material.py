@@ -1,12 +1,11 @@
-"""What a repository's own texts tell about a bug: changelogs, documentation, messages, docstrings, issues."""
+"""What a repository's own texts tell about a bug: changelogs, messages, issues, docstrings of tests."""
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from codegate.languages.syntax import IDENTIFIER, decode, parse_python
+from codegate.languages.syntax import IDENTIFIER, decode
 from codegate.mining.cut import Cut
 from codegate.mining.kinds.words import CHANGELOG
 from codegate.mining.proving.outcomes import TestOutcomes
@@ -15,20 +14,16 @@ from codegate.mining.sources.history import Unit
 from codegate.mining.statements.scrub import scrub_text
 from codegate.mining.statements.sentences import Sentence, sentences
 from codegate.mining.statements.testsource import python_tests
-from codegate.suite import Tree, TreeFile
+from codegate.suite import Tree
 
-TODAY: Final = "documentation of today"
-DOCUMENTATION: Final = frozenset({"documentation", TODAY})
-_DESCRIBING: Final = DOCUMENTATION | {"issue", "test"}
+_DESCRIBING: Final = frozenset({"issue", "test"})
 """Sources of sentences about the program; those of others without a symptom or a demand are about the change."""
 _MAX_BYTES: Final = 1 << 20
 _MAX_ENTRIES: Final = 12
 _BULLET: Final = re.compile(r"^(\s*)(?:[-*+•]|\d{1,3}\.)\s+(.*)")
 _DOCUMENT: Final = re.compile(r"\.(?:rst|md|txt|adoc)$", re.IGNORECASE)
 _FENCE: Final = re.compile(r"^(?:```|~~~).*?^(?:```|~~~)\s*$", re.MULTILINE | re.DOTALL)
-_FIELD: Final = re.compile(r"^\s*(?::\w+[^:\n]{0,80}:|\.\. \w+::[^\n]*|[>$] |>>> |\.\.\. )", re.MULTILINE)
 _CODE_LIKE: Final = re.compile(r"[^_]_[^_]|[a-z][A-Z]")
-_HEADING: Final = re.compile(r"^\s*(?:#{1,6} .*|[=~^\"'-]{3,}\s*)$", re.MULTILINE)
 
 
 def collect(
@@ -83,12 +78,10 @@ def _texts(
         "\n\n".join(line.removeprefix("* ") if line.startswith("* ") else line for line in body.split("\n\n")),
         "commit",
     )
-    yield from ((text, "documentation") for text in _documentation(unit, cut))
     for source in python_tests(cut, outcomes.fail_to_pass):
         docstring = ast.get_docstring(source.node)
         if docstring:
             yield docstring, "test"
-    yield from ((text, TODAY) for text in _promises(cut))
 
 
 def _added_entries(unit: Unit, cut: Cut) -> list[str]:
@@ -123,33 +116,6 @@ def _entries(text: str) -> list[str]:
     return [" ".join(lines) for lines in found]
 
 
-def _documentation(unit: Unit, cut: Cut) -> Iterator[str]:
-    """Yield the paragraphs that the change adds to documentation and docstrings."""
-    for change in unit.changes:
-        file, old = cut.fixed.get(change.path), cut.base.get(change.path)
-        if file is None or len(file.data) > _MAX_BYTES or CHANGELOG.search(change.path):
-            continue
-        if _DOCUMENT.search(change.path):
-            yield from _new_paragraphs(decode(file.data), decode(old.data) if old is not None else "")
-    for path, file in cut.fix.items():
-        if file is not None and path.endswith(".py"):
-            before = "\n\n".join(_docstrings(cut.base.get(path)).values())
-            for text in _docstrings(file).values():
-                yield from _new_paragraphs(text, before)
-
-
-def _promises(cut: Cut) -> Iterator[str]:
-    """Yield the first paragraphs of the docstrings, before the fix, of the functions that it changes."""
-    for path, file in cut.fix.items():
-        if file is None or not path.endswith(".py"):
-            continue
-        old, new = _functions(cut.base.get(path)), _functions(file)
-        texts = _docstrings(cut.base.get(path))
-        changed = [name for name, code in old.items() if new.get(name, code) != code and name in texts]
-        for name in islice(changed, 2):
-            yield _FIELD.split(texts[name])[0]
-
-
 def internal_names(cut: Cut) -> frozenset[str]:
     """Return names of code in the lines that the fix changes and that no hidden test and no documentation mentions."""
     changed: set[str] = set()
@@ -163,33 +129,3 @@ def internal_names(cut: Cut) -> frozenset[str]:
     for file in public:
         changed -= set(IDENTIFIER.findall(decode(file.data)))
     return frozenset(changed)
-
-
-def _new_paragraphs(text: str, before: str) -> Iterator[str]:
-    known = {_key(part) for part in re.split(r"\n\s*\n", before)}
-    old = _key(before)
-    for part in re.split(r"\n\s*\n", _FENCE.sub("", text)):
-        lines = "\n".join(_HEADING.sub("", part).splitlines()[:20])
-        if part.strip() and _key(part) not in known and not lines.startswith(("    ", "\t", ">>>", ".. ")):
-            prose = _FIELD.sub("", lines)
-            if _key(prose) and _key(prose) not in old:
-                yield prose
-
-
-def _docstrings(file: TreeFile | None) -> Mapping[str, str]:
-    return {name: text for name, node in _nodes(file) if (text := ast.get_docstring(node))}
-
-
-def _functions(file: TreeFile | None) -> Mapping[str, str]:
-    return {name: ast.dump(node) for name, node in _nodes(file) if not isinstance(node, ast.ClassDef)}
-
-
-def _nodes(file: TreeFile | None) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]]:
-    tree = parse_python(file.data) if file is not None else None
-    stack: list[tuple[str, ast.AST]] = [("", tree)] if tree is not None else []
-    while stack:
-        prefix, parent = stack.pop()
-        for node in ast.iter_child_nodes(parent):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                yield f"{prefix}{node.name}", node
-                stack.append((f"{prefix}{node.name}.", node))

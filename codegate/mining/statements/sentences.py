@@ -6,7 +6,7 @@ The rules below turn the one into the other where English makes that safe, and d
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from codegate.mining.statements.grammar import base_form, capital, plural
@@ -63,8 +63,6 @@ PREFIX: Final = re.compile(
     r"|[\w.-]{1,40}:\s+(?=[A-Za-z`]))",
     re.IGNORECASE,
 )
-_CLAUSE: Final = re.compile(r"[,;:] |,? (?:so that|by|because|using|via|instead of|rather than|which|–|—|-) ")
-_CONDITION: Final = re.compile(r"(?:when|if|for|in|with|after|before|unless|while|although|given)\b", re.IGNORECASE)
 _CAUSE: Final = re.compile(r"(?:,|,? --)? (?:because|since|due to|as a result of|mirroring)\b.*", re.IGNORECASE)
 _NO_SUBJECT: Final = re.compile(r"^Would\b")
 #: What a reference leaves behind that was taken out.
@@ -131,20 +129,6 @@ def sentences(text: str, source: str) -> Iterator[Sentence]:
             continue
         for slot, said in read(_NO_SUBJECT.sub("It would", _CAUSE.sub("", sentence))):
             yield Sentence(_finished(said), slot, source)
-
-
-def shortened(sentence: Sentence, allowed: Callable[[str], bool]) -> Sentence | None:
-    """Return the longest beginning of a sentence that ends with a clause, says the same of the program and is allowed.
-
-    None where there is no such beginning.
-    """
-    says = {"observed": OBSERVED, "expected": EXPECTED}.get(sentence.slot)
-    for end in [match.start() for match in _CLAUSE.finditer(sentence.text)][::-1]:
-        text = sentence.text[:end]
-        long_enough = len(WORD.findall(text)) >= _MIN_WORDS
-        if long_enough and says and says.search(text) and not _CONDITION.match(text) and allowed(text):
-            return replace(sentence, text=_finished(text)) if not text.count("`") % 2 else None
-    return None
 
 
 def read(sentence: str) -> _Said:

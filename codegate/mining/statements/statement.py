@@ -19,9 +19,9 @@ from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
 from codegate.mining.statements.interface import NO_INTERFACE, Interface
-from codegate.mining.statements.material import DOCUMENTATION, TODAY, collect, internal_names
+from codegate.mining.statements.material import collect, internal_names
 from codegate.mining.statements.phrases import EXPECTED
-from codegate.mining.statements.sentences import EXCEPTION, PROBLEM, Sentence, shortened
+from codegate.mining.statements.sentences import EXCEPTION, PROBLEM, Sentence
 from codegate.mining.statements.testsource import named_case, python_tests
 from codegate.mining.statements.titles import symptom_of, title_from
 from codegate.mining.statements.vocabulary import FixVocabulary, added_text, gives_away, vocabulary
@@ -125,11 +125,10 @@ def write_statement(
     dropped: list[str] = []
     for sentence in collect(unit, cut, outcomes, enrichment, later):
         reason = gates.reason(sentence.text)
-        allowed = sentence if not reason else shortened(sentence, lambda text: not gates.reason(text))
         if reason:
             dropped.append(f"{sentence.source}: {reason}")
-        if allowed is not None:
-            kept.append(allowed)
+        else:
+            kept.append(sentence)
     title = title_from(unit, enrichment, kept, gates.reason)
     chosen = _chosen(title, [each for each in kept if _belongs(each, title, examples)])
     named = named_case(outcomes.fail_to_pass)
@@ -140,7 +139,7 @@ def write_statement(
     if demanded:
         chosen["expected"].append(Sentence(f"{title}.", "expected", "title"))
     chosen["observed"] += _crashes(outcomes, gates, chosen["observed"], examples)
-    if reason := _lacking(title, chosen, outcomes, examples):
+    if reason := _lacking(chosen, outcomes, examples):
         return reason
     shown = {test for example in examples for test in example.tests}
     if 2 * len(set(overturned) - shown) > len({*map(function_of, outcomes.fail_to_pass)}):
@@ -163,17 +162,13 @@ def write_statement(
     return StatementText("sources", text, count_words(text), told_by, tuple(dropped))
 
 
-def _lacking(
-    title: str, chosen: Mapping[str, Sequence[Sentence]], outcomes: TestOutcomes, examples: Sequence[Example]
-) -> str:
+def _lacking(chosen: Mapping[str, Sequence[Sentence]], outcomes: TestOutcomes, examples: Sequence[Example]) -> str:
     """Return what is missing for a statement, or an empty string."""
     observed, expected = chosen["observed"], chosen["expected"]
     if not examples and not observed:
         return "no source says what happens today, and no probe shows it"
     if not examples and not expected:
         return "no source says what should happen instead, and no probe shows it"
-    if not title and not examples and all(each.source in DOCUMENTATION for each in expected):
-        return "no source says in words what is wrong"
     told = any(each.source != EXCEPTION for each in observed) or (examples and expected)
     if not told and _mostly_untold(outcomes, examples):
         return "the tests check more than the examples show, and no source says it"
@@ -228,17 +223,17 @@ def _chosen(title: str, kept: Sequence[Sentence]) -> dict[str, list[Sentence]]:
         for sentence in kept:
             told = [_words(each.text) for other in chosen for each in chosen[other] if slot in {other, "context"}]
             again = any(_mostly_in(other, sentence.text) for other in told)
-            free = slot != "context" and sentence.source != TODAY
-            related = free or any(len(_words(sentence.text) & other) >= _RELATED for other in (_words(title), *told))
+            around = [_words(title), *told]
+            related = slot != "context" or any(len(_words(sentence.text) & each) >= _RELATED for each in around)
             if sentence.slot == slot and not again and related and len(chosen[slot]) < _MOST[slot]:
                 chosen[slot].append(sentence)
     return chosen
 
 
 def _belongs(sentence: Sentence, title: str, examples: Sequence[Example]) -> bool:
-    """Return whether a sentence has rare words of the title or the examples; one of documentation needs several."""
+    """Return whether a sentence has rare words of the title or the examples; one of a test needs several."""
     shown = [text for each in examples for text in (each.code, each.expression, each.observed, each.expected)]
-    least = _RELATED if sentence.source in {*DOCUMENTATION, "test"} else 1
+    least = _RELATED if sentence.source == "test" else 1
     return not examples or len(_rare(sentence.text) & _rare(" ".join([title, *shown]))) >= least
 
 
