@@ -16,7 +16,7 @@ from codegate.mining.probes.finding import find_examples
 from codegate.mining.probes.go_tests import GoTests
 from codegate.mining.probes.javascript_tests import JavaScriptTests, dialect_of
 from codegate.mining.probes.line_example import failing_literals, last_called
-from codegate.mining.probes.lines import Line, Step, probes_of, slices
+from codegate.mining.probes.lines import Line, Step, probes_of, shape_of, slices
 from codegate.mining.probes.literals import Pieces
 from codegate.mining.proving.validation import Validated
 from codegate.mining.statements.interface import NO_INTERFACE
@@ -277,6 +277,9 @@ class TestLines:
         lines = {"0": Line("t", (Step("", ("sum(1)",)),)), "1": Line("t", (Step("", ("sum(1",)),))}
         text = JAVASCRIPT.files("a.test.js", "test('t', () => {});\n", lines)["a.test.js"]
         assert ("codegate probe 0;" in text, "codegate probe 1;" in text) == (True, False)
+
+    def test_texts_of_several_lines_have_the_shape_of_one(self) -> None:
+        assert shape_of(JAVASCRIPT, "parse('a: 1\\nb: 2\\n')") == shape_of(JAVASCRIPT, "parse('c')")
 
     def test_what_is_declared_anew_needs_nothing_from_before(self) -> None:
         steps = ("const $ = load(fruits);", "let found;", "const $ = load('<b>');", "found = $('b');")

@@ -164,6 +164,14 @@ class TestExamples:
         wrong = "def join(words, last='and'):\n    return [][1]\n"
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
         assert examples(cut, sandboxes, recipe) == []
+        last = (
+            "from lists import join\n\ndef test_join():\n    assert join(['milk', 'tea'])\n"
+            "    assert join(['walnut', 'quince'])\n"
+        )
+        right = "def join(words, last='and'):\n    return bool(words)\n"
+        wrong = right.replace("bool(words)", "words != ['walnut', 'quince']")
+        cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": last})
+        assert examples(cut, sandboxes, recipe) == []
 
     def test_tests_of_the_base_that_the_fix_breaks_are_found(
         self, sandboxes: Sandboxes, recipe: EnvironmentRecipe

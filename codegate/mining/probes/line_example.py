@@ -251,7 +251,7 @@ def _example(file: _File, line: Line, difference: _Difference) -> Example | None
         return None
     asked = {own for own in _texts(line.own) if any(map(is_data, literals_of(dialect, own)))}
     asked = {own for own in asked if not appears(own, file.base)}
-    if difference.own == (difference.before, difference.after) and asked & {step.text for step in line.steps}:
+    if difference.own == (difference.before, difference.after) and asked & {difference.expression, *_texts(line.steps)}:
         return None  # what was replaced has no effect, and what has one is the test's own
     bound = frozenset(name for step in line.steps for name in dialect.bound(step.text))
     parts = dialect.context(file.source, dialect.used(text) - bound)

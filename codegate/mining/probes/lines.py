@@ -26,6 +26,7 @@ Kinds are ``e``: an error as a value; ``s``: a text; ``x``: an error that was ra
 """
 
 _DECLARES: Final = re.compile(r"(?:const|let|var)\s[^=;]*=|[\w, ]+:=")
+_LITERAL: Final = "\0"
 _MAX_SINGLE: Final = 3
 _SHORT: Final = 2
 _MAX_LINES: Final = 24
@@ -188,7 +189,8 @@ def literals_of(dialect: Dialect, text: str) -> frozenset[str]:
 def shape_of(dialect: Dialect, text: str) -> str:
     """Return code without its literals: of two examples that are alike, one is enough."""
     root = dialect.parse(text)
-    return edited(root, {node: node.type for node in dialect.literals(root)})
+    shape = edited(root, dict.fromkeys(dialect.literals(root), _LITERAL))
+    return re.sub(rf"(?:{_LITERAL}|\\.)+", _LITERAL, shape)
 
 
 def probes_of(dialect: Dialect, lines: Iterable[Line], known: frozenset[str], seed: str) -> list[Line]:

@@ -201,7 +201,7 @@ def _example(
     if _data(f"{code}\n{text}") <= _data(probe.original):
         return None  # the test's own call
     asked = _statements(ast.parse(f"{own.code(line)}\n{text}")) - modules.old
-    if difference.own == (observed, expected) and asked & _statements(ast.parse(code)):
+    if difference.own == (observed, expected) and asked & _statements(ast.parse(f"{code}\n{text}")):
         return None  # what was replaced has no effect, and what has one is the test's own
     names = {node.id for node in ast.walk(ast.parse(f"{code}\n{text}")) if isinstance(node, ast.Name)}
     if "self" in names or len(code.splitlines()) > MAX_LINES:
