@@ -131,6 +131,11 @@ class TestSlots:
         assert "Control codes" not in text
         assert "Sums of no numbers are missing" in text
 
+    def test_of_two_errors_the_one_in_the_example_is_told(self) -> None:
+        other = FAILED.model_copy(update={"exception": "KeyError", "message": "'nothing'"})
+        assert "KeyError" not in written("Fix total of nothing", other, examples=[EXAMPLE]).text
+        assert "KeyError" in written("Fix total of nothing", other, examples=[replace(EXAMPLE, observed="1")]).text
+
     def test_an_example_without_a_word_is_no_statement(self) -> None:
         assert written("Fix #12", examples=[EXAMPLE]).text.startswith("# `total([])` raises `IndexError`\n")
         long = replace(EXAMPLE, expression=f"total({list(range(30))})")
