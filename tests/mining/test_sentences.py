@@ -67,6 +67,11 @@ from codegate.mining.statements.titles import title_of
         ("Stop printing two signs for one number.", [("expected", "It should not print two signs for one number.")]),
         ("Return ``None``, not an error.", [("expected", "It should return `None`, not an error.")]),
         ("Ends should be days that no longer count.", [("expected", "Ends should be days that no longer count.")]),
+        ("``link`` does not add a scheme to names.", [("expected", "`link` should not add a scheme to names.")]),
+        ("Names are not split at a dot.", [("expected", "Names should not be split at a dot.")]),
+        ("An error is raised for names without a dot, the parser raises it.", []),
+        ("Fix how the filter handles large numbers",
+         [("observed", "The filter does not handle large numbers correctly.")]),
         ("Values should be kept in their order.", [("expected", "Values should be kept in their order.")]),
     ],
 )  # fmt: skip
@@ -114,9 +119,15 @@ def test_what_tells_how_or_talks_of_the_change_is_left_out(text: str) -> None:
         ("fix(static): let names() keep the order", "names() should keep the order"),
         ("[core] Do not drop the last line", "It should not drop the last line"),
         ("Refactor the parser", ""),
+        ("Use `hash` for names", ""),
         ("Fix tests", ""),
         ("Add an option", ""),
     ],
 )
 def test_a_title_is_one_of_a_bug(title: str, shown: str) -> None:
     assert title_of(title) == shown
+
+
+def test_what_a_message_says_in_the_present_is_what_is_wrong() -> None:
+    [sentence] = sentences("The link does not add a scheme to names.", "commit")
+    assert (sentence.slot, sentence.text) == ("observed", "The link does not add a scheme to names.")

@@ -58,7 +58,7 @@ TITLE_ACTION: Final = _opens(
     r"""add\w* mov(?:e|es|ed|ing) remov\w+ renam\w+ refactor\w* chang(?:e|es|ed|ing) updat\w+ replac\w+ introduc\w+
     implement\w* enhanc\w* extract\w* wrap\w* bump\w* simplif\w+ clean\w* rewrit\w+ rework\w* merge\w* adjust\w*
     tweak\w* improv\w+ document\w* typo\w* tests? create\w* defin\w+ initiali[sz]e\w* inline\w* delet\w+ copy prepend\w*
-    delay\w* store\w* release\w* version\w* oops"""
+    delay\w* store\w* release\w* version\w* oops us(?:e|es|ed|ing)"""
 )
 #: Verbs of a demand on the program, in their base form.
 _DEMANDED: Final = """
@@ -99,6 +99,11 @@ OBSERVED: Final = _has(
     cannot can't could(?:_not|n't) is(?:_not|n't) are(?:_not|n't) was were caus(?:e[sd]|ing) result(?:s|ed|ing)_in
     instead_of ignor(?:e[sd]|ing) lost loses leads?_to led_to would bug unexpected(?:ly)? rather_than no_way unable
     impossible hangs? leaks? missing mistakenly erroneously even_(?:if|though|when)"""
+)
+#: Of those, what a changelog also says of the program after the change.
+NEUTRAL: Final = _has(
+    r"""does(?:_not|n't) do(?:_not|n't) is(?:_not|n't) are(?:_not|n't) cannot can't raise[sd]? throws? ignore[sd]?
+    instead_of rather_than even_(?:if|though|when)"""
 )
 EXPECTED: Final = _has(
     r"""should(?:n't)? must(?:n't)? ought_to expected (?:is|are)_(?:meant|supposed|intended)_to will shall

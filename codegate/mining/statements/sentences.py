@@ -21,6 +21,7 @@ from codegate.mining.statements.phrases import (
     DOING,
     EXPECTED,
     FIX,
+    NEUTRAL,
     OBSERVED,
     ORDER,
     PRESENT,
@@ -71,6 +72,7 @@ _HOLE: Final = re.compile(
 )
 _STARS: Final = re.compile(r"(?<![\w*])\*{1,2}(\w[\w -]{0,60}\w)\*{1,2}(?![\w*])")
 _FINITE: Final = re.compile(r"\b(?:is|are|can|cannot|may|has|have|does|do|takes?|returns?)\b")
+_NEGATION: Final = re.compile(r"\b(?:do(?:es)?|(?P<be>is|are))(?: not|n't)\b")
 _DEMANDS_ALREADY: Final = re.compile(r"\b(?:should|must)\b.*\b(?:no longer|now)\b", re.IGNORECASE)
 PRIVATE: Final = re.compile(r"(?<![\w-])_[A-Za-z]\w+")
 
@@ -127,12 +129,18 @@ def sentences(text: str, source: str) -> Iterator[Sentence]:
             or PRIVATE.search(sentence)
         ):
             continue
-        for slot, said in read(_NO_SUBJECT.sub("It would", _CAUSE.sub("", sentence))):
+        after = source.endswith("changelog")
+        for slot, said in read(_NO_SUBJECT.sub("It would", _CAUSE.sub("", sentence)), after=after):
             yield Sentence(_finished(said), slot, source)
 
 
-def read(sentence: str) -> _Said:
-    """Yield the slots of one sentence and what it says there."""
+def read(sentence: str, *, after: bool = False) -> _Said:
+    """Yield the slots of one sentence and what it says there.
+
+    Args:
+        sentence: without a full stop.
+        after: a plain statement in the present tense is of the program after the change.
+    """
     if _DEMANDS_ALREADY.search(sentence):
         yield "expected", sentence
         return
@@ -145,6 +153,9 @@ def read(sentence: str) -> _Said:
         return
     if EXPECTED.search(sentence):
         yield "expected", sentence
+    elif after and OBSERVED.search(sentence) and not OBSERVED.search(NEUTRAL.sub("", sentence)):
+        if _NEGATION.search(sentence):
+            yield "expected", _NEGATION.sub(lambda no: "should not" + (" be" if no["be"] else ""), sentence, count=1)
     elif OBSERVED.search(sentence):
         yield "observed", _present(sentence)
     elif _FINITE.search(sentence):
@@ -184,6 +195,14 @@ def _doing(match: re.Match[str]) -> _Said:
     yield "observed", capital(f"{subject} {shown} {match['y']}")
     if match["z"] and len(WORD.findall(match["z"])) >= _MIN_WORDS:
         yield from read(match["z"])
+
+
+def _how(match: re.Match[str]) -> _Said:
+    subject = capital(match["x"])
+    yield (
+        "observed",
+        f"{subject} {'do' if plural(subject) else 'does'} not {base_form(match['verb'])} {match['y']} correctly",
+    )
 
 
 def _lacking(match: re.Match[str]) -> _Said:
@@ -302,6 +321,7 @@ _RULES: Final[tuple[_Rule, ...]] = (
     _rule(rf"{FIX}{BUG} (?:with|in|of|on|for) (?P<x>.{{2,80}}?),? (?:where|in which|when|whereby) (?P<y>.+)", _within),
     _rule(rf"{FIX}{BUG} (?:with|in|of|on|for|regarding|related to) (?P<x>.+)", _noun),
     _rule(rf"{FIX}(?P<x>.{{3,120}}?) (?:not|never) (?P<verb>\w+ing)\b(?P<y>.*)", _lacking),
+    _rule(rf"{FIX}how (?P<x>.{{3,80}}?) (?P<verb>handles?|treats?|parses?|reads?|renders?|prints?) (?P<y>.+)", _how),
     _rule(rf"{FIX}(?P<x>.{{3,120}}?) being (?P<y>.+)", _being),
     _rule(
         rf"{FIX}(?!for )(?P<x>\S+(?: \S+){{0,6}}?) (?P<verb>{'|'.join(DOING)}) (?P<y>[^:]+)(?:: (?P<z>.+))?$", _doing
