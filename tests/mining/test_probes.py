@@ -168,6 +168,11 @@ class TestExamples:
             "from lists import join\n\ndef test_join():\n    assert join(['milk', 'tea'])\n"
             "    assert join(['walnut', 'quince'])\n"
         )
+        right = "def join(words, last='and'):\n    return last\n"
+        wrong = "def join(words, last='and'):\n    return last + ' !' * (words == ['walnut', 'quince'])\n"
+        plum = tests.replace("'plum') is True", "'plum') == 'plum'")
+        cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": plum})
+        assert examples(cut, sandboxes, recipe) == []  # the word is in both values, not in what differs
         right = "def join(words, last='and'):\n    return bool(words)\n"
         wrong = right.replace("bool(words)", "words != ['walnut', 'quince']")
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": last})

@@ -78,14 +78,15 @@ class Example:
             own: what the test's own literals give before the fix and after it.
         """
         length = len(self.code) + len(self.observed) + len(self.expected)
-        lost = max(0, _places(*own) - _places(self.observed, self.expected))
+        lost = max(0, len(changes(*own)) - len(changes(self.observed, self.expected)))
         return len(self.fixtures), int(self.poor), lost, len(self.code.splitlines()) // 6, -replaced, length
 
 
-def _places(observed: str, expected: str) -> int:
-    """Return in how many places two values differ."""
+def changes(observed: str, expected: str) -> list[tuple[str, str]]:
+    """Return the parts in which two values differ."""
     before, after = (re.findall(r"\w+|\W", text) for text in (observed, expected))
-    return sum(tag != "equal" for tag, *_ in SequenceMatcher(None, before, after, autojunk=False).get_opcodes())
+    found = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    return [("".join(before[a:b]), "".join(after[c:d])) for tag, a, b, c, d in found if tag != "equal"]
 
 
 @dataclass(frozen=True)

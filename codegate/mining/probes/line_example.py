@@ -13,7 +13,7 @@ from typing import Final
 
 from codegate.languages.syntax import decode
 from codegate.mining.cut import Cut
-from codegate.mining.probes.example import MAX_LINES, Example, Found, Probing
+from codegate.mining.probes.example import MAX_LINES, Example, Found, Probing, changes
 from codegate.mining.probes.go_tests import GoTests
 from codegate.mining.probes.javascript_tests import dialect_of
 from codegate.mining.probes.lines import (
@@ -251,7 +251,9 @@ def _example(file: _File, line: Line, difference: _Difference) -> Example | None
         return None
     asked = {own for own in _texts(line.own) if any(map(is_data, literals_of(dialect, own)))}
     asked = {own for own in asked if not appears(own, file.base)}
-    if difference.own == (difference.before, difference.after) and asked & {difference.expression, *_texts(line.steps)}:
+    (_, own_before), (_, own_after) = difference.own
+    same = changes(own_before, own_after) == changes(difference.before[1], difference.after[1])
+    if same and asked & {difference.expression, *_texts(line.steps)}:
         return None  # what was replaced has no effect, and what has one is the test's own
     bound = frozenset(name for step in line.steps for name in dialect.bound(step.text))
     parts = dialect.context(file.source, dialect.used(text) - bound)

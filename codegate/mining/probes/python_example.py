@@ -10,7 +10,7 @@ from typing import Final
 
 from codegate.languages.syntax import IDENTIFIER, decode, parse_python
 from codegate.mining.cut import Cut
-from codegate.mining.probes.example import MAX_LINES, Example, Found, Probing
+from codegate.mining.probes.example import MAX_LINES, Example, Found, Probing, changes
 from codegate.mining.probes.fixtures import context_of, fixture_modules, made_by_fixtures
 from codegate.mining.probes.literals import asserted_literals, hidden_literals, is_data
 from codegate.mining.probes.python_probe import PythonProbe, probe_module
@@ -201,7 +201,7 @@ def _example(
     if _data(f"{code}\n{text}") <= _data(probe.original):
         return None  # the test's own call
     asked = _statements(ast.parse(f"{own.code(line)}\n{text}")) - modules.old
-    if difference.own == (observed, expected) and asked & _statements(ast.parse(f"{code}\n{text}")):
+    if changes(*difference.own) == changes(observed, expected) and asked & _statements(ast.parse(f"{code}\n{text}")):
         return None  # what was replaced has no effect, and what has one is the test's own
     names = {node.id for node in ast.walk(ast.parse(f"{code}\n{text}")) if isinstance(node, ast.Name)}
     if "self" in names or len(code.splitlines()) > MAX_LINES:
