@@ -174,6 +174,11 @@ class TestSlots:
         text = written("Sums of lists should not be zero", examples=several).text
         assert text.startswith("# Sums of lists are zero\n")
 
+    def test_a_demand_of_nobody_gives_way_to_one_with_a_subject(self) -> None:
+        message = "Do not lose items of total\n\nEmpty totals should not lose items of their lists."
+        example = replace(EXAMPLE, called="total")
+        assert written(message, examples=[example]).text.startswith("# Empty totals lose items of their lists\n")
+
     def test_a_title_that_says_less_than_an_observation_gives_way_to_it(self) -> None:
         message = "fix superfluous space\n\nFixed superfluous space above sums of lists. It is all."
         assert written(message, examples=[EXAMPLE]).text.startswith("# Superfluous space above sums of lists\n")

@@ -147,7 +147,9 @@ def write_statement(
     told = _words(title).union(*(_words(each.text) for slot in chosen.values() for each in slot))
     case = named.text if named is not None and named.slot == "context" and not _mostly_in(told, named.text) else ""
     first = title or next((each.text for slot in ("observed", "expected") for each in chosen[slot]), "")
-    heading = symptom_of(first.removeprefix(PROBLEM).rstrip("."), examples, chosen["observed"], case)
+    heading = symptom_of(
+        first.removeprefix(PROBLEM).rstrip("."), examples, chosen["observed"], chosen["expected"], case
+    )
     if not heading:
         return "no source says in words what is wrong"
     if case and case not in heading:

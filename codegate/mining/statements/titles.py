@@ -94,7 +94,13 @@ def title_of(text: str) -> str:
     return capital(title) if len(WORD.findall(title)) > 1 else ""
 
 
-def symptom_of(title: str, examples: Sequence[Example], observed: Sequence[Sentence], case: str = "") -> str:
+def symptom_of(
+    title: str,
+    examples: Sequence[Example],
+    observed: Sequence[Sentence],
+    expected: Sequence[Sentence] = (),
+    case: str = "",
+) -> str:
     """Return a title that tells what is wrong and where, or an empty string.
 
     A demand is turned into what is the case without it. A topic gets its symptom from an observation or an example.
@@ -103,6 +109,7 @@ def symptom_of(title: str, examples: Sequence[Example], observed: Sequence[Sente
         title: may be "".
         examples: executed before the fix and after it.
         observed: the sentences of the statement that say what happens today.
+        expected: those that say what should happen.
         case: what the failing tests are about, by their names.
     """
     sentences = [each.text.removeprefix(PROBLEM).rstrip(".") for each in observed if each.source != EXCEPTION]
@@ -114,7 +121,8 @@ def symptom_of(title: str, examples: Sequence[Example], observed: Sequence[Sente
     if short:
         return short[0]
     names = list(dict.fromkeys(example.called for example in examples))
-    unmet = _unmet(title, names) if demand else ""
+    demands = [(title, names), *((each.text.rstrip("."), ()) for each in expected)] if demand else []
+    unmet = next(filter(None, (_unmet(text, called) for text, called in demands)), "")
     raised = next((each.text for each in observed if each.source == EXCEPTION), "")
     crash = re.match(r"(?:raises|throws) (\w+)", examples[0].observed) if examples else re.match(r"`(\w+)", raised)
     if crash and examples and re.match(rf"(?:raises|throws) {re.escape(crash[1])}\b", examples[0].expected):
