@@ -335,6 +335,7 @@ class TestGates:
             ("const info = scan(pattern, {});\nObject.keys(info)", "scan"),
             ("doc.get(1).resolve(doc, {})", "resolve"),
             ("const found = $('.pear').prevUntil((i) => i === 2);\nfound[0].name", "prevUntil"),
+            ("JSON.parse(JSON.stringify(parseURL(url)))", "parseURL"),
             ("fmt.Println(x)", ""),
         ],
     )

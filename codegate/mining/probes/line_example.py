@@ -47,7 +47,7 @@ _APART: Final = 1000
 Shown = dict[tuple[str, str], list[Record]]
 """The records of each probe, by its file and its name."""
 
-_CALL: Final = re.compile(r"([A-Za-z_$][\w$]*)\(")
+_CALL: Final = re.compile(r"(?<!\bJSON\.)\b([A-Za-z_$][\w$]*)\(")
 #: What is called of another call's result, at the end.
 _CHAINED: Final = re.compile(r"\)\.([A-Za-z_$][\w$]*)\((?:[^()]|\([^()]*\))*\);?$")
 #: Calls of the languages and their libraries that no bug report is about.
