@@ -21,13 +21,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from codegate.languages import PathClassifier
 from codegate.mining.cut import Cut, cut, reject_by_paths
 from codegate.mining.kinds.kind import classify_kind, score_unit, signals
 from codegate.mining.kinds.words import Signal
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.sources.history import Unit, read_units
 from codegate.mining.units import reject_by_text
-from codegate.suite import PathClassifier, load_suite, read_commit
+from codegate.suite import load_suite, read_commit
 
 PRECISION, RECALL = 0.85, 0.80
 BUGS = ("bugfix", "security")

@@ -20,9 +20,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from codegate.languages import PathClassifier
 from codegate.mining.cut import Cut, cut
 from codegate.mining.sources.history import Unit, read_units
-from codegate.suite import GitError, PathClassifier, git, read_commit
+from codegate.suite import GitError, git, read_commit
 
 FOUND_GOAL = 0.99
 CUT_GOAL = 0.988

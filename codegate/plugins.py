@@ -1,16 +1,19 @@
-"""Providers, sandboxes and report formats that other installed packages add, each by an entry point.
+"""Providers, sandboxes, languages and report formats that other packages add, each by an entry point.
 
 A package declares them as in https://packaging.python.org/en/latest/specifications/entry-points/; ``examples/plugin``
 has one of each. Who installs a package trusts it: its code runs on the host, outside of any sandbox.
 """
 
 from functools import cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import Literal
 
 from codegate.errors import UsageError
 
-Group = Literal["codegate.providers", "codegate.sandboxes", "codegate.reports"]
+Group = Literal["codegate.providers", "codegate.sandboxes", "codegate.languages", "codegate.reports"]
 
 
 @cache
@@ -38,6 +41,25 @@ def load_plugin(group: Group, name: str) -> object:
             f"the entry point {name!r} of {group} cannot be imported: {type(error).__name__}: {error}.",
             f"Update or remove the package {_package(found[0])}.",
         ) from error
+
+
+@cache
+def language_names() -> tuple[str, ...]:
+    """Return the names of all programming languages: the folders of ``codegate/languages``, then what packages add."""
+    own = _own_languages()
+    return (*own, *(name for name in plugin_names("codegate.languages") if name not in own))
+
+
+@cache
+def load_language(name: str) -> object:
+    """Return the language ``name``; raises as ``load_plugin``."""
+    if name in _own_languages():
+        return import_module(f"codegate.languages.{name}").LANGUAGE
+    return load_plugin("codegate.languages", name)
+
+
+def _own_languages() -> tuple[str, ...]:
+    return tuple(found.name for found in iter_modules([str(Path(__file__).parent / "languages")]) if found.ispkg)
 
 
 def _package(entry: EntryPoint) -> str:

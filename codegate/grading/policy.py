@@ -10,7 +10,8 @@ import sys
 from dataclasses import dataclass
 from typing import Final
 
-from codegate.suite import Changes, PathClassifier, Problem, Tree, TreeFile
+from codegate.languages import PathClassifier
+from codegate.suite import Changes, Problem, Tree, TreeFile
 
 _START_UP: Final = re.compile(r"(site|user)customize(\.py|/__init__\.py)$|pyvenv\.cfg$|[^/]+\.pth$", re.IGNORECASE)
 _BINARY: Final = re.compile(r"\.(so|syso|pyd|pyc|pyo|dll|dylib|egg|whl|a|o)$|\.so\.\d", re.IGNORECASE)

@@ -1,26 +1,41 @@
-"""The programming languages as text: which names files declare and use, read by tree-sitter, never executed."""
+"""What differs between programming languages, a folder each, and their files as text, which is never executed."""
 
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
+from codegate.languages.contract import FileRules, LanguagePack, PathClass
 from codegate.languages.declarations import Declaration, Reader, Uses, names_used
-from codegate.languages.go.declarations import GO
-from codegate.languages.javascript.declarations import JAVASCRIPT, TYPESCRIPT
-from codegate.languages.python.declarations import PYTHON
+from codegate.languages.files import PathClassifier
+from codegate.languages.registry import languages, path_language
 from codegate.languages.syntax import IDENTIFIER, Grammar, added_lines, captures, decode, parse
 from codegate.suite import TreeFile
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["IDENTIFIER", "Declaration", "SourceFile", "Uses", "added_lines", "decode", "grammar_of", "read"]
+__all__ = [
+    "IDENTIFIER",
+    "Declaration",
+    "FileRules",
+    "LanguagePack",
+    "PathClass",
+    "PathClassifier",
+    "SourceFile",
+    "Uses",
+    "added_lines",
+    "decode",
+    "grammar_of",
+    "languages",
+    "path_language",
+    "read",
+]
 
 _NAME: Final = re.compile(r"[#$\w]+")
 _MAX_BYTES: Final = 1 << 19
-_READERS: Final = {suffix: reader for reader in (PYTHON, JAVASCRIPT, TYPESCRIPT, GO) for suffix in reader.grammars}
 
 
 @dataclass(frozen=True)
@@ -44,15 +59,20 @@ class SourceFile:
 
 def grammar_of(suffix: str) -> Grammar | None:
     """Return the grammar that reads files whose names end with ``suffix``; None where there is none."""
-    reader = _READERS.get(suffix)
+    reader = _readers().get(suffix)
     return reader.grammars[suffix] if reader is not None else None
 
 
 def read(path: str, file: TreeFile | None) -> SourceFile | None:
     """Return the syntax of a file; None where no grammar reads it, or it is no text of at most 512 KiB."""
     suffix = PurePosixPath(path).suffix
-    reader = _READERS.get(suffix)
+    reader = _readers().get(suffix)
     if reader is None or file is None or file.is_link or len(file.data) > _MAX_BYTES or b"\0" in file.data:
         return None
     grammar = reader.grammars[suffix]
     return SourceFile(path, grammar, reader, parse(decode(file.data), grammar))
+
+
+@cache
+def _readers() -> dict[str, Reader]:
+    return {suffix: reader for language in languages() for reader in language.readers for suffix in reader.grammars}

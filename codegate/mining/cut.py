@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from codegate.mining.languages import language_of, path_language, same_layout
+from codegate.languages import PathClass, PathClassifier, path_language
+from codegate.mining.languages import language_of, same_layout
 from codegate.mining.sources.changes import is_lfs_pointer, patch_ids
 from codegate.mining.sources.history import LINK_MODE, SUBMODULE_MODE, PathChange, Unit
 from codegate.mining.units import Reason
-from codegate.suite import PathClass, PathClassifier, Tree, TreeFile, is_plain_path
+from codegate.suite import Tree, TreeFile, is_plain_path
 
 MAX_SOURCE_FILES: Final = 20
 MAX_SOURCE_LINES: Final = 1000
@@ -118,7 +119,7 @@ def cut(unit: Unit, base: Tree, fixed: Tree) -> Cut | Reason:
     runnable = tuple(path for path in sorted(tests) if path in fixed and after.is_test_module(path))
     runnable = tuple(path for path in runnable if classes[path] == "test")
     language = language_of(sources, runnable)
-    runnable = tuple(path for path in runnable if path_language(path) == language)
+    runnable = tuple(path for path in runnable if _name(path) == language)
     if not runnable:
         return "no_test"
     if not all(_is_text(path) for path in (*sources, *tests)):
@@ -200,10 +201,15 @@ def _is_link(path: str, tree: Tree) -> bool:
 
 def public_tests(base: Tree, before: PathClassifier, runnable: tuple[str, ...]) -> tuple[str, ...]:
     """Return the base's own test modules, in the languages of ``runnable``: those that the fix touches, then others."""
-    languages = {path_language(path) for path in runnable}
-    modules = [path for path in base if path_language(path) in languages and before.classify(path) == "test"]
+    languages = {_name(path) for path in runnable}
+    modules = [path for path in base if _name(path) in languages and before.classify(path) == "test"]
     folders = {path.rpartition("/")[0] for path in runnable}
     nearest = sorted(
         filter(_is_text, modules), key=lambda path: (path not in runnable, path.rpartition("/")[0] not in folders, path)
     )
     return tuple(sorted(nearest[:MAX_PUBLIC_TESTS]))
+
+
+def _name(path: str) -> str | None:
+    language = path_language(path)
+    return language.name if language is not None else None

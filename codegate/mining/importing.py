@@ -16,6 +16,7 @@ from typing import Final, Literal
 from codegate.durable import sha256
 from codegate.errors import CodegateError, InfrastructureError, Interrupted, UsageError
 from codegate.grading import Sandboxes
+from codegate.languages import PathClassifier
 from codegate.mining.build import Built, ProblemBuilder
 from codegate.mining.cut import Cut, public_tests
 from codegate.mining.environments.environment import EnvironmentResolver
@@ -28,7 +29,6 @@ from codegate.mining.units import BUG_LIKE, BugScore, Prospect, Rejected
 from codegate.sandbox import Backend
 from codegate.suite import (
     LockedEnvironment,
-    PathClassifier,
     ProblemManifest,
     Provenance,
     Suite,

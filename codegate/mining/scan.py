@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
+from codegate.languages import PathClassifier
 from codegate.mining.assemble import component
 from codegate.mining.cut import duplicates, reject_by_paths
 from codegate.mining.kinds.kind import score_unit
@@ -12,7 +13,7 @@ from codegate.mining.report import UnitResult, unit_result
 from codegate.mining.sources.changes import PathChange
 from codegate.mining.sources.history import read_units
 from codegate.mining.units import BUG_LIKE, Prospect, Rejected, reject_by_text, reversed_units
-from codegate.suite import GitError, PathClassifier, git, read_commit
+from codegate.suite import GitError, git, read_commit
 
 _NEIGHBOURS: Final = 20
 """Prospects of about the same age and score, among which components take turns."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final, Literal
 
-from codegate.mining.languages.contract import path_language
+from codegate.languages import path_language
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
 

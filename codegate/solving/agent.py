@@ -16,6 +16,7 @@ from codegate.candidates.agents import AGENTS, Agent, OwnCommand, Task
 from codegate.candidates.gateway import AgentLimits, Gateway, Keeps
 from codegate.candidates.registry import protocol_of
 from codegate.errors import InfrastructureError
+from codegate.languages import PathClassifier
 from codegate.sandbox import Command, Completed, EnvironmentRecipe, Sandbox, SandboxFile
 from codegate.sandbox.relay import RELAY_PORT, Relay
 from codegate.solving.attempt import AgentRecord, Attempt, AttemptStop, DroppedPath, ModelCall, stop_of
@@ -24,7 +25,7 @@ from codegate.solving.edits import contains_code
 from codegate.solving.installing import agent_recipe, recipe_digest
 from codegate.solving.prompts import fill, prompt_version
 from codegate.solving.workspace import Workspace, WorkspaceError
-from codegate.suite import PathClassifier, Problem, Tree
+from codegate.suite import Problem, Tree
 
 OpenForAgent: TypeAlias = Callable[[Problem, EnvironmentRecipe | None, float], AbstractContextManager[Sandbox]]
 """Opens a sandbox of a problem's environment for an agent of that recipe, for so many seconds."""

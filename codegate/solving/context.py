@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from codegate.durable import sha256
-from codegate.suite import PathClassifier, Tree
+from codegate.languages import PathClassifier
+from codegate.suite import Tree
 
 DEFAULT_BUDGET: Final = 60_000
 MAX_LISTED: Final = 400

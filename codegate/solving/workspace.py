@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from codegate.errors import CodegateError
+from codegate.languages import PathClassifier
 from codegate.solving.attempt import DroppedPath
-from codegate.suite import PathClassifier, Tree, TreeFile, is_plain_path, make_patch
+from codegate.suite import Tree, TreeFile, is_plain_path, make_patch
 
 MAX_WRITE_BYTES: Final = 1 << 20
 MAX_READ_BYTES: Final = 100 << 10

@@ -4,7 +4,6 @@ Nothing here uses the network or runs a problem's code.
 """
 
 from codegate.strict import parse_json, read_bytes, read_text
-from codegate.suite.classify import PathClass, PathClassifier
 from codegate.suite.git import GitError, git, read_commit
 from codegate.suite.model import (
     Base,
@@ -61,8 +60,6 @@ __all__ = [
     "LockedEnvironment",
     "PackageFile",
     "PatchError",
-    "PathClass",
-    "PathClassifier",
     "Problem",
     "ProblemLimits",
     "ProblemManifest",

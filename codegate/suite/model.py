@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from codegate.plugins import language_names
 from codegate.suite.tree import Changes, is_plain_path
 
 if TYPE_CHECKING:
@@ -51,8 +52,16 @@ class ProblemLimits(Strict):
     output_kb: int = Field(default=1024, ge=16, le=65536, description="Output that is kept; more is cut off.")
 
 
-Language = Literal["python", "javascript", "go", "other"]
-"""What a problem's source is written in; TypeScript counts as JavaScript."""
+def _known_language(name: str) -> str:
+    """Return ``name``; a ``ValueError`` names the languages that are known."""
+    if name not in language_names():
+        message = f"no language is called {name!r}; known are {', '.join(language_names())}"
+        raise ValueError(message)
+    return name
+
+
+Language = Annotated[str, AfterValidator(_known_language)]
+"""What a problem's source is written in, by its name in ``codegate.languages``; TypeScript counts as JavaScript."""
 
 RunnerName = Literal["pytest", "unittest", "django", "node", "jest", "vitest", "mocha", "go", "junit"]
 """What runs a problem's tests; each is a class of ``codegate.grading.runners``."""

@@ -1,9 +1,10 @@
 import pytest
 
+from codegate.languages import PathClassifier
 from codegate.mining.cut import MAX_SOURCE_LINES, Cut, cut, duplicates, reject_by_paths
 from codegate.mining.sources.history import Unit, read_units
 from codegate.mining.units import Reason
-from codegate.suite import PathClassifier, TreeFile, read_commit
+from codegate.suite import TreeFile, read_commit
 from tests.kit.repository import HistoryBuilder
 
 BASE: dict[str, str | bytes | None] = {

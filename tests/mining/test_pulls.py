@@ -3,10 +3,11 @@ from pathlib import Path
 import pytest
 
 from codegate.errors import ExitCode, InfrastructureError, UsageError
+from codegate.languages import PathClassifier
 from codegate.mining.cut import duplicates
 from codegate.mining.sources.history import read_units
 from codegate.mining.sources.pulls import fetch_pull_heads, read_pull_heads
-from codegate.suite import PathClassifier, read_commit
+from codegate.suite import read_commit
 from tests.kit.repository import HistoryBuilder
 
 LINES = "".join(f"{number}\n" for number in range(40))

@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codegate.languages import PathClassifier
 from codegate.solving.workspace import UnsafePathError, Workspace, WorkspaceError
-from codegate.suite import PathClassifier, Tree, TreeFile, apply_patch
+from codegate.suite import Tree, TreeFile, apply_patch
 from tests.solving.worlds import BUGGY, FIXED, small_tree
 
 UNSAFE = [

@@ -5,7 +5,7 @@ runner in ``codegate.grading.runners``.
 """
 
 from codegate.mining.environments.environment import EnvironmentResolver
-from codegate.mining.languages.contract import LanguageSupport, RunnerSettings, language_of, path_language, same_layout
+from codegate.mining.languages.contract import LanguageSupport, RunnerSettings, language_of, same_layout
 from codegate.mining.languages.go import Go
 from codegate.mining.languages.javascript import JavaScript
 from codegate.mining.languages.python import Python
@@ -18,7 +18,6 @@ __all__ = [
     "Python",
     "RunnerSettings",
     "language_of",
-    "path_language",
     "same_layout",
 ]
 

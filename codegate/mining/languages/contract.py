@@ -6,21 +6,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from itertools import zip_longest
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from codegate.languages import read
-from codegate.languages.syntax import same_syntax, text_of, walk
+from codegate.languages import path_language, read
+from codegate.languages.syntax import text_of, walk
 from codegate.suite import Language, LockedEnvironment, ProblemLimits, RunnerName, Tree, TreeFile
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_SUFFIXES: Final[dict[str, Language]] = {
-    ".py": "python",
-    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte"), "javascript"),
-    ".go": "go",
-}
 #: Comments that compilers and type checkers read.
 _DIRECTIVE: Final = re.compile(r"//(?:line |export |\s*\+build|[a-z]+:[a-z])|/\*line |/[/*]\s*@")
 _LINE_ENDS: Final = frozenset({"\n", ";"})
@@ -76,8 +70,9 @@ class LanguageSupport(ABC):
 
 def same_layout(path: str, old: bytes, new: bytes) -> bool:
     """Return whether two versions of a file differ in layout and comments alone; False where that is not certain."""
-    if path_language(path) == "python":
-        return same_syntax(old, new)
+    language = path_language(path)
+    if language is not None and language.same_layout is not None:
+        return language.same_layout(old, new)
     before, after = (read(path, TreeFile(data)) for data in (old, new))
     if before is None or after is None or before.root.has_error or after.root.has_error:
         return False
@@ -106,15 +101,10 @@ def language_of(sources: Iterable[str], tests: Iterable[str] = ()) -> Language |
     return max(candidates, key=lambda language: (found[language], language), default=None)
 
 
-def path_language(path: str) -> Language | None:
-    """Return the language of one file by its name, or None."""
-    return _SUFFIXES.get(PurePosixPath(path).suffix)
-
-
 def _counted(paths: Iterable[str]) -> dict[Language, int]:
     counts: dict[Language, int] = {}
     for path in paths:
         language = path_language(path)
         if language is not None:
-            counts[language] = counts.get(language, 0) + 1
+            counts[language.name] = counts.get(language.name, 0) + 1
     return counts

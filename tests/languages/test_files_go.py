@@ -2,7 +2,8 @@
 
 import pytest
 
-from codegate.suite import PathClassifier, Tree, TreeFile
+from codegate.languages import PathClassifier
+from codegate.suite import Tree, TreeFile
 
 TEST = b'package shop\n\nimport "testing"\n\nfunc TestTotal(t *testing.T) {}\n'
 FILES = {

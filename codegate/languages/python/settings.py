@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any, Final
 
-from codegate.suite.tree import Tree
+from codegate.suite import Tree
 
 _MAX_BYTES: Final = 1 << 20
 

@@ -2,13 +2,11 @@
 
 import re
 from pathlib import PurePosixPath
-from typing import Final, Literal
+from typing import Final
 
-from codegate.suite.tree import Tree
+from codegate.languages.contract import FileRules, PathClass
 
-JAVASCRIPT_SUFFIXES: Final = frozenset(
-    {".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte"}
-)
+SUFFIXES: Final = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte")
 
 _TEST_FOLDERS: Final = frozenset(
     {"test", "tests", "__tests__", "__mocks__", "__fixtures__", "spec", "specs", "e2e", "cypress", "test-d"}
@@ -37,40 +35,40 @@ _GENERATED: Final = re.compile(r"(^|/)(node_modules|dist|coverage|\.next|\.nuxt)
 _MEASUREMENT: Final = re.compile(r".+[._-](bench|benchmark|stories)\.[cm]?[jt]sx?")
 
 
-def classify_javascript(
-    tree: Tree, path: str
-) -> Literal["test", "test_support", "configuration", "dependencies", "generated", "docs"] | None:
-    """Return the class of ``path``, or None where the rules for every language apply."""
-    *folders, name = path.split("/")
-    if name in _DEPENDENCIES:
-        return "dependencies"
-    if PurePosixPath(name).suffix not in JAVASCRIPT_SUFFIXES:
-        return "configuration" if _CONFIGURATION.fullmatch(name) and not _in_test_folder(folders) else None
-    if _GENERATED.search(path):
-        return "generated"
-    if is_javascript_test(tree, path):
-        return "test"
-    if _in_test_folder(folders) or _TYPE_TEST.fullmatch(name) or _TEST_NAME.fullmatch(name):
-        return "test_support"
-    if _CONFIGURATION.fullmatch(name):
-        return "configuration"
-    return "docs" if _MEASUREMENT.fullmatch(name) else None
+class JavaScriptFiles(FileRules):
+    """Files of JavaScript and TypeScript."""
 
+    def classify(self, path: str) -> PathClass | None:
+        """See ``FileRules.classify``."""
+        *folders, name = path.split("/")
+        if name in _DEPENDENCIES:
+            return "dependencies"
+        if PurePosixPath(name).suffix not in SUFFIXES:
+            return "configuration" if _CONFIGURATION.fullmatch(name) and not _in_test_folder(folders) else None
+        if _GENERATED.search(path):
+            return "generated"
+        if self.is_test(path):
+            return "test"
+        if _in_test_folder(folders) or _TYPE_TEST.fullmatch(name) or _TEST_NAME.fullmatch(name):
+            return "test_support"
+        if _CONFIGURATION.fullmatch(name):
+            return "configuration"
+        return "docs" if _MEASUREMENT.fullmatch(name) else None
 
-def is_javascript_test(tree: Tree, path: str) -> bool:
-    """Return whether a test runner would find tests in ``path``: by its place or name, and by its text."""
-    *folders, name = path.split("/")
-    if PurePosixPath(name).suffix not in JAVASCRIPT_SUFFIXES or name.endswith((".d.ts", ".d.mts", ".d.cts")):
-        return False
-    if _TYPE_TEST.fullmatch(name):
-        return False
-    named = _TEST_NAME.fullmatch(name) is not None
-    if not named and (not _in_test_folder(folders) or not _SUPPORT_FOLDERS.isdisjoint(map(str.lower, folders))):
-        return False
-    file = tree.get(path)
-    if file is None:
-        return named
-    return not file.is_link and _TEST_CALL.search(file.data[:_MOST_READ]) is not None
+    def is_test(self, path: str) -> bool:
+        """See ``FileRules.is_test``: by its place or name, and by its text."""
+        *folders, name = path.split("/")
+        if PurePosixPath(name).suffix not in SUFFIXES or name.endswith((".d.ts", ".d.mts", ".d.cts")):
+            return False
+        if _TYPE_TEST.fullmatch(name):
+            return False
+        named = _TEST_NAME.fullmatch(name) is not None
+        if not named and (not _in_test_folder(folders) or not _SUPPORT_FOLDERS.isdisjoint(map(str.lower, folders))):
+            return False
+        file = self.tree.get(path)
+        if file is None:
+            return named
+        return not file.is_link and _TEST_CALL.search(file.data[:_MOST_READ]) is not None
 
 
 def _in_test_folder(folders: list[str]) -> bool:

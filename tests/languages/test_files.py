@@ -5,12 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegate.suite import PathClass, PathClassifier, Tree, TreeFile
-from codegate.suite.classify import _imported_names
+from codegate.languages import PathClass, PathClassifier
+from codegate.languages.python.files import PythonFiles, _imported_names
+from codegate.suite import Tree, TreeFile
 
 
 def classifier(files: Mapping[str, str]) -> PathClassifier:
     return PathClassifier.of(Tree({path: TreeFile(text.encode()) for path, text in files.items()}))
+
+
+def python_files(files: Mapping[str, str]) -> PythonFiles:
+    return PythonFiles(classifier(files).tree)
 
 
 def check(files: Mapping[str, str], expected: Mapping[str, PathClass]) -> None:
@@ -270,9 +275,9 @@ def test_no_source_breaks_the_scan(folders: list[str], code: str) -> None:
     ],
 )
 def test_the_runner_s_configuration_is_read_where_pytest_reads_it(name: str, text: str) -> None:
-    room = classifier({name: text})
-    assert room.python_files == ("check_*.py", "*_spec.py")
-    assert room.test_paths == ("checks", "qa_tests")
+    room, rules = classifier({name: text}), python_files({name: text})
+    assert rules.patterns == ("check_*.py", "*_spec.py")
+    assert rules.test_paths == ("checks", "qa_tests")
     expected: dict[str, PathClass] = {
         "checks/check_a.py": "test",
         "pkg/a_spec.py": "test",
@@ -294,10 +299,10 @@ def test_the_first_file_in_pytest_s_order_wins() -> None:
     }
     found = []
     for name in list(files):
-        found.append(classifier(files).python_files[0])
+        found.append(python_files(files).patterns[0])
         del files[name]
     assert found == ["one_*.py", "two_*.py", "three_*.py", "four_*.py"]
-    assert classifier({"setup.cfg": "[pytest]\npython_files = x.py\n"}).python_files == ("test_*.py", "*_test.py")
+    assert python_files({"setup.cfg": "[pytest]\npython_files = x.py\n"}).patterns == ("test_*.py", "*_test.py")
 
 
 def test_a_package_as_testpath_does_not_make_its_source_tests() -> None:
@@ -333,9 +338,9 @@ def test_a_package_as_testpath_does_not_make_its_source_tests() -> None:
     ],
 )  # fmt: skip
 def test_a_broken_configuration_configures_nothing(name: str, data: bytes) -> None:
-    room = PathClassifier.of(Tree({name: TreeFile(data)}))
-    assert room.python_files == ("test_*.py", "*_test.py")
-    assert room.classify("tests/test_a.py") == "test"
+    tree = Tree({name: TreeFile(data)})
+    assert PythonFiles(tree).patterns == ("test_*.py", "*_test.py")
+    assert PathClassifier.of(tree).classify("tests/test_a.py") == "test"
 
 
 @given(
@@ -347,7 +352,7 @@ def test_no_configuration_breaks_the_classifier(text: str, name: str) -> None:
 
 def test_a_link_configures_nothing() -> None:
     tree = Tree({"pytest.ini": TreeFile(b"[pytest]\npython_files = x.py\n", "120000")})
-    assert PathClassifier.of(tree).python_files == ("test_*.py", "*_test.py")
+    assert PythonFiles(tree).patterns == ("test_*.py", "*_test.py")
 
 
 def test_imports_are_scanned_once_however_many_paths_are_asked_for() -> None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from codegate.suite import PathClass, PathClassifier, Tree, TreeFile
+from codegate.languages import PathClass, PathClassifier
+from codegate.suite import Tree, TreeFile
 
 CALLS = b"import { f } from './f';\ndescribe('f', () => {\n  it('is', () => {});\n});\n"
 NO_CALLS = b"export const help = () => 1;\n"

@@ -1,0 +1,68 @@
+"""What the rooms ask of a programming language. A language is one folder here, or a package with an entry point."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from codegate.languages.declarations import Reader
+from codegate.suite import Tree
+
+PathClass = Literal["source", "test", "test_support", "configuration", "dependencies", "docs", "ci", "generated"]
+
+TEST_FOLDERS: Final = frozenset(
+    {"test", "tests", "testdata", "test_data", "__snapshots__", "__tests__", "__mocks__", "__fixtures__"}
+)
+"""Names of folders that hold tests in every language."""
+
+
+class FileRules:
+    """Which files of one tree are what, by a language's habits; the rules for all languages decide the rest.
+
+    The paths need not exist in the tree.
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+
+    def classify(self, path: str) -> PathClass | None:
+        """Return the class of a file that this language knows for certain; None for all others."""
+        return None
+
+    def is_test(self, path: str) -> bool:
+        """Return whether a test runner of this language would collect the file."""
+        return False
+
+    def is_test_area(self, path: str) -> bool:
+        """Return whether the file is there for tests, though no folder above it has a name that says so."""
+        return False
+
+    def is_product(self, folder: str) -> bool:
+        """Return whether the product imports the folder, though its name is one of tests."""
+        return False
+
+    def is_package(self, folder: str) -> bool:
+        """Return whether the folder is code, though its name may be one of documentation."""
+        return False
+
+    def is_module(self, path: str) -> bool:
+        """Return whether the file is code, though its name is one of configuration."""
+        return False
+
+
+@dataclass(frozen=True)
+class LanguagePack:
+    """All that differs between programming languages.
+
+    Attributes:
+        name: as problems and reports have it.
+        suffixes: of the files that are mined.
+        files: which files are tests.
+        readers: grammars, and how declarations and uses of names are read.
+        same_layout: whether two versions of a file differ in layout and comments alone; None: by their syntax trees.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    files: type[FileRules]
+    readers: tuple[Reader, ...] = ()
+    same_layout: Callable[[bytes, bytes], bool] | None = None

@@ -1,0 +1,136 @@
+"""Which files of a Python project are tests: by pytest's configuration, by name, and by what the product imports."""
+
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Final
+
+from codegate.languages.contract import TEST_FOLDERS, FileRules, PathClass
+from codegate.languages.python.settings import read_settings, words
+from codegate.suite import Tree
+
+_TEST_MODULES: Final = frozenset({"test.py", "tests.py"})
+_TEST_WORDS: Final = frozenset({"test", "tests", "testing"})
+_IMPORT: Final = re.compile(
+    rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(?:\(([^)]{0,4000})\)|([^\n(]+))|import[ \t]+([^\n]+))",
+    re.MULTILINE,
+)
+_NOT_NAMES: Final = re.compile(r"[#;][^\n]*|\\")
+
+
+_DEFAULT_PATTERNS: Final = ("test_*.py", "*_test.py")
+
+
+class PythonFiles(FileRules):
+    """Files of Python.
+
+    Attributes:
+        patterns: pytest's patterns for test modules.
+        test_paths: pytest's ``testpaths``, when the repository sets them.
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        super().__init__(tree)
+        settings = read_settings(tree)
+        paths = (path.removeprefix("./").strip("/") for path in words(settings.get("testpaths")))
+        self.patterns = tuple(words(settings.get("python_files"))) or _DEFAULT_PATTERNS
+        self.test_paths = tuple(path for path in paths if path not in {"", "."})
+
+    def classify(self, path: str) -> PathClass | None:
+        """See ``FileRules.classify``."""
+        return "test_support" if path.rpartition("/")[2] == "conftest.py" else None
+
+    def is_test(self, path: str) -> bool:
+        """See ``FileRules.is_test``: whether pytest would collect it."""
+        return path.rpartition("/")[2] not in {"conftest.py", "__init__.py"} and _matches(path, self.patterns)
+
+    def is_test_area(self, path: str) -> bool:
+        """See ``FileRules.is_test_area``."""
+        *folders, name = path.split("/")
+        if folders and folders[0] == "testing" and not self.is_package("testing"):
+            return True
+        if name in _TEST_MODULES or _matches(path, self._telling_patterns):
+            return not self._is_imported(path.removesuffix(".py"))
+        return any(self._is_for_tests(folder) and path.startswith(f"{folder}/") for folder in self.test_paths)
+
+    def is_package(self, folder: str) -> bool:
+        """See ``FileRules.is_package``."""
+        return f"{folder}/__init__.py" in self.tree
+
+    def is_product(self, folder: str) -> bool:
+        """See ``FileRules.is_product``."""
+        return self.is_package(folder) and self._is_imported(folder)
+
+    def is_module(self, path: str) -> bool:
+        """See ``FileRules.is_module``."""
+        folder, _, name = path.rpartition("/")
+        return name.endswith(".py") and bool(folder) and (name == "tasks.py" or self.is_package(folder))
+
+    @cached_property
+    def _telling_patterns(self) -> tuple[str, ...]:
+        # A pattern that takes every module ("*.py") does not tell which files are tests.
+        return tuple(pattern for pattern in self.patterns if pattern.strip("*.") != "py") or _DEFAULT_PATTERNS
+
+    def _is_for_tests(self, folder: str) -> bool:
+        """Return whether the configured ``folder`` holds only tests: many repositories configure the package itself."""
+        named = _TEST_WORDS & set(re.split("[-_.]", folder.rpartition("/")[2].lower()))
+        return bool(named) and not self.is_product(folder)
+
+    def _is_imported(self, path: str) -> bool:
+        """Return whether source below the same top folder imports the module or package ``path`` (without suffix)."""
+        top, *_ = parts = path.split("/")
+        names = {".".join(parts[start:]) for start in range(len(parts) - 1)}
+        return not names.isdisjoint(self._imports.get(top, frozenset()))
+
+    @cached_property
+    def _imports(self) -> dict[str, frozenset[str]]:
+        """Return, by top folder, the dotted names that its modules import, except modules that look like tests."""
+        imports: dict[str, set[str]] = {}
+        for path, file in self.tree.items():
+            *folders, name = path.split("/")
+            if not folders or not name.endswith(".py") or name == "conftest.py" or file.is_link:
+                continue
+            if TEST_FOLDERS.isdisjoint(map(str.lower, folders)) and not _matches(path, self._telling_patterns):
+                imports.setdefault(folders[0], set()).update(_imported_names(folders, file.data))
+        return {top: frozenset(names) for top, names in imports.items()}
+
+
+def _matches(path: str, patterns: tuple[str, ...]) -> bool:
+    """Match as pytest does: a pattern with a slash against the end of the path, any other against the name."""
+    if not path.endswith(".py"):
+        return False
+    name = path.rpartition("/")[2]
+    return any(
+        fnmatchcase(f"/{path}", f"*/{pattern}") if "/" in pattern else fnmatchcase(name, pattern)
+        for pattern in patterns
+    )
+
+
+def _imported_names(folders: list[str], source: bytes) -> Iterator[str]:
+    """Yield the dotted names that a module in ``folders`` imports, and all names above them."""
+    for origin, bracketed, members, modules in _IMPORT.findall(source):
+        if modules:
+            for module in _listed(modules):
+                yield from _with_parents(module)
+            continue
+        package = origin.decode("ascii", "replace").lstrip(".")
+        level = len(origin) - len(package.encode("ascii", "replace"))
+        prefix = folders[: max(len(folders) - level + 1, 0)] if level else []
+        base = ".".join([*prefix, *([package] if package else [])])
+        yield from _with_parents(base)
+        for member in _listed(bracketed or members):
+            yield f"{base}.{member}"
+
+
+def _listed(names: bytes) -> Iterator[str]:
+    """Yield the names of ``a as b, c`` without what they are renamed to."""
+    for part in _NOT_NAMES.sub("", names.decode("utf-8", "replace")).split(","):
+        if part.strip():
+            yield part.split()[0]
+
+
+def _with_parents(name: str) -> Iterator[str]:
+    while name:
+        yield name
+        name = name.rpartition(".")[0]

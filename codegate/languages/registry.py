@@ -1,0 +1,37 @@
+"""The languages that are known: the folders here, and what installed packages add by ``codegate.languages``."""
+
+from functools import cache
+from pathlib import PurePosixPath
+
+from codegate.errors import UsageError
+from codegate.languages.contract import LanguagePack
+from codegate.plugins import language_names, load_language
+
+
+@cache
+def languages() -> tuple[LanguagePack, ...]:
+    """Return all languages, ours first.
+
+    Raises:
+        UsageError: one of another package cannot be loaded, or is no ``LanguagePack``.
+    """
+    return tuple(map(_language, language_names()))
+
+
+def path_language(path: str) -> LanguagePack | None:
+    """Return the language of one file by its name, or None."""
+    return _by_suffix().get(PurePosixPath(path).suffix)
+
+
+def _language(name: str) -> LanguagePack:
+    found = load_language(name)
+    if not isinstance(found, LanguagePack) or found.name != name:
+        raise UsageError(
+            f"the entry point {name!r} of codegate.languages is no LanguagePack of that name.", "Update the package."
+        )
+    return found
+
+
+@cache
+def _by_suffix() -> dict[str, LanguagePack]:
+    return {suffix: language for language in reversed(languages()) for suffix in language.suffixes}
