@@ -2,13 +2,17 @@
 
 A package declares them as in https://packaging.python.org/en/latest/specifications/entry-points/; ``examples/plugin``
 has one of each. Who installs a package trusts it: its code runs on the host, outside of any sandbox.
+
+Languages are asked by rooms below their own too. These look up by name here what a language registers, and load it
+by its place; see ``codegate/languages/contract.py``.
 """
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from pkgutil import iter_modules
+from pkgutil import iter_modules, resolve_name
 from typing import Literal
 
 from codegate.errors import UsageError
@@ -56,6 +60,35 @@ def load_language(name: str) -> object:
     if name in _own_languages():
         return import_module(f"codegate.languages.{name}").LANGUAGE
     return load_plugin("codegate.languages", name)
+
+
+@cache
+def registered(part: Literal["runners", "packages"]) -> Mapping[str, str]:
+    """Return what all languages have of one part: by its name, the place ``module:object``.
+
+    Raises:
+        UsageError: a language of another package cannot be loaded, or has no such part.
+    """
+    found: dict[str, str] = {}
+    for name in reversed(language_names()):
+        places = getattr(load_language(name), part, None)
+        if not isinstance(places, Mapping):
+            raise UsageError(f"the entry point {name!r} of codegate.languages has no {part}.", "Update the package.")
+        found |= places
+    return found
+
+
+@cache
+def load_part(place: str) -> object:
+    """Return the object at ``place``, which a language gave as ``module:object``.
+
+    Raises:
+        UsageError: it cannot be imported.
+    """
+    try:
+        return resolve_name(place)
+    except Exception as error:
+        raise UsageError(f"{place} of a language cannot be imported: {type(error).__name__}: {error}.") from error
 
 
 def _own_languages() -> tuple[str, ...]:

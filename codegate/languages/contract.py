@@ -1,7 +1,11 @@
-"""What the rooms ask of a programming language. A language is one folder here, or a package with an entry point."""
+"""What the rooms ask of a programming language. A language is one folder here, or a package with an entry point.
 
-from collections.abc import Callable
-from dataclasses import dataclass
+Where a part is the business of a room above or below this one (running tests, building environments, installing
+packages), the language names the place of its object as ``module:object``: the room loads it when it is needed.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from codegate.languages.declarations import Reader
@@ -57,12 +61,24 @@ class LanguagePack:
         name: as problems and reports have it.
         suffixes: of the files that are mined.
         files: which files are tests.
+        runners: by name, the ``codegate.grading.runners.Runner`` that runs tests.
+        environments: the function from an ``EnvironmentResolver`` to the ``codegate.mining.languages.LanguageSupport``:
+            which runner a tree uses, in which environments, within which limits; empty: it is not mined.
+        packages: by the name of the lock file that it reads, the function that installs packages into an environment;
+            see ``codegate.sandbox.packages``.
         readers: grammars, and how declarations and uses of names are read.
+        finder: the ``codegate.languages.mutation.Finder`` of test files; empty: no problem has controls.
+        parameters: the character that begins the parameters in a test's id; empty: its functions have titles.
         same_layout: whether two versions of a file differ in layout and comments alone; None: by their syntax trees.
     """
 
     name: str
     suffixes: tuple[str, ...]
     files: type[FileRules]
+    runners: Mapping[str, str]
+    environments: str = ""
+    packages: Mapping[str, str] = field(default_factory=dict)
     readers: tuple[Reader, ...] = ()
+    finder: str = ""
+    parameters: str = ""
     same_layout: Callable[[bytes, bytes], bool] | None = None

@@ -9,21 +9,14 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from codegate.languages import grammar_of
-from codegate.languages.go.mutation import GoFinder
-from codegate.languages.javascript.mutation import JavaScriptFinder
+from codegate.languages import finder_of, grammar_of
 from codegate.languages.mutation import Finder
-from codegate.languages.python.mutation import PythonFinder
 from codegate.languages.syntax import parse
+from codegate.plugins import load_part
 from codegate.suite import RunnerName
 
-_FINDERS: Final[Mapping[RunnerName, type[Finder]]] = {
-    **dict.fromkeys(("pytest", "unittest", "django"), PythonFinder),
-    **dict.fromkeys(("node", "vitest", "jest", "mocha"), JavaScriptFinder),
-    "go": GoFinder,
-}
 _MAX_BYTES: Final = 1 << 20
 _MAX_RECORDS: Final = 64 << 20
 _CPU_SECONDS: Final = 30
@@ -49,7 +42,7 @@ def search_tests(texts: Mapping[str, str], runner: RunnerName, cpu_seconds: int 
     Raises:
         SearchError: a file has more than 1 MiB, or a limit ended the search: CPU time, 2 GiB of memory.
     """
-    if runner not in _FINDERS or not texts:
+    if not finder_of(runner) or not texts:
         return b""
     for path, text in texts.items():
         if len(text.encode("utf-8")) > _MAX_BYTES:
@@ -95,4 +88,5 @@ def find(path: str, text: str, runner: RunnerName) -> list[dict[str, Any]]:
     grammar = grammar_of(PurePosixPath(path).suffix)
     if grammar is None:
         return []
-    return _FINDERS[runner](path, text.encode("utf-8"), parse(text, grammar, _CPU_SECONDS), runner).search()
+    finder = cast("type[Finder]", load_part(finder_of(runner)))
+    return finder(path, text.encode("utf-8"), parse(text, grammar, _CPU_SECONDS), runner).search()

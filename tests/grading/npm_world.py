@@ -4,8 +4,9 @@ from datetime import date
 
 from codegate.durable import sha256
 from codegate.grading import Sandboxes
-from codegate.mining.languages.javascript import TOOLCHAINS
-from codegate.sandbox import EnvironmentRecipe, resolve_npm
+from codegate.languages.javascript.environments import TOOLCHAINS
+from codegate.languages.javascript.packages import resolve_npm
+from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import EnvironmentManifest, PackageFile
 from tests.conftest import PYTHON

@@ -7,7 +7,7 @@ import pytest
 from codegate.durable import sha256
 from codegate.grading import Sandboxes
 from codegate.grading.inspection import Inspection, inspect
-from codegate.mining.languages.javascript import TOOLCHAINS
+from codegate.languages.javascript.environments import TOOLCHAINS
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import EnvironmentManifest, ProblemLimits, Tree, TreeFile
 from tests.conftest import PYTHON

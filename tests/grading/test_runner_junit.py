@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
-from codegate.grading.runners.junit import read_report
+from codegate.languages.junit.runners import read_report
 from codegate.sandbox import EnvironmentRecipe
 from codegate.suite import ProblemLimits, Tree, TreeFile
 from tests.grading.worlds import manifest_of

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
-from codegate.mining.languages.python import choose_python_runner, django_project
+from codegate.languages.python.environments import choose_python_runner, django_project
 from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import ProblemLimits

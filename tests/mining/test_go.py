@@ -4,9 +4,9 @@ from datetime import date
 
 import pytest
 
-from codegate.mining.languages import Go, LanguageSupport
-from codegate.mining.languages.go import changed_module, compiled_ahead, toolchains
-from codegate.sandbox import read_go_mod
+from codegate.languages.go.environments import Go, changed_module, compiled_ahead, toolchains
+from codegate.languages.go.modules import read_go_mod
+from codegate.mining.languages import LanguageSupport
 from codegate.suite import Tree, TreeFile
 from tests.conftest import PYTHON
 

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from codegate.grading import Sandboxes, TestSelection, run_tests
 from codegate.languages import PathClassifier
+from codegate.languages.javascript.environments import JavaScript
+from codegate.languages.javascript.manifest import nest, node_major, read_lock, read_manifest, runner_of
+from codegate.languages.javascript.packages import check_npm_manifest
 from codegate.mining.cut import Cut, cut, reject_by_paths
-from codegate.mining.languages import JavaScript, LanguageSupport
-from codegate.mining.languages.npm_manifest import nest, node_major, read_lock, read_manifest, runner_of
+from codegate.mining.languages import LanguageSupport
 from codegate.mining.sources.history import read_units
-from codegate.sandbox import check_npm_manifest
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import RunnerName, Tree, TreeFile, read_commit
 from tests.conftest import PYTHON

@@ -17,7 +17,7 @@ from codegate.grading import Grade, Sandboxes, TestReport, grade, grader, record
 from codegate.grading.controls import control, instruments
 from codegate.grading.grade import TestResult
 from codegate.grading.policy import SortedPatch
-from codegate.grading.runners.python import Pytest
+from codegate.languages.python.runners import Pytest
 from codegate.mining import validate_suite
 from codegate.sandbox import Command, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from codegate.mining.languages.javascript import TOOLCHAINS
+from codegate.languages.javascript.environments import TOOLCHAINS
 from codegate.sandbox import EnvironmentRecipe, SandboxError
 from codegate.sandbox.packages import install_packages
 from codegate.sandbox.toolchain import toolchain_site

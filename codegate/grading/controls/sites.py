@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from codegate.grading.grade import file_of
+from codegate.languages import path_language
 
 Edit = tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)], str]
 """Start, end, and the text that takes the place of what is between them."""
@@ -100,10 +101,9 @@ class FileSites:
     def function(self, test: str) -> str:
         """Return the function that the test id ``test`` is written as, by its name within the file."""
         path, _, name = test.partition("::")
-        if path.endswith(".py"):
-            name = name.partition("[")[0]
-        elif path.endswith(".go"):
-            name = name.partition("/")[0]
+        language = path_language(path)
+        if language is not None and language.parameters:
+            name = name.partition(language.parameters)[0]
         elif name not in self._names:
             name = max((known for known in self._names if _may_be(known, name)), key=len, default=name)
         return self._written.get(name, name)

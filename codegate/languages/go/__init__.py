@@ -10,5 +10,10 @@ LANGUAGE: Final = LanguagePack(
     name="go",
     suffixes=(".go",),
     files=GoFiles,
+    runners={"go": "codegate.languages.go.runners:GO"},
+    environments="codegate.languages.go.environments:support",
+    packages={"go.mod": "codegate.languages.go.packages:install"},
     readers=(GO,),
+    finder="codegate.languages.go.mutation:GoFinder",
+    parameters="/",
 )

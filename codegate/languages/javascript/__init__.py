@@ -10,5 +10,11 @@ LANGUAGE: Final = LanguagePack(
     name="javascript",
     suffixes=SUFFIXES,
     files=JavaScriptFiles,
+    runners={
+        name: f"codegate.languages.javascript.runners:{name.upper()}" for name in ("node", "jest", "vitest", "mocha")
+    },
+    environments="codegate.languages.javascript.environments:support",
+    packages={"package-lock.json": "codegate.languages.javascript.packages:install"},
     readers=(JAVASCRIPT, TYPESCRIPT),
+    finder="codegate.languages.javascript.mutation:JavaScriptFinder",
 )

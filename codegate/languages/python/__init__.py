@@ -11,6 +11,10 @@ LANGUAGE: Final = LanguagePack(
     name="python",
     suffixes=(".py",),
     files=PythonFiles,
+    runners={name: f"codegate.languages.python.runners:{name.upper()}" for name in ("pytest", "unittest", "django")},
+    environments="codegate.languages.python.environments:Python",
     readers=(PYTHON,),
+    finder="codegate.languages.python.mutation:PythonFinder",
+    parameters="[",
     same_layout=same_syntax,
 )

@@ -14,7 +14,7 @@ from typing import Final
 
 from codegate.grading import TestReport, TestSelection, run_tests
 from codegate.mining.cut import Cut
-from codegate.mining.languages.contract import RunnerSettings
+from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving.flakes import Cause, Varied, explain, flaky_tests, plan
 from codegate.mining.proving.outcomes import TestOutcomes, classify_tests, is_clean
 from codegate.mining.units import Rejected

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from codegate.mining.languages.javascript import TOOLCHAINS
+from codegate.languages.javascript.environments import TOOLCHAINS
 from codegate.suite import Base, Language, Problem, ProblemLimits, RunnerName, Tree, TreeFile, git, write_suite
 from tests.kit.problem import changes, locked, problem
 from tests.redteam.grader.sources import classes, functions, golang, javascript, layout, rules, single

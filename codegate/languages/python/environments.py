@@ -8,7 +8,7 @@ from typing import Final
 
 from codegate.mining.environments.declarations import import_roots, read_declarations
 from codegate.mining.environments.environment import EnvironmentResolver
-from codegate.mining.languages.contract import LanguageSupport, RunnerSettings
+from codegate.mining.languages import LanguageSupport, RunnerSettings
 from codegate.suite import LockedEnvironment, RunnerName, Tree
 
 _LOAD_TESTS: Final = re.compile(rb"^def load_tests\(", re.MULTILINE)

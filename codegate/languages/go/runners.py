@@ -106,3 +106,6 @@ def _receipts(used: Instruments | None, phases: Mapping[str, Phases]) -> dict[st
         path, _, name = test.partition("::")
         found[test] = frozenset(functions.get(f"{path}::{name.partition('/')[0]}", ()))
     return found
+
+
+GO: Final = Go()

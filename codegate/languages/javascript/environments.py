@@ -7,10 +7,7 @@ from typing import Final
 
 from codegate.durable import digest
 from codegate.errors import UsageError
-from codegate.mining.environments.environment import Rung, lock_environment
-from codegate.mining.environments.eras import Era, Eras
-from codegate.mining.languages.contract import LanguageSupport, RunnerSettings
-from codegate.mining.languages.npm_manifest import (
+from codegate.languages.javascript.manifest import (
     Manifest,
     has_release,
     nest,
@@ -20,7 +17,11 @@ from codegate.mining.languages.npm_manifest import (
     runner_of,
     version_of,
 )
-from codegate.sandbox import EnvironmentRecipe, SandboxError, resolve_npm
+from codegate.languages.javascript.packages import resolve_npm
+from codegate.mining.environments.environment import EnvironmentResolver, Rung, lock_environment
+from codegate.mining.environments.eras import Era, Eras
+from codegate.mining.languages import LanguageSupport, RunnerSettings
+from codegate.sandbox import EnvironmentRecipe, SandboxError
 from codegate.suite import LockedEnvironment, ProblemLimits, Tree
 
 #: Node's releases that there are wheels of, by major version: a lock of one line, the same on every machine.
@@ -157,3 +158,8 @@ class JavaScript(LanguageSupport):
 
     def _era(self, committed: date) -> Era | None:
         return next(self.eras.of(committed, (ERA_DAYS,)), None) if self.eras is not None else None
+
+
+def support(resolver: EnvironmentResolver) -> JavaScript:
+    """Return JavaScript for mining; the interpreter of ``resolver`` watches in the sandboxes."""
+    return JavaScript(resolver.python, resolver.eras)

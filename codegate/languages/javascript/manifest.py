@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from codegate.errors import UsageError
-from codegate.sandbox import check_npm_manifest, normal_lock
+from codegate.languages.javascript.packages import check_npm_manifest, normal_lock
 from codegate.suite import RunnerName, Tree
 
 _LARGEST: Final = 16 << 20

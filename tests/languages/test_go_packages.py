@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.errors import UsageError
+from codegate.languages.go.modules import go_sum_text, read_go_mod, read_go_sum
+from codegate.languages.go.packages import check_ahead, install
 from codegate.sandbox import Command, SandboxError, SandboxFile, SandboxLimits
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.environment import build_environment
-from codegate.sandbox.go import check_ahead, install_go
-from codegate.sandbox.gomod import go_sum_text, read_go_mod, read_go_sum
 from tests.sandbox.go_world import LEAF, MODULE, VERSION, go_recipe, publish, sums
 
 
@@ -37,7 +37,7 @@ def site(proxy: str) -> Path:
 
 def installed(site: Path, target: Path, **changes: str) -> Path:
     target.mkdir(exist_ok=True)
-    install_go(go_recipe(ahead="", **changes), site, target)
+    install(go_recipe(ahead="", **changes), site, target)
     return target
 
 

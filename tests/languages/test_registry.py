@@ -1,0 +1,50 @@
+"""Every language answers what the rooms ask, and a file that names an unknown one is refused."""
+
+from typing import cast
+
+import pytest
+from pydantic import ValidationError
+
+from codegate.errors import UsageError
+from codegate.grading.runners import find_runner
+from codegate.languages import FileRules, LanguagePack, languages
+from codegate.languages.mutation import Finder
+from codegate.mining.environments.environment import EnvironmentResolver
+from codegate.mining.languages import LanguageSupport, known_languages
+from codegate.plugins import load_part
+from codegate.suite import ProblemManifest
+from tests.conftest import PYTHON
+from tests.suite.builders import problem
+
+
+@pytest.mark.parametrize("language", languages(), ids=lambda language: language.name)
+def test_the_parts_of_a_language_are_what_the_rooms_ask_for(language: LanguagePack) -> None:
+    assert issubclass(language.files, FileRules)
+    assert language.runners
+    for runner in language.runners:
+        assert find_runner(runner).batches(("a", "b"))
+    for place in language.packages.values():
+        assert callable(load_part(place))
+    if language.finder:
+        assert issubclass(cast("type[Finder]", load_part(language.finder)), Finder)
+    support = known_languages(EnvironmentResolver(PYTHON)).get(language.name)
+    assert isinstance(support, LanguageSupport) == bool(language.environments)
+    assert support is None or support.language == language.name
+
+
+def test_no_two_languages_share_a_name_for_something() -> None:
+    for part in ("suffixes", "runners", "packages"):
+        names = [name for language in languages() for name in getattr(language, part)]
+        assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(("field", "known"), [("language", "go, javascript"), ("runner", "jest, junit")])
+def test_an_unknown_name_is_refused_with_those_that_are_known(field: str, known: str) -> None:
+    written = problem().manifest.model_dump(mode="json", by_alias=True)
+    with pytest.raises(ValidationError, match=f"'cobol'; known are .*{known}"):
+        ProblemManifest.model_validate({**written, field: "cobol"})
+
+
+def test_a_runner_that_no_language_has_is_named() -> None:
+    with pytest.raises(UsageError, match="no test runner is called 'cobol'"):
+        find_runner("cobol")
