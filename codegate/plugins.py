@@ -1,7 +1,7 @@
 """Providers, sandboxes, languages and report formats that other packages add, each by an entry point.
 
-A package declares them as in https://packaging.python.org/en/latest/specifications/entry-points/; ``examples/plugin``
-has one of each. Who installs a package trusts it: its code runs on the host, outside of any sandbox.
+A package declares them as in https://packaging.python.org/en/latest/specifications/entry-points/, and as
+``examples/plugin`` does. Who installs a package trusts it: its code runs on the host, outside of any sandbox.
 
 Languages are asked by rooms below their own too. These look up by name here what a language registers, and load it
 by its place; see ``codegate/languages/contract.py``.

@@ -1,6 +1,7 @@
 """``codegate mine``: a suite from a repository's own history, and what belongs to keeping one."""
 
 import os
+import shlex
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -100,6 +101,13 @@ command.add_command(mine_exchange.import_command)
 @click.option("--python", help="Minor version of the interpreter, such as 3.11; default one that the code supports.")
 @click.option("--requirements", type=FILE, help="Requirements or lock file for all environments.")
 @click.option("--image", help="Base image for all environments, pinned to the digest that it has now; needs Docker.")
+@click.option(
+    "--command",
+    help="Command that runs the tests, for any language; {files} stands for the test files. No shell is involved.",
+)
+@click.option(
+    "--reports", multiple=True, metavar="PATH", help="JUnit XML that --command writes: a file, or a folder of them."
+)
 @click.option("--strict", is_flag=True, help=f"Validate {_STRICT_ROUNDS} times, with other clocks and time zones too.")
 @click.option("--rounds", type=click.IntRange(1, 20), default=3, show_default=True, help="Validation runs.")
 @click.option("--include-new-tests", is_flag=True, help="Keep changes whose tests cannot be imported before the fix.")
@@ -124,6 +132,8 @@ def history(
     python: str | None,
     requirements: Path | None,
     image: str | None,
+    command: str | None,
+    reports: tuple[str, ...],
     strict: bool,
     rounds: int,
     include_new_tests: bool,
@@ -147,6 +157,8 @@ def history(
         concurrency=jobs,
         python=python,
         requirements=requirements,
+        command=_words(command or ""),
+        reports=reports,
         rounds=max(rounds, _STRICT_ROUNDS) if strict else rounds,
         include_new_tests=include_new_tests,
         kinds=kinds,
@@ -172,6 +184,13 @@ def history(
     if as_json:
         emit(report.summary())
     return ExitCode.PASS if report.problems else ExitCode.INCONCLUSIVE
+
+
+def _words(command: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(command))
+    except ValueError as error:
+        raise UsageError(f"--command cannot be split into words: {error}.") from error
 
 
 def _forge(repository: Path, named: str) -> GitHubEnrichment:

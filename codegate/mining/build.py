@@ -13,7 +13,7 @@ from codegate.grading import Sandboxes, grade_reference
 from codegate.mining.assemble import Findings, assemble, problem_id
 from codegate.mining.cut import Cut, cut
 from codegate.mining.kinds.kind import KindOf, classify_kind
-from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of
+from codegate.mining.languages import LanguageSupport, RunnerSettings, language_of, names_by
 from codegate.mining.options import MineOptions
 from codegate.mining.probes.example import overturned_tests, public_text
 from codegate.mining.probes.finding import find_examples
@@ -116,11 +116,12 @@ class ProblemBuilder:
 
     def _cut(self, prospect: Prospect) -> Cut:
         unit = prospect.unit
-        found = cut(unit, read_commit(self.repository, unit.base), read_commit(self.repository, unit.commit))
+        base, fixed = (read_commit(self.repository, commit) for commit in (unit.base, unit.commit))
+        found = cut(unit, base, fixed, names_by(self.options.command))
         return _kept(found if isinstance(found, Cut) else Rejected(found))
 
     def _making(self, prospect: Prospect, steps: Steps, parts: Cut, given: StatementText | None) -> "_Making":
-        language = language_of(parts.fix, parts.test_files)
+        language = language_of(parts.fix, parts.test_files, names_by(self.options.command))
         support = self.languages.get(language) if language is not None else None
         if support is None:
             raise LeftOut(Rejected("unsupported_language"))

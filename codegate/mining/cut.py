@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from codegate.languages import PathClass, PathClassifier, path_language
-from codegate.mining.languages import language_of, same_layout
+from codegate.languages import PathClass, PathClassifier
+from codegate.mining.languages import NameOf, language_of, name_of, same_layout
 from codegate.mining.sources.changes import is_lfs_pointer, patch_ids
 from codegate.mining.sources.history import LINK_MODE, SUBMODULE_MODE, PathChange, Unit
 from codegate.mining.units import Reason
@@ -46,19 +46,20 @@ class Cut:
     source_lines: int
 
 
-def reject_by_paths(unit: Unit, head: PathClassifier) -> Reason | None:
+def reject_by_paths(unit: Unit, head: PathClassifier, name: NameOf = name_of) -> Reason | None:
     """Return why the changed paths alone rule the unit out, or None. Reads no tree of the unit.
 
-    ``head`` is the classifier of the newest tree: good enough for what no test runner would ever collect.
+    ``head`` is the classifier of the newest tree: good enough for what no test runner would ever collect. ``name`` says
+    of which language a file is.
     """
     if any(SUBMODULE_MODE in (change.old_mode, change.new_mode) for change in unit.changes):
         return "submodule"
     paths = [change.path for change in unit.changes]
-    if not any(path_language(path) for path in paths):
+    if not any(map(name, paths)):
         reason = _without_source({path: head.classify(path) for path in paths})
         return "unsupported_language" if reason is None else reason
     changed = [change for change in unit.changes if change.status != "D"]
-    if not any(_may_be_test(change.path, head) for change in changed):
+    if not any(name(change.path) and _may_be_test(change.path, head) for change in changed):
         return "no_test"
     return None
 
@@ -106,20 +107,23 @@ def _source_patches(units: list[Unit], head: PathClassifier, repository: Path) -
     return patches
 
 
-def cut(unit: Unit, base: Tree, fixed: Tree) -> Cut | Reason:
-    """Cut ``unit``, whose trees are ``base`` and ``fixed``; or say why it cannot be."""
+def cut(unit: Unit, base: Tree, fixed: Tree, name: NameOf = name_of) -> Cut | Reason:
+    """Cut ``unit``, whose trees are ``base`` and ``fixed``; or say why it cannot be.
+
+    ``name`` says of which language a file is.
+    """
     after, before = PathClassifier.of(fixed), PathClassifier.of(base)
     changes = {change.path: change for change in unit.changes if is_plain_path(change.path)}
     classes = {path: (after if path in fixed else before).classify(path) for path in changes}
     sources = {path: change for path, change in changes.items() if classes[path] == "source"}
     tests = [path for path, kind in classes.items() if kind in {"test", "test_support"}]
-    reason = _without_source(classes) or _reject_sources(sources, base, fixed)
+    reason = _without_source(classes) or _reject_sources(sources, base, fixed, name)
     if reason is not None:
         return reason
     runnable = tuple(path for path in sorted(tests) if path in fixed and after.is_test_module(path))
     runnable = tuple(path for path in runnable if classes[path] == "test")
-    language = language_of(sources, runnable)
-    runnable = tuple(path for path in runnable if _name(path) == language)
+    language = language_of(sources, runnable, name)
+    runnable = tuple(path for path in runnable if name(path) == language)
     if not runnable:
         return "no_test"
     if not all(_is_text(path) for path in (*sources, *tests)):
@@ -134,7 +138,7 @@ def cut(unit: Unit, base: Tree, fixed: Tree) -> Cut | Reason:
     size = sum(len(file.data) for file in (*hidden.values(), *fix.values()) if file is not None)
     if len(fix) > MAX_SOURCE_FILES or lines > MAX_SOURCE_LINES or size > MAX_CHANGED_BYTES:
         return "too_large"
-    return Cut(base, hidden, fix, fixed, runnable, public_tests(base, before, runnable), lines)
+    return Cut(base, hidden, fix, fixed, runnable, public_tests(base, before, runnable, name), lines)
 
 
 def _without_source(classes: Mapping[str, PathClass]) -> Reason | None:
@@ -152,8 +156,8 @@ def _without_source(classes: Mapping[str, PathClass]) -> Reason | None:
     return "no_src"
 
 
-def _reject_sources(sources: Mapping[str, PathChange], base: Tree, fixed: Tree) -> Reason | None:
-    if language_of(sources) is None:
+def _reject_sources(sources: Mapping[str, PathChange], base: Tree, fixed: Tree, name: NameOf) -> Reason | None:
+    if not any(map(name, sources)):
         return "unsupported_language"
     if _is_rename_only(sources):
         return "rename_only"
@@ -177,7 +181,7 @@ def _is_rename_only(sources: Mapping[str, PathChange]) -> bool:
 
 def _may_be_test(path: str, head: PathClassifier) -> bool:
     named = not _TEST_WORDS.isdisjoint(_WORD.findall(path.lower()))
-    return path_language(path) is not None and (named or head.classify(path) in {"test", "test_support"})
+    return named or head.classify(path) in {"test", "test_support"}
 
 
 def _code_lines(unit: Unit, head: PathClassifier) -> int:
@@ -199,17 +203,14 @@ def _is_link(path: str, tree: Tree) -> bool:
     return file is not None and file.mode == LINK_MODE
 
 
-def public_tests(base: Tree, before: PathClassifier, runnable: tuple[str, ...]) -> tuple[str, ...]:
+def public_tests(
+    base: Tree, before: PathClassifier, runnable: tuple[str, ...], name: NameOf = name_of
+) -> tuple[str, ...]:
     """Return the base's own test modules, in the languages of ``runnable``: those that the fix touches, then others."""
-    languages = {_name(path) for path in runnable}
-    modules = [path for path in base if _name(path) in languages and before.classify(path) == "test"]
+    languages = set(map(name, runnable))
+    modules = [path for path in base if name(path) in languages and before.classify(path) == "test"]
     folders = {path.rpartition("/")[0] for path in runnable}
     nearest = sorted(
         filter(_is_text, modules), key=lambda path: (path not in runnable, path.rpartition("/")[0] not in folders, path)
     )
     return tuple(sorted(nearest[:MAX_PUBLIC_TESTS]))
-
-
-def _name(path: str) -> str | None:
-    language = path_language(path)
-    return language.name if language is not None else None

@@ -2,6 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -70,6 +71,7 @@ class LanguageSupport(ABC):
         return ProblemLimits()
 
 
+NameOf = Callable[[str], Language | None]
 SupportOf = Callable[[EnvironmentResolver], LanguageSupport]
 
 
@@ -99,23 +101,25 @@ def _leaves(root: "Node") -> Iterator[tuple[str, str, int]]:
             yield node.type, "" if node.children else text_of(node), children
 
 
-def language_of(sources: Iterable[str], tests: Iterable[str] = ()) -> Language | None:
+def name_of(path: str) -> Language | None:
+    """Return the name of a file's language, or None when it is none that is known here."""
+    language = path_language(path)
+    return language.name if language is not None else None
+
+
+def names_by(command: tuple[str, ...]) -> NameOf:
+    """Return what says of which language a file is: with a ``command`` of the user's, all are of the same."""
+    return (lambda _path: "junit") if command else name_of
+
+
+def language_of(sources: Iterable[str], tests: Iterable[str] = (), name: NameOf = name_of) -> Language | None:
     """Return the language of a change, or None when it is none that is known here.
 
     Args:
         sources: the source files it changes.
         tests: the test files it changes: of several languages, the one with tests can show something.
+        name: says of which language a file is.
     """
-    found = _counted(sources)
-    tested = _counted(tests)
+    found, tested = (Counter(filter(None, map(name, paths))) for paths in (sources, tests))
     candidates = [language for language in found if language in tested] or list(found)
     return max(candidates, key=lambda language: (found[language], language), default=None)
-
-
-def _counted(paths: Iterable[str]) -> dict[Language, int]:
-    counts: dict[Language, int] = {}
-    for path in paths:
-        language = path_language(path)
-        if language is not None:
-            counts[language.name] = counts.get(language.name, 0) + 1
-    return counts

@@ -9,7 +9,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Final, Literal
@@ -119,6 +119,7 @@ def _resolver(repository: Path, tip: str, options: MineOptions, old: Suite | Non
     declared = read_declarations(read_commit(repository, tip))
     supported = choose_python(declared, day, (running_python(),)) or choose_python(declared, day, available_pythons())
     user = read_user_environment(options.requirements, options.image)
+    user = replace(user, command=options.command, reports=options.reports)
     known = {
         problem.manifest.environment: problem.manifest.provenance.date.date()
         for problem in (old.active if old is not None else ())
@@ -126,7 +127,7 @@ def _resolver(repository: Path, tip: str, options: MineOptions, old: Suite | Non
     }
     return EnvironmentResolver(
         options.python or supported or running_python(),
-        user=user if options.requirements or options.image else None,
+        user=user if options.requirements or options.image or options.command else None,
         eras=Eras(repository, tip),
         known=tuple((old.locked(name), newest) for name, newest in known.items()) if old is not None else (),
     )

@@ -12,7 +12,7 @@ from codegate.candidates import CandidateSpec, check_snapshot
 from codegate.errors import UsageError
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
-from codegate.suite import Kind
+from codegate.suite import Kind, is_plain_path
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 DEFAULT_KINDS: Final[tuple[Kind, ...]] = ("bugfix", "security")
@@ -45,6 +45,8 @@ class MineOptions:
             it, else the newest that it does.
         requirements: a requirements or lock file for every environment; None: what the trees say.
         image: base image by digest; needs Docker.
+        command: what runs the tests, whatever the language, and writes JUnit XML; empty: what the language's tree says.
+        reports: the files, or folders of them, that the command writes.
         rounds: validation runs of each state.
         include_new_tests: keep units whose tests cannot be imported before the fix.
         kinds: what to keep.
@@ -64,6 +66,8 @@ class MineOptions:
     python: str | None = None
     requirements: Path | None = None
     image: str | None = None
+    command: tuple[str, ...] = ()
+    reports: tuple[str, ...] = ()
     rounds: int = 3
     include_new_tests: bool = False
     kinds: tuple[Kind, ...] = DEFAULT_KINDS
@@ -74,7 +78,9 @@ class MineOptions:
 
     def decisive(self) -> dict[str, Any]:
         """Return the options that a unit's own end follows from, as JSON has them."""
+        given = {"command": [self.command, self.reports]} if self.command else {}
         return {
+            **given,
             "user": [self.requirements.read_text("utf-8") if self.requirements else None, self.image],
             "rounds": self.rounds,
             "include_new_tests": self.include_new_tests,
@@ -96,6 +102,10 @@ def check_options(repository: Path, out: Path, options: MineOptions) -> str:
     """
     if options.rounds < 1 or options.concurrency < 1:
         raise UsageError("rounds and concurrency must be at least 1.")
+    if bool(options.command) != bool(options.reports):
+        raise UsageError("a test command and its reports go together.", "Give both --command and --reports.")
+    if not all(map(is_plain_path, options.reports)):
+        raise UsageError("reports are paths in the repository, without `..`.")
     if options.max_problems is not None and options.max_problems < 1:
         raise UsageError("max-problems must be at least 1.")
     if options.rewrite is not None:

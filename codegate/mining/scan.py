@@ -8,6 +8,7 @@ from codegate.languages import PathClassifier
 from codegate.mining.assemble import component
 from codegate.mining.cut import duplicates, reject_by_paths
 from codegate.mining.kinds.kind import score_unit
+from codegate.mining.languages import names_by
 from codegate.mining.options import Forge, MineOptions
 from codegate.mining.report import UnitResult, unit_result
 from codegate.mining.sources.changes import PathChange
@@ -35,12 +36,13 @@ def scan(
     fresh = _since(repository, tip, scanned)
     units = [unit for unit in read_units(repository, tip, options.since) if fresh is None or unit.commit in fresh]
     head = PathClassifier.of(read_commit(repository, tip))
+    name = names_by(options.command)
     taken_back = reversed_units(units)
     prospects: list[Prospect] = []
     results: list[UnitResult] = []
     for unit in units:
         bug = score_unit(unit)
-        reason = reject_by_text(unit, bug) or reject_by_paths(unit, head)
+        reason = reject_by_text(unit, bug) or reject_by_paths(unit, head, name)
         if reason is None and unit.commit in taken_back:
             why = f"{taken_back[unit.commit][:12]} takes it back or blames it"
             results.append(unit_result(unit, bug, Rejected("reversed", why)))

@@ -376,3 +376,18 @@ def test_a_file_made_to_stall_the_scan_does_not() -> None:
     start = time.perf_counter()
     assert room.classify("pkg/test_x.py") == "test"
     assert time.perf_counter() - start < 20
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("tests/parse.rs", "test"), ("src/parser_test.cc", "test"), ("src/test/java/org/ParserTest.java", "test"),
+        ("spec/parser_spec.rb", "test"), ("Sources/ParserTests.swift", "test"), ("t/parse.t", "test"),
+        ("tests/data.json", "test_support"), ("src/latest.rs", "source"), ("src/Contest.java", "source"),
+        ("src/main/java/org/Parser.java", "source"), ("spec/rules.json", "source"),
+    ],
+)  # fmt: skip
+def test_tests_in_other_languages_are_known_by_their_names(path: str, kind: PathClass) -> None:
+    room = classifier({path: ""})
+    assert room.classify(path) == kind
+    assert room.is_test_module(path) == (kind == "test")

@@ -1,12 +1,14 @@
-"""Any language: a command that a person gives runs the tests, and what it writes is JUnit XML."""
+"""Any other language: a command that a person gives runs the tests and writes JUnit XML. There are no controls."""
 
 from typing import Final
 
-from codegate.languages.contract import FileRules, LanguagePack
+from codegate.languages.contract import LanguagePack
+from codegate.languages.junit.files import OtherFiles
 
 LANGUAGE: Final = LanguagePack(
     name="junit",
     suffixes=(),
-    files=FileRules,
+    files=OtherFiles,
     runners={"junit": "codegate.languages.junit.runners:JUNIT"},
+    environments="codegate.languages.junit.environments:Given",
 )

@@ -1,4 +1,4 @@
-"""What the user says about the environment: a requirements or lock file, a base image, or both."""
+"""What the user says about the environment: a requirements or lock file, a base image, a test command."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +24,16 @@ class UserEnvironment:
         constraints: pins of a lock, for what each tree declares.
         lock: hash-locked requirements, used as they are.
         image: the base image by digest, for all environments.
+        command: what runs the tests of a repository in any language; ``{files}`` stands for the test files.
+        reports: the JUnit XML files, or folders of them, that the command writes.
     """
 
     requirements: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
     lock: str | None = None
     image: str | None = None
+    command: tuple[str, ...] = ()
+    reports: tuple[str, ...] = ()
 
 
 def read_user_environment(file: Path | None, image: str | None = None) -> UserEnvironment:

@@ -1,0 +1,33 @@
+"""Which files are tests in languages without a folder here: by the names of files and folders."""
+
+import re
+from pathlib import PurePosixPath
+from typing import Final
+
+from codegate.languages.contract import FileRules
+
+_SUFFIX: Final = re.compile(
+    r"\.(bats|c|cc|cljs?|cpp|cs|cxx|d|dart|erl|exs?|f90|fs|groovy|h|hpp|hs|java|jl|kts?|lua|mm?|ml|nim|php|p[lm]|ps1|r|rb"
+    r"|rs|scala|sh|swift|t|vb|zig)",
+    re.IGNORECASE,
+)
+_FOLDERS: Final = frozenset({"test", "tests", "spec", "specs", "t"})
+_NAME: Final = re.compile(
+    r"([Tt]ests?|[Ss]pec)[._-].*|.*[._-]([Tt]ests?|[Ss]pec)|Test[A-Z].*|.*[a-z0-9](Tests?|TestCase|Spec)"
+)
+
+
+class OtherFiles(FileRules):
+    """Files of all other languages."""
+
+    def is_test(self, path: str) -> bool:
+        """See ``FileRules.is_test``."""
+        *folders, name = path.split("/")
+        file = PurePosixPath(name)
+        if _SUFFIX.fullmatch(file.suffix) is None:
+            return False
+        return _NAME.fullmatch(file.stem) is not None or not _FOLDERS.isdisjoint(folders)
+
+    def is_test_area(self, path: str) -> bool:
+        """See ``FileRules.is_test_area``."""
+        return self.is_test(path)
