@@ -1,4 +1,4 @@
-"""Reads what strangers wrote: regular files within a limit, and JSON that can mean one thing only.
+"""Reads what strangers wrote: regular files within a limit, JSON that can mean one thing only, and XML.
 
 Nothing is read before its kind and its size are known, and nothing is parsed before its shape is: a small file can
 ask for very much memory, or for a deeper recursion than there is.
@@ -11,8 +11,10 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NoReturn
+from xml.parsers import expat
 
 from codegate.errors import UsageError
 
@@ -179,3 +181,56 @@ def one_line(error: Exception) -> str:
     """Return an error's own words as one short line without its full stop."""
     text = " ".join(str(error).split()).replace(' in "<unicode string>",', " at")
     return shown(text).removesuffix(".")
+
+
+@dataclass
+class XmlElement:
+    """An element; its name is without a namespace, and ``text`` is what stands in it, but not in others in it."""
+
+    name: str
+    attributes: dict[str, str]
+    text: str = ""
+    children: list["XmlElement"] = field(default_factory=list)
+
+    def below(self) -> Iterator["XmlElement"]:
+        """Yield the element and all that are in it, in the order of the text."""
+        stack = [self]
+        while stack:
+            yield (element := stack.pop())
+            stack += reversed(element.children)
+
+
+def parse_xml(data: bytes) -> XmlElement:
+    """Return the root of an XML document.
+
+    Raises:
+        ValueError: it is no XML, has a document type (the door to entities), or is nested beyond sense.
+    """
+    root = XmlElement("", {})
+    stack = [root]
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        if len(stack) > MAX_DEPTH:
+            raise ValueError("nested too deep")
+        element = XmlElement(name.rpartition(":")[2], attributes)
+        stack[-1].children.append(element)
+        stack.append(element)
+
+    def end(_name: str) -> None:
+        stack.pop()
+
+    def add(text: str) -> None:
+        stack[-1].text += text
+
+    def refuse(*_: object) -> None:
+        raise ValueError("a document type is not accepted")
+
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler, parser.StartDoctypeDeclHandler = add, refuse
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        raise ValueError(str(error)) from error
+    return root.children[0]

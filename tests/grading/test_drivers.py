@@ -7,17 +7,21 @@ from importlib import resources
 import pytest
 
 from codegate.grading.drivers import driver_command
+from codegate.languages import languages
 
+PYTHON = "codegate.languages.python.drivers"
+PACKAGES = ("codegate.grading.drivers", *(f"codegate.languages.{language.name}.drivers" for language in languages()))
 PROGRAMS = sorted(
-    file.name.removesuffix(".py")
-    for file in resources.files("codegate.grading.drivers").iterdir()
+    (package, file.name.removesuffix(".py"))
+    for package in PACKAGES
+    for file in resources.files(package).iterdir()
     if file.name.endswith("_driver.py") and file.read_text("utf-8").endswith("\nmain()\n")
 )
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_is_whole_for_an_old_interpreter_without_codegate(name: str) -> None:
-    text = driver_command(name, {}).argv[5]
+@pytest.mark.parametrize(("package", "name"), PROGRAMS)
+def test_a_program_is_whole_for_an_old_interpreter_without_codegate(package: str, name: str) -> None:
+    text = driver_command(name, {}, package=package).argv[5]
     tree = ast.parse(text, feature_version=(3, 8))
     imported = {
         found.partition(".")[0]
@@ -30,6 +34,6 @@ def test_a_program_is_whole_for_an_old_interpreter_without_codegate(name: str) -
 
 
 def test_what_a_program_imports_comes_before_it_once() -> None:
-    text = driver_command("unittest_driver", {}).argv[5]
+    text = driver_command("unittest_driver", {}, package=PYTHON).argv[5]
     assert (text.count("class Channel:"), text.count("def explain(")) == (1, 1)
     assert text.index("class Channel:") < text.index("def explain(") < text.index("def make_result_class(")

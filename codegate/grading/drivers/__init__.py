@@ -1,6 +1,7 @@
 """Programs that run inside sandboxes. They are never imported: their text is sent there and run by an interpreter.
 
-One of Python's may import names from others of this package: it is sent together with them.
+Those that run tests are in the folders ``drivers`` of the languages. One of Python's may import names from others: it
+is sent together with them.
 """
 
 import json
@@ -13,20 +14,22 @@ from typing import Any, Final
 from codegate.sandbox import Command
 
 _FUTURE: Final = "from __future__ import annotations\n"
-_IMPORT: Final = re.compile(r"^from codegate\.grading\.drivers\.(\w+) import (?:\([^)]*\)|.*)\n", re.MULTILINE)
+_IMPORT: Final = re.compile(r"^from (codegate\.[\w.]+\.drivers)\.(\w+) import (?:\([^)]*\)|.*)\n", re.MULTILINE)
+_OWN: Final = "codegate.grading.drivers"
 
 
 @cache
-def driver_source(file: str) -> str:
-    """Return the text of one of this package's programs, by its file's name (without ``.py`` for Python's)."""
+def driver_source(file: str, package: str = _OWN) -> str:
+    """Return the text of one of a package's programs, by its file's name (without ``.py`` for Python's)."""
     name = file if "." in file else f"{file}.py"
-    return resources.files("codegate.grading.drivers").joinpath(name).read_text("utf-8")
+    return resources.files(package).joinpath(name).read_text("utf-8")
 
 
 def driver_command(
     driver: str,
     settings: Mapping[str, Any],
     *places: str,
+    package: str = _OWN,
     environment: Mapping[str, str] | None = None,
     timeout_seconds: float = 60.0,
 ) -> Command:
@@ -39,11 +42,12 @@ def driver_command(
         driver: its name.
         settings: what it reads from its standard input, as JSON.
         places: its arguments behind the pipe's descriptor: ``{site}`` and the like, see ``Command.argv``.
+        package: where it is.
         environment: as of a command.
         timeout_seconds: as of a command.
     """
     return Command(
-        argv=("{python}", "-I", "-S", "-B", "-c", _program(driver), "{records}", *places),
+        argv=("{python}", "-I", "-S", "-B", "-c", _program(driver, package), "{records}", *places),
         stdin=json.dumps(settings).encode("ascii"),
         environment=environment or {},
         timeout_seconds=timeout_seconds,
@@ -52,15 +56,16 @@ def driver_command(
 
 
 @cache
-def _program(driver: str) -> str:
-    """Return the text of a driver, behind those of what it imports from this package."""
-    texts = (_IMPORT.sub("", driver_source(name)).replace(_FUTURE, "") for name in _with_imports(driver))
+def _program(driver: str, package: str) -> str:
+    """Return the text of a driver, behind those of the drivers that it imports from."""
+    found = _with_imports(driver, package)
+    texts = (_IMPORT.sub("", driver_source(name, place)).replace(_FUTURE, "") for place, name in found)
     return _FUTURE + "\n".join(texts)
 
 
-def _with_imports(driver: str) -> dict[str, None]:
-    """Return the names of what a driver imports from this package and its own, each once, what is needed first."""
-    found: dict[str, None] = {}
-    for name in _IMPORT.findall(driver_source(driver)):
-        found |= _with_imports(name)
-    return {**found, driver: None}
+def _with_imports(driver: str, package: str) -> dict[tuple[str, str], None]:
+    """Return package and name of each driver that one imports from, once, what is needed first, and its own."""
+    found: dict[tuple[str, str], None] = {}
+    for place, name in _IMPORT.findall(driver_source(driver, package)):
+        found |= _with_imports(name, place)
+    return {**found, (package, driver): None}

@@ -16,6 +16,7 @@ from codegate.sandbox import Command, Completed
 
 _PACKAGE: Final = re.compile(rb"^package[ \t]+(\w+)", re.MULTILINE)
 _TOKEN: Final = re.compile(rb'"([0-9a-f]{16})"')
+_DRIVERS: Final = "codegate.languages.go.drivers"
 _PIPES: Final = range(100, 200)
 
 
@@ -54,7 +55,7 @@ class Go:
             "output_bytes": selection.output_bytes,
         }
         places = ("{site}", "{packages}", "{workspace}")
-        return driver_command("go_driver", settings, *places, environment={"TZ": selection.timezone})
+        return driver_command("go_driver", settings, *places, package=_DRIVERS, environment={"TZ": selection.timezone})
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:
         """See ``Runner.read``."""
@@ -85,7 +86,7 @@ def _companions(used: Instruments, files: tuple[str, ...], pipe: int) -> dict[st
     for package, texts in packages.items():
         tokens = {token.decode("ascii") for text in texts for token in _TOKEN.findall(text)}
         table = [f'"{token}": {text},' for token, text in used.table.items() if token in tokens]
-        source = driver_source("go_instruments.go").replace("package tests", f"package {package}")
+        source = driver_source("go_instruments.go", _DRIVERS).replace("package tests", f"package {package}")
         source = source.replace("cg_pipe = 0", f"cg_pipe = {pipe}").replace("// the table", "\n".join(table))
         for role, name in used.names.items():
             source = source.replace(f"cg_{role}", name)

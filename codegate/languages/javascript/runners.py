@@ -10,6 +10,8 @@ from codegate.grading.runners.results import crashes_of, result_of, status_of
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
 
+_DRIVERS: Final = "codegate.languages.javascript.drivers"
+
 
 @dataclass(frozen=True)
 class JavaScript:
@@ -31,7 +33,7 @@ class JavaScript:
 
     def command(self, selection: TestSelection, files: tuple[str, ...], token: str) -> Command:
         """See ``Runner.command``."""
-        instruments = driver_source("instruments.js")
+        instruments = _source("instruments.js")
         settings = {
             "token": token,
             "runner": self.name,
@@ -42,13 +44,13 @@ class JavaScript:
             "reporter": self.reporter,
             "instruments": selection.instruments.settings() if selection.instruments else None,
             "sources": {
-                self.reporter: instruments + driver_source("channel.js") + driver_source(self.reporter),
-                "vitest_worker.cjs": instruments + driver_source("vitest_worker.cjs"),
-                "clock.cjs": driver_source("clock.cjs"),
-                "mocha_config.cjs": driver_source("mocha_config.cjs"),
+                self.reporter: instruments + _source("channel.js") + _source(self.reporter),
+                "vitest_worker.cjs": instruments + _source("vitest_worker.cjs"),
+                "clock.cjs": _source("clock.cjs"),
+                "mocha_config.cjs": _source("mocha_config.cjs"),
             },
         }
-        return driver_command("node_driver", settings, "{site}", "{packages}", "{workspace}")
+        return driver_command("node_driver", settings, "{site}", "{packages}", "{workspace}", package=_DRIVERS)
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:  # noqa: ARG002
         """See ``Runner.read``."""
@@ -69,6 +71,10 @@ class JavaScript:
             receipts=dict.fromkeys(phases, receipts),
             forged=records.forged,
         )
+
+
+def _source(file: str) -> str:
+    return driver_source(file, _DRIVERS)
 
 
 NODE: Final = JavaScript("node", "node_reporter.cjs")

@@ -5,7 +5,6 @@ import binascii
 import math
 from collections.abc import Iterator
 from typing import Annotated, Final, Literal
-from xml.parsers import expat
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -15,13 +14,14 @@ from codegate.grading.records import End, Record, read_frames
 from codegate.grading.runners.contract import Said
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
+from codegate.strict import XmlElement, parse_xml
 
+_DRIVERS: Final = "codegate.languages.junit.drivers"
 _FILES: Final = "{files}"
 #: What GoogleTest and CTest say in attributes, of a test that is switched off without any element inside it.
 _NOT_RUN: Final = frozenset({"notrun", "disabled", "skipped", "ignored", "suppressed"})
 _NOT_PASSED: Final = frozenset({"fail", "failed", "failure", "error"})
 _MOST_TESTS: Final = 50_000
-_DEEPEST: Final = 32
 
 
 class JUnit:
@@ -40,7 +40,7 @@ class JUnit:
         words = [part for word in selection.command for part in (files if word == _FILES else (word,))]
         settings = {"token": token, "command": words, "reports": selection.reports}
         environment = {"PYTHONHASHSEED": str(selection.hash_seed)}
-        return driver_command("junit_driver", settings, environment=environment)
+        return driver_command("junit_driver", settings, package=_DRIVERS, environment=environment)
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:  # noqa: ARG002
         """See ``Runner.read``."""
@@ -66,76 +66,33 @@ def read_report(data: bytes) -> Iterator[TestResult]:
     Raises:
         ValueError: it is no XML, has a document type (the door to entities), or is nested beyond sense.
     """
-    reader = _Reader()
-    parser = expat.ParserCreate()
-    parser.buffer_text = True
-    parser.StartElementHandler = reader.start
-    parser.EndElementHandler = reader.end
-    parser.CharacterDataHandler = reader.text
-    parser.StartDoctypeDeclHandler = _refuse
-    try:
-        parser.Parse(data, True)
-    except expat.ExpatError as error:
-        raise ValueError(str(error)) from error
-    yield from reader.found
+    for case in parse_xml(data).below():
+        if case.name == "testcase":
+            yield _result(case)
 
 
-class _Reader:
-    """Collects ``testcase`` elements and what is in them."""
-
-    def __init__(self) -> None:
-        self.found: list[TestResult] = []
-        self.depth = 0
-        self.case: dict[str, str] | None = None
-        self.status: TestStatus = "passed"
-        self.exception, self.message, self.inside = "", "", ""
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            message = "nested too deep"
-            raise ValueError(message)
-        if name == "testcase":
-            self.case, self.status, self.exception, self.message = attributes, _said(attributes), "", ""
-        elif self.case is not None and name in {"failure", "error"}:
-            self.status = "failed" if name == "failure" and self.status != "error" else "error"
-            self.exception, self.message = attributes.get("type", ""), attributes.get("message", "")
-            self.inside = name
-        elif self.case is not None and name == "skipped" and self.status == "passed":
-            self.status = "skipped"
-
-    def text(self, data: str) -> None:
-        if self.inside and len(self.message) < 4000:
-            self.message += data
-
-    def end(self, name: str) -> None:
-        self.depth -= 1
-        if name == self.inside:
-            self.inside = ""
-        if name != "testcase" or self.case is None:
-            return
-        place = self.case.get("file") or self.case.get("classname", "")
-        self.found.append(
-            TestResult(
-                id=f"{place.removeprefix('./')}::{self.case.get('name', '')}"[: 1 << 16],
-                status=self.status,
-                seconds=_seconds(self.case.get("time", "")),
-                exception=self.exception[:300] or None,
-                message=self.message[:4000],
-            )
-        )
-        self.case = None
+def _result(case: XmlElement) -> TestResult:
+    status, exception, message = _said(case.attributes), "", ""
+    for inner in case.below():
+        if inner.name in {"failure", "error"}:
+            status = "failed" if inner.name == "failure" and status != "error" else "error"
+            exception, message = inner.attributes.get("type", ""), inner.attributes.get("message", "") + inner.text
+        elif inner.name == "skipped" and status == "passed":
+            status = "skipped"
+    place = case.attributes.get("file") or case.attributes.get("classname", "")
+    return TestResult(
+        id=f"{place.removeprefix('./')}::{case.attributes.get('name', '')}"[: 1 << 16],
+        status=status,
+        seconds=_seconds(case.attributes.get("time", "")),
+        exception=exception[:300] or None,
+        message=message[:4000],
+    )
 
 
 def _said(attributes: dict[str, str]) -> TestStatus:
     """Return what a test's own attributes say; most formats have elements inside it for everything but passing."""
     words = {attributes.get(name, "").lower() for name in ("status", "result")}
     return "failed" if words & _NOT_PASSED else "skipped" if words & _NOT_RUN else "passed"
-
-
-def _refuse(*_: object) -> None:
-    message = "a document type is not accepted"
-    raise ValueError(message)
 
 
 def _seconds(text: str) -> float:

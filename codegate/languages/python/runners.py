@@ -11,6 +11,8 @@ from codegate.grading.runners.results import Phases, crashes_of, first_failure, 
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
 
+_DRIVERS: Final = "codegate.languages.python.drivers"
+
 
 class Pytest:
     """One interpreter for each file; every phase of every test is reported by a plugin of ours."""
@@ -28,7 +30,7 @@ class Pytest:
             "busy": selection.busy,
         }
         if settings["clock_days"] or settings["isolated"] or settings["busy"]:
-            settings["variations"] = driver_source("variations_driver")
+            settings["variations"] = driver_source("variations_driver", _DRIVERS)
         return _command("pytest_driver", settings, selection)
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:  # noqa: ARG002
@@ -88,18 +90,20 @@ def _settings(selection: TestSelection, file: str, token: str) -> dict[str, obje
         "file": file,
         "python_path": selection.python_path,
         "order": selection.order,
-        "behaviour": driver_source("behaviour_driver"),
+        "behaviour": driver_source("behaviour_driver", _DRIVERS),
     }
     if selection.instruments is not None:
         settings["instruments"] = selection.instruments.settings()
-        settings["instruments_source"] = driver_source("instruments_driver")
+        settings["instruments_source"] = driver_source("instruments_driver", _DRIVERS)
     return settings
 
 
 def _command(driver: str, settings: Mapping[str, object], selection: TestSelection) -> Command:
     """Return the command that runs a driver of Python tests."""
     environment = {"PYTHONHASHSEED": str(selection.hash_seed), "TZ": selection.timezone}
-    return driver_command(driver, settings, "{site}", "{workspace}", "{packages}", environment=environment)
+    return driver_command(
+        driver, settings, "{site}", "{workspace}", "{packages}", package=_DRIVERS, environment=environment
+    )
 
 
 def _status(phases: Phases) -> TestStatus:

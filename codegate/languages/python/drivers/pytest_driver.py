@@ -22,7 +22,7 @@ from importlib.machinery import PathFinder
 from typing import Any, Generator
 
 from codegate.grading.drivers.channel_driver import Channel, plain
-from codegate.grading.drivers.python_driver import chain, end, explain, take_receipts, watch
+from codegate.languages.python.drivers.python_driver import chain, end, explain, take_receipts, watch
 
 #: Entry points of plugins that would run tests elsewhere, again, in another order, or that only watch.
 LEFT_OUT = {

@@ -23,7 +23,7 @@ import unittest
 from typing import Any
 
 from codegate.grading.drivers.channel_driver import Channel, plain
-from codegate.grading.drivers.python_driver import end, explain, take_receipts, watch
+from codegate.languages.python.drivers.python_driver import end, explain, take_receipts, watch
 
 SETTINGS = re.compile(r"""DJANGO_SETTINGS_MODULE["']\s*(?:,|\]\s*=)\s*["']([\w.]+)["']""")
 

@@ -1,0 +1,1 @@
+"""Programs that run tests of Go inside sandboxes; see ``codegate.grading.drivers``."""

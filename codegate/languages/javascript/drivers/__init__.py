@@ -1,0 +1,1 @@
+"""Programs that run tests of JavaScript inside sandboxes; see ``codegate.grading.drivers``."""

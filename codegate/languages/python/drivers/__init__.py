@@ -1,0 +1,1 @@
+"""Programs that run tests of Python inside sandboxes; see ``codegate.grading.drivers``."""
