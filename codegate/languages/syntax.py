@@ -13,14 +13,15 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from time import thread_time
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from codegate.suite import TreeFile
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Query
 
-Grammar = Literal["python", "javascript", "typescript", "tsx", "go"]
+Grammar = str
+"""Name of a grammar: of the package ``tree_sitter_NAME``, or of one of the two in ``tree_sitter_typescript``."""
 
 IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*")
 _MAX_NESTING: Final = 20

@@ -95,9 +95,9 @@ def same_layout(path: str, old: bytes, new: bytes) -> bool:
 def _leaves(root: "Node") -> Iterator[tuple[str, str, int]]:
     """Yield the nodes of a tree, with the text of those that have no others in them, without plain comments."""
     for node in walk(root):
-        plain = node.type == "comment" and not _DIRECTIVE.match(text_of(node))
+        plain = node.type.endswith("comment") and not _DIRECTIVE.match(text_of(node))
         if not plain and node.type not in _LINE_ENDS:
-            children = sum(each.type not in {"comment", *_LINE_ENDS} for each in node.children)
+            children = sum(not each.type.endswith("comment") and each.type not in _LINE_ENDS for each in node.children)
             yield node.type, "" if node.children else text_of(node), children
 
 

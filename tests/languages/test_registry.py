@@ -38,7 +38,7 @@ def test_no_two_languages_share_a_name_for_something() -> None:
         assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize(("field", "known"), [("language", "go, javascript"), ("runner", "jest, junit")])
+@pytest.mark.parametrize(("field", "known"), [("language", "go, java, javascript"), ("runner", "jest, junit")])
 def test_an_unknown_name_is_refused_with_those_that_are_known(field: str, known: str) -> None:
     written = problem().manifest.model_dump(mode="json", by_alias=True)
     with pytest.raises(ValidationError, match=f"'cobol'; known are .*{known}"):

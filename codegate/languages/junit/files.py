@@ -5,9 +5,10 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from codegate.languages.contract import FileRules
+from codegate.languages.registry import path_language
 
 _SUFFIX: Final = re.compile(
-    r"\.(bats|c|cc|cljs?|cpp|cs|cxx|d|dart|erl|exs?|f90|fs|groovy|h|hpp|hs|java|jl|kts?|lua|mm?|ml|nim|php|p[lm]|ps1|r|rb"
+    r"\.(bats|c|cc|cljs?|cpp|cs|cxx|d|dart|erl|exs?|f90|fs|groovy|h|hpp|hs|jl|kts?|lua|mm?|ml|nim|php|p[lm]|ps1|r|rb"
     r"|rs|scala|sh|swift|t|vb|zig)",
     re.IGNORECASE,
 )
@@ -24,7 +25,7 @@ class OtherFiles(FileRules):
         """See ``FileRules.is_test``."""
         *folders, name = path.split("/")
         file = PurePosixPath(name)
-        if _SUFFIX.fullmatch(file.suffix) is None:
+        if _SUFFIX.fullmatch(file.suffix) is None or path_language(path) is not None:
             return False
         return _NAME.fullmatch(file.stem) is not None or not _FOLDERS.isdisjoint(folders)
 

@@ -1,0 +1,1 @@
+"""Programs that run tests of Java inside sandboxes; see ``codegate.grading.drivers``."""

@@ -1,0 +1,40 @@
+"""Classify the files of a Java project, by Maven's layout, which Gradle has too."""
+
+import re
+from typing import Final
+
+from codegate.languages.contract import FileRules, PathClass
+
+_TEST_ROOT: Final = re.compile(r"(?:.+/)?src/(?:test|it|integrationTest|testFixtures)/.+")
+_TEST: Final = re.compile(rb"@(?:\w+\.)*(?:Test|\w+Test|TestFactory)\b|\bextends\s+\w*TestCase\b")
+_CONFIGURATION: Final = re.compile(
+    r"(?:.+/)?(?:\.mvn/.+|mvnw(?:\.cmd)?|gradlew(?:\.bat)?|gradle/wrapper/.+|checkstyle[\w.-]*\.xml)"
+)
+_DEPENDENCIES: Final = frozenset(
+    {"pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "gradle.properties"}
+)
+_GENERATED: Final = re.compile(r"(?:.+/)?(?:target|build)/(?:classes|generated[\w-]*)/.+")
+
+
+class JavaFiles(FileRules):
+    """Files of Java."""
+
+    def classify(self, path: str) -> PathClass | None:
+        """See ``FileRules.classify``."""
+        if path.rpartition("/")[2] in _DEPENDENCIES:
+            return "dependencies"
+        if path.endswith(".java") and _TEST_ROOT.fullmatch(path):
+            return "test" if self.is_test(path) else "test_support"
+        if _CONFIGURATION.fullmatch(path):
+            return "configuration"
+        return "generated" if _GENERATED.fullmatch(path) else None
+
+    def is_test(self, path: str) -> bool:
+        """See ``FileRules.is_test``: by its place and its text; by its name where it is absent."""
+        name = path.rpartition("/")[2]
+        if not name.endswith(".java") or "src/test/java/" not in path:
+            return False
+        file = self.tree.get(path)
+        if file is None:
+            return "Test" in name
+        return not file.is_link and _TEST.search(file.data) is not None
