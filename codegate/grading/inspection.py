@@ -9,12 +9,11 @@ from typing import Any
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.grade import LintResult
 from codegate.grading.testrun import clear_workspace
+from codegate.languages import languages
 from codegate.sandbox import Sandbox, SandboxError, SandboxFile
 from codegate.suite import Changes, Tree
 
-_PYTHON = (".py", ".pyi")
-#: What Node's own compilers read; JSX and single-file components are the test framework's to judge.
-_JAVASCRIPT = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
+_LINTED = (".py", ".pyi")
 
 
 @dataclass(frozen=True)
@@ -49,16 +48,17 @@ def inspect(sandbox: Sandbox, base: Tree, changes: Changes, new_modules: frozens
         FilesRefused: the changed files do not fit into the sandbox.
         SandboxError: the sandbox failed, or its interpreter does not start.
     """
+    suffixes = tuple(suffix for language in languages() for suffix in language.compiled)
     files: dict[str, bool] = {}
     placed: list[SandboxFile] = []
     for path, file in changes.items():
-        if path.endswith((*_PYTHON, *_JAVASCRIPT)) and file is not None and not file.is_link:
+        if path.endswith(suffixes) and file is not None and not file.is_link:
             before = base.get(path)
             files[path] = before is not None and not before.is_link
             placed.append(SandboxFile(f"after/{path}", file.data))
             if before is not None and files[path]:
                 placed.append(SandboxFile(f"before/{path}", before.data))
-    linted = any(path.endswith(_PYTHON) for path in files)
+    linted = any(path.endswith(_LINTED) for path in files)
     if not files:
         return Inspection(lint=_lint({}, {}))
     sandbox.put(tuple(placed))

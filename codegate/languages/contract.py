@@ -68,6 +68,8 @@ class LanguagePack:
             see ``codegate.sandbox.packages``.
         readers: grammars, and how declarations and uses of names are read.
         finder: the ``codegate.languages.mutation.Finder`` of test files; empty: no problem has controls.
+        compiled: suffixes of the files that ``codegate.grading.inspection`` compiles one by one, before anything runs.
+        hashed: what runs depends on a hash seed, as the order of Python's sets does.
         parameters: the character that begins the parameters in a test's id; empty: its functions have titles.
         same_layout: whether two versions of a file differ in layout and comments alone; None: by their syntax trees.
     """
@@ -80,5 +82,7 @@ class LanguagePack:
     packages: Mapping[str, str] = field(default_factory=dict)
     readers: tuple[Reader, ...] = ()
     finder: str = ""
+    compiled: tuple[str, ...] = ()
+    hashed: bool = False
     parameters: str = ""
     same_layout: Callable[[bytes, bytes], bool] | None = None

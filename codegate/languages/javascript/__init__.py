@@ -17,4 +17,5 @@ LANGUAGE: Final = LanguagePack(
     packages={"package-lock.json": "codegate.languages.javascript.packages:install"},
     readers=(JAVASCRIPT, TYPESCRIPT),
     finder="codegate.languages.javascript.mutation:JavaScriptFinder",
+    compiled=(".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"),  # the framework reads JSX and components
 )

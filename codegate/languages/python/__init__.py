@@ -15,6 +15,8 @@ LANGUAGE: Final = LanguagePack(
     environments="codegate.languages.python.environments:Python",
     readers=(PYTHON,),
     finder="codegate.languages.python.mutation:PythonFinder",
+    compiled=(".py", ".pyi"),
+    hashed=True,
     parameters="[",
     same_layout=same_syntax,
 )

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from codegate.grading import TestReport, TestSelection
+from codegate.languages import languages
 from codegate.mining.proving.outcomes import TestOutcomes, status_of
+from codegate.suite import RunnerName
 
 Cause = Literal["order", "seed", "clock", "isolation", "load", "timezone"]
 
@@ -23,7 +25,6 @@ MAX_ISOLATED: Final = 100
 SWEEP: Final = (11,)
 """Hash seeds of runs that vary nothing else; with the other runs' seeds, the fixed state is run with four."""
 _SWEEP_SECONDS: Final = 20.0
-_HASHED: Final = frozenset({"pytest", "unittest", "django"})
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,13 @@ def plan(graded: TestSelection, outcomes: TestOutcomes, rounds: int, cpu_seconds
         for varied in steps.get(number)
         or _both(("seed", "order"), replace(graded if number % 2 else turned, hash_seed=number))
     ]
-    if rounds >= 3 and graded.runner in _HASHED and cpu_seconds <= _SWEEP_SECONDS:
+    if rounds >= 3 and _is_hashed(graded.runner) and cpu_seconds <= _SWEEP_SECONDS:
         found += [Varied("after", ("seed",), replace(graded, hash_seed=seed)) for seed in SWEEP]
     return tuple(found)
+
+
+def _is_hashed(runner: RunnerName) -> bool:
+    return any(language.hashed for language in languages() if runner in language.runners)
 
 
 def _both(causes: tuple[Cause, ...], selection: TestSelection) -> list[Varied]:
