@@ -1,4 +1,4 @@
-"""The example package adds a provider, a sandbox and a report format to an installed codegate."""
+"""The example package adds a provider, a sandbox, a language and a report format to an installed codegate."""
 
 import json
 import os
@@ -10,7 +10,9 @@ import pytest
 
 from codegate.errors import UsageError
 from codegate.plugins import load_plugin
-from codegate.suite import Suite
+from codegate.suite import Suite, load_suite
+from tests.kit.repository import HistoryBuilder
+from tests.mining.test_junit import ADD, FIX, MORE, RUN, TEST
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
 
@@ -21,6 +23,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--target", str(target)]
     subprocess.run([sys.executable, "-m", "pip", "install", *options, str(EXAMPLE)], check=True, timeout=200)
     return target
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> HistoryBuilder:
+    return HistoryBuilder(tmp_path / "repository")
 
 
 def codegate(installed: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -53,6 +60,19 @@ def test_a_package_adds_a_provider_with_its_own_key_and_rule(installed: Path, su
     done = codegate(installed, "run", str(suite.folder), "--candidate", "shout:shout-1.2", "--out", str(tmp_path / "r"))
     assert done.returncode == 2
     assert "SHOUT_API_KEY is not set" in done.stderr
+
+
+@pytest.mark.bwrap
+def test_a_package_adds_a_language(installed: Path, history: HistoryBuilder, tmp_path: Path) -> None:
+    history.commit("Begin.", {"lib/add.sh": ADD % "-", "tests/add_test.sh": TEST, "run-tests.sh": RUN})
+    history.commit(FIX, {"lib/add.sh": ADD % "+", "tests/add_test.sh": MORE})
+    out = tmp_path / "suite"
+    done = codegate(installed, "mine", str(history.folder), "--out", str(out), "--sandbox", "bwrap", "--fresh")
+    assert done.returncode == 0, done.stderr
+    (problem,) = (out / "problems").iterdir()
+    assert "language: shell" in (problem / "problem.yml").read_text()
+    with pytest.raises(UsageError, match="no language is called 'shell'"):
+        load_suite(out)  # here the package is not installed
 
 
 def test_a_missing_plugin_is_named() -> None:
