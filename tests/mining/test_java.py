@@ -116,6 +116,10 @@ def test_a_fix_is_proven_by_its_tests_and_their_mutants(mined: tuple[Problem, Gr
     assert problem.manifest.controls.killed
 
 
+def test_a_failed_assertion_is_no_symptom_for_the_statement(mined: tuple[Problem, Grading]) -> None:
+    assert "Assertion" not in mined[0].statement
+
+
 @pytest.mark.parametrize(
     ("text", "failure"),
     [
