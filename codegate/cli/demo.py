@@ -23,7 +23,7 @@ from codegate.mining import MineOptions
 from codegate.operations import gate, mine, mining_words, pin, samples_of
 from codegate.reporting import render_console, render_json
 from codegate.running import Gate, Journal, Run, RunOptions, RunRequest, new_run_id, run_suite
-from codegate.sandbox import Choice, SandboxUnavailable, select_backend
+from codegate.sandbox import Choice, SandboxUnavailable, cache_folder, select_backend
 from codegate.suite import git
 
 _PROBLEMS: Final = 30
@@ -33,14 +33,15 @@ _MADE: Final = ("repository", "suite", "runs", "reports", "baseline.json", "code
 
 @click.command()
 @click.option("--out", type=FOLDER, default=Path("codegate-demo"), show_default=True, help="Where everything goes.")
+@click.option("--fresh", is_flag=True, help="Prove every problem again, whatever an earlier demo proved.")
 @jobs_option
 @sandbox_option
 @json_option
-def command(out: Path, jobs: int, sandbox: Choice, as_json: bool) -> ExitCode:
+def command(out: Path, fresh: bool, jobs: int, sandbox: Choice, as_json: bool) -> ExitCode:
     """Mine a bundled history, run a good and a worse candidate, and gate both: one pass, one regressed.
 
     Exits 0 when the gate says exactly that, and 3 when it does not. With --sandbox auto, bubblewrap is preferred where
-    it works: it needs no image.
+    it works: it needs no image. A later demo remembers the proofs of an earlier one of the same version, and says so.
     """
     started = time.monotonic()
     chosen = _quick_sandbox() if sandbox == "auto" else sandbox
@@ -53,7 +54,8 @@ def command(out: Path, jobs: int, sandbox: Choice, as_json: bool) -> ExitCode:
     )
     with mine_progress() as progress:
         # One round of each state, and the grader's word on the fix: the bundled history is known to hold no flake.
-        options = MineOptions(name="quickstart", max_problems=_PROBLEMS, concurrency=jobs, rounds=1)
+        memory = None if fresh else cache_folder() / "mining"
+        options = MineOptions(name="quickstart", max_problems=_PROBLEMS, concurrency=jobs, rounds=1, memory=memory)
         mined = mine(out / "repository", out / "suite", options, progress, sandbox=chosen)
     for line in mining_words(mined):
         say(f"   {line}", as_json=as_json)

@@ -46,7 +46,7 @@ def _steady(value: Any) -> Any:
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("demo")
-    done = codegate("demo", "--out", "demo", "--sandbox", "bwrap", "--json", cwd=home)
+    done = codegate("demo", "--out", "demo", "--sandbox", "bwrap", "--fresh", "--json", cwd=home)
     assert done.code == 0, done.stderr
     assert done.document == json.loads((home / "demo" / "reports" / "report.json").read_text())
     return home / "demo"
