@@ -101,7 +101,7 @@ _FILES: dict[str, Attack] = {
     "predictions-many-values": _predictions(b"[" + b"[]," * 20_000_000 + b"[]]", "more than 2000000 values"),
     "predictions-key-twice": _predictions(_row()[:-1] + b', "model_patch": "y"}', "is given twice"),
     "predictions-number": _predictions(b'[{"instance_id": ' + b"9" * 1_000_000 + b"}]", "a number is too long"),
-    "predictions-gzip": _predictions(b"\x1f\x8b\x08" + b"\xff" * 1000, "is not UTF-8 text"),
+    "predictions-gzip": _predictions(b"\x1f\x8b\x08" + b"\xff" * 1000, "is compressed"),
     "predictions-commands": _predictions(
         _row(instance_id="x\n::error file=a::forged\n##[add-mask]x\x1b[2J\u202e"), "not in suite calc"
     ),
@@ -172,10 +172,10 @@ _FILES |= {
     "run-id-is-a-command": _run_json("id: String should match", id="x\n::set-output name=verdict::pass"),
     "run-sends-the-key-away": _run_json("does not decide", candidates=_openai(base_url="https://evil.example/v1")),
     "run-picks-a-secret": _run_json("does not decide", candidates=_openai(api_key_env="DEPLOY_KEY")),
-    "run-picks-the-runners-token": _run_json("of the runner's", candidates=_openai(api_key_env="GITHUB_TOKEN")),
+    "run-picks-the-runners-token": _run_json("of the runner, not", candidates=_openai(api_key_env="GITHUB_TOKEN")),
     "run-picks-an-address": _run_json("base URL", candidates=_openai(base_url="http://169.254.169.254/")),
     "run-of-another-suite": _run_json("another version of suite", suite_digest="0" * 64),
-    "run-without-a-sandbox": _run_json("was made by codegate", sandbox="none"),
+    "run-without-a-sandbox": _run_json("cannot continue with bwrap", sandbox="none"),
     "run-unknown-key": _run_json("privileged: there is no such key", privileged=True),
     "run-json-pipe": _run_file("run.json", "pipe", "is not a regular file"),
     "run-json-holes": _run_file("run.json", "holes", "is larger than"),
