@@ -37,7 +37,7 @@ def test_it_says_how_far_it_is(demo: Demo) -> None:
 @pytest.mark.full
 def test_a_second_demo_remembers_what_the_first_one_proved(demo: Demo) -> None:
     again = codegate("demo", "--out", "demo", "--sandbox", "bwrap", cwd=demo.folder.parent)
-    assert again.code == 0, again.stderr + again.stdout
+    assert again.returncode == 0, again.stderr + again.stdout
     assert re.search(r"remembered from earlier: \d\d \(--fresh looks again\)", again.stdout)
     assert (demo.folder / "suite" / "suite.yml").exists()
 

@@ -15,8 +15,9 @@ import yaml
 from codegate.sandbox.docker import DockerBackend
 from tests.github.runner import outputs
 from tests.github.test_event import pull_payload
+from tests.kit.command import Done
 from tests.kit.repository import HistoryBuilder
-from tests.running.world import BODIES, MODEL, NAMES, Done, ModelServer, Said, answer, codegate, serving, source
+from tests.running.world import BODIES, MODEL, NAMES, ModelServer, Said, answer, codegate, serving, source
 
 pytestmark = [pytest.mark.docker, pytest.mark.full, pytest.mark.timeout(1800)]
 
@@ -64,7 +65,7 @@ def script(name: str, turn: int, request: dict[str, Any]) -> Said:
     return Said(tool_calls=[use])
 
 
-def gate_workflow(workspace: Path, base: str, home: Path) -> tuple[int, dict[str, str], str]:
+def gate_workflow(workspace: Path, base: str, home: Path) -> tuple[int | None, dict[str, str], str]:
     """Run the steps of the gate's workflow on the checked-out pull request, and return how the gate's ended."""
     workflow = yaml.safe_load((workspace / ".github/workflows/codegate-gate.yml").read_text())
     steps_ = workflow["jobs"]["gate"]["steps"]

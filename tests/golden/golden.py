@@ -5,15 +5,14 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+from tests.kit.command import FORKER, ROOT, Done
+
 QUICKSTART: Final = ROOT / "suites" / "quickstart"
 
 _DATA: Final = Path(__file__).parent / "data"
@@ -25,33 +24,10 @@ _TYPES: Final = {type(None): "null", bool: "boolean", int: "number", float: "num
 _HIDDEN: Final = re.compile(r"(CODEGATE|GITHUB|OPENAI|ANTHROPIC|INPUT)_|CI$")
 
 
-@dataclass(frozen=True)
-class Done:
-    """A finished command."""
-
-    code: int
-    stdout: str
-    stderr: str
-
-    @property
-    def document(self) -> Any:
-        """Return the JSON document on stdout."""
-        return json.loads(self.stdout)
-
-
 def codegate(*words: str | Path, cwd: Path, environment: Mapping[str, str] | None = None) -> Done:
-    """Run ``python -m codegate`` with ``words``."""
+    """Run the command with ``words``."""
     kept = {name: value for name, value in os.environ.items() if not _HIDDEN.match(name)}
-    done = subprocess.run(
-        [sys.executable, "-m", "codegate", *map(str, words)],
-        cwd=cwd,
-        env={**kept, "PYTHONPATH": str(ROOT), **(environment or {})},
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
-    return Done(done.returncode, done.stdout, done.stderr)
+    return FORKER.run(*words, cwd=cwd, environment={**kept, **(environment or {})})
 
 
 def unpack(folder: Path) -> Path:

@@ -8,14 +8,14 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from tests.golden.golden import QUICKSTART, Done, check, codegate, lines, pretty, shape, union, unpack
+from tests.golden.golden import QUICKSTART, check, codegate, lines, pretty, shape, union, unpack
 from tests.golden.runs import write_run
+from tests.kit.command import Done
 
 pytestmark = pytest.mark.timeout(1800)  # a hundred processes, on a machine that others may use
 
@@ -222,6 +222,4 @@ def test_mistakes(tmp_path: Path) -> None:
         words, names = _MISTAKES[name]
         return _kind(codegate(*words.split(), "--json", cwd=tmp_path), names)
 
-    with ThreadPoolExecutor(2) as pool:
-        kinds = dict(zip(_MISTAKES, pool.map(mistake, _MISTAKES), strict=True))
-    check("mistakes.json", lines(kinds))
+    check("mistakes.json", lines({name: mistake(name) for name in _MISTAKES}))

@@ -5,7 +5,8 @@ import subprocess
 import sys
 from typing import Final
 
-from tests.golden.golden import ROOT, check, pretty
+from tests.golden.golden import check, pretty
+from tests.kit.command import ROOT
 
 _TESTS: Final = "tests/sandbox/test_conformance.py"
 

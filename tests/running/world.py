@@ -16,10 +16,10 @@ from typing import Any
 from codegate.candidates import CandidateSpec
 from codegate.running import Run, RunOptions, RunRequest, run_suite
 from codegate.suite import Base, EnvironmentManifest, Problem, Suite, write_suite
+from tests.kit.command import FORKER, Done
 from tests.kit.http import Reply, Request, Server
 from tests.kit.problem import changes, locked, problem
 from tests.kit.repository import make_repository, run_git
-from tests.running.forked import Forker
 
 NAMES = ("double", "half", "square")
 BODIES = {"double": ("n + 3", "n * 2"), "half": ("n // 3", "n // 2"), "square": ("n ** 3", "n ** 2")}
@@ -157,23 +157,6 @@ class ModelServer:
         self._server.close()
 
 
-@dataclass(frozen=True)
-class Done:
-    """How a command ended."""
-
-    code: int
-    stdout: str
-    stderr: str
-
-    @property
-    def document(self) -> Any:
-        """The one JSON document on stdout."""
-        return json.loads(self.stdout)
-
-
-_FORKER = Forker()
-
-
 def start(
     *arguments: object, cwd: Path, file_bytes: int | None = None, environment: Mapping[str, str] | None = None
 ) -> "subprocess.Popen[str]":
@@ -195,10 +178,9 @@ def codegate(
     *arguments: object, cwd: Path, file_bytes: int | None = None, environment: Mapping[str, str] | None = None
 ) -> Done:
     """Run the command to its end; no way for a user to go wrong gives a traceback."""
-    words = [str(argument) for argument in arguments]
-    code, stdout, stderr = _FORKER.run(words, cwd, _environment(environment), file_bytes)
-    assert "Traceback" not in stderr, stderr
-    return Done(code, stdout, stderr)
+    done = FORKER.run(*arguments, cwd=cwd, environment=_environment(environment), file_bytes=file_bytes)
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
 
 
 def _environment(changes: Mapping[str, str] | None) -> dict[str, str]:

@@ -4,16 +4,20 @@ Most of them never come as far as a sandbox: which kind it is makes no differenc
 for one kind only.
 """
 
+import os
 import shutil
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from tests.kit.command import FORKER
 from tests.redteam.battery import Row
 from tests.redteam.harness import action, files, providers, suites
-from tests.redteam.harness.commands import Commands
 from tests.redteam.harness.place import OUTSIDE, SECRETS, Order, Place, build, judge
+
+MEMORY: Final = 4 << 30
+"""Address space of a command: an input that asks for more ends it with a traceback, which no attack may cause."""
 
 ATTACKS: Final[dict[str, Callable[[Place], Order]]] = {**suites.ATTACKS, **files.ATTACKS, **action.ATTACKS}
 
@@ -21,7 +25,7 @@ ATTACKS: Final[dict[str, Callable[[Place], Order]]] = {**suites.ATTACKS, **files
 def run(sandbox: str, only: Collection[str] | None = None) -> Iterator[Row]:
     """Carry out the attacks, or those of them in ``only``; those without a sandbox for ``bwrap`` alone."""
     chosen = {name: make for name, make in ATTACKS.items() if sandbox == "bwrap" and (only is None or name in only)}
-    with TemporaryDirectory(prefix="codegate-harness-") as name, Commands() as commands:
+    with TemporaryDirectory(prefix="codegate-harness-") as name:
         folder = Path(name)
         if chosen:
             build(folder / "built")
@@ -31,7 +35,10 @@ def run(sandbox: str, only: Collection[str] | None = None) -> Iterator[Row]:
             (home / "outside").mkdir()
             (home / "outside" / "file").write_text(OUTSIDE)
             order = make(Place(home / "here"))
-            done = commands.run(*order.arguments, cwd=home / "here", environment={**SECRETS, **order.environment})
+            environment = {**os.environ, **SECRETS, **order.environment}
+            done = FORKER.run(
+                *order.arguments, cwd=home / "here", environment=environment, seconds=60, memory_bytes=MEMORY
+            )
             wrong = judge(order, done)
             if [path.name for path in (home / "outside").iterdir()] != ["file"]:
                 wrong = f"it wrote outside; {wrong}"

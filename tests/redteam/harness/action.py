@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from tests.redteam.harness.commands import Done
+from tests.kit.command import Done
 from tests.redteam.harness.place import Order, Place
 
 Attack = Callable[[Place], Order]

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from codegate.durable import sha256
 from codegate.suite import git
-from tests.redteam.harness.commands import Done
+from tests.kit.command import Done
 from tests.redteam.harness.place import SENTINEL, Order, Place
 from tests.suite.test_git import bomb, plant
 

@@ -17,7 +17,7 @@ from codegate.grading import Grade
 from codegate.running import Journal, Outcome, candidate_samples, load_run, plan_run
 from codegate.solving import AttemptSummary
 from codegate.suite import load_suite
-from tests.redteam.harness.commands import Done
+from tests.kit.command import Done
 from tests.running.world import make_suite
 
 LOCK: Final = (Path(__file__).parents[1] / "grader" / "requirements.lock").read_text()
