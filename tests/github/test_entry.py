@@ -19,7 +19,6 @@ from codegate.github.step import OUTPUTS
 from codegate.running import Gate, candidate_samples, load_run
 from codegate.running.shards import share
 from codegate.sandbox import EnvironmentRecipe
-from codegate.sandbox.docker import DockerBackend
 from tests.github.runner import commands, outputs
 from tests.github.workspace import LENIENT, PROBLEMS, write_suite, write_transcripts
 from tests.kit.model_server import Reply, WireServer
@@ -198,12 +197,12 @@ def test_on_inconclusive(act: Act, workspace: Path) -> None:
     assert act(**merge, report_path="input", on_inconclusive="pass").code == ExitCode.PASS
 
 
-@pytest.mark.docker
+@pytest.mark.bwrap
 class TestRuns:
     """A suite of three problems, really run."""
 
     @pytest.fixture(autouse=True)
-    def _suite(self, workspace: Path, recipe: EnvironmentRecipe, docker_backend: DockerBackend) -> None:
+    def _suite(self, workspace: Path, recipe: EnvironmentRecipe, quick_sandboxes: None) -> None:
         write_suite(workspace / "suite", recipe)
 
     def test_from_a_baseline_to_a_verdict(self, act: Act, workspace: Path) -> None:

@@ -193,13 +193,12 @@ class TestRuns:
     """With a suite of three problems, really run."""
 
     @pytest.fixture(autouse=True)
-    def _suite(self, world: World, recipe: EnvironmentRecipe, docker_backend: DockerBackend) -> None:
+    def _suite(self, world: World, recipe: EnvironmentRecipe) -> None:
         write_suite(world.workspace / "suite", recipe)
 
     def pinned(self, world: World, candidates: str, **inputs: str) -> None:
         """Make a baseline in the action and commit its lock, with the baseline as an artifact."""
-        policy = LENIENT.replace("max_samples: 3", "max_samples: 3, confirm_samples: 0")
-        (world.workspace / "codegate.yml").write_text(f"suite: suite\ncandidates: [{candidates}]\n{policy}")
+        (world.workspace / "codegate.yml").write_text(f"suite: suite\ncandidates: [{candidates}]\n{LENIENT}")
         done = world.step(
             "workflow_dispatch", pushed(), mode="baseline", candidates=candidates, samples="5",
             artifact_name="codegate-baseline", **inputs,
@@ -213,7 +212,7 @@ class TestRuns:
         archive = zipped({"baseline.json": (made / "baseline.json").read_bytes()})
         world.github.store(Artifacts).put("codegate-baseline", archive, run)
 
-    def test_a_pull_request_is_told_in_one_comment(self, world: World) -> None:
+    def test_a_pull_request_is_told_in_one_comment(self, world: World, quick_sandboxes: None) -> None:
         self.pinned(world, "reference")
         base = world.commit()
         world.github.store(Rest).add_pull(7, HEAD, head=HOME)
@@ -239,7 +238,7 @@ class TestRuns:
         assert "pull-requests: read" in denied.log, "and what the token lacks is named"
 
     @pytest.mark.full
-    def test_a_night_is_compared_with_the_nights_before(self, world: World) -> None:
+    def test_a_night_is_compared_with_the_nights_before(self, world: World, quick_sandboxes: None) -> None:
         answers = {problem.name: problem.fixed for problem in PROBLEMS}
         write_transcripts(world.workspace / "answers.jsonl", answers)
         self.pinned(world, "replay:answers.jsonl")
@@ -273,7 +272,7 @@ class TestRuns:
         assert "model-2025-02-02" in issue["body"]
 
     @pytest.mark.full
-    def test_shards_and_merge_are_one_run(self, world: World) -> None:
+    def test_shards_and_merge_are_one_run(self, world: World, quick_sandboxes: None) -> None:
         self.pinned(world, "reference")
         world.commit()
         plan = world.step("push", pushed(), mode="plan", shards="2", candidates="empty")
@@ -294,7 +293,9 @@ class TestRuns:
         assert merged.outputs["problems"] == "3"
 
     @pytest.mark.full
-    def test_a_step_that_stopped_at_a_limit_is_resumed_and_asks_nothing_twice(self, world: World) -> None:
+    def test_a_step_that_stopped_at_a_limit_is_resumed_and_asks_nothing_twice(
+        self, world: World, docker_backend: DockerBackend
+    ) -> None:
         replies = [as_json(chat_answer(message={"content": f"I do not know, {number}."})) for number in range(15)]
         with wire_server(*replies) as wire:
             (world.workspace / "codegate.yml").write_text(
@@ -329,7 +330,9 @@ class TestRuns:
             assert (world.workspace / done.outputs["report-path"] / "codegate.lock").exists()
 
     @pytest.mark.full
-    def test_a_job_that_is_run_again_goes_on_where_its_last_attempt_stopped(self, world: World) -> None:
+    def test_a_job_that_is_run_again_goes_on_where_its_last_attempt_stopped(
+        self, world: World, docker_backend: DockerBackend
+    ) -> None:
         replies = [as_json(chat_answer(message={"content": f"I do not know, {number}."})) for number in range(6)]
         with wire_server(*replies) as wire:
             (world.workspace / "codegate.yml").write_text(
@@ -352,7 +355,7 @@ class TestRuns:
             assert "this is a new run, because the earlier attempt's cannot be continued" in other.log
             assert len(wire.received) == 7
 
-    def test_the_report_of_a_stranger_is_shown_and_decides_nothing(self, world: World) -> None:
+    def test_the_report_of_a_stranger_is_shown_and_decides_nothing(self, world: World, quick_sandboxes: None) -> None:
         (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [empty]\n")
         world.commit()
         run = Run(55, event="pull_request", head_repository_id=2000)
