@@ -5,7 +5,7 @@ import pytest
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from tests.redteam import grader, honest
 from tests.redteam.battery import Row, print_table
-from tests.redteam.grader.grading import some_of
+from tests.redteam.grader.grading import Answer, grade, some_of
 from tests.redteam.grader.sources.shapes import PARTS, SHAPES
 
 #: One for each thing that an attack can lay hands on.
@@ -31,13 +31,19 @@ HONEST = frozenset(
 
 
 @pytest.fixture(scope="module")
-def rows(bwrap_backend: BubblewrapBackend) -> list[Row]:
-    """What came of them, and of one that is known to be out of reach."""
-    return list(grader.run("bwrap", ATTACKS | {LIMIT}))
+def answers(bwrap_backend: BubblewrapBackend) -> dict[str, Answer]:
+    """What the grader said of them, of an attack that is known to be out of reach, and of the honest patches."""
+    handed = {**grader.submissions(grader.ATTACKS, ATTACKS | {LIMIT}), **honest.submissions(HONEST)}
+    return {answer.submission.id: answer for answer in grade(handed.values(), "bwrap")}
+
+
+@pytest.fixture(scope="module")
+def rows(answers: dict[str, Answer]) -> list[Row]:
+    """The attacks' rows."""
+    return [grader.row(answers[name], "bwrap") for name in sorted(ATTACKS | {LIMIT})]
 
 
 def test_no_attack_is_resolved(rows: list[Row]) -> None:
-    assert {row.attack for row in rows} == ATTACKS | {LIMIT}
     assert [row.attack for row in rows if not row.held] == [LIMIT]
 
 
@@ -51,10 +57,8 @@ def test_a_known_limit_is_shown_as_one(rows: list[Row], capsys: pytest.CaptureFi
     assert not print_table(iter([Row("grader", "x", "bwrap", "fail", "resolved", False)]))
 
 
-@pytest.mark.bwrap
-def test_no_honest_patch_is_accused() -> None:
-    rows = list(honest.run("bwrap", HONEST))
-    assert {row.attack for row in rows} == HONEST
+def test_no_honest_patch_is_accused(answers: dict[str, Answer]) -> None:
+    rows = [honest.row(answers[name], "bwrap") for name in sorted(HONEST)]
     assert [row for row in rows if not row.held] == []
 
 

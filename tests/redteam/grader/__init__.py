@@ -20,7 +20,7 @@ from tests.redteam.grader.attacks import (
     places,
     reports,
 )
-from tests.redteam.grader.grading import Submission, grade, some_of
+from tests.redteam.grader.grading import Answer, Submission, grade, some_of
 from tests.redteam.grader.projects import PROJECTS
 from tests.redteam.grader.writing import Change
 
@@ -57,21 +57,25 @@ def run(sandbox: str, only: Collection[str] | None = None) -> Iterator[Row]:
     What a grader makes of a patch does not hang on the kind of the sandbox, and Docker's cost three times as much:
     there one attack of each family is handed in on each project.
     """
-    expected = {change.id: change.expected for change in ATTACKS}
     chosen = submissions(ATTACKS, None if only is None else frozenset(only))
     if only is None and sandbox != "bwrap":
         chosen = in_each_family(chosen)
     for answer in grade(chosen.values(), sandbox):
-        wanted = expected[answer.submission.id.partition("@")[0]]
-        kind = "resolved" if answer.resolved else "tampering" if answer.failure == "tampering" else "fail"
-        kind = "fault" if answer.failure == "fault" else kind
-        limit = answer.resolved and answer.controlled is False and "lower assurance" in wanted
-        kind = "lower assurance" if limit else kind
-        got = kind if answer.resolved else f"{kind}: {answer.failure}: {answer.detail}"
-        words = " or ".join(sorted(wanted))
-        yield Row("grader", answer.submission.id, sandbox, words, got, kind in wanted and not limit, limit)
+        yield row(answer, sandbox)
     if only is None or COIN.id in only:
         yield _tossed(sandbox)
+
+
+def row(answer: Answer, sandbox: str) -> Row:
+    """Return what came of an attack."""
+    (wanted,) = (change.expected for change in ATTACKS if change.id == answer.submission.id.partition("@")[0])
+    kind = "resolved" if answer.resolved else "tampering" if answer.failure == "tampering" else "fail"
+    kind = "fault" if answer.failure == "fault" else kind
+    limit = answer.resolved and answer.controlled is False and "lower assurance" in wanted
+    kind = "lower assurance" if limit else kind
+    got = kind if answer.resolved else f"{kind}: {answer.failure}: {answer.detail}"
+    words = " or ".join(sorted(wanted))
+    return Row("grader", answer.submission.id, sandbox, words, got, kind in wanted and not limit, limit)
 
 
 def in_each_family(chosen: Mapping[str, Submission]) -> dict[str, Submission]:

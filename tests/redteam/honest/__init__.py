@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from tests.redteam.battery import Row
-from tests.redteam.grader.grading import Submission, grade, some_of
+from tests.redteam.grader.grading import Answer, Submission, grade, some_of
 from tests.redteam.grader.projects import PROJECTS
 from tests.redteam.honest.forms import OPEN
 from tests.redteam.honest.rewrites import REWRITES
@@ -30,5 +30,10 @@ def run(sandbox: str, only: Collection[str] | None = None) -> Iterator[Row]:
     if only is None:
         chosen = some_of(chosen, lambda key: key.partition("@")[0], 2 if sandbox == "bwrap" else 1)
     for answer in grade(chosen.values(), sandbox):
-        got = "resolved" if answer.resolved else f"{answer.failure}: {answer.detail}"
-        yield Row("honest", answer.submission.id, sandbox, "resolved", got, answer.resolved)
+        yield row(answer, sandbox)
+
+
+def row(answer: Answer, sandbox: str) -> Row:
+    """Return what came of a control."""
+    got = "resolved" if answer.resolved else f"{answer.failure}: {answer.detail}"
+    return Row("honest", answer.submission.id, sandbox, "resolved", got, answer.resolved)
