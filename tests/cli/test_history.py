@@ -101,14 +101,14 @@ def test_a_broken_history_is_one_line(home: Path) -> None:
 
 @pytest.mark.sandbox
 def test_calibration_splits_the_pinned_samples(home: Path) -> None:
-    done = codegate("calibrate", "--splits", "100", "--json", cwd=home)
+    done = codegate("calibrate", "--splits", "60", "--json", cwd=home)
     assert done.code == 0, done.stderr
     found = done.document
-    assert (found["problems"], found["half"], found["splits"]) == (20, [5, 5], 100)
+    assert (found["problems"], found["half"], found["splits"]) == (20, [5, 5], 60)
     assert found["low"] <= found["share"] <= found["high"]
-    assert found["share"] == found["alarms"] / 100
-    assert "of 100 random splits of 20 problems x 5 against 5 samples" in done.stderr
-    same = codegate("calibrate", "pinned", "--splits", "100", "--json", cwd=home)
+    assert found["share"] == found["alarms"] / 60
+    assert "of 60 random splits of 20 problems x 5 against 5 samples" in done.stderr
+    same = codegate("calibrate", "pinned", "--splits", "60", "--json", cwd=home)
     assert json.loads(same.stdout) == found, "the same seed, the same samples, the same answer"
     write_run(home / "few", pattern(20, 3))
     refused(2, "0 of 20 problems have 4 independent samples", "calibrate", "few", "--json", cwd=home)

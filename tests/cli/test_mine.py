@@ -86,7 +86,7 @@ def test_rows_of_a_suite_can_be_imported_again(own_suite: Suite, tmp_path: Path)
     repository = own_suite.folder / (own_suite.manifest.repository or "..")
     back = codegate(
         "mine", "import", "rows.jsonl", "--format", "swe-bench", "--out", "back", "--repository", repository,
-        "--sandbox", "bwrap", cwd=tmp_path,
+        "--rounds", "1", "--sandbox", "bwrap", cwd=tmp_path,
     )  # fmt: skip
     assert back.code == 0, back.stderr
     fixes = sorted(sorted(problem.fix) for problem in own_suite.problems)

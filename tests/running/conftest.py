@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from codegate.grading import sandboxes
 from codegate.running.faults import FAULTS
-from codegate.sandbox import EnvironmentRecipe
+from codegate.sandbox import Assurance, Backend, EnvironmentRecipe, PreparedEnvironment, preflight
 from codegate.suite import Suite, load_suite
 from tests.running.world import ModelServer, make_suite, serving
 
@@ -44,3 +45,19 @@ def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait a twentieth of the usual time before a retry; the number of retries stays."""
     for cause, rule in FAULTS.items():
         monkeypatch.setitem(FAULTS, cause, replace(rule, wait=rule.wait / 20))
+
+
+_FOUND: dict[tuple[str, str], Assurance] = {}
+
+
+@pytest.fixture(autouse=True)
+def _one_look_at_each_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run into the sandboxes' limits once in a session, not before each of a hundred runs in this process."""
+
+    def once(backend: Backend, environment: PreparedEnvironment) -> Assurance:
+        key = backend.name, environment.identity
+        if key not in _FOUND:
+            _FOUND[key] = preflight(backend, environment)
+        return _FOUND[key]
+
+    monkeypatch.setattr(sandboxes, "preflight", once)

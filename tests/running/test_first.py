@@ -41,7 +41,7 @@ def test_a_declined_first_request_ends_the_run(
 ) -> None:
     server.script = lambda name, turn, request: said
     with pytest.raises(CodegateError) as caught:
-        run_here(suite, tmp_path / "r", server.spec(sampling={"temperature": 0}), samples=3)
+        run_here(suite, tmp_path / "r", server.spec(sampling={"temperature": 0}))
     assert caught.value.exit_code == code
     assert words in str(caught.value)
     assert f"codegate run {suite.folder} --resume {tmp_path / 'r'}" in str(caught.value)

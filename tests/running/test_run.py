@@ -27,10 +27,6 @@ def faults(run: Run) -> set[str | None]:
     return {outcome.fault.cause if outcome.fault else None for outcome in run.outcomes}
 
 
-def failures(run: Run) -> set[str | None]:
-    return {outcome.grade.failure if outcome.grade else "no grade" for outcome in run.outcomes}
-
-
 def test_reference_solves_all_and_empty_none(suite: Suite, tmp_path: Path) -> None:
     run = run_here(suite, tmp_path / "r", REFERENCE, EMPTY, samples=2)
     assert {o.grade.resolved for o in run.of(REFERENCE.key()) if o.grade} == {True}
@@ -218,28 +214,36 @@ def test_a_server_that_is_not_there_is_a_fault(suite: Suite, server: ModelServer
     assert all(o.grade for o in run.of(REFERENCE.key()))
 
 
-@pytest.mark.parametrize(
-    ("text", "failure"),
-    [
-        ("I do not know.", {"no_patch"}),
-        ("", {"empty_answer"}),
-        ("calc/half.py\n<<<<<<< SEARCH\nno such line\n=======\nx\n>>>>>>> REPLACE\n", {"patch_does_not_apply"}),
-        ("calc/nowhere.py\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n", {"patch_does_not_apply"}),
-        ("../../escape.py\n<<<<<<< SEARCH\n=======\nx = 1\n>>>>>>> REPLACE\n", {"patch_does_not_apply", "no_patch"}),
-        ("/etc/escape.py\n<<<<<<< SEARCH\n=======\nx = 1\n>>>>>>> REPLACE\n", {"patch_does_not_apply", "no_patch"}),
-        ("tests/test_half.py\n<<<<<<< SEARCH\n=======\ndef test_half(): pass\n>>>>>>> REPLACE\n", {"no_patch"}),
-        ("conftest.py\n<<<<<<< SEARCH\n=======\nraise SystemExit\n>>>>>>> REPLACE\n", {"no_patch"}),
-        ("calc/half.py\n<<<<<<< SEARCH\n=======\ndef half(\n>>>>>>> REPLACE\n", {"syntax_error"}),
-        ("calc/__init__.py\n<<<<<<< SEARCH\n=======\nimport numpy\n>>>>>>> REPLACE\n", {"missing_dependency"}),
-    ],
-)
-def test_what_a_model_does_wrong_is_its_own_failure(
-    suite: Suite, server: ModelServer, tmp_path: Path, text: str, failure: set[str]
-) -> None:
-    server.script = lambda name, turn, request: Said(text)
-    run = run_here(suite, tmp_path / "r", server.spec())
-    assert failures(run) <= failure
-    assert not any(o.grade.resolved or o.grade.score for o in run.outcomes if o.grade)
+#: Answers, and what each of them fails as.
+WRONG: list[tuple[str, set[str]]] = [
+    ("I do not know.", {"no_patch"}),
+    ("", {"empty_answer"}),
+    ("calc/half.py\n<<<<<<< SEARCH\nno such line\n=======\nx\n>>>>>>> REPLACE\n", {"patch_does_not_apply"}),
+    ("calc/nowhere.py\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n", {"patch_does_not_apply"}),
+    ("../../escape.py\n<<<<<<< SEARCH\n=======\nx = 1\n>>>>>>> REPLACE\n", {"patch_does_not_apply", "no_patch"}),
+    ("/etc/escape.py\n<<<<<<< SEARCH\n=======\nx = 1\n>>>>>>> REPLACE\n", {"patch_does_not_apply", "no_patch"}),
+    ("tests/test_half.py\n<<<<<<< SEARCH\n=======\ndef test_half(): pass\n>>>>>>> REPLACE\n", {"no_patch"}),
+    ("conftest.py\n<<<<<<< SEARCH\n=======\nraise SystemExit\n>>>>>>> REPLACE\n", {"no_patch"}),
+    ("calc/half.py\n<<<<<<< SEARCH\n=======\ndef half(\n>>>>>>> REPLACE\n", {"syntax_error"}),
+    ("calc/__init__.py\n<<<<<<< SEARCH\n=======\nimport numpy\n>>>>>>> REPLACE\n", {"missing_dependency"}),
+]
+
+
+def test_what_a_model_does_wrong_is_its_own_failure(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    def number(tokens: int | None, name: str) -> int:
+        assert tokens is not None
+        return ((tokens - 1000) * len(NAMES) + NAMES.index(name)) % len(WRONG)
+
+    server.script = lambda name, turn, request: Said(WRONG[number(request["max_tokens"], name)][0])
+    several = -(-len(WRONG) // len(NAMES))
+    specs = [server.spec(sampling={"max_output_tokens": 1000 + number}) for number in range(several)]
+    run = run_here(suite, tmp_path / "r", *specs)
+    for spec in specs:
+        for outcome in run.of(spec.key()):
+            text, expected = WRONG[number(spec.sampling.max_output_tokens, outcome.problem.removeprefix("calc-"))]
+            assert outcome.grade is not None, text
+            assert outcome.grade.failure in expected, text
+            assert (outcome.grade.resolved, outcome.grade.score) == (False, 0), text
     assert run_exit_code(run, ()) == 0
     assert not list(tmp_path.rglob("escape.py"))
 
