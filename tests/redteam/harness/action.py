@@ -65,14 +65,6 @@ def _linked(name: str, target: Callable[[Place], Path], words: str, **inputs: st
     return order
 
 
-def _configured(text: str, words: str) -> Attack:
-    def order(place: Place) -> Order:
-        (place.home / "codegate.yml").write_text(text)
-        return _step(place, 2, words, {"suite": "suite"})
-
-    return order
-
-
 def _piped_event(place: Place) -> Order:
     order = _step(place, 2, "a whole number from 1 to 100", {"suite": "suite", "samples": "x", "candidates": "empty"})
     path = Path(order.environment["GITHUB_EVENT_PATH"])
@@ -82,31 +74,9 @@ def _piped_event(place: Place) -> Order:
 
 
 ATTACKS: Final[dict[str, Attack]] = {
-    "action-suite-outside": _inputs("leaves the workspace", suite="../outside", candidates="empty"),
-    "action-suite-absolute": _inputs("leaves the workspace", suite="/etc", candidates="empty"),
-    "action-reports-outside": _inputs("leaves the workspace", suite="suite", report_path="../../x", candidates="empty"),
-    "action-number": _inputs("a whole number", suite="suite", samples="9" * 100_000, candidates="empty"),
-    "action-number-in-other-digits": _inputs("a whole number", suite="suite", samples="\u0661", candidates="empty"),
     "action-forged-candidate": _inputs("unknown provider", suite="suite", candidates="::error::x ##[add-mask]pass"),
-    "action-forged-choice": _inputs("must be one of", suite="suite", on_inconclusive="\n::stop-commands::x"),
-    "action-run-is-there": _linked(
-        "codegate-report/run", lambda place: place.outside, "exists already", suite="suite", candidates="empty"
-    ),
-    "action-config-link": _linked(
-        "codegate.yml", lambda place: place.outside / "file", "leaves the workspace", suite="suite"
-    ),
     "action-suite-link": _linked(
         "mine", lambda place: place.outside, "leaves the workspace", suite="mine", candidates="empty"
-    ),
-    "action-reports-link": _linked(
-        "reports", lambda place: place.outside, "leaves the workspace", suite="suite", report_path="reports",
-        candidates="empty",
-    ),
-    "action-config-baseline-outside": _configured(
-        "candidates: [empty]\nbaseline: ../outside/l\n", "leaves the workspace"
-    ),
-    "action-config-repository-outside": _configured(
-        "candidates: [empty]\nrepository: ../outside\nbaseline: codegate.lock\n", "leaves the workspace"
     ),
     "action-event-pipe": _piped_event,
     "action-no-sandbox-is-never-green": _inputs("no Docker daemon answers", 4, suite="suite", candidates="empty"),

@@ -74,48 +74,17 @@ def _row(**changes: Any) -> bytes:
 _HEADER: Final = json.dumps({"schema": "codegate.transcripts/1", "label": "handwritten", "model": "m"}).encode() + b"\n"
 
 _FILES: dict[str, Attack] = {
-    "config-aliases": _config("candidates: &a [reference]\nsuite: *a\n", "anchors and aliases"),
-    "config-key-twice": _config("candidates: [reference]\ncandidates: [empty]\n", "is given twice"),
-    "config-privileged": _config("candidates: [reference]\nprivileged: true\n", "privileged: there is no such key"),
     "config-no-sandbox": _config("candidates: [reference]\nsandbox: none\n", "'none' is no sandbox"),
-    "config-a-command": _config("candidates: [reference]\nbefore: 'curl x | sh'\n", "before: there is no such key"),
-    "config-samples": _config("candidates: [reference]\nsamples: 1000000000\n", "samples: Input should be"),
-    "config-many-calls-at-once": _config("candidates: [reference]\nconcurrency: {models: 99999}\n", "concurrency"),
-    "config-negative-margin": _config("candidates: [reference]\ngate: {margin: -1, alpha: 2}\n", "gate.margin"),
     "config-key-in-the-file": _config(
         json.dumps({"candidates": [{"provider": "openai", "model": "m", "api_key_env": SENTINEL}]}), "api_key_env"
     ),
-    "config-floating-alias": _config("candidates: ['openai:gpt-4o']\n", "floating alias"),
-    "config-missing-baseline": _config("candidates: [reference]\nbaseline: other.lock\n", "there is no other.lock"),
-    "address-in-clear": _candidate("http://collector.example/v1", "unencrypted"),
-    "address-of-metadata": _candidate("http://169.254.169.254/latest", "base URL"),
-    "address-of-metadata-by-tls": _candidate("https://169.254.169.254/latest", "link-local"),
-    "address-mapped": _candidate("https://[::ffff:169.254.169.254]/v1", "link-local"),
-    "address-octal": _candidate("http://0177.0.0.1/v1", "base URL"),
     "address-hexadecimal": _candidate("https://0xa9fea9fe/v1", "unusual spelling"),
-    "address-of-a-file": _candidate("file:///etc/passwd", "base URL"),
     "address-with-a-user": _candidate("https://api.openai.com:hunter2hunter2@evil.example/v1", "base URL"),
-    "address-like-this-machine": _candidate("http://localhost.evil.example/v1", "unencrypted"),
-    "address-with-a-query": _candidate("https://evil.example/v1?a=", "base URL"),
-    "predictions-depth": _predictions(b"[" * 200_000, "it is nested deeper than 64 levels"),
-    "predictions-many-values": _predictions(b"[" + b"[]," * 20_000_000 + b"[]]", "more than 2000000 values"),
-    "predictions-key-twice": _predictions(_row()[:-1] + b', "model_patch": "y"}', "is given twice"),
-    "predictions-number": _predictions(b'[{"instance_id": ' + b"9" * 1_000_000 + b"}]", "a number is too long"),
-    "predictions-gzip": _predictions(b"\x1f\x8b\x08" + b"\xff" * 1000, "is compressed"),
     "predictions-commands": _predictions(
         _row(instance_id="x\n::error file=a::forged\n##[add-mask]x\x1b[2J\u202e"), "not in suite calc"
     ),
-    "predictions-other-types": _predictions(_row(model_patch={"a": 1}), "model_patch"),
-    "predictions-long-name": _predictions(_row(model_name_or_path="m" * 100_000), "model_name_or_path"),
     "transcripts-key-twice": _transcripts(
         _HEADER + b'{"problem": "p", "responses": [{}], "responses": [{}]}', "is given twice"
-    ),
-    "transcripts-nan": _transcripts(_HEADER + b'{"problem": "p", "responses": [{"seconds": NaN}]}', "NaN is not JSON"),
-    "transcripts-depth": _transcripts(_HEADER + b'{"problem":' * 100_000, "it is nested deeper than 64 levels"),
-    "transcripts-long-line": _transcripts(_HEADER + b"x" * (9 << 20), "line 2 is longer"),
-    "transcripts-number": _transcripts(_HEADER + b'{"sample": 1e400}', "line 2 is not usable JSON"),
-    "transcripts-outside": lambda place: Order(
-        ("run", "suite", "--candidate", "replay:../outside/file", "--sandbox", "bwrap"), "not usable JSON"
     ),
 }
 
@@ -166,36 +135,14 @@ def _openai(**changes: Any) -> list[dict[str, Any]]:
 
 
 _FILES |= {
-    "run-samples": _run_json("samples", samples=10**18),
     "run-plan": _run_json("plans more than", problems={f"p-{n}": "1" * 64 for n in range(400_000)}, samples=100),
     "run-id-is-a-path": _run_json("id: String should match", id="../../../etc"),
-    "run-id-is-a-command": _run_json("id: String should match", id="x\n::set-output name=verdict::pass"),
     "run-sends-the-key-away": _run_json("does not decide", candidates=_openai(base_url="https://evil.example/v1")),
-    "run-picks-a-secret": _run_json("does not decide", candidates=_openai(api_key_env="DEPLOY_KEY")),
     "run-picks-the-runners-token": _run_json("of the runner, not", candidates=_openai(api_key_env="GITHUB_TOKEN")),
-    "run-picks-an-address": _run_json("base URL", candidates=_openai(base_url="http://169.254.169.254/")),
-    "run-of-another-suite": _run_json("another version of suite", suite_digest="0" * 64),
-    "run-without-a-sandbox": _run_json("cannot continue with bwrap", sandbox="none"),
-    "run-unknown-key": _run_json("privileged: there is no such key", privileged=True),
-    "run-json-pipe": _run_file("run.json", "pipe", "is not a regular file"),
-    "run-json-holes": _run_file("run.json", "holes", "is larger than"),
-    "run-json-link": _run_file("run.json", "link", "is a symbolic link"),
     "run-journal-pipe": _run_file("outcomes.jsonl", "pipe", "is not what a run has there"),
     "run-journal-holes": _run_file("outcomes.jsonl", "holes", "is larger than"),
-    "run-journal-link": _run_file("outcomes.jsonl", "link", "is a symbolic link"),
-    "run-calls-pipe": _run_file("calls.log", "pipe", "is not what a run has there"),
-    "run-calls-link": _run_file("calls.log", "link", "is a symbolic link"),
     "run-transcripts-link": _run_file("transcripts", "link", "is a symbolic link"),
-    "run-reports-link": _run_file("reports", "link", "is a symbolic link", "gate", "run"),
-    "gate-journal-pipe": _run_file("outcomes.jsonl", "pipe", "is not a regular file", "gate", "run"),
-    "report-journal-device": _run_file("outcomes.jsonl", "device", "symbolic link", "report", "run", "--out", "o"),
     "journal-depth": _journal(b"[" * 1_000_000, "it is nested deeper than 64 levels"),
-    "journal-many-values": _journal(b"[" + b"{}," * 3_000_000 + b"{}]", "more than 2000000 values"),
-    "journal-of-another-run": _journal(
-        json.dumps({"problem": "x", "problem_digest": "0", "candidate": "c", "sample": 0,
-                    "fault": {"cause": "c", "message": "m", "retries": 0}}).encode(), "is of another run"
-    ),
-    "journal-number": _journal(b'{"sample": ' + b"9" * 100_000 + b"}", "a number is too long"),
 }  # fmt: skip
 
 
@@ -224,17 +171,7 @@ def _baseline(change: Callable[[str], str], words: str) -> Attack:
 
 _FILES |= {
     "lock-outside": _lock("which is not below its folder", baseline="../outside/file"),
-    "lock-absolute": _lock("which is not below its folder", baseline="/etc/passwd"),
-    "lock-of-another": _lock("is not the one that", sha256="0" * 64),
-    "lock-address": _lock("which is not below its folder", baseline="https://evil.example/../b.json"),
     "baseline-changed": _baseline(lambda t: t.replace('"passed": true', '"passed": false'), "was changed after"),
-    "baseline-key-twice": _baseline(lambda t: t.replace("{", '{"created": "x", ', 1), "is given twice"),
-    "baseline-depth": _baseline(lambda t: "[" * 100_000, "it is nested deeper than 64 levels"),
-    "baseline-many-values": _baseline(lambda t: "[" + "1," * 3_000_000 + "1]", "more than 2000000 values"),
-    "baseline-nan": _baseline(lambda t: t.replace('"score": 100.0', '"score": NaN', 1), "NaN is not JSON"),
-    "baseline-infinite": _baseline(lambda t: t.replace('"score": 100.0', '"score": 1e400', 1), "is not finite"),
-    "baseline-zip": _baseline(lambda t: "PK\x03\x04" + "\0" * 100, "is not usable JSON"),
-    "baseline-half-a-sign": _baseline(lambda t: t.replace('"label": "', '"label": "\\ud800', 1), "is broken"),
 }
 
 
@@ -260,15 +197,6 @@ def _borrowing(place: Place) -> Order:
     (repository / ".git" / "objects" / "info").mkdir(parents=True)
     (repository / ".git" / "objects" / "info" / "alternates").write_text(f"{place.home / 'objects'}\n")
     return Order(("mine", "export", "suite", "--format", "swe-bench", "--out", "o"), "borrows objects from elsewhere")
-
-
-def _git_file(place: Place) -> Order:
-    repository = place.home / "repository"
-    shutil.move(repository / ".git", place.home / "elsewhere")
-    (repository / ".git").write_text(f"gitdir: {place.home / 'elsewhere'}\n")
-    return Order(
-        ("mine", "export", "suite", "--format", "swe-bench", "--out", "o"), "is not the top of a git repository"
-    )
 
 
 def _replaced(place: Place) -> Order:
@@ -301,7 +229,6 @@ _FILES |= {
     "git-planted": _planted("mine", "export", "suite", "--format", "swe-bench", "--out", "o"),
     "git-planted-and-mined": _planted("mine", "repository", "--out", "mined", "--sandbox", "bwrap", code=3),
     "git-borrows-objects": _borrowing,
-    "git-is-elsewhere": _git_file,
     "git-replaced-objects": _replaced,
 }
 
