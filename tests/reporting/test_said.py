@@ -239,11 +239,6 @@ def test_measures_in_csv_hold_no_formula_and_no_broken_row(payload: str) -> None
             assert not re.search(r"[\x00-\x1f\x7f]", cell)
 
 
-def test_a_candidate_whose_name_begins_like_a_formula_is_text_there() -> None:
-    rows = list(csv.reader(io.StringIO(render_measures_csv(build_view([run_of({"=1+1": {"p": [True]}})])), newline="")))
-    assert {row[1] for row in rows[1:]} == {"'=1+1"}
-
-
 # Conversations
 
 

@@ -52,13 +52,6 @@ def test_no_samples_is_unknown_not_zero() -> None:
     assert [row.cells[0].status for row in view.problems] == ["infrastructure"] * 2
 
 
-def test_repeated_samples_do_not_narrow_the_interval() -> None:
-    (once,) = build_view([run_of({"a": {"p1": [True], "p2": [False]}})]).candidates
-    (often,) = build_view([run_of({"a": {"p1": [True] * 9, "p2": [False] * 9}})]).candidates
-    assert once.pass_rate == often.pass_rate
-    assert once.pass_rate.n == 2
-
-
 def test_infrastructure_samples_do_not_count_in_the_rate() -> None:
     view = build_view([run_of({"a": {"p1": [True, None], "p2": [False, True]}})])
     (entry,) = view.candidates
@@ -66,14 +59,6 @@ def test_infrastructure_samples_do_not_count_in_the_rate() -> None:
     assert (entry.planned, entry.graded) == (4, 3)
     assert [row.cells[0].status for row in view.problems] == ["passed", "mixed"]
     assert view.problems[1].cells[0].failure == "logic_error"
-
-
-def test_latency_is_median_and_nearest_rank() -> None:
-    problems: dict[str, list[bool | None]] = {"x" * (i + 1): [True] for i in range(20)}
-    (entry,) = build_view([run_of({"a": problems})]).candidates
-    assert entry.measures.model_median.n == 20
-    assert entry.measures.model_median.value == pytest.approx(1.5 + 1.05)
-    assert entry.measures.model_p95.value == pytest.approx(1.5 + 1.9)
 
 
 def test_infinite_and_missing_numbers_are_unknown() -> None:
