@@ -5,7 +5,6 @@ from typing import Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import CandidateSamples, GatePolicy, Sample, compare
@@ -465,24 +464,6 @@ def test_the_reason_never_rounds_across_a_threshold() -> None:
             shown = verdict.reason.split("it is worse (p=")[1].split(")")[0]
             assert 0 < float(shown) < level
     assert tried > 5
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"alpha": 0.5},
-        {"alpha": float("nan")},
-        {"margin": 0},
-        {"margin": 0.3},
-        {"margin": "0.1"},
-        {"scope": "universe"},
-        {"max_samples": 4},
-        {"unknown": 1},
-    ],
-)
-def test_policy_refuses_nonsense(bad: dict[str, object]) -> None:
-    with pytest.raises(ValidationError):
-        GatePolicy.model_validate(bad)
 
 
 def test_every_policy_value_is_described() -> None:

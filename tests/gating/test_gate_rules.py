@@ -320,6 +320,13 @@ def test_the_detectable_drop_shrinks_with_problems_and_samples_and_grows_with_ca
 @pytest.mark.parametrize(
     "bad",
     [
+        {"alpha": 0.5},
+        {"alpha": float("nan")},
+        {"margin": 0},
+        {"margin": 0.3},
+        {"margin": "0.1"},
+        {"scope": "universe"},
+        {"max_samples": 4},
         {"looks": 3},
         {"on_inconclusive": "extend"},
         {"must_pass": "p1"},
