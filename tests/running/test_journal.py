@@ -3,9 +3,6 @@
 import json
 import os
 import resource
-import subprocess
-import sys
-import textwrap
 from decimal import Decimal
 from pathlib import Path
 
@@ -152,30 +149,6 @@ def test_two_writers_are_refused_and_the_first_goes_on(journal: Journal) -> None
     with Journal.open(journal.folder).writing():
         pass
     assert len(journal.outcomes()) == 1
-
-
-def test_another_process_is_refused_too(journal: Journal) -> None:
-    script = textwrap.dedent("""
-        import sys
-        from pathlib import Path
-        from codegate.errors import UsageError
-        from codegate.running import Journal
-        try:
-            with Journal.open(Path(sys.argv[1])).writing():
-                print("in")
-        except UsageError:
-            print("refused")
-    """)
-
-    def other() -> str:
-        done = subprocess.run(
-            [sys.executable, "-c", script, journal.folder], capture_output=True, text=True, check=True
-        )
-        return done.stdout.strip()
-
-    with journal.writing():
-        assert other() == "refused"
-    assert other() == "in"
 
 
 def test_a_thread_left_over_from_a_run_cannot_write_after_it(journal: Journal) -> None:

@@ -154,18 +154,6 @@ def test_an_outcome_of_another_shard_is_refused(tmp_path: Path) -> None:
     refused("do not match its plan", [one, two, three], tmp_path / "out")
 
 
-def test_an_outcome_that_was_made_into_one_of_another_problem_is_refused(tmp_path: Path) -> None:
-    one, two, three = write_shards(tmp_path, WHOLE, 3)
-    first, second = list(parts(WHOLE, 3)[1].problems)
-    path = two / "outcomes.jsonl"
-    text = path.read_text()
-    out = tmp_path / "out"
-    path.write_text(text.replace(f'"problem": "{first}"', f'"problem": "{second}"'))
-    refused("is of another run", [one, two, three], out)
-    path.write_text(text.replace(first, second))
-    refused(r"grades sample .* again|shard 2/3 .* is unfinished", [one, two, three], out)
-
-
 def test_two_grades_of_one_sample_are_refused_and_a_fault_that_was_tried_again_is_not(tmp_path: Path) -> None:
     folders = write_shards(tmp_path, WHOLE, 3)
     manifest = parts(WHOLE, 3)[0]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegate.errors import UsageError
-from codegate.running import RunManifest, RunOptions
+from codegate.running import RunOptions
 from codegate.running.outcome import Shard
 from codegate.running.shards import ShardChoice, joined, part_of, shard_choice, share, shared_options
 from tests.running.runs import SPECS
@@ -105,26 +105,3 @@ def test_a_shard_needs_its_run_and_a_run_its_shard() -> None:
     for shard, run_id in (("1/3", None), (None, share(plan(), 3).run_id)):
         with pytest.raises(UsageError, match="needs its part and its run"):
             shard_choice(shard, run_id)
-
-
-def test_parts_of_another_plan_are_not_joined() -> None:
-    whole = plan()
-    one, two, three = parts(whole, 3)
-
-    def moved(part: RunManifest, **update: object) -> RunManifest:
-        return part.model_copy(update=update)
-
-    stolen = moved(one, problems=one.problems | {next(iter(two.problems)): "digest"})
-    for changed in (
-        (stolen, two, three),
-        (moved(one, problems=dict(list(one.problems.items())[1:])), two, three),
-        (moved(one, problems=dict.fromkeys(one.problems, "another")), two, three),
-        (moved(one, problems=dict(reversed(one.problems.items()))), two, three),
-        (moved(one, tags={}), two, three),
-        (one, three, two),
-        (one, two),
-        tuple(moved(part, samples=1) for part in (one, two, three)),
-        tuple(moved(part, gated_by="0" * 64) for part in (one, two, three)),
-    ):
-        with pytest.raises(UsageError, match="do not match its plan"):
-            joined(changed)
