@@ -37,6 +37,7 @@ def refused(words: str, *arguments: object, cwd: Path) -> None:
     assert (done.code, words in done.stderr) == (2, True), done.stderr
 
 
+@pytest.mark.full
 def test_grade_takes_the_ids_that_an_export_writes(own_suite: Suite, tmp_path: Path) -> None:
     manifests = [problem.manifest for problem in own_suite.problems]
     pulls = [
