@@ -27,7 +27,6 @@ SOURCES: dict[str, tuple[str, FailureClass | None]] = {
         "runtime_error",
     ),
     "os._exit at exit": ("import atexit, os\natexit.register(os._exit, 0)\n" + BUG, "logic_error"),
-    "sys.exit at import": ("import sys\nsys.exit(0)\n", "runtime_error"),
     "sys.exit in a call": ("import sys\ndef total(prices):\n    sys.exit(0)\n", "runtime_error"),
     "a fork whose parent leaves": (
         "import os\ndef total(prices):\n    if os.fork():\n        os._exit(0)\n    return sum(prices[1:])\n",
@@ -42,7 +41,6 @@ SOURCES: dict[str, tuple[str, FailureClass | None]] = {
         "runtime_error",
     ),
     "pytest.exit at import": ("import pytest\npytest.exit('done', returncode=0)\n", "runtime_error"),
-    "pytest.skip in a call": ("import pytest\ndef total(prices):\n    pytest.skip('later')\n", "runtime_error"),
     "pytest.skip at import": ("import pytest\npytest.skip('x', allow_module_level=True)\n", "runtime_error"),
     "unittest.SkipTest": ("import unittest\ndef total(prices):\n    raise unittest.SkipTest\n", "runtime_error"),
     "pytest.xfail in a call": ("import pytest\ndef total(prices):\n    pytest.xfail('known')\n", "runtime_error"),
@@ -59,15 +57,6 @@ SOURCES: dict[str, tuple[str, FailureClass | None]] = {
         "import pytest\npytest.Session.testsfailed = property(lambda s: 0, lambda s, v: None)\n" + BUG,
         None,
     ),
-    "no tests to run, collect only": (
-        "import gc\nfor one in gc.get_objects():\n    if type(one).__name__ == 'Config':\n"
-        "        one.option.collectonly = True\n" + BUG,
-        "runtime_error",
-    ),
-    "records on standard output": (
-        _FORGED + "print(LINE.decode())\nprint(END.decode())\nprint('2 passed')\n" + _TOTAL,
-        "logic_error",
-    ),
     "records on every descriptor": (
         _FORGED + "for fd in range(256):\n    try:\n        os.write(fd, LINE + b'\\n' + END + b'\\n')\n"
         "    except OSError:\n        pass\n" + _TOTAL,
@@ -76,10 +65,6 @@ SOURCES: dict[str, tuple[str, FailureClass | None]] = {
     "records of a child on every descriptor": (
         _FORGED + "if os.fork() == 0:\n    for fd in range(256):\n        try:\n            os.write(fd, END)\n"
         "        except OSError:\n            pass\n    os._exit(0)\nos.wait()\n" + FIX,
-        "tampering",
-    ),
-    "records with another token": (
-        _FORGED + "os.write(3, b'0' * 32 + b' ' + END + b'\\n')\n" + FIX,
         "tampering",
     ),
     "a flood of records": ("import os\nwhile True:\n    os.write(3, b'x' * 65536)\n", "tampering"),

@@ -9,19 +9,6 @@ import pytest
 from codegate.grading.once import Once
 
 
-def test_those_who_ask_together_get_what_was_made_once() -> None:
-    once, made = Once[str, object](), list[str]()
-
-    def make() -> object:
-        made.append("a")
-        time.sleep(0.1)
-        return object()
-
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: once.get("a", make), range(16)))
-    assert (len(set(map(id, found))), made) == (1, ["a"])
-
-
 def test_a_failure_is_told_to_those_who_wait_and_not_kept() -> None:
     once, begun, tries = Once[str, int](), threading.Barrier(2), list[int]()
 
