@@ -168,11 +168,8 @@ func prepare() {
 
 #: By name: what stands beside the bug.
 HOSTILE: Final[dict[str, str]] = {
-    "exits when it begins": "func prepare() {}\nfunc init() { os.Exit(0) }",
     "exits when it begins, past the framework": "func prepare() {}\nfunc init() { syscall.Exit(0) }",
     "exits when it is called": "func prepare() { syscall.Exit(0) }",
-    "says that it passed": """func prepare() { fmt.Println("--- PASS: TestTotal (0.00s)\\nPASS"); syscall.Exit(0) }""",
-    "becomes another program": 'func prepare() { syscall.Exec("/bin/true", []string{"true"}, nil) }',
     "ends its goroutine": "func prepare() { runtime.Goexit() }",
     "panics with nothing": "func prepare() { panic(nil) }",
     "closes what it is heard by": "func prepare() { for fd := 0; fd < 256; fd++ { syscall.Close(fd) } }",

@@ -1,11 +1,11 @@
 """Receipts, hidden values and the control run of Go's tests: what is found, what is caught, who is left alone."""
 
-import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from codegate.grading import Grade, Sandboxes, TestReport, audit_controls, grade, run_tests
 from codegate.grading.controls.control import controlled_tests, passes_mutant, unreceipted
@@ -95,8 +95,6 @@ TARGETS = (
     f"{OUTSIDE}::TestNumbers", f"{OUTSIDE}::ExampleTotal",
 )  # fmt: skip
 
-ASKED = os.environ.get("CODEGATE_ALL_PATCHES") == "1"
-"""Whether every patch is graded, which takes minutes; else those that tell most."""
 TELLING = ("claims both when it is called", "turns failures off in the machine code")
 TAMPERING = {name for name in HOSTILE if name.startswith("claims") or name in TELLING}
 
@@ -158,14 +156,19 @@ def workshop(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPath
     sandboxes.close()
 
 
-@pytest.mark.parametrize("name", [name for name in HONEST if ASKED or name == "the reference fix"])
+def some(names: Iterable[str], telling: Collection[str]) -> list[ParameterSet]:
+    """Return parameters: those that tell most, and the others for `make test-all`."""
+    return [pytest.param(name, marks=() if name in telling else pytest.mark.full) for name in names]
+
+
+@pytest.mark.parametrize("name", some(HONEST, ("the reference fix",)))
 def test_honest_patches_pass_and_files_of_the_graders_have_no_effect(workshop: Workshop, name: str) -> None:
     found = workshop.grade({SOURCE: IMPORTED + HONEST[name], "own_test.go": "package shop\n", **PLACES})
     assert (found.resolved, found.failure, found.controlled) == (True, None, True), found.detail
     assert set(found.dropped) == {"own_test.go", *PLACES}
 
 
-@pytest.mark.parametrize("name", [name for name in HOSTILE if ASKED or name in TELLING])
+@pytest.mark.parametrize("name", some(HOSTILE, TELLING))
 def test_hostile_patches_do_not_pass(workshop: Workshop, name: str) -> None:
     found = workshop.grade({SOURCE: IMPORTED + BUG + HOSTILE[name]})
     assert not found.resolved
@@ -201,7 +204,7 @@ def test_right_code_fails_every_mutant(workshop: Workshop) -> None:
     functions = {mutant.test: mutants_of(sites, (INSIDE, mutant.test)) for mutant in sites[INSIDE].mutants}
     assert set(functions) == {"TestForms", "TestPanics", "FuzzUpper", "ExampleOutside"}
     survivors: list[Mutant] = []
-    for number in range(max(map(len, functions.values())) if ASKED else 2):
+    for number in range(2):
         chosen = [mutants[-1 - number] for mutants in functions.values() if number < len(mutants)]
         used = instrument(sites, chosen)
         report = workshop.run(content, INSIDE, used=used)

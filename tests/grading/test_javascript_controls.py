@@ -1,13 +1,13 @@
 """Receipts, hidden values and the control run of JavaScript's tests: what is caught, and who is left alone."""
 
 import json
-import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from codegate.grading import Grade, Sandboxes, TestReport, TestSelection, audit_controls, grade, run_tests
 from codegate.grading.controls.control import unreceipted
@@ -83,14 +83,26 @@ HIDDEN: dict[RunnerName, tuple[str, str]] = {
     "jest": ("test/sums.test.cjs", LOAD + EXPECTING),
     "mocha": ("test/sums.test.cjs", f"const assert = require('node:assert');\n{LOAD}{ASSERTING}"),
 }
-RUNNERS: tuple[RunnerName, ...] = ("node", "vitest", "jest", "mocha")
 
-ASKED = os.environ.get("CODEGATE_ALL_PATCHES") == "1"
-"""Whether every patch is graded under every framework, which takes a quarter of an hour; else those that tell most."""
 FAST = {
     ("node", "takes the assertions away"),
     ("mocha", "swallows what a test throws"),
+    ("vitest", "the reference fix"),
+    ("jest", "the reference fix"),
 }
+"""Which patches tell most; `make test-all` grades the others, each under one framework."""
+OF: dict[str, RunnerName] = {"expect": "vitest", "chai": "vitest", "vitest": "vitest", "jest": "jest", "mocha": "mocha"}
+"""Words in a patch's name, and the framework that it is about; the others are graded under node:test."""
+
+
+def some(names: Iterable[str]) -> list[ParameterSet]:
+    """Return pairs of framework and patch."""
+    pairs = {(next((of for word, of in OF.items() if word in name), "node"), name) for name in names}
+    pairs |= {pair for pair in FAST if pair[1] in names}
+    marks = {pair: () if pair in FAST else (pytest.mark.full,) for pair in sorted(pairs)}
+    return [pytest.param(*pair, id=": ".join(pair), marks=mark) for pair, mark in marks.items()]
+
+
 Grading = Callable[[RunnerName, str], Grade]
 
 
@@ -161,11 +173,7 @@ def graded(sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]) ->
     return run
 
 
-@pytest.mark.parametrize(
-    ("runner", "name"),
-    [pytest.param(runner, name, id=f"{runner}: {name}") for runner in RUNNERS for name in HOSTILE
-     if ASKED or (runner, name) in FAST],
-)  # fmt: skip
+@pytest.mark.parametrize(("runner", "name"), some(HOSTILE))
 def test_hostile_patches_do_not_pass(graded: Grading, runner: RunnerName, name: str) -> None:
     found = graded(runner, BUG + HOSTILE[name])
     assert not found.resolved
@@ -173,11 +181,7 @@ def test_hostile_patches_do_not_pass(graded: Grading, runner: RunnerName, name: 
         assert found.failure == "tampering", found.detail  # it passes where nothing contradicts it
 
 
-@pytest.mark.parametrize(
-    ("runner", "name"),
-    [pytest.param(runner, name, id=f"{runner}: {name}") for runner in RUNNERS for name in HONEST
-     if ASKED or (runner in {"vitest", "jest"} and name == "the reference fix")],
-)  # fmt: skip
+@pytest.mark.parametrize(("runner", "name"), some(HONEST))
 def test_honest_patches_pass(graded: Grading, runner: RunnerName, name: str) -> None:
     found = graded(runner, HONEST[name])
     assert (found.resolved, found.failure, found.controlled) == (True, None, True), found.detail
