@@ -14,6 +14,7 @@ from tests.running.runs import manifest, outcome
 from tests.running.world import codegate
 
 
+@pytest.mark.sandbox
 def test_without_a_baseline_a_usual_suite_is_assumed(suite: Suite, tmp_path: Path) -> None:
     done = codegate("plan", suite.folder, "--drop", "0.1", "--json", cwd=tmp_path)
     assert done.code == 0, done.stderr

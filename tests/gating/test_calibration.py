@@ -8,6 +8,8 @@ from codegate.gating import CandidateSamples, GatePolicy
 from codegate.gating.power import calibrate
 from tests.gating.sampling import part, side
 
+pytestmark = pytest.mark.sandbox  # gates are simulated
+
 POLICY = GatePolicy()
 
 
@@ -17,7 +19,6 @@ def noisy(n: int = 24, k: int = 10, seed: int = 1) -> CandidateSamples:
     return side({f"p{i:02}": [draw.random() < rate for _ in range(k)] for i, rate in enumerate(rates)})
 
 
-@pytest.mark.sandbox
 def test_one_model_against_itself_seldom_alarms() -> None:
     found = calibrate(noisy(), POLICY, splits=30)
     assert (found.problems, found.left_out, found.half, found.splits) == (24, 0, (5, 5), 30)
@@ -57,7 +58,6 @@ def test_what_cannot_be_halved_is_left_out() -> None:
         calibrate(side({"a": [True] * 4, "b": [True] * 3}), POLICY)
 
 
-@pytest.mark.sandbox
 def test_floors_and_must_pass_are_no_false_alarms() -> None:
     strict = GatePolicy(must_pass=("p0",))
     samples = part({f"p{i}": [False, False, True, False] for i in range(16)}).samples

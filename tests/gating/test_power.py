@@ -6,6 +6,8 @@ from codegate.gating import CandidateSamples, GatePolicy, Sample
 from codegate.gating.power import baseline_model, fitted_model, forecast, power_statement, typical_model
 from tests.gating.sampling import side
 
+pytestmark = pytest.mark.sandbox  # gates are simulated
+
 POLICY = GatePolicy()
 
 
@@ -53,14 +55,12 @@ def test_a_baseline_that_never_varies_has_a_forecast_too(passed: int, samples: i
     assert (found.passed, found.regressed) == (passed, 0.0), "never solved: no drop could show"
 
 
-@pytest.mark.sandbox
 def test_few_problems_get_no_pass() -> None:
     found = power_statement(typical_model(6), POLICY)
     assert (found.equal.passed, found.family.passed, found.vendor.passed) == (0.0, 0.0, 0.0)
     assert "or no drop" not in found.sentences()[1]
 
 
-@pytest.mark.sandbox
 def test_the_population_takes_more_problems() -> None:
     policy = GatePolicy(scope="population")
     thirty = forecast(typical_model(30), policy, relation="other vendor")

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.sandbox  # processes that wait for one another
+
 PROGRAM = """
 import sys, time
 from codegate.github.entry import leave_to_child

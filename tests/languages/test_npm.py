@@ -160,6 +160,7 @@ class _Registry(BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.sandbox
 def test_a_package_from_elsewhere_is_no_fault_of_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     toolchain = EnvironmentRecipe(PYTHON, TOOLCHAINS[22])
     build_environment(toolchain)

@@ -14,6 +14,8 @@ from codegate.suite import Suite, load_suite
 from tests.kit.repository import HistoryBuilder
 from tests.mining.test_junit import ADD, FIX, MORE, RUN, TEST
 
+pytestmark = pytest.mark.sandbox  # a package is installed
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
 
 
