@@ -6,13 +6,11 @@ the keys, in every encoding.
 
 import base64
 import codecs
-import gzip
 import html
 import json
 import os
 import re
 import shutil
-import time
 import urllib.parse
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
@@ -71,14 +69,6 @@ def _answer(status: int, body: bytes = b"", headers: dict[str, str] | None = Non
     return Reply(body, status, {"content-type": "application/json", **(headers or {})})
 
 
-def _drip(out: Any) -> None:
-    """Answer a few bytes at a time, without end."""
-    out.write(b"HTTP/1.1 200 OK\r\n")
-    for _ in range(100):
-        out.write(b"x-a: b\r\n")
-        time.sleep(0.2)
-
-
 def _document(sdk: str, text: str, **changes: Any) -> bytes:
     """Return a good answer, but for ``changes``."""
     if sdk == "anthropic":
@@ -135,8 +125,7 @@ def _error(message: str, kind: str = "authentication_error") -> bytes:
     return json.dumps({"type": "error", "error": {"type": kind, "code": kind, "message": message}}).encode()
 
 
-_BOMB: Final = gzip.compress(b"\0" * (64 << 20))
-
+# What a malformed, endless or compressed answer ends in is a table in tests/candidates/test_faults.py.
 #: What is asked for, what is answered, and the cause that is journalled for it; None: an answer that is graded.
 _KINDS: Final[dict[str, tuple[Callable[[str, str, str], Reply], str | None]]] = {
     "echo-in-a-401": (
@@ -144,7 +133,6 @@ _KINDS: Final[dict[str, tuple[Callable[[str, str, str], Reply], str | None]]] = 
         "provider.authentication",
     ),
     "echo-in-an-error-kind": (lambda sdk, key, there: _answer(400, _error("no", _all(key))), "provider.bad_request"),
-    "echo-in-no-json": (lambda sdk, key, there: _answer(403, _all(key).encode()), "provider.authentication"),
     "echo-in-the-stop": (lambda sdk, key, there: _answer(200, _stop(sdk, key)), "provider.malformed"),
     "echo-in-the-answer": (lambda sdk, key, there: _answer(200, _document(sdk, _patch(key), model=key)), None),
     "echo-in-tool-calls": (lambda sdk, key, there: _answer(200, _tools(sdk, key)), None),
@@ -152,11 +140,6 @@ _KINDS: Final[dict[str, tuple[Callable[[str, str, str], Reply], str | None]]] = 
         lambda sdk, key, there: _answer(302, b"", {"location": f"{there}/{key}"}), "provider.not_found"
     ),
     "redirect": (lambda sdk, key, there: _answer(307, b"", {"location": there}), "provider.not_found"),
-    "64-mebibytes": (lambda sdk, key, there: _answer(200, b" " * (64 << 20)), "provider.malformed"),
-    "gzip-bomb": (
-        lambda sdk, key, there: _answer(200, _BOMB, {"content-encoding": "gzip"}), "provider.malformed"
-    ),
-    "depth": (lambda sdk, key, there: _answer(200, b'{"a":' * 500_000), "provider.malformed"),
     "many-values": (
         lambda sdk, key, there: _answer(200, b'{"a":[' + b"[]," * 3_000_000 + b"[]]}"), "provider.malformed"
     ),
@@ -164,15 +147,11 @@ _KINDS: Final[dict[str, tuple[Callable[[str, str, str], Reply], str | None]]] = 
         lambda sdk, key, there: _answer(200, _document(sdk, "x", choices={"a": 1}, content=5, usage=[])),
         "provider.malformed",
     ),
-    "long-number": (
-        lambda sdk, key, there: _answer(200, b'{"choices": ' + b"9" * 1_000_000 + b"}"), "provider.malformed"
-    ),
     "half-a-sign": (lambda sdk, key, there: _answer(200, _document(sdk, "\ud800 ::error:: \x1b[2J")), None),
     "commands": (
         lambda sdk, key, there: _answer(401, _error("x\n::add-mask::true\r##[set-output name=a;]b\x1b]0;x\x07\u202e")),
         "provider.authentication",
     ),
-    "drip": (lambda sdk, key, there: Reply(raw=_drip), "provider.timeout"),
 }  # fmt: skip
 
 
@@ -231,7 +210,7 @@ def _candidate(url: str, kind: str, sdk: str) -> dict[str, Any]:
         "provider": sdk,
         "model": kind,
         "base_url": f"{url}/v1" if sdk == "openai" else url,
-        "timeout_seconds": 1 if kind == "drip" else 60,
+        "timeout_seconds": 60,
         "solver": "tool_loop" if kind == "echo-in-tool-calls" else "single_shot",
         "max_iterations": 2,
     }
