@@ -20,7 +20,7 @@ from codegate.languages import PathClassifier
 from codegate.mining.build import Built, ProblemBuilder
 from codegate.mining.cut import Cut, public_tests
 from codegate.mining.environments.environment import EnvironmentResolver
-from codegate.mining.languages import known_languages
+from codegate.mining.languages import known_languages, name_of
 from codegate.mining.options import KINDS, MineOptions, running_python
 from codegate.mining.profile import Steps
 from codegate.mining.sources.history import Unit, path_from
@@ -263,7 +263,8 @@ def _test_files(row: SweBenchRow, fixed: Tree, hidden: Mapping[str, TreeFile | N
     named = {test.partition("::")[0] for test in (*row.FAIL_TO_PASS, *row.PASS_TO_PASS)}
     classifier = PathClassifier.of(fixed)
     there = [path for path, file in hidden.items() if file is not None]
-    return tuple(sorted(path for path in there if path in named or classifier.is_test_module(path)))
+    collected = {path for path in there if name_of(path) is not None and classifier.is_test_module(path)}
+    return tuple(sorted(path for path in there if path in named or path in collected))
 
 
 def compare(row: SweBenchRow, tests: TestSets) -> Agreement:
