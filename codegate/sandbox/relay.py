@@ -90,6 +90,7 @@ class _Pump:
     ) -> None:
         self._stream, self._relay, self._selector, self._deadline = stream, relay, selector, deadline
         self._open: dict[int, _Carried] = {}
+        self._newest = -1
         selector.register(stream, selectors.EVENT_READ, _STREAM)
         selector.register(relay.ended, selectors.EVENT_READ, _END)
 
@@ -118,8 +119,9 @@ class _Pump:
         number = reply.header["relay"]
         carried = self._open.get(number)
         if carried is None:
-            if reply.header.get("closed"):
-                return
+            if number <= self._newest:
+                return  # for a connection that this side has closed
+            self._newest = number
             carried = self._open[number] = _Carried(number, self._relay.connect())
             self._selector.register(carried.end, carried.events, carried)
         carried.unread += reply.blob

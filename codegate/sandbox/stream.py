@@ -128,7 +128,12 @@ class SupervisorStream:
         deadline = time.monotonic() + timeout
         self.send(header, blob, deadline)
         limit = reply_bytes + HEADER_BYTES
-        return self.receive(limit, deadline) if relay is None else relayed(self, relay, limit, deadline)
+        if relay is None:
+            return self.receive(limit, deadline)
+        try:
+            return relayed(self, relay, limit, deadline)
+        except (OSError, RuntimeError) as error:  # no descriptor or thread is left for another connection
+            raise StreamBroken(f"the sandbox's connections cannot be carried: {error}.") from error
 
     def close(self) -> None:
         """Cut the stream; the supervisor and everything below it end with it."""

@@ -79,6 +79,23 @@ def relay_flood(subject: Subject) -> None:
         expect(python(sandbox, "print(1)").stdout == b"1\n", "a usable sandbox after it", done)
 
 
+def relay_closed_outside(subject: Subject) -> None:
+    """What is sent on connections that the host has closed opens no new ones there."""
+    program = (
+        "import time\n"
+        "for _ in range(40):\n"
+        "    end = connect(); end.sendall(b'x'); end.recv(1)\n"
+        "    try:\n"
+        "        for _ in range(5): end.sendall(b'x' * 70_000)\n"
+        "    except OSError: pass\n"
+        "print('true')"
+    )
+    answered: list[int] = []
+    with subject.sandbox() as sandbox:
+        done = _run(sandbox, program, lambda end: answered.append(len(end.recv(1))))
+    expect(answer(done) is True and len(answered) == 40, "each connection once", len(answered))
+
+
 def _run(sandbox: Sandbox, program: str, answerer: Callable[[socket.socket], object]) -> Completed:
     relay = Relay(answerer)
     try:
@@ -92,4 +109,4 @@ def _echo(end: socket.socket) -> None:
         end.sendall(data)
 
 
-CHECKS = (relayed_bytes, relayed_only_when_asked, relay_ends, relay_flood)
+CHECKS = (relayed_bytes, relayed_only_when_asked, relay_ends, relay_flood, relay_closed_outside)
