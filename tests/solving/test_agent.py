@@ -3,17 +3,19 @@
 import contextlib
 import json
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from codegate.candidates import CandidateSpec, Forwarded, ProviderError, open_provider
+from codegate.candidates import CandidateSpec, Completion, Forwarded, ProviderError, open_provider
 from codegate.candidates.agents import AGENTS
 from codegate.grading import Sandboxes
 from codegate.sandbox import Backend, EnvironmentRecipe, Sandbox
 from codegate.solving import Attempt, agent_attempt
 from codegate.solving.agent import AgentFailed
+from codegate.solving.attempt import ModelCall
 from codegate.suite import Problem, Tree, apply_patch
 from tests.kit.scripted_model import AGENT, Run, Say, ScriptedModel, Turn, fixing
 from tests.solving.worlds import FIXED, once, small_problem, small_tree
@@ -44,7 +46,9 @@ def boxes(backend: Backend) -> Iterator[Sandboxes]:
     found.close()
 
 
-def attempt(boxes: Sandboxes, model: ScriptedModel, agent: str = "command", **settings: Any) -> Attempt:
+def attempt(
+    boxes: Sandboxes, model: ScriptedModel, agent: str = "command", *, call: ModelCall = once, **settings: Any
+) -> Attempt:
     kind = AGENTS[agent]
     provider = "anthropic" if kind.protocols[0] == "messages" else "openai"
     base = model.url if provider == "anthropic" else f"{model.url}/v1"
@@ -61,7 +65,7 @@ def attempt(boxes: Sandboxes, model: ScriptedModel, agent: str = "command", **se
             yield sandbox
 
     try:
-        return agent_attempt(small_problem(), TREE, spec, opened, 0, open_for_agent, once, Nothing())
+        return agent_attempt(small_problem(), TREE, spec, opened, 0, open_for_agent, call, Nothing())
     finally:
         opened.close()
 
@@ -192,3 +196,19 @@ def test_attempts_run_side_by_side(boxes: Sandboxes) -> None:
             thread.join()
     assert [changed(done) for done in found] == [{"src/pkg/maths.py": FIXED.encode()}] * 4
     assert json.dumps([done.iterations for done in found]) == "[2, 2, 2, 2]"
+
+
+def test_commands_of_an_agent_import_what_the_tests_do(boxes: Sandboxes) -> None:
+    look = "cd /; python3 -c 'import pkg.maths, sys; print(pkg.maths.half(9), \"/opt/codegate/site\" in sys.path)'"
+    with ScriptedModel(fixing(look), MODEL) as model:
+        done = attempt(boxes, model)
+    assert "3 True" in next(message.text for message in done.messages if message.role == "tool")
+
+
+def test_waiting_for_a_provider_is_no_fault_of_the_agent(boxes: Sandboxes) -> None:
+    def slow(action: Callable[[], Completion], _size: int) -> Completion:
+        time.sleep(20)
+        return action()
+
+    with ScriptedModel(fixing(FIX), MODEL) as model, pytest.raises(AgentFailed, match="waited"):
+        attempt(boxes, model, call=slow, minutes=0.4)

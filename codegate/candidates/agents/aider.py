@@ -1,6 +1,6 @@
 """aider. It edits the files it is given, or that its model asks for; its exit status is 0 after a refused call too."""
 
-from codegate.candidates.agents.contract import HOME, SITE, Agent, Start, Task
+from codegate.candidates.agents.contract import HOME, PYTHON_MODULE, Agent, Start, Task
 from codegate.candidates.agents.mini_swe_agent import LITELLM
 
 
@@ -19,7 +19,7 @@ class Aider(Agent):
         """See ``Agent.start``. What the tree has of its settings is not read: they could name another address."""
         return Start(
             (
-                "{python}", "-m", "aider", "--model", f"openai/{task.model}",
+                *PYTHON_MODULE, "aider", "--model", f"openai/{task.model}",
                 "--openai-api-base", f"{task.address}/v1", "--env-file", "/dev/null", "--config", f"{HOME}/aider.yml",
                 "--edit-format", "diff", "--message", task.prompt, "--yes-always", "--no-git",
                 "--analytics-disable", "--no-check-update", "--no-show-release-notes",
@@ -27,6 +27,6 @@ class Aider(Agent):
                 "--no-detect-urls", "--no-gitignore", "--chat-history-file", f"{HOME}/chat.md",
                 "--input-history-file", f"{HOME}/input.txt", *task.files,
             ),
-            {**LITELLM, "PYTHONPATH": SITE, "OPENAI_API_KEY": task.key},
+            {**LITELLM, "OPENAI_API_KEY": task.key},
             {"aider.yml": "check-update: false\n"},
         )  # fmt: skip

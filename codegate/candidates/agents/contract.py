@@ -10,6 +10,14 @@ FOLDER = "/opt/codegate/agent"
 SITE = f"{FOLDER}/site"
 MODULES = f"{FOLDER}/packages/node_modules"
 
+#: Runs an installed module, or a file, with the agent's own packages: what it starts gets the environment's instead.
+PYTHON_MODULE = (
+    "{python}", "-I", "-c",
+    f"import runpy, sys; sys.path.insert(0, {SITE!r}); sys.argv = sys.argv[1:]; "
+    "runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)",
+)  # fmt: skip
+PYTHON_FILE = (*PYTHON_MODULE[:3], PYTHON_MODULE[3].replace("run_module", "run_path").replace(", alter_sys=True", ""))
+
 
 @dataclass(frozen=True)
 class Task:

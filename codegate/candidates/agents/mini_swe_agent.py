@@ -1,6 +1,6 @@
 """mini-swe-agent, which asks its model through LiteLLM."""
 
-from codegate.candidates.agents.contract import HOME, SITE, Agent, Start, Task
+from codegate.candidates.agents.contract import HOME, PYTHON_MODULE, Agent, Start, Task
 
 LITELLM = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False"}
 
@@ -21,12 +21,11 @@ class MiniSweAgent(Agent):
         """See ``Agent.start``."""
         return Start(
             (
-                "{python}", "-m", "minisweagent.run.mini", "-m", f"openai/{task.model}", "-t", task.prompt,
+                *PYTHON_MODULE, "minisweagent.run.mini", "-m", f"openai/{task.model}", "-t", task.prompt,
                 "--yolo", "--exit-immediately", "-o", f"{HOME}/trajectory.json",
             ),
             {
                 **LITELLM,
-                "PYTHONPATH": SITE,
                 "MSWEA_CONFIGURED": "true",
                 "MSWEA_SILENT_STARTUP": "1",
                 "MSWEA_GLOBAL_CONFIG_DIR": f"{HOME}/mini",

@@ -2,7 +2,7 @@
 
 from importlib import resources
 
-from codegate.candidates.agents.contract import HOME, SITE, Agent, Start, Task
+from codegate.candidates.agents.contract import HOME, PYTHON_FILE, Agent, Start, Task
 
 
 class _Library(Agent):
@@ -14,9 +14,8 @@ class _Library(Agent):
         """See ``Agent.start``."""
         text = resources.files("codegate.candidates.agents").joinpath(self.program).read_text(encoding="utf-8")
         return Start(
-            ("{python}", f"{HOME}/agent.py", task.model, task.protocol, task.prompt),
+            (*PYTHON_FILE, f"{HOME}/agent.py", task.model, task.protocol, task.prompt),
             {
-                "PYTHONPATH": SITE,
                 "OPENAI_BASE_URL": f"{task.address}/v1",
                 "OPENAI_API_KEY": task.key,
                 "ANTHROPIC_BASE_URL": task.address,

@@ -25,7 +25,9 @@ def main() -> None:
         program = found[-1]
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
-    os.execvpe(program, [program, *arguments], {**os.environ, **asked["environment"]})
+    environment = {**os.environ, **asked["environment"]}
+    environment["PATH"] = os.pathsep.join([*filter(os.path.isdir, asked["programs"]), environment["PATH"]])
+    os.execvpe(program, [program, *arguments], environment)
 
 
 main()
