@@ -34,7 +34,8 @@ class Prices(BaseModel):
     )
     cache_write: Price | None = Field(
         default=None,
-        description="US dollars per million input tokens written to a cache; default: as `input`. Agents ask for it.",
+        description="US dollars per million input tokens written to a cache; without it the cost of an agent's call "
+        "that writes any is unknown.",
     )
 
 
@@ -47,6 +48,8 @@ def cost(usage: Usage, prices: Prices | None) -> Decimal | None:
     if prices is None or usage.input_tokens is None or usage.output_tokens is None:
         return None
     total = usage.input_tokens * prices.input + usage.output_tokens * prices.output
+    if usage.written_tokens and prices.cache_write is None:
+        return None
     for tokens, price in ((usage.cached_tokens, prices.cache_read), (usage.written_tokens, prices.cache_write)):
         if price is not None and price != prices.input:
             if tokens is None or tokens > usage.input_tokens:

@@ -80,7 +80,9 @@ class SdkProvider:
             return True
 
         completion = self._answer(spoken, send, relax, streamed=streamed)
-        return Forwarded(content, streamed, completion)
+        # A server that echoes the key must not tell it to the sandbox.
+        shown = self._faults.visible(content.decode("utf-8", "replace")).encode()
+        return Forwarded(shown, streamed, completion)
 
     def _send(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> bytes:
         """Send a request in ``protocol`` and return the answer's bytes."""

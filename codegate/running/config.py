@@ -123,7 +123,14 @@ def load_config(path: Path) -> Config:
     for candidate in config.candidates:
         check_candidate(candidate, str(path))
     candidates = tuple(read_prompt(candidate, path.parent) for candidate in config.candidates)
-    return config.model_copy(update={"candidates": priced(candidates, config.prices)})
+    candidates = priced(candidates, config.prices)
+    for candidate in candidates:
+        if candidate.agent is not None and candidate.agent.usd is not None and candidate.prices is None:
+            raise UsageError(
+                f"{path}: candidate {candidate.label} has a limit in US dollars (`usd`) and no prices.",
+                "Declare what its model costs (`prices`), or limit its `tokens`.",
+            )
+    return config.model_copy(update={"candidates": candidates})
 
 
 def priced(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) -> tuple[CandidateSpec, ...]:

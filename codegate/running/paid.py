@@ -56,7 +56,7 @@ def _read(path: Path) -> list[tuple[str, Forwarded]]:
             try:
                 request, content, streamed, completion = json.loads(line)
                 answer = Forwarded(base64.b64decode(content), bool(streamed), Completion.model_validate(completion))
-            except ValueError:
+            except (ValueError, TypeError, RecursionError):
                 break
             if not line.endswith(b"\n"):
                 break

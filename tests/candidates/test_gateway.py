@@ -5,16 +5,27 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import anthropic
 import openai
 import pytest
 
-from codegate.candidates import CandidateSpec, Completion, Forwarded, ProviderError, Usage, open_provider
+from codegate.candidates import (
+    CandidateSpec,
+    Completion,
+    Forwarded,
+    Prices,
+    ProviderError,
+    Sampling,
+    Usage,
+    open_provider,
+)
 from codegate.candidates.gateway import AgentLimits, Gateway, gateway
+from codegate.candidates.gateway.meter import Meter
 from tests.candidates.conftest import CANARY
 from tests.kit.scripted_model import Run, Say, ScriptedModel, Turn, fixing
 
@@ -76,6 +87,7 @@ def door(
     part: Callable[[Turn], Say | Run] = FIXING,
     limits: AgentLimits = FIFTY,
     call: Callable[[Callable[[], Completion], int], Completion] = _simple_call,
+    spec: Mapping[str, Any] | None = None,
     **model: Any,
 ) -> Iterator[Door]:
     provider_name = "anthropic" if protocol == "messages" else "openai"
@@ -84,10 +96,10 @@ def door(
         socket.create_server(("127.0.0.1", 0), backlog=512) as listener,
     ):
         base = scripted.url if protocol == "messages" else f"{scripted.url}/v1"
-        spec = CandidateSpec(provider=provider_name, model=MODEL, base_url=base, timeout_seconds=20)
-        provider: Any = open_provider(spec)
+        chosen = CandidateSpec(provider=provider_name, model=MODEL, base_url=base, timeout_seconds=20, **(spec or {}))
+        provider: Any = open_provider(chosen)
         ended: list[bool] = []
-        made = Gateway(spec, protocol, provider, call, limits, lambda: ended.append(True), Nothing())
+        made = Gateway(chosen, protocol, provider, call, limits, lambda: ended.append(True), Nothing())
 
         def serve(connection: socket.socket) -> None:
             with connection, contextlib.suppress(OSError):
@@ -317,3 +329,89 @@ def test_thousands_of_calls_at_once_keep_their_limit() -> None:
         for thread in threads:
             thread.join()
         assert (len(codes), codes.count(200), opened.model.answered) == (1000, 40, 40)
+
+
+def test_one_output_limit_holds_whatever_its_name() -> None:
+    with door("chat") as opened:
+        body = {**ASKED, "max_completion_tokens": 1, "max_tokens": 200_000}
+        assert opened.post("/v1/chat/completions", body)[0] == 200
+        sent = opened.model.requests[0].body
+        assert {name: sent[name] for name in sent if "tokens" in name} == {"max_tokens": 1}
+
+
+@pytest.mark.parametrize("text", [r'"half a smile \ud83d"', "NaN", "1e999"])
+def test_text_that_no_server_takes_is_mended_or_refused(text: str) -> None:
+    with door("chat") as opened:
+        raw = json.dumps({**ASKED, "stop": "HERE"}).replace('"HERE"', text).encode()
+        code, _ = opened.post("/v1/chat/completions", raw)
+        assert code == (200 if "smile" in text else 400)
+        assert opened.gateway.failure is None
+
+
+def test_tools_of_the_provider_and_its_summaries_do_not_pass() -> None:
+    with door("messages") as opened:
+        tools = [
+            {"type": "advisor_20260301", "name": "advisor", "model": "other"},
+            {"name": "bash", "input_schema": SHELL},
+        ]
+        asked = {**ASKED, "max_tokens": 5, "tools": tools, "tool_choice": {"type": "tool", "name": "advisor"}}
+        asked["context_management"] = {"edits": [{"type": "compact_20260112"}]}
+        asked["system"] = [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral", "ttl": "1h"}}]
+        head = "anthropic-beta: advisor-tool-2026-03-01,compact-2026-01-12,context-management-2025-06-27\r\n"
+        assert opened.post("/v1/messages", asked, head)[0] == 200
+        sent = opened.model.requests[0]
+        assert [tool["name"] for tool in sent.body["tools"]] == ["bash"]
+        assert not {"tool_choice", "context_management"} & set(sent.body)
+        assert sent.body["system"][0]["cache_control"] == {"type": "ephemeral"}
+        assert sent.headers["anthropic-beta"] == "context-management-2025-06-27"
+
+
+def test_a_request_that_the_provider_declines_is_the_agents_to_mend() -> None:
+    with door("chat") as opened:
+        assert opened.post("/v1/chat/completions", ASKED)[0] == 200
+        opened.model.failures, opened.model.status = 1, 400
+        code, answer = opened.post("/v1/chat/completions", ASKED)
+        assert (code, "scripted failure" in answer["error"]["message"]) == (400, True)
+        assert opened.post("/v1/chat/completions", ASKED)[0] == 200
+        assert opened.gateway.failure is None
+        assert opened.gateway.refused == {"a request that the provider declined": 1}
+    with door("chat", status=400, failures=1) as opened:
+        assert opened.post("/v1/chat/completions", ASKED)[0] == 400
+        assert isinstance(opened.gateway.failure, ProviderError), "the first one shows a misconfiguration"
+
+
+def test_dollars_of_an_attempt_are_never_exceeded_by_calls_at_once() -> None:
+    prices = Prices(input=Decimal(9), output=Decimal(20), cache_read=Decimal(9))  # one cent a call
+    limits = AgentLimits(calls=1000, usd=Decimal("0.20"))
+    spec = {"prices": prices, "sampling": Sampling(max_output_tokens=100)}
+    with door("chat", lambda _turn: Say("ok"), limits, spec=spec) as opened:
+        threads = [threading.Thread(target=opened.post, args=("/v1/chat/completions", ASKED)) for _ in range(60)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert 1 <= opened.model.answered <= 20
+        assert opened.gateway.limited == "usd"
+
+
+def test_a_call_whose_tokens_nobody_reports_counts_in_full() -> None:
+    meter = Meter(CandidateSpec(provider="openai", model=MODEL), AgentLimits(calls=9, tokens=40_000))
+    assert meter.begin(10_000)
+    meter.settle(10_000, Usage())
+    assert not meter.begin(1)
+    assert meter.reached == "tokens"
+
+
+def test_a_look_without_a_body_gets_none() -> None:
+    with door("chat") as opened:
+        for path, status in (("/", b"200"), ("/v1/models", b"404")):
+            answer = opened.send(f"HEAD {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+            assert answer.startswith(b"HTTP/1.1 " + status)
+            assert answer.endswith(b"\r\n\r\n")
+
+
+def test_a_key_that_a_server_echoes_stays_outside() -> None:
+    with door("chat", lambda _turn: Say(f"your key is {CANARY}")) as opened:
+        code, answer = opened.post("/v1/chat/completions", ASKED)
+        assert code == 200
+        assert CANARY not in json.dumps(answer)

@@ -111,3 +111,4 @@ def test_tokens_written_to_a_cache_have_their_own_price() -> None:
     usage = Usage(input_tokens=1_000_000, output_tokens=0, cached_tokens=500_000, written_tokens=400_000)
     assert cost(usage, prices) == Decimal("0.15") + Decimal("1.5") + Decimal("0.3")
     assert cost(usage.model_copy(update={"written_tokens": None}), prices) is None
+    assert cost(usage, prices.model_copy(update={"cache_write": None})) is None, "a price of its own is not guessed"

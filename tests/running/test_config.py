@@ -193,6 +193,7 @@ def test_a_candidate_is_an_agent_in_one_line(tmp_path: Path) -> None:
         ("{agent: codex, model: 'openai:gpt-5-2025-08-07'}", "codex needs its `version`, for example"),
         ("{agent: command, model: 'openai:gpt-5-2025-08-07'}", "the agent `command` has a `command`"),
         ("{agent: codex, version: '1', model: 'gpt-5'}", "unknown provider"),
+        ("{agent: codex, version: '1', usd: 1, model: 'openai:gpt-5-2025-08-07'}", "`usd`\\) and no prices"),
         ("{agent: codex, version: '1', model: reference}", "an agent needs a model"),
         ("{agent: codex, version: '1 || true', model: 'openai:gpt-5-2025-08-07'}", "version"),
         ("{provider: openai, model: gpt-5-2025-08-07, solver: agent}", "the solver `agent` has an `agent`"),

@@ -5,39 +5,36 @@ headers and address anew. Retries, the budget and the journal are those of every
 before the first byte of it goes on: what failed half-way can be tried again.
 """
 
+import contextlib
 import json
 import re
 import socket
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from codegate.candidates.chat import Completion, Message, Usage
+import h11
+
+from codegate.candidates.chat import Completion, Message, ProviderError, Usage
 from codegate.candidates.gateway.http import HttpConnection, HttpRequest
-from codegate.candidates.prices import cost
+from codegate.candidates.gateway.meter import AgentLimits, Meter
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from codegate.candidates.sdk import Forwarded
 from codegate.candidates.spec import CandidateSpec
 from codegate.durable import digest
-from codegate.strict import check_shape
+from codegate.errors import UsageError
+from codegate.strict import parse_json
 
 PING_SECONDS: Final = 10.0
 _JSON: Final = "application/json"
 _EVENTS: Final = "text/event-stream"
-_BETA: Final = re.compile(r"[A-Za-z0-9._-]{1,80}")
-_NOT_PRICED: Final = re.compile(r"context-1m|fast-mode|mcp-client|code-execution|files-api")
-"""Betas that have another price, or take things from elsewhere."""
-
-
-@dataclass(frozen=True)
-class AgentLimits:
-    """What the model calls of one attempt may come to; None: as much as the run may."""
-
-    calls: int
-    tokens: int | None = None
-    usd: float | None = None
+_BETA: Final = re.compile(
+    r"(?:interleaved-thinking|fine-grained-tool-streaming|token-efficient-tools|claude-code|context-management"
+    r"|prompt-caching|extended-cache-ttl|effort|structured-outputs|output-128k)-[0-9-]{1,20}"
+)
+"""Betas that pass: none has another price, calls another model or takes things from elsewhere."""
 
 
 class Forwards(Protocol):
@@ -74,7 +71,7 @@ class Gateway:
 
     Attributes:
         failure: what ended the calls, if it was no limit of the attempt.
-        limited: which limit ended them: ``calls``, ``tokens`` or ``usd``.
+        waited: seconds that calls waited for their turn, for a provider's retries and the like.
         refused: how often something else was asked for than the protocol's own call, by what.
         completions: the answers, in order.
     """
@@ -90,14 +87,19 @@ class Gateway:
         paid: Keeps,
     ) -> None:
         self._candidate, self._protocol, self._provider = candidate, PROTOCOLS[protocol], provider
-        self._call, self._limits, self._end, self._paid = call, limits, end, paid
+        self._call, self._end, self._paid = call, end, paid
+        self._meter = Meter(candidate, limits)
         self._lock = threading.Lock()
-        self._begun = 0
         self._conversation: tuple[Message, ...] = ()
         self.failure: Exception | None = None
-        self.limited: str | None = None
+        self.waited = 0.0
         self.refused: Counter[str] = Counter()
         self.completions: list[Completion] = []
+
+    @property
+    def limited(self) -> str | None:
+        """Return which limit of the attempt ended its calls: ``calls``, ``tokens`` or ``usd``; None: none did."""
+        return self._meter.reached
 
     @property
     def usage(self) -> Usage:
@@ -112,14 +114,15 @@ class Gateway:
     def answer(self, connection: socket.socket) -> None:
         """Answer everything that comes over ``connection``, until it ends."""
         http = HttpConnection(connection)
-        for request in http.requests():
-            self._answer(http, request)
+        with contextlib.suppress(h11.ProtocolError):  # the client went away in the middle of an answer
+            for request in http.requests():
+                self._answer(http, request)
 
     def _answer(self, http: HttpConnection, request: HttpRequest) -> None:
         if request.method == "POST" and request.path == f"/v1{self._protocol.path}":
             self._answer_call(http, request)
-        elif request.method == "HEAD" and request.path == "/":
-            http.reply(200, b"", _JSON)
+        elif request.method == "HEAD":
+            http.reply(200 if request.path == "/" else 404, b"", _JSON)
         elif request.method == "GET" and request.path == "/v1/models":
             model = {"id": self._candidate.model, "object": "model", "type": "model"}
             http.reply(200, _dumped({"object": "list", "data": [model]}), _JSON)
@@ -136,13 +139,18 @@ class Gateway:
         except RequestRefused as refusal:
             self._refuse(http, 400, "a request that is not allowed", str(refusal))
             return
-        if not self._begin():
+        size = len(_dumped(cleaned))
+        if self.failure is not None or not self._meter.begin(size):
             self._refuse(http, 400, "a call over a limit", f"the limit of {self.limited or 'this run'} is reached")
             self._end()
             return
-        betas = [beta for beta in request.headers.get("anthropic-beta", "").replace(" ", "").split(",") if _sent(beta)]
+        betas = [
+            beta
+            for beta in request.headers.get("anthropic-beta", "").replace(" ", "").split(",")
+            if _BETA.fullmatch(beta)
+        ]
         headers = {"anthropic-beta": ",".join(betas)} if betas else {}
-        waiting = _Waiting(lambda: self._make(asked, cleaned, headers))
+        waiting = _Waiting(lambda: self._make(asked, cleaned, headers, size))
         begun = False
         while not waiting.done(PING_SECONDS):
             if cleaned.get("stream"):
@@ -168,47 +176,38 @@ class Gateway:
         if forwarded is None:
             self._end()
 
-    def _begin(self) -> bool:
-        """Count a call; return whether it may be made."""
-        with self._lock:
-            if self.failure is not None or self.limited is not None:
-                return False
-            used = self.usage
-            dollars = cost(used, self._candidate.prices)
-            if self._begun >= self._limits.calls:
-                self.limited = "calls"
-            elif self._limits.tokens is not None and _total(used) >= self._limits.tokens:
-                self.limited = "tokens"
-            elif self._limits.usd is not None and dollars is not None and dollars >= self._limits.usd:
-                self.limited = "usd"
-            else:
-                self._begun += 1
-            return self.limited is None
-
     def _make(
-        self, asked: Mapping[str, Any], cleaned: Mapping[str, Any], headers: Mapping[str, str]
+        self, asked: Mapping[str, Any], cleaned: Mapping[str, Any], headers: Mapping[str, str], size: int
     ) -> Forwarded | None:
+        """Return the answer to a call that was begun; None: it failed, and ``failure`` says how."""
         answers: list[Forwarded] = []
-        request = digest(_dumped(cleaned).decode())
+        begun = time.monotonic()
 
         def once() -> Completion:
             answers.append(self._provider.forward(self._protocol.name, cleaned, headers))
             return answers[-1].completion
 
         try:
+            request = digest(_dumped(cleaned).decode())
             if (kept := self._paid.take(request)) is not None:
                 answers.append(kept)
             else:
-                self._call(once, len(_dumped(cleaned)))
+                self._call(once, size)
                 self._paid.keep(request, answers[-1])
+            completion = answers[-1].completion
+            said = Message(role="assistant", text=completion.text, tool_calls=completion.tool_calls)
+            conversation = (*self._protocol.conversation(asked), said)
         except Exception as error:
+            declined = _declined(error)
             with self._lock:
-                self.failure = self.failure or error
-            return None
-        completion = answers[-1].completion
-        said = Message(role="assistant", text=completion.text, tool_calls=completion.tool_calls)
-        conversation = (*self._protocol.conversation(asked), said)
+                if declined is not None and self.completions:
+                    self.refused["a request that the provider declined"] += 1
+                else:
+                    declined, self.failure = None, self.failure or error
+            return declined
+        self._meter.settle(size, completion.usage)
         with self._lock:
+            self.waited += max(0.0, time.monotonic() - begun - completion.seconds) if kept is None else 0.0
             self.completions.append(completion)
             if len(conversation) >= len(self._conversation):
                 self._conversation = conversation
@@ -240,26 +239,26 @@ class _Waiting:
         self.result = self._action()
 
 
+def _declined(error: Exception) -> Forwarded | None:
+    """Return the answer to a request that the provider refused for what is in it; None for another failure."""
+    fault = error if isinstance(error, ProviderError) else error.__cause__
+    if not isinstance(fault, ProviderError) or fault.fault != "bad_request":
+        return None
+    return Forwarded(b"", streamed=False, completion=Completion(text=fault.cause))
+
+
 def _document(request: HttpRequest) -> dict[str, Any]:
-    """Return the JSON object of a request's body; raises RequestRefused."""
+    """Return the JSON object of a request's body, half characters replaced; raises RequestRefused."""
     try:
-        text = request.body.decode("utf-8")
-        check_shape(text)
+        document = parse_json(request.body.decode("utf-8"), "the body")
+        text = json.dumps(document, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         document = json.loads(text)
-    except (ValueError, RecursionError):
+    except (UsageError, ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):
         message = "the body is no JSON object in UTF-8"
         raise RequestRefused(message)
     return document
-
-
-def _sent(beta: str) -> bool:
-    return bool(_BETA.fullmatch(beta)) and not _NOT_PRICED.search(beta)
-
-
-def _total(usage: Usage) -> int:
-    return (usage.input_tokens or 0) + (usage.output_tokens or 0)
 
 
 def _dumped(document: Mapping[str, Any]) -> bytes:

@@ -53,7 +53,10 @@ class ModelProtocol(ABC):
             raise RequestRefused(message)
         refuse_media([kept.get(name) for name in self.said])
         if isinstance(kept.get("tools"), list):
-            kept["tools"] = [tool for tool in dicts(kept["tools"]) if self.runs_at_client(tool)]
+            offered = dicts(kept["tools"])
+            kept["tools"] = [tool for tool in offered if self.runs_at_client(tool)]
+            if len(kept["tools"]) < len(offered):
+                kept.pop("tool_choice", None)  # it may name one that is gone
         for name in ("temperature", "top_p"):
             if (value := getattr(sampling, name)) is not None:
                 kept[name] = value
@@ -62,6 +65,8 @@ class ModelProtocol(ABC):
         if not isinstance(asked, int) or isinstance(asked, bool) or asked < 1:
             message = f"`{named}` is a number of tokens"
             raise RequestRefused(message)
+        for other in self.limits:
+            kept.pop(other, None)
         kept[named] = min(asked, sampling.output_limit)
         return kept
 

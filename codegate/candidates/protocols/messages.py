@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from codegate.candidates.answer import AnswerReader, text_of, token_count
 from codegate.candidates.chat import Completion, Message, Sampling, StopReason, ToolCall, Usage
-from codegate.candidates.protocols.contract import ModelProtocol, dicts, text, text_of_parts
+from codegate.candidates.protocols.contract import ModelProtocol, dicts, parts, text, text_of_parts
 
 _STOP: Final[dict[str, StopReason]] = {
     "end_turn": "stop",
@@ -18,7 +18,7 @@ _STOP: Final[dict[str, StopReason]] = {
     "model_context_window_exceeded": "context_overflow",
     "refusal": "refusal",
 }
-_AT_PROVIDER: Final = re.compile(r"(?:web_search|web_fetch|code_execution|tool_search|mcp_toolset)")
+_AT_CLIENT: Final = re.compile(r"|custom|(?:bash|text_editor|memory)_[0-9]{1,20}")
 _PIECES: Final = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 
 
@@ -41,6 +41,11 @@ class Messages(ModelProtocol):
     def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> dict[str, Any]:
         """See ``ModelProtocol.clean``; a thinking budget is below the output limit, or it is refused."""
         kept = super().clean(request, model, sampling)
+        if not all(text(edit.get("type")).startswith("clear_") for edit in _edits(kept.get("context_management"))):
+            del kept["context_management"]  # a summary by the model is not in the usage that is reported
+        for part in parts([kept.get(name) for name in (*self.said, "tools")]):
+            if isinstance(part.get("cache_control"), dict):
+                part["cache_control"] = {"type": "ephemeral"}  # a longer one has another price
         thinking = kept.get("thinking")
         budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
         if isinstance(budget, int) and budget >= kept["max_tokens"] > 1024:
@@ -49,7 +54,7 @@ class Messages(ModelProtocol):
 
     def runs_at_client(self, tool: Mapping[str, Any]) -> bool:
         """See ``ModelProtocol.runs_at_client``."""
-        return not _AT_PROVIDER.match(text(tool.get("type")))
+        return bool(_AT_CLIENT.fullmatch(text(tool.get("type"))))
 
     def assemble(self, events: list[dict[str, Any]]) -> dict[str, Any]:
         """See ``ModelProtocol.assemble``."""
@@ -109,6 +114,10 @@ class Messages(ModelProtocol):
     def error(self, message: str) -> dict[str, Any]:
         """See ``ModelProtocol.error``."""
         return {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+
+
+def _edits(management: object) -> list[dict[str, Any]]:
+    return dicts(management.get("edits")) if isinstance(management, dict) else []
 
 
 def _add_piece(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
