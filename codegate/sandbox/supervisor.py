@@ -168,8 +168,8 @@ class Run:
 
     def __init__(self, host: Host, request: Header, stdin: memoryview, limits: dict[str, int]) -> None:
         self.host, self.stdin, self.usage = host, stdin, Usage()
-        self.relayed = request["relay"]
-        self.relay: Relay | None = None
+        # It listens before the command can connect.
+        self.relay = Relay(host) if request["relay"] else None
         cap = request["output_bytes"]
         self.output = Capture(cap, cap * FLOOD_FACTOR)
         self.errors = Capture(cap, cap * FLOOD_FACTOR)
@@ -210,7 +210,9 @@ class Run:
         readers = {capture.reader: capture for capture in self.captures}
         for reader in readers:
             poll.register(reader, select.POLLIN)
-        relay = self.relay = Relay(self.host, poll) if self.relayed else None
+        relay = self.relay
+        if relay is not None:
+            relay.attach(poll)
         while True:
             while relay is not None and self.host.waiting():
                 header, data = self.host.receive()

@@ -41,10 +41,10 @@ class Relay:
     ``"closed": true`` says that no more will come. Those from the host look the same.
     """
 
-    def __init__(self, host: Host, poll: Any) -> None:
+    def __init__(self, host: Host) -> None:
         import socket  # noqa: PLC0415 - only sandboxes with a relay pay for it
 
-        self.host, self.poll = host, poll
+        self.host, self.poll = host, select.poll()
         self.listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.listener.bind(("127.0.0.1", RELAY_PORT))
@@ -54,6 +54,10 @@ class Relay:
         self.by_descriptor: dict[int, Carried] = {}
         self.by_number: dict[int, Carried] = {}
         self.opened = 0
+
+    def attach(self, poll: Any) -> None:
+        """Have ``poll`` wait for the listener and the connections."""
+        self.poll = poll
         poll.register(self.listener.fileno(), select.POLLIN)
 
     def serve(self, descriptor: int, event: int) -> None:
