@@ -1,9 +1,11 @@
 """From the phases that a driver reported of a test to its result: what the runners share."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 
-from codegate.grading.grade import TestResult, TestStatus
-from codegate.grading.records import Crash, Phase
+from codegate.grading.grade import TestResult, TestStatus, file_of
+from codegate.grading.records import Crash, Phase, Records
+from codegate.grading.runners.contract import Said
+from codegate.grading.testreport import CollectionError
 
 Phases = tuple[Phase, ...]
 """What was reported of one test: more than once when others have its id, or parts of its own."""
@@ -40,3 +42,24 @@ def crashes_of(phases: Mapping[str, Phases]) -> dict[str, Crash]:
     """Return, by test id, the exceptions that failed tests."""
     failing = ((test, first_failure(found)) for test, found in phases.items())
     return {test: phase.crash for test, phase in failing if phase and phase.crash}
+
+
+def said_of(
+    records: Records,
+    files: Collection[str],
+    receipts: Callable[[Mapping[str, Phases]], Mapping[str, frozenset[str]]] = lambda _phases: {},
+) -> Said:
+    """Return what a driver reported of ``files``; ``receipts`` finds them in the phases of the tests."""
+    phases = {test: found for test, found in records.phases.items() if file_of(test) in files}
+    return Said(
+        results={test: result_of(test, status_of(found), found) for test, found in phases.items()},
+        status=records.status,
+        collection_errors=tuple(
+            CollectionError(failure.id, failure.text, failure.crash)
+            for failure in records.failures
+            if failure.id in files
+        ),
+        crashes=crashes_of(phases),
+        forged=records.forged,
+        receipts=receipts(phases),
+    )

@@ -7,11 +7,10 @@ from typing import Final
 
 from codegate.grading.controls.instruments import Instruments
 from codegate.grading.drivers import driver_command, driver_source
-from codegate.grading.grade import file_of
 from codegate.grading.records import read_records
 from codegate.grading.runners.contract import Said
-from codegate.grading.runners.results import Phases, crashes_of, result_of, status_of
-from codegate.grading.testreport import CollectionError, TestSelection
+from codegate.grading.runners.results import Phases, said_of
+from codegate.grading.testreport import TestSelection
 from codegate.sandbox import Command, Completed
 
 _PACKAGE: Final = re.compile(rb"^package[ \t]+(\w+)", re.MULTILINE)
@@ -60,19 +59,7 @@ class Go:
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:
         """See ``Runner.read``."""
         records = read_records(completed.records, token)
-        phases = {test: found for test, found in records.phases.items() if file_of(test) in files}
-        return Said(
-            results={test: result_of(test, status_of(found), found) for test, found in phases.items()},
-            status=records.status,
-            collection_errors=tuple(
-                CollectionError(failure.id, failure.text, failure.crash)
-                for failure in records.failures
-                if failure.id in files
-            ),
-            crashes=crashes_of(phases),
-            forged=records.forged,
-            receipts=_receipts(selection.instruments, phases),
-        )
+        return said_of(records, files, lambda phases: _receipts(selection.instruments, phases))
 
 
 def _companions(used: Instruments, files: tuple[str, ...], pipe: int) -> dict[str, str]:

@@ -5,11 +5,10 @@ from typing import Final
 
 from codegate.grading.controls.instruments import Instruments
 from codegate.grading.drivers import driver_command
-from codegate.grading.grade import file_of
 from codegate.grading.records import read_records
 from codegate.grading.runners.contract import Said
-from codegate.grading.runners.results import crashes_of, result_of, status_of
-from codegate.grading.testreport import CollectionError, TestSelection
+from codegate.grading.runners.results import said_of
+from codegate.grading.testreport import TestSelection
 from codegate.sandbox import Command, Completed
 
 _DRIVERS: Final = "codegate.languages.java.drivers"
@@ -47,19 +46,7 @@ class Java:
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:  # noqa: ARG002
         """See ``Runner.read``."""
-        records = read_records(completed.records, token)
-        phases = {test: found for test, found in records.phases.items() if file_of(test) in files}
-        return Said(
-            results={test: result_of(test, status_of(found), found) for test, found in phases.items()},
-            status=records.status,
-            collection_errors=tuple(
-                CollectionError(failure.id, failure.text, failure.crash)
-                for failure in records.failures
-                if failure.id in files
-            ),
-            crashes=crashes_of(phases),
-            forged=records.forged,
-        )
+        return said_of(read_records(completed.records, token), files)
 
 
 def _originals(used: Instruments, files: tuple[str, ...]) -> Mapping[str, str]:

@@ -1,13 +1,14 @@
 """node:test, Jest, Vitest and Mocha: Node starts a framework with a reporter of ours."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.records import read_records, receipts_of
 from codegate.grading.runners.contract import Said
-from codegate.grading.runners.results import crashes_of, result_of, status_of
-from codegate.grading.testreport import CollectionError, TestSelection
+from codegate.grading.runners.results import Phases, said_of
+from codegate.grading.testreport import TestSelection
 from codegate.sandbox import Command, Completed
 
 _DRIVERS: Final = "codegate.languages.javascript.drivers"
@@ -54,23 +55,12 @@ class JavaScript:
 
     def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:  # noqa: ARG002
         """See ``Runner.read``."""
-        (file,) = files
-        records = read_records(completed.records, token)
-        phases = {test: found for test, found in records.phases.items() if test.startswith(f"{file}::")}
-        # Which test left a receipt is known by its token; some come only with the report of the next test.
-        receipts = frozenset().union(*receipts_of(phases).values())
-        return Said(
-            results={test: result_of(test, status_of(found), found) for test, found in phases.items()},
-            status=records.status,
-            collection_errors=tuple(
-                CollectionError(failure.id, failure.text, failure.crash)
-                for failure in records.failures
-                if failure.id == file
-            ),
-            crashes=crashes_of(phases),
-            receipts=dict.fromkeys(phases, receipts),
-            forged=records.forged,
-        )
+        return said_of(read_records(completed.records, token), files, _receipts)
+
+
+def _receipts(phases: Mapping[str, Phases]) -> Mapping[str, frozenset[str]]:
+    """Return all receipts for each test: a token tells its test, and some come only with the next one's report."""
+    return dict.fromkeys(phases, frozenset().union(*receipts_of(phases).values()))
 
 
 def _source(file: str) -> str:
