@@ -19,7 +19,7 @@ from codegate.candidates.spec import CandidateSpec
 
 # Snapshots before 2024 carry month and day only: gpt-4-0613, gpt-3.5-turbo-0125, gpt-4-1106-preview.
 _SHORT_DATE: Final = re.compile(r"gpt-(?:4|3\.5-turbo)(?:-\d+k)?(?:-vision)?-(\d\d)(\d\d)(?:-preview)?")
-_LIMIT_NAMES: Final = ("max_completion_tokens", "max_tokens")
+_LIMIT_NAMES: Final = PROTOCOLS["chat"].limits
 
 
 class OpenAIProvider(SdkProvider):

@@ -1,5 +1,6 @@
 """What the providers behind an official SDK share: the client, one call, and requests that agents wrote."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +29,7 @@ class Forwarded:
     completion: Completion
 
 
-class SdkProvider:
+class SdkProvider(ABC):
     """Base of the providers behind an SDK. Thread-safe; one ``complete`` is one accepted HTTP request.
 
     Args:
@@ -84,9 +85,9 @@ class SdkProvider:
         shown = self._faults.visible(content.decode("utf-8", "replace")).encode()
         return Forwarded(shown, streamed, completion)
 
+    @abstractmethod
     def _send(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> bytes:
         """Send a request in ``protocol`` and return the answer's bytes."""
-        raise NotImplementedError
 
     def _answer(
         self,
@@ -99,12 +100,11 @@ class SdkProvider:
         """Return what the answer to ``send`` says; see ``call_model``."""
 
         def read(content: bytes, seconds: float) -> Completion:
-            document = protocol.assemble(_events(content, self._faults)) if streamed else None
-            if document is None:
-                document = as_document(content, self._faults)
+            faults = self._faults
+            document = protocol.assemble(_events(content, faults)) if streamed else as_document(content, faults)
             if (refused := error_object(document)) is not None:
-                raise self._faults.refused(refused[1], refused[0])
-            return protocol.read(document, AnswerReader(self._faults, content, seconds))
+                raise faults.refused(refused[1], refused[0])
+            return protocol.read(document, AnswerReader(faults, content, seconds))
 
         return call_model(self._spec, self._calls, self._faults, send, read, relax)
 

@@ -48,7 +48,7 @@ _HOME: Final = "/tmp/home"  # noqa: S108 - inside the sandbox
 
 
 class AgentFailed(InfrastructureError):
-    """An agent ended without having asked its model anything: it is not installed or not started as it should be."""
+    """An agent came to nothing without a fault of its own: it never asked its model, or waited most of its time."""
 
 
 def agent_attempt(
@@ -66,7 +66,7 @@ def agent_attempt(
     ``paid`` holds the answers of an earlier start of this attempt that was cut off, and keeps those of this one.
 
     Raises:
-        AgentFailed: it made no model call.
+        AgentFailed: it made no model call, or ran out of time that it had waited for its provider or its turn.
         UsageError: it cannot be installed.
         InfrastructureError: the sandbox failed, or a model call, as for any other attempt.
     """

@@ -139,8 +139,8 @@ class Gateway:
         except RequestRefused as refusal:
             self._refuse(http, 400, "a request that is not allowed", str(refusal))
             return
-        size = len(_dumped(cleaned))
-        if self.failure is not None or not self._meter.begin(size):
+        body = _dumped(cleaned)
+        if self.failure is not None or not self._meter.begin(len(body)):
             self._refuse(http, 400, "a call over a limit", f"the limit of {self.limited or 'this run'} is reached")
             self._end()
             return
@@ -150,7 +150,7 @@ class Gateway:
             if _BETA.fullmatch(beta)
         ]
         headers = {"anthropic-beta": ",".join(betas)} if betas else {}
-        waiting = _Waiting(lambda: self._make(asked, cleaned, headers, size))
+        waiting = _Waiting(lambda: self._make(asked, cleaned, headers, body))
         begun = False
         while not waiting.done(PING_SECONDS):
             if cleaned.get("stream"):
@@ -177,7 +177,7 @@ class Gateway:
             self._end()
 
     def _make(
-        self, asked: Mapping[str, Any], cleaned: Mapping[str, Any], headers: Mapping[str, str], size: int
+        self, asked: Mapping[str, Any], cleaned: Mapping[str, Any], headers: Mapping[str, str], body: bytes
     ) -> Forwarded | None:
         """Return the answer to a call that was begun; None: it failed, and ``failure`` says how."""
         answers: list[Forwarded] = []
@@ -188,11 +188,11 @@ class Gateway:
             return answers[-1].completion
 
         try:
-            request = digest(_dumped(cleaned).decode())
+            request = digest(body.decode())
             if (kept := self._paid.take(request)) is not None:
                 answers.append(kept)
             else:
-                self._call(once, size)
+                self._call(once, len(body))
                 self._paid.keep(request, answers[-1])
             completion = answers[-1].completion
             said = Message(role="assistant", text=completion.text, tool_calls=completion.tool_calls)
@@ -205,7 +205,7 @@ class Gateway:
                 else:
                     declined, self.failure = None, self.failure or error
             return declined
-        self._meter.settle(size, completion.usage)
+        self._meter.settle(len(body), completion.usage)
         with self._lock:
             self.waited += max(0.0, time.monotonic() - begun - completion.seconds) if kept is None else 0.0
             self.completions.append(completion)
