@@ -18,6 +18,7 @@ from codegate.errors import ExitCode, UsageError
 from codegate.forge import DEFAULT_API
 from codegate.gating import GatePolicy
 from codegate.gating.power import power_statement
+from codegate.host_program import without_credentials
 from codegate.mining import (
     DEFAULT_KINDS,
     KINDS,

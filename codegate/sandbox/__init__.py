@@ -22,7 +22,6 @@ from codegate.sandbox.contract import (
     SandboxUnavailable,
 )
 from codegate.sandbox.environment import TOOLS_LOCK
-from codegate.sandbox.host_program import run_program
 from codegate.sandbox.interpreter import index_environment
 from codegate.sandbox.pool import SandboxPool
 from codegate.sandbox.preflight import preflight

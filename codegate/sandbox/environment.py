@@ -18,9 +18,9 @@ from typing import Final
 
 from codegate.durable import digest
 from codegate.errors import UsageError
+from codegate.host_program import run_program
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import EnvironmentRecipe, SandboxError
-from codegate.sandbox.host_program import run_program
 from codegate.sandbox.interpreter import find_interpreter, index_environment
 from codegate.sandbox.packages import install_packages
 from codegate.sandbox.session import PACKAGES, SITE

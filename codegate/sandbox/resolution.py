@@ -15,7 +15,7 @@ from packaging.version import InvalidVersion, Version
 from uv import find_uv_bin
 
 from codegate.errors import InfrastructureError
-from codegate.sandbox.host_program import run_program
+from codegate.host_program import run_program
 from codegate.sandbox.interpreter import index_environment
 
 _NETWORK_WORDS: Final = (

@@ -18,13 +18,13 @@ from typing import Any, Final, Protocol
 import h11
 
 from codegate.candidates.chat import Completion, Message, ProviderError, Usage
-from codegate.candidates.gateway.http import HttpConnection, HttpRequest
 from codegate.candidates.gateway.meter import AgentLimits, Meter
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from codegate.candidates.sdk import Forwarded
 from codegate.candidates.spec import CandidateSpec
 from codegate.durable import digest
 from codegate.errors import UsageError
+from codegate.http import HttpConnection, HttpRequest
 from codegate.strict import parse_json
 
 PING_SECONDS: Final = 10.0

@@ -18,10 +18,10 @@ from typing import Final
 
 from codegate.durable import digest
 from codegate.errors import UsageError
+from codegate.host_program import run_program
 from codegate.languages.go.modules import go_sum_text, read_go_mod, read_go_sum
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import EnvironmentRecipe, SandboxError, SandboxUnavailable
-from codegate.sandbox.host_program import run_program
 from codegate.sandbox.interpreter import index_environment
 from codegate.sandbox.toolchain import toolchain_site
 

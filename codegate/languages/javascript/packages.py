@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from codegate.errors import InfrastructureError, UsageError
+from codegate.host_program import run_program, without_credentials
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import EnvironmentRecipe, SandboxError
-from codegate.sandbox.host_program import run_program
 from codegate.sandbox.interpreter import index_environment
 from codegate.sandbox.toolchain import toolchain_site
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from codegate.sandbox import run_program
+from codegate.host_program import run_program
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 #: Starts a program in a daemon thread, waits until its grandchild writes files, and exits.
 LEAVES = """
 import os, sys, tempfile, threading, time
-from codegate.sandbox import run_program
+from codegate.host_program import run_program
 write = "(n=0; while :; do n=$((n+1)); : > $n; done)"
 command = ["sh", "-c", f"{write} & echo $! > {sys.argv[1]}.new; mv {sys.argv[1]}.new {sys.argv[1]}; wait"]
 def run():
@@ -45,6 +45,23 @@ def eventually_gone(place: Path) -> bool:
 def test_a_program_gets_input_and_returns_its_output() -> None:
     done = run_program(["sh", "-c", "cat; echo no >&2; exit 3"], env=ENVIRONMENT, cwd="/", seconds=60, stdin=b"yes")
     assert (done.returncode, done.stdout, done.stderr) == (3, b"yes", b"no\n")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://ada:ses/ame77@h.example/simple/",
+        "https://ada:ses ame77@h.example/simple",
+        "https://h.example/sesame77/s",
+    ],
+)
+def test_what_a_program_says_of_an_address_is_its_host(address: str) -> None:
+    said = f"invalid value '{address}'; failed to fetch {address.rstrip('/')}/acme/"
+    done = run_program(
+        ["sh", "-c", "cat >&2"], env={**ENVIRONMENT, "INDEX": address}, cwd="/", seconds=60, stdin=said.encode()
+    )
+    assert b"ame77" not in done.stderr
+    assert done.stderr.count(b"https://h.example") == 2
 
 
 def test_a_program_that_takes_too_long_ends_with_its_descendants(tmp_path: Path) -> None:

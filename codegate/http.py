@@ -1,7 +1,10 @@
-"""HTTP/1.1 over one connection from a sandbox. h11 parses, strictly; the sizes and the time are bounded here."""
+"""HTTP/1.1 over one connection from a sandbox, answered on the host: for an agent's gateway and for fake services.
+
+h11 parses, strictly; the sizes and the time are bounded here.
+"""
 
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +21,7 @@ class HttpRequest:
 
     method: str
     path: str
+    query: str
     headers: Mapping[str, str]
     body: bytes
 
@@ -25,8 +29,8 @@ class HttpRequest:
 class HttpConnection:
     """The server's end of a connection. One request at a time; ``reply`` or ``begin`` … ``finish`` answers it."""
 
-    def __init__(self, connection: socket.socket) -> None:
-        self._socket = connection
+    def __init__(self, connection: socket.socket, max_body_bytes: int = MAX_BODY_BYTES) -> None:
+        self._socket, self._max_body_bytes = connection, max_body_bytes
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
 
     def requests(self) -> Iterator[HttpRequest]:
@@ -39,11 +43,11 @@ class HttpConnection:
                 self._http.start_next_cycle()
         except h11.RemoteProtocolError as error:
             if self._http.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
-                self.reply(error.error_status_hint, b"", "text/plain")
+                self.reply(error.error_status_hint, b"", "text/plain", [("connection", "close")])
 
-    def reply(self, status: int, body: bytes, content_type: str) -> None:
+    def reply(self, status: int, body: bytes, content_type: str, headers: Iterable[tuple[str, str]] = ()) -> None:
         """Answer the request."""
-        self._send_head(status, content_type, [("content-length", str(len(body)))])
+        self._send_head(status, content_type, [("content-length", str(len(body))), *headers])
         self._send(h11.Data(body))
         self._send(h11.EndOfMessage())
 
@@ -72,12 +76,12 @@ class HttpConnection:
                     pass
                 case h11.Data(data=data):
                     body += data
-                    if len(body) > MAX_BODY_BYTES:
+                    if len(body) > self._max_body_bytes:
                         raise h11.RemoteProtocolError("the body is too large", error_status_hint=413)
                 case h11.EndOfMessage() if head is not None:
                     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
-                    path = head.target.decode("latin-1").partition("?")[0]
-                    return HttpRequest(head.method.decode("latin-1"), path, headers, bytes(body))
+                    path, _, query = head.target.decode("latin-1").partition("?")
+                    return HttpRequest(head.method.decode("latin-1"), path, query, headers, bytes(body))
                 case _:
                     return None
 

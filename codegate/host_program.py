@@ -1,0 +1,68 @@
+"""Programs that run on the host (uv, npm, go, what prints a key); they end with the command that ran them."""
+
+import contextlib
+import logging
+import os
+import re
+import signal
+import subprocess
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+_LOG: Final = logging.getLogger(__name__)
+_CREDENTIALS: Final = re.compile(rb"(?<=//)[^/\s]+@")
+
+
+def run_program(
+    command: Sequence[str], *, env: Mapping[str, str], cwd: Path | str, seconds: float, stdin: bytes = b""
+) -> "subprocess.CompletedProcess[bytes]":
+    """Return how ``command`` ended, with its output; its descendants are killed after ``seconds`` and at our exit.
+
+    What it prints for people (stderr) has addresses without user names and passwords.
+
+    Raises:
+        OSError: it cannot be started.
+        subprocess.TimeoutExpired: it took longer.
+    """
+    began = time.monotonic()
+    with subprocess.Popen(
+        command, env=dict(env), cwd=cwd, start_new_session=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        # At exit, what daemon threads still run ends before the folders that it writes to are removed: those are older.
+        end = weakref.finalize(process, _kill, process.pid)
+        try:
+            output, errors = process.communicate(stdin, timeout=seconds)
+        finally:
+            end()
+    # Without its arguments: an index's address may hold a password.
+    _LOG.debug("%s: exit %s, %.2f s", Path(command[0]).name, process.returncode, time.monotonic() - began)
+    return subprocess.CompletedProcess(command, process.returncode, output, without_credentials(errors, env))
+
+
+def without_credentials(printed: bytes, env: Mapping[str, str] | None = None) -> bytes:
+    """Return text with no user name and password before the host of an address.
+
+    Of an address that is in ``env`` only the host is left: a password may hold anything, and a path may be a token.
+    """
+    named = {part for value in (env or {}).values() for part in (value, *value.split()) if "://" in part}
+    for address in sorted(named, key=len, reverse=True):
+        scheme, _, rest = address.partition("://")
+        before, _, after = rest.rpartition("@")
+        host = after.partition("/")[0].partition("?")[0]
+        printed = printed.replace(address.rstrip("/").encode(), f"{scheme}://{host}".encode())
+        if before:
+            printed = printed.replace(f"{before}@".encode(), b"")
+    return _CREDENTIALS.sub(b"", printed)
+
+
+def _kill(group: int) -> None:
+    """End a process group, and wait a moment until nothing of it writes any more."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+        for _ in range(100):
+            os.killpg(group, 0)
+            time.sleep(0.01)
