@@ -79,7 +79,7 @@ def main() -> None:
     spec = CandidateSpec(provider="openai", model="m", base_url="http://127.0.0.1:1/v1")
     instant = Instant()
     gateway = Gateway(spec, "chat", instant, lambda action, _: action(), AgentLimits(10**6), lambda: None, instant)
-    relay = Relay(gateway.answer)
+    relay = Relay({RELAY_PORT: gateway.answer})
     backend = select_backend(options.sandbox, "bench")
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     sandbox = backend.open(backend.prepare(EnvironmentRecipe(python, "")), SandboxLimits())

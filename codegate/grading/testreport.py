@@ -1,5 +1,6 @@
 """What a test run is asked and what it showed: the types that every runner shares."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -8,6 +9,7 @@ from codegate.grading.behaviour import Behaviour
 from codegate.grading.controls.instruments import Instruments
 from codegate.grading.grade import TestResult
 from codegate.grading.records import Crash
+from codegate.service import Service
 from codegate.suite import Problem, RunnerName
 
 
@@ -20,6 +22,7 @@ class TestSelection:
         runner: what runs them.
         command: for the runner ``junit``: the program and its arguments.
         reports: for the runner ``junit``: the JUnit XML files, or folders of them, that the command writes.
+        folder: where the tests run, relative to the tree, by the runners of Python and JavaScript; empty: its root.
         python_path: import roots, relative to the tree.
         order: of the tests within a file, where the runner can turn it.
         hash_seed: PYTHONHASHSEED, and the seed of other runners' shuffling.
@@ -30,6 +33,7 @@ class TestSelection:
         timeout_seconds: for all files together.
         output_bytes: cap of the output that is kept of each file.
         instruments: what takes the place of the files' texts; None: they are run as they are.
+        service: what the tests can call; each of its expectations becomes a result of the run.
     """
 
     __test__ = False  # not a test class, whatever its name begins with
@@ -45,9 +49,11 @@ class TestSelection:
     timezone: str = "UTC"
     isolated: tuple[str, ...] = ()
     busy: int = 0
+    folder: str = ""
     timeout_seconds: float = 120.0
     output_bytes: int = 1 << 20
     instruments: Instruments | None = None
+    service: Service | None = None
 
 
 def test_selection(problem: Problem) -> TestSelection:
@@ -61,6 +67,7 @@ def test_selection(problem: Problem) -> TestSelection:
         reports=problem.manifest.reports,
         timeout_seconds=limits.seconds,
         output_bytes=limits.output_kb << 10,
+        service=problem.manifest.service,
     )
 
 
@@ -129,3 +136,10 @@ class TestReport:
     def proven(self) -> bool:
         """Return whether the run ended by itself, within its limits and undisturbed: only then a pass counts."""
         return self.complete and not (self.forged or self.timed_out or self.memory_exceeded)
+
+    @property
+    def summary(self) -> str:
+        """Return how many tests ended in each way, and the end of the output, for a model."""
+        counts = Counter(result.status for result in self.results.values())
+        head = ", ".join(f"{number} {status}" for status, number in sorted(counts.items())) or "no test ran"
+        return f"{head}{'; stopped at the time limit' if self.timed_out else ''}\n{self.output[-8000:]}"

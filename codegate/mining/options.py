@@ -36,6 +36,7 @@ class MineOptions:
 
     Attributes:
         name: the suite's name; None: that of the suite being refreshed, else the repository's folder name.
+        path: folder of the repository to mine, such as a service of a monorepo; empty: all of it.
         branch: whose history; None: HEAD's.
         since: leave out units before this day.
         max_problems: stop when this many are validated; None: no limit.

@@ -78,7 +78,7 @@ class Command:
         output_bytes: cap for standard output and for standard error, each.
         records: open a pipe to the supervisor whose descriptor number replaces the argument ``{records}``;
             what the program writes to it comes back as ``Completed.records``.
-        relay: answers what the command connects to at ``127.0.0.1:RELAY_PORT``; None: nothing listens there.
+        relay: answers what the command connects to at the relay's ports of 127.0.0.1; None: nothing listens there.
     """
 
     argv: tuple[str, ...]

@@ -1,6 +1,6 @@
-"""The host's end of a command's relay: each connection to a port inside the sandbox becomes a socket here.
+"""The host's end of a command's relay: each connection to its ports inside the sandbox becomes a socket here.
 
-The sandbox has no network. What connects to ``RELAY_PORT`` on its own loopback is carried over the supervisor's stream,
+The sandbox has no network. What connects to such a port on its own loopback is carried over the supervisor's stream,
 byte for byte, to whoever answers on this side.
 """
 
@@ -8,30 +8,32 @@ import contextlib
 import selectors
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from codegate.sandbox.supervisor_relay import PIECE, RELAY_PORT, UNSENT_BYTES
+from codegate.sandbox.supervisor_relay import PIECE, UNSENT_BYTES
 
 if TYPE_CHECKING:
     from codegate.sandbox.stream import Reply, SupervisorStream
 
-__all__ = ["RELAY_PORT", "Relay", "relayed"]
-
+RELAY_PORT: Final = 4180
+"""The port of an agent's gateway."""
 _STREAM: Final = "stream"
 _END: Final = "end"
 
 
 class Relay:
-    """What a command's connections to ``127.0.0.1:RELAY_PORT`` are answered by. Serves one command.
+    """What a command's connections to ports of 127.0.0.1 are answered by. Serves one command.
 
     Args:
-        answer: called in a thread of its own for each connection, with a blocking socket; the connection ends with it.
+        answers: by port, what is called in a thread of its own for each connection, with a blocking socket; the
+            connection ends with it.
     """
 
-    def __init__(self, answer: Callable[[socket.socket], object]) -> None:
-        self._answer = answer
+    def __init__(self, answers: Mapping[int, Callable[[socket.socket], object]]) -> None:
+        self._answers = dict(answers)
+        self.ports = list(self._answers)
         self._ender, self.ended = socket.socketpair()
 
     def end(self) -> None:
@@ -44,16 +46,18 @@ class Relay:
         self._ender.close()
         self.ended.close()
 
-    def connect(self) -> socket.socket:
-        """Return this side's end of a new connection, whose other end is being answered."""
+    def connect(self, port: int) -> socket.socket:
+        """Return this side's end of a new connection to ``port``, whose other end is being answered."""
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
-        threading.Thread(target=self._serve, args=(theirs,), name="codegate-relay", daemon=True).start()
+        given = theirs, self._answers[port]
+        threading.Thread(target=self._serve, args=given, name="codegate-relay", daemon=True).start()
         return ours
 
-    def _serve(self, connection: socket.socket) -> None:
+    @staticmethod
+    def _serve(connection: socket.socket, answer: Callable[[socket.socket], object]) -> None:
         with connection, contextlib.suppress(OSError):  # the other end may go at any time
-            self._answer(connection)
+            answer(connection)
 
 
 @dataclass
@@ -122,7 +126,7 @@ class _Pump:
             if number <= self._newest:
                 return  # for a connection that this side has closed
             self._newest = number
-            carried = self._open[number] = _Carried(number, self._relay.connect())
+            carried = self._open[number] = _Carried(number, self._relay.connect(reply.header["port"]))
             self._selector.register(carried.end, carried.events, carried)
         carried.unread += reply.blob
         carried.closed_inside = carried.closed_inside or bool(reply.header.get("closed"))

@@ -2,8 +2,10 @@
 
 import contextlib
 import json
+import logging
 import posixpath
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
@@ -19,6 +21,9 @@ from codegate.sandbox.contract import (
 )
 from codegate.sandbox.seccomp import filters
 from codegate.sandbox.stream import Reply, StreamBroken, SupervisorStream
+from codegate.strict import shown
+
+_LOG: Final = logging.getLogger(__name__)
 
 WORKSPACE: Final = "/workspace"
 SITE: Final = "/opt/codegate/site"
@@ -34,6 +39,7 @@ _PUT_SECONDS: Final = 60.0
 _GRACE_SECONDS: Final = 30.0  # on top of a command's own limit: killing, reaping and a loaded machine
 _CHUNK_BYTES: Final = 4 << 20
 _CHUNK_FILES: Final = 2000
+_LONG_PART: Final = 80  # characters of a command's part that the log leaves out: a program's text
 
 ENVIRONMENT: Final[Mapping[str, str]] = {
     "HOME": "/tmp/home",  # noqa: S108 - a path inside the sandbox
@@ -152,7 +158,7 @@ class SandboxSession:
     def run(self, command: Command) -> Completed:
         """See ``Sandbox.run``."""
         request = self._request(command)
-        kills = self._enclosure.out_of_memory_kills()
+        kills, began = self._enclosure.out_of_memory_kills(), time.monotonic()
         try:
             with self._watched():
                 reply = self._stream.request(
@@ -165,6 +171,8 @@ class SandboxSession:
         except _OutOfMemory:
             return _DIED_OF_MEMORY
         self._check(reply)
+        words = shown(" ".join(part if len(part) < _LONG_PART else "…" for part in command.argv))
+        _LOG.debug("%s: exit %s, %.2f s", words, reply.header["exit_code"], time.monotonic() - began)
         return self._completed(reply, self._enclosure.out_of_memory_kills() - kills)
 
     def close(self) -> None:
@@ -200,7 +208,7 @@ class SandboxSession:
             "timeout": command.timeout_seconds,
             "output_bytes": command.output_bytes,
             "records": command.records,
-            "relay": command.relay is not None,
+            "relay": command.relay.ports if command.relay else [],
         }
 
     def _completed(self, reply: Reply, kills_seen_outside: int) -> Completed:

@@ -169,7 +169,7 @@ class Run:
     def __init__(self, host: Host, request: Header, stdin: memoryview, limits: dict[str, int]) -> None:
         self.host, self.stdin, self.usage = host, stdin, Usage()
         # It listens before the command can connect.
-        self.relay = Relay(host) if request["relay"] else None
+        self.relay = Relay(host, request["relay"]) if request["relay"] else None
         cap = request["output_bytes"]
         self.output = Capture(cap, cap * FLOOD_FACTOR)
         self.errors = Capture(cap, cap * FLOOD_FACTOR)

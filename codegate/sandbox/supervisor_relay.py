@@ -1,4 +1,4 @@
-"""The part of the supervisor that carries connections: from a port of the sandbox to the host, byte for byte.
+"""The part of the supervisor that carries connections: from ports of the sandbox to the host, byte for byte.
 
 It reads nothing into the bytes and holds no secret. Like ``supervisor_files.py`` it is sent ahead of ``supervisor.py``.
 """
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     from codegate.sandbox.supervisor_host import Host
 
-RELAY_PORT = 4180
-CONNECTIONS = 64  # more wait in the listener's queue
+CONNECTIONS = 64  # more wait in the listeners' queues
 PIECE = 1 << 16
 UNSENT_BYTES = 32 << 20  # what one connection may leave unread before it is cut
 
@@ -35,35 +34,40 @@ class Carried:
 
 
 class Relay:
-    """A listening port on the sandbox's loopback, and its connections.
+    """Listening ports on the sandbox's loopback, and their connections.
 
-    Messages to the host are ``{"relay": NUMBER}`` with bytes, the first of which opens the connection;
-    ``"closed": true`` says that no more will come. Those from the host look the same.
+    Messages to the host are ``{"relay": NUMBER}`` with bytes, the first of which opens the connection and names its
+    ``"port"``; ``"closed": true`` says that no more will come. Those from the host look the same.
     """
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, ports: list[int]) -> None:
         import socket  # noqa: PLC0415 - only sandboxes with a relay pay for it
 
         self.host, self.poll = host, select.poll()
-        self.listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.listener.bind(("127.0.0.1", RELAY_PORT))
-        self.listener.listen(128)
-        self.listener.setblocking(False)
+        self.listeners: dict[int, Any] = {}
+        for port in ports:
+            listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(("127.0.0.1", port))
+            listener.listen(128)
+            listener.setblocking(False)
+            self.listeners[listener.fileno()] = listener
         self.no_delay = (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.by_descriptor: dict[int, Carried] = {}
         self.by_number: dict[int, Carried] = {}
         self.opened = 0
 
     def attach(self, poll: Any) -> None:
-        """Have ``poll`` wait for the listener and the connections."""
+        """Have ``poll`` wait for the listeners and the connections."""
         self.poll = poll
-        poll.register(self.listener.fileno(), select.POLLIN)
+        for listener in self.listeners:
+            poll.register(listener, select.POLLIN)
 
     def serve(self, descriptor: int, event: int) -> None:
-        """Act on an event of the listener or of a connection."""
-        if descriptor == self.listener.fileno():
-            self._accept()
+        """Act on an event of a listener or of a connection."""
+        if descriptor in self.listeners:
+            if len(self.by_number) < CONNECTIONS:
+                self._accept(self.listeners[descriptor])
             return
         carried = self.by_descriptor.get(descriptor)
         if carried is None:
@@ -86,14 +90,15 @@ class Relay:
             self._write(carried)
 
     def close(self) -> None:
-        """Close the port and all connections."""
+        """Close the ports and all connections."""
         for carried in list(self.by_number.values()):
             self._drop(carried)
-        self.listener.close()
+        for listener in self.listeners.values():
+            listener.close()
 
-    def _accept(self) -> None:
+    def _accept(self, listener: Any) -> None:
         try:
-            end, _ = self.listener.accept()
+            end, _ = listener.accept()
         except OSError:
             return
         end.setblocking(False)
@@ -104,8 +109,9 @@ class Relay:
         self.by_descriptor[end.fileno()] = self.by_number[carried.number] = carried
         self.poll.register(end.fileno(), carried.events)
         if len(self.by_number) == CONNECTIONS:
-            self.poll.unregister(self.listener.fileno())
-        self.host.send({"relay": carried.number})
+            for waiting in self.listeners:
+                self.poll.unregister(waiting)
+        self.host.send({"relay": carried.number, "port": listener.getsockname()[1]})
 
     def _read(self, carried: Carried) -> None:
         try:
@@ -143,7 +149,8 @@ class Relay:
 
     def _drop(self, carried: Carried) -> None:
         if len(self.by_number) == CONNECTIONS:
-            self.poll.register(self.listener.fileno(), select.POLLIN)
+            for listener in self.listeners:
+                self.poll.register(listener, select.POLLIN)
         descriptor = carried.end.fileno()
         self.poll.unregister(descriptor)
         del self.by_descriptor[descriptor], self.by_number[carried.number]

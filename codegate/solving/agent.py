@@ -20,6 +20,7 @@ from codegate.languages import PathClassifier
 from codegate.sandbox import Command, Completed, EnvironmentRecipe, Sandbox, SandboxClosed, SandboxFile
 from codegate.sandbox.relay import RELAY_PORT, Relay
 from codegate.sandbox.session import PACKAGES, SITE, WORKSPACE
+from codegate.service import SERVICE_ENVIRONMENT, SERVICE_PORT, FakeService
 from codegate.solving.attempt import AgentRecord, Attempt, AttemptStop, DroppedPath, ModelCall, stop_of
 from codegate.solving.drivers import driver_source
 from codegate.solving.edits import contains_code
@@ -83,7 +84,8 @@ def agent_attempt(
         relay.end()
 
     gateway = Gateway(candidate, protocol, cast("Any", provider), call, limits, end, paid)
-    relay = Relay(gateway.answer)
+    service = problem.manifest.service
+    relay = Relay({RELAY_PORT: gateway.answer, **({SERVICE_PORT: FakeService(service).answer} if service else {})})
     started = time.monotonic()
     try:
         with open_for_agent(problem, recipe, settings.minutes * 60) as sandbox:
@@ -164,7 +166,7 @@ def _agent(candidate: CandidateSpec) -> Agent:
 def _environment(problem: Problem) -> dict[str, str]:
     """Return the variables by which an agent's commands find what the problem's tests import."""
     roots = [f"{WORKSPACE}/{root}".rstrip("/") for root in problem.manifest.python_path]
-    return {"PYTHONPATH": ":".join([*roots, SITE])}
+    return {"PYTHONPATH": ":".join([*roots, SITE]), **(SERVICE_ENVIRONMENT if problem.manifest.service else {})}
 
 
 def _collect(sandbox: Sandbox, base: Tree, done: Completed) -> Completed | None:

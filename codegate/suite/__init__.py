@@ -5,6 +5,7 @@ Nothing here uses the network or runs a problem's code.
 
 from codegate.strict import parse_json, read_bytes, read_text
 from codegate.suite.git import GitError, git, read_commit
+from codegate.suite.loaded import LockedEnvironment, Problem, Suite
 from codegate.suite.model import (
     Base,
     ControlAudit,
@@ -12,9 +13,7 @@ from codegate.suite.model import (
     Kind,
     Language,
     LeakAudit,
-    LockedEnvironment,
     PackageFile,
-    Problem,
     ProblemLimits,
     ProblemManifest,
     Provenance,
@@ -23,7 +22,6 @@ from codegate.suite.model import (
     QuarantinedTest,
     RunnerName,
     Statement,
-    Suite,
     SuiteManifest,
     TestSets,
 )

@@ -8,16 +8,13 @@ are the loaded objects: manifests, trees and digests.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from codegate.plugins import language_names, registered
-from codegate.suite.tree import Changes, is_plain_path
-
-if TYPE_CHECKING:
-    from codegate.suite.proved import ProvedPlace
+from codegate.service import Service
+from codegate.suite.tree import is_plain_path
 
 Slug = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -265,6 +262,9 @@ class ProblemManifest(Strict):
     reports: tuple[PlainPath, ...] = Field(
         default=(), description="For the runner `junit`: the JUnit XML files (or folders of them) that it writes."
     )
+    folder: ImportRoot = Field(
+        default="", description="Folder that the tests run in, such as a service of a monorepo; empty: the tree itself."
+    )
     python_path: tuple[ImportRoot, ...] = Field(
         default=("", "src"), description="Import roots, relative to the tree; an empty text is the tree itself."
     )
@@ -276,6 +276,10 @@ class ProblemManifest(Strict):
     fix_deleted: tuple[PlainPath, ...] = Field(default=(), description="Source files that the fix deletes.")
     statement: Statement
     limits: ProblemLimits = ProblemLimits()
+    service: Service | None = Field(
+        default=None,
+        description="A fake HTTP service at CODEGATE_SERVICE_URL, for tests and agents; null: there is none.",
+    )
     kind: Kind | None = Field(default=None, description="What the change is; null if unknown.")
     kind_evidence: tuple[str, ...] = Field(default=(), description="What the kind was concluded from.")
     interface: tuple[str, ...] = Field(
@@ -336,82 +340,3 @@ class SuiteManifest(Strict):
     scanned: Commit | None = Field(default=None, description="The newest commit that mining has looked at.")
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-
-@dataclass(frozen=True)
-class LockedEnvironment:
-    """An environment with the texts that it is built from: its lock, and its package files by their names."""
-
-    manifest: EnvironmentManifest
-    lock: str = field(repr=False)
-    packages: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-
-@dataclass(frozen=True)
-class Problem:
-    """One stripped bug fix, loaded, but for its base tree (see ``load_base``).
-
-    ``hidden`` has the test files as they are after the fix and ``fix`` the source files, each as a change of the base
-    tree. ``digest`` covers all that can change a grade (see ``make_problem``), and ``plain_digest`` all of that but the
-    controls, which the first validation adds.
-    """
-
-    manifest: ProblemManifest
-    statement: str
-    tests: TestSets
-    hidden: Changes
-    fix: Changes
-    environment: EnvironmentManifest
-    digest: str
-    plain_digest: str = ""
-
-    @property
-    def id(self) -> str:
-        """Return the problem's id, unique in its suite."""
-        return self.manifest.id
-
-    @property
-    def active(self) -> bool:
-        """Return whether the problem takes part in comparisons."""
-        return self.manifest.status == "active"
-
-    def expired(self, today: date) -> bool:
-        """Return whether the problem's quarantine is over."""
-        quarantine = self.manifest.quarantine
-        return self.manifest.status == "quarantined" and quarantine is not None and quarantine.expires <= today
-
-
-@dataclass(frozen=True)
-class Suite:
-    """A loaded suite: its manifest, its problems in manifest order and a digest over everything graded.
-
-    ``locks`` has the text of each environment's lock and ``packages`` those of its package files by name, both by
-    environment id. ``proved`` is no part of the digest.
-    """
-
-    folder: Path
-    manifest: SuiteManifest
-    problems: tuple[Problem, ...]
-    locks: Mapping[str, str] = field(repr=False)
-    digest: str = ""
-    packages: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
-    proved: tuple["ProvedPlace", ...] = field(default=(), repr=False)
-
-    @property
-    def name(self) -> str:
-        """Return the suite's name."""
-        return self.manifest.name
-
-    def locked(self, environment: str) -> LockedEnvironment:
-        """Return the environment of that id with its texts."""
-        manifest = {entry.id: entry for entry in self.manifest.environments}[environment]
-        return LockedEnvironment(manifest, self.locks[environment], self.packages.get(environment, {}))
-
-    @property
-    def active(self) -> tuple[Problem, ...]:
-        """Return the problems that take part in comparisons."""
-        return tuple(problem for problem in self.problems if problem.active)
-
-    def expired(self, today: date) -> tuple[str, ...]:
-        """Return the ids of the quarantined problems whose quarantine is over."""
-        return tuple(problem.id for problem in self.problems if problem.expired(today))

@@ -12,7 +12,8 @@ from typing import Annotated, Final, Literal
 from pydantic import ConfigDict, Field, StringConstraints
 
 from codegate.durable import write_atomic
-from codegate.suite.model import Sha256, Slug, Strict, Suite
+from codegate.suite.loaded import Suite
+from codegate.suite.model import Sha256, Slug, Strict
 from codegate.suite.reader import read_json
 
 PROVED: Final = "proved.json"

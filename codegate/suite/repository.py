@@ -11,7 +11,7 @@ from codegate.errors import UsageError
 from codegate.strict import read_text
 from codegate.suite.folder import base_folder
 from codegate.suite.git import GitError, git, read_commit
-from codegate.suite.model import Problem, Suite
+from codegate.suite.loaded import Problem, Suite
 from codegate.suite.tree import Tree
 
 

@@ -10,7 +10,8 @@ from datetime import date
 from typing import Final
 
 from codegate.errors import UsageError
-from codegate.suite.model import Problem, ProblemManifest, Quarantine, Suite
+from codegate.suite.loaded import Problem, Suite
+from codegate.suite.model import ProblemManifest, Quarantine
 from codegate.suite.store import update_problem
 
 DROPPED: Final = "dropped in review"

@@ -19,13 +19,11 @@ from codegate.durable import digest, sha256, write_atomic
 from codegate.errors import InfrastructureError, UsageError
 from codegate.strict import read_text
 from codegate.suite.folder import MAX_FILE_BYTES, base_folder, inside, read_folder
+from codegate.suite.loaded import LockedEnvironment, Problem, Suite
 from codegate.suite.model import (
     EnvironmentManifest,
-    LockedEnvironment,
-    Problem,
     ProblemManifest,
     StoredProblemManifest,
-    Suite,
     SuiteManifest,
     TestSets,
 )
@@ -48,8 +46,8 @@ def make_problem(
 ) -> Problem:
     """Return the problem with its digest, which covers everything that can change a grade.
 
-    That is the base, the trees, the tests, the environment's lock, the statement and the limits; not tags, provenance
-    or status. ``base_digest`` is the digest of a base folder.
+    That is the base, the trees, the tests, the service, the environment's lock, the statement and the limits; not
+    tags, provenance or status. ``base_digest`` is the digest of a base folder.
     """
     audit = manifest.controls
     controls = {"killed": audit.killed, "unfit": audit.unfit} if audit else {}
@@ -62,6 +60,7 @@ def make_problem(
             **({"image": environment.image} if environment.image else {}),
         },
         "limits": manifest.limits.model_dump(mode="json"),
+        **({"service": manifest.service.model_dump(mode="json")} if manifest.service else {}),
         "run": [
             manifest.language,
             manifest.runner,
@@ -135,6 +134,13 @@ def _load_problem(folder: Path, name: str, environments: Mapping[str, Environmen
     tests = read_json(home / "tests.json", TestSets)
     if len(set(tests.expected)) != len(tests.expected):
         raise UsageError(f"{home / 'tests.json'}: a test id is listed twice.")
+    known = {*tests.expected, *tests.EXPECTED_FAIL, *(entry.id for entry in tests.QUARANTINED)}
+    for test in stored.service.tests if stored.service else ():
+        if test not in known:
+            raise UsageError(
+                f"{place}: service: the expectation {test!r} is not in {home / 'tests.json'}.",
+                "Add it to FAIL_TO_PASS if it fails without the fix, else to PASS_TO_PASS.",
+            )
     hidden = _load_changes(home, "hidden", stored, stored.hidden_deleted)
     fix = _load_changes(home, "fix", stored, stored.fix_deleted)
     for path in stored.test_files:

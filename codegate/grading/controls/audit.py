@@ -88,7 +88,7 @@ def _unfit(
     """Return the files of which a test does not pass with instruments, or passes with them and without the fix."""
     expected = problem.tests.expected
     fine = {test for test in expected if _passes(report, test)} - set(unreceipted(report, sites, used, expected))
-    own = tuple(dict.fromkeys(file_of(test) for test in problem.tests.FAIL_TO_PASS))
+    own = tuple(dict.fromkeys(file_of(test) for test in controlled_tests(problem, sites)))
     unproven = run_instrumented(problem, base, used, sandboxes, files=own)
     # A test that reads its own source may pass without the fix, because the source is another one now.
     fine -= {test for test in problem.tests.FAIL_TO_PASS if _passes(unproven, test)}

@@ -44,7 +44,7 @@ def relayed_only_when_asked(subject: Subject) -> None:
 
 def relay_ends(subject: Subject) -> None:
     """The host ends a command at any time; its sandbox serves the next one."""
-    relay = Relay(lambda _: relay.end())
+    relay = Relay({RELAY_PORT: lambda _: relay.end()})
     program = "import time, os\nif os.fork(): connect().recv(1)\ntime.sleep(60)"
     with subject.sandbox() as sandbox:
         begun = time.monotonic()
@@ -97,7 +97,7 @@ def relay_closed_outside(subject: Subject) -> None:
 
 
 def _run(sandbox: Sandbox, program: str, answerer: Callable[[socket.socket], object]) -> Completed:
-    relay = Relay(answerer)
+    relay = Relay({RELAY_PORT: answerer})
     try:
         return sandbox.run(Command(("{python}", "-c", _CONNECT + program), timeout_seconds=60, relay=relay))
     finally:

@@ -10,7 +10,7 @@ from codegate.suite.exchange.harbor import write_task
 from codegate.suite.exchange.rows import write_rows
 from codegate.suite.exchange.swebench import export_row, instance_ids
 from codegate.suite.git import GitError, git
-from codegate.suite.model import Suite
+from codegate.suite.loaded import Suite
 from codegate.suite.repository import find_repository, load_base
 
 ExportFormat = Literal["swe-bench", "harbor"]
@@ -63,6 +63,8 @@ def export_suite(
         base = load_base(suite, problem, repository)
         instance = instances[problem.id]
         try:
+            if problem.manifest.service:
+                raise UsageError("its tests call a service, which no other format has.")
             if kind == "swe-bench":
                 rows.append(export_row(problem, base, slug, instance, setups[problem.manifest.environment]))
             else:

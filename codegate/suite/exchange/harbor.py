@@ -21,7 +21,7 @@ from codegate.errors import InfrastructureError, UsageError
 from codegate.strict import parse_json, read_text
 from codegate.suite.exchange.rows import MAX_ROWS, Row, Skipped
 from codegate.suite.folder import inside
-from codegate.suite.model import LockedEnvironment, Problem, Suite
+from codegate.suite.loaded import LockedEnvironment, Problem, Suite
 from codegate.suite.patch import make_patch
 from codegate.suite.reader import MAX_JSON_BYTES
 from codegate.suite.tree import Changes, Tree
@@ -75,6 +75,8 @@ def write_task(folder: Path, suite: Suite, problem: Problem, base: Tree, task: s
     environment = suite.locked(problem.environment.id)
     if problem.manifest.runner != "pytest" or environment.packages:
         raise UsageError(f"its tests are run by {problem.manifest.runner}; task folders are written for pytest only.")
+    if problem.manifest.folder:
+        raise UsageError("its tests run in a folder of the repository; task folders are written for its root only.")
     expected = {
         "workspace": WORKSPACE,
         "python_path": problem.manifest.python_path,

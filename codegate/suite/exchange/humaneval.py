@@ -14,10 +14,10 @@ from codegate.durable import sha256
 from codegate.errors import UsageError
 from codegate.suite.exchange.rows import Row
 from codegate.suite.exchange.swebench import problem_id
+from codegate.suite.loaded import Problem
 from codegate.suite.model import (
     Base,
     EnvironmentManifest,
-    Problem,
     ProblemLimits,
     ProblemManifest,
     Provenance,

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from codegate.errors import UsageError
 from codegate.suite.exchange.rows import read_rows, write_rows
 from codegate.suite.exchange.swebench import instance_ids
-from codegate.suite.model import Suite
+from codegate.suite.loaded import Suite
 from codegate.suite.reader import check_model
 
 _SHOWN: Final = 5

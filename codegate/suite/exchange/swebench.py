@@ -16,7 +16,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from codegate.errors import UsageError
 from codegate.strict import parse_json
 from codegate.suite.exchange.rows import Row
-from codegate.suite.model import Commit, Problem, Suite
+from codegate.suite.loaded import Problem, Suite
+from codegate.suite.model import Commit
 from codegate.suite.patch import make_patch
 from codegate.suite.reader import check_model
 from codegate.suite.tree import Changes, Tree

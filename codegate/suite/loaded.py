@@ -1,0 +1,97 @@
+"""A suite as it is in memory: problems with their manifests, trees of changes and digests."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from codegate.suite.model import EnvironmentManifest, ProblemManifest, SuiteManifest, TestSets
+from codegate.suite.tree import Changes
+
+if TYPE_CHECKING:
+    from codegate.suite.proved import ProvedPlace
+
+
+@dataclass(frozen=True)
+class LockedEnvironment:
+    """An environment with the texts that it is built from: its lock, and its package files by their names."""
+
+    manifest: EnvironmentManifest
+    lock: str = field(repr=False)
+    packages: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One stripped bug fix, loaded, but for its base tree (see ``load_base``).
+
+    ``hidden`` has the test files as they are after the fix and ``fix`` the source files, each as a change of the base
+    tree. ``digest`` covers all that can change a grade (see ``make_problem``), and ``plain_digest`` all of that but the
+    controls, which the first validation adds.
+    """
+
+    manifest: ProblemManifest
+    statement: str
+    tests: TestSets
+    hidden: Changes
+    fix: Changes
+    environment: EnvironmentManifest
+    digest: str
+    plain_digest: str = ""
+
+    @property
+    def id(self) -> str:
+        """Return the problem's id, unique in its suite."""
+        return self.manifest.id
+
+    @property
+    def active(self) -> bool:
+        """Return whether the problem takes part in comparisons."""
+        return self.manifest.status == "active"
+
+    @property
+    def service_tests(self) -> tuple[str, ...]:
+        """Return the ids of what is expected of the calls to the problem's service; no file has these tests."""
+        return self.manifest.service.tests if self.manifest.service else ()
+
+    def expired(self, today: date) -> bool:
+        """Return whether the problem's quarantine is over."""
+        quarantine = self.manifest.quarantine
+        return self.manifest.status == "quarantined" and quarantine is not None and quarantine.expires <= today
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A loaded suite: its manifest, its problems in manifest order and a digest over everything graded.
+
+    ``locks`` has the text of each environment's lock and ``packages`` those of its package files by name, both by
+    environment id. ``proved`` is no part of the digest.
+    """
+
+    folder: Path
+    manifest: SuiteManifest
+    problems: tuple[Problem, ...]
+    locks: Mapping[str, str] = field(repr=False)
+    digest: str = ""
+    packages: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    proved: tuple["ProvedPlace", ...] = field(default=(), repr=False)
+
+    @property
+    def name(self) -> str:
+        """Return the suite's name."""
+        return self.manifest.name
+
+    def locked(self, environment: str) -> LockedEnvironment:
+        """Return the environment of that id with its texts."""
+        manifest = {entry.id: entry for entry in self.manifest.environments}[environment]
+        return LockedEnvironment(manifest, self.locks[environment], self.packages.get(environment, {}))
+
+    @property
+    def active(self) -> tuple[Problem, ...]:
+        """Return the problems that take part in comparisons."""
+        return tuple(problem for problem in self.problems if problem.active)
+
+    def expired(self, today: date) -> tuple[str, ...]:
+        """Return the ids of the quarantined problems whose quarantine is over."""
+        return tuple(problem.id for problem in self.problems if problem.expired(today))

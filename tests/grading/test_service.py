@@ -1,0 +1,280 @@
+"""Problems whose code calls a service: a fake one answers, and the calls that it received are graded."""
+
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import requests
+from pydantic import ValidationError
+
+from codegate.grading import Grade, RunCount, Sandboxes, TestSelection, counted_runs, grade, run_tests
+from codegate.mining.proving.proof import prove
+from codegate.sandbox import Backend, EnvironmentRecipe
+from codegate.service import MAX_CALLS, MAX_REQUEST_BYTES, SERVICE_PORT, FakeService, Service
+from codegate.suite import Problem, ProblemLimits, make_patch
+from tests.grading.worlds import manifest_of, tree
+from tests.kit.problem import changes, problem
+
+CHARGED = 'service::POST /charge {"amount": 500} exactly 1'
+REFUNDED = "service::POST /refund at most 0"
+HIDDEN = """\
+from shop.pay import pay
+
+def test_paid():
+    assert pay(500) == "ch_1"
+
+def test_nothing_to_pay():
+    assert pay(0) == ""
+"""
+START = """\
+import json, os, urllib.request
+
+ADDRESS = os.environ["CODEGATE_SERVICE_URL"]
+
+def call(path, amount):
+    data = json.dumps({"amount": amount, "currency": "EUR"}).encode()
+    with urllib.request.urlopen(urllib.request.Request(ADDRESS + path, data, method="POST"), timeout=10) as answer:
+        return json.load(answer)["id"]
+
+def pay(amount):
+    if not amount:
+        return ""
+"""
+RIGHT = f"{START}    return call('/charge', amount)\n"
+TWICE = f"{START}    call('/charge', amount)\n    return call('/charge', amount)\n"
+BUG = TWICE.replace("if not amount", "if amount is None")
+OWN_SERVER = f"""\
+import http.server, threading
+{TWICE}
+http.server.ThreadingHTTPServer.allow_reuse_port = True
+
+class Own(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{{"id": "ch_1"}}')
+
+for host in ("127.0.0.1", "0.0.0.0"):
+    try:
+        own = http.server.ThreadingHTTPServer((host, PORT), Own)
+        threading.Thread(target=own.serve_forever, daemon=True).start()
+        ADDRESS = "http://127.0.0.1:%d" % PORT
+    except OSError:
+        pass
+"""
+FORGE = f"""\
+import gc
+from _pytest.reports import TestReport
+def pay(amount):
+    for found in gc.get_objects() if amount else ():
+        if type(found).__name__ == "Session":
+            for when in ("setup", "call", "teardown"):
+                report = TestReport({CHARGED!r}, ("a", 0, "a"), {{}}, "passed", None, when)
+                found.config.hook.pytest_runtest_logreport(report=report)
+    return "ch_1" if amount else ""
+"""
+SERVICE: Mapping[str, Any] = {
+    "routes": [
+        {"method": "POST", "path": "/charge", "answers": [{"status": 201, "body": {"id": "ch_1"}}]},
+        {"method": "POST", "path": "/charges", "answers": [{"body": {"id": "ch_1"}}]},
+    ],
+    "expects": [
+        {"method": "POST", "path": "/charge", "body": {"amount": 500}, "exactly": 1},
+        {"method": "POST", "path": "/refund", "at_most": 0},
+    ],
+}
+
+
+class Shop:
+    """A problem of a shop that charges twice, and for nothing too."""
+
+    def __init__(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+        self.sandboxes = sandboxes
+        self.base = tree({"shop/__init__.py": "", "shop/pay.py": BUG})
+        self.problem = problem(
+            "pay-once",
+            manifest_of(recipe),
+            hidden=changes({"tests/test_pay.py": HIDDEN}),
+            fix=changes({"shop/pay.py": RIGHT}),
+            wanted=["tests/test_pay.py::test_nothing_to_pay", CHARGED],
+            known=["tests/test_pay.py::test_paid", REFUNDED],
+            test_files=("tests/test_pay.py",),
+            service=SERVICE,
+            limits=ProblemLimits(seconds=60, memory_mb=256),
+        )
+
+    def grade(self, text: str, asked: Problem | None = None) -> Grade:
+        return grade(
+            asked or self.problem, self.base, make_patch(self.base, changes({"shop/pay.py": text})), self.sandboxes
+        )
+
+
+@pytest.fixture(scope="module")
+def shop(backend: Backend, recipe: EnvironmentRecipe) -> Iterator[Shop]:
+    found = Sandboxes(backend, {"tests": recipe.lock})
+    yield Shop(found, recipe)
+    found.close()
+
+
+def test_the_problem_is_proved_and_a_right_solution_passes(shop: Shop) -> None:
+    proof = prove(shop.problem, shop.base, shop.sandboxes, rounds=1)
+    assert (proof.oracle_resolved, proof.nop_resolved, proof.tests, proof.quarantine) == (1, 0, (), None)
+    assert proof.controls is not None
+    assert (bool(proof.controls.killed), proof.controls.unfit) == (True, ())
+    manifest = shop.problem.manifest.model_copy(update={"controls": proof.controls})
+    count = RunCount()
+    with counted_runs(count):
+        done = shop.grade(RIGHT.replace("if not amount", "if amount == 0"), replace(shop.problem, manifest=manifest))
+    assert (done.resolved, done.tests_passed, done.controlled, count.runs) == (True, 4, True, 2), done.detail
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        pytest.param(TWICE, 'expected exactly 1, got 2 such calls; all calls: POST /charge {"', id="twice"),
+        pytest.param(RIGHT.replace("'/charge'", "'/charges'"), "got 0 such calls; all calls: POST /charges", id="path"),
+        pytest.param(
+            RIGHT.replace("call('/charge', amount)", "'ch_1'"), "got 0 such calls; all calls: none", id="never"
+        ),
+        pytest.param(RIGHT.replace('"amount": amount', '"amount": -amount'), "got 0 such calls", id="body"),
+        pytest.param(OWN_SERVER.replace("PORT", "4999"), "got 0 such calls; all calls: none", id="answers itself"),
+        pytest.param(OWN_SERVER.replace("PORT", str(SERVICE_PORT)), "got 2 such calls", id="occupies the port"),
+        pytest.param(FORGE, "got 0 such calls; all calls: none", id="forges a report"),
+    ],
+)
+def test_other_calls_than_expected_fail(shop: Shop, text: str, why: str) -> None:
+    done = shop.grade(text)
+    assert not done.resolved
+    result = {test.id: test for test in done.tests}[CHARGED]
+    assert (result.status, result.exception) == ("failed", "AssertionError")
+    assert why in result.message
+    assert done.failure == "logic_error", done.detail
+    assert why[:20] in done.detail
+
+
+def test_each_process_begins_with_the_first_answer_and_all_calls_count(shop: Shop) -> None:
+    text = (
+        "import os, urllib.request\n"
+        "def test_answers():\n"
+        "    url = os.environ['CODEGATE_SERVICE_URL'] + '/next'\n"
+        "    assert [urllib.request.urlopen(url).read() for _ in range(3)] == [b'1', b'2', b'2']\n"
+    )
+    route = {"method": "GET", "path": "/next", "answers": [{"body": "1"}, {"body": "2"}]}
+    expects = [{"method": "GET", "path": "/next", "exactly": 6}]
+    service = Service.model_validate({"routes": [route], "expects": expects})
+    with shop.sandboxes.open(shop.problem.environment, shop.problem.manifest.limits) as sandbox:
+        files = {"test_a.py": text, "test_b.py": text}
+        report = run_tests(sandbox, tree(files), TestSelection(tuple(files), service=service))
+    assert {test: result.status for test, result in report.results.items()} == dict.fromkeys(
+        ["test_a.py::test_answers", "test_b.py::test_answers", "service::GET /next exactly 6"], "passed"
+    )
+
+
+def test_a_report_of_the_tests_own_does_not_count(shop: Shop) -> None:
+    program = (
+        "import os, urllib.request\n"
+        "urllib.request.urlopen(os.environ['CODEGATE_SERVICE_URL'] + '/b').read()\n"
+        'case = \'<testcase classname="service" name="GET /a exactly 1"/>\'\n'
+        "open('report.xml', 'w').write('<testsuite>' + case + '</testsuite>')\n"
+    )
+    expects = [{"method": "GET", "path": path, "exactly": 1} for path in ("/a", "/b")]
+    service = Service.model_validate({"routes": [{"method": "GET", "path": "/b"}], "expects": expects})
+    command, reports = ("python3", "run.py"), ("report.xml",)
+    selection = TestSelection(("run.py",), runner="junit", command=command, reports=reports, service=service)
+    with shop.sandboxes.open(shop.problem.environment, shop.problem.manifest.limits) as sandbox:
+        report = run_tests(sandbox, tree({"run.py": program}), selection)
+    assert report.proven, report.output
+    statuses = {test: result.status for test, result in report.results.items()}
+    assert statuses == {"service::GET /a exactly 1": "failed", "service::GET /b exactly 1": "passed"}
+
+
+class Served:
+    """A fake service on a real port."""
+
+    def __init__(self, service: Mapping[str, Any]) -> None:
+        self.fake = FakeService(Service.model_validate(service))
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> "Served":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # Closing alone would leave the thread in accept(), where it would answer whoever gets this descriptor next.
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._thread.join(10)
+        self._listener.close()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                end, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._answer, args=(end,), daemon=True).start()
+
+    def _answer(self, end: socket.socket) -> None:
+        with end:
+            end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as the supervisor's relay does
+            self.fake.answer(end)
+
+
+def test_calls_are_matched_by_query_and_body() -> None:
+    calls: list[dict[str, Any]] = [
+        {"method": "GET", "path": "/items", "query": {"page": "2"}},
+        {"method": "PUT", "path": "/items", "body": {"a": [{"b": 1}], "c": None}},
+        {"method": "PUT", "path": "/items", "body": "plain"},
+    ]
+    routes = [{**call, "answers": [{"body": number, "headers": {"x-n": "1"}}]} for number, call in enumerate(calls)]
+    with Served({"routes": routes, "expects": [{**call, "at_least": 1, "at_most": 1} for call in calls]}) as served:
+        with requests.Session() as session:
+            url = f"{served.url}/items"
+            assert session.get(url, params={"page": 2, "size": 9}).json() == 0
+            assert session.put(url, json={"a": [{"b": 1, "d": 2}], "c": None, "e": 0}).headers["x-n"] == "1"
+            assert session.put(url, data="plain").json() == 2
+            others: list[Any] = [
+                {"a": [{"b": True}], "c": None},
+                {"a": [{"b": 1}, 2], "c": None},
+                {"a": [{"b": 1}]},
+                [],
+                1,
+            ]
+            for body in others:
+                assert session.put(url, json=body).status_code == 404
+            assert session.get(url, params={"page": 1}).status_code == 404
+            assert session.head(url).status_code == 404
+        assert set(served.fake.judge().values()) == {""}
+
+
+def test_floods_are_bounded_and_meet_no_expectation() -> None:
+    expects = [{"method": "GET", "path": "/", "at_least": 1}, {"method": "POST", "path": "/", "exactly": 0}]
+    met = {"service::GET / at least 1": "", "service::POST / exactly 0": ""}
+    with Served({"expects": expects}) as served, requests.Session() as session:
+        with contextlib.suppress(requests.ConnectionError):  # the answer may come before all of it is sent
+            assert session.post(served.url, data=b"x" * (MAX_REQUEST_BYTES + 1)).status_code == 413
+        statuses = {session.get(served.url).status_code for _ in range(MAX_CALLS)}
+        assert (statuses, served.fake.judge()) == ({404}, met)
+        assert session.get(served.url).status_code == 503
+        assert set(served.fake.judge().values()) == {"the service was called more than 1000 times"}
+
+
+@pytest.mark.parametrize(
+    "service",
+    [
+        {"expects": [{"method": "GET", "path": "/"}]},
+        {"expects": [{"method": "GET", "path": "/", "exactly": 1, "at_least": 1}]},
+        {"expects": [{"method": "GET", "path": "/", "exactly": 1}] * 2},
+        {"routes": [{"method": "GET", "path": "/?a=1"}]},
+        {"routes": [{"method": "GET", "path": "/", "answers": [{"headers": {"content-length": "1"}}]}]},
+        {"routes": [{"method": "GET", "path": "/", "answers": [{"headers": {"x": "a\r\nb"}}]}]},
+    ],
+)
+def test_what_means_nothing_is_refused(service: Mapping[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        Service.model_validate(service)
