@@ -51,7 +51,7 @@ def open_regular(path: Path, limit: int) -> Iterator[BinaryIO]:
         finally:
             os.close(descriptor)
     except FileNotFoundError as error:
-        raise UsageError(f"{path} does not exist.") from error
+        raise UsageError(f"{path} does not exist.", "Check its name.") from error
     except OSError as error:
         if os.path.islink(path):  # noqa: PTH114  it does not raise
             raise UsageError(f"{path} is a symbolic link.", "Put the file itself there.") from error
@@ -171,16 +171,16 @@ def _whole(digits: str) -> int:
     return int(digits)
 
 
-def shown(part: object) -> str:
-    """Return text that may hold a stranger's words as one short line."""
-    text = str(part)[:200]
+def shown(part: object, most: int = 200) -> str:
+    """Return at most ``most`` characters of text that may hold a stranger's words, as one line."""
+    text = str(part)[:most]
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
 
 
-def one_line(error: Exception) -> str:
-    """Return an error's own words as one short line without its full stop."""
+def one_line(error: Exception, most: int = 200) -> str:
+    """Return at most ``most`` characters of an error's own words as one line without its full stop."""
     text = " ".join(str(error).split()).replace(' in "<unicode string>",', " at")
-    return shown(text).removesuffix(".")
+    return shown(text, most).removesuffix(".")
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,13 +18,17 @@ _QUESTION: Final = (
 )
 _SECONDS: Final = 20.0
 
-# What a package installer needs of the caller's environment: where the index is and how to reach it.
-_KEPT: Final = (
-    "ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "all_proxy", "https_proxy", "http_proxy", "no_proxy",
-    "HOME", "NODE_EXTRA_CA_CERTS", "NPM_CONFIG_REGISTRY", "NPM_CONFIG_USERCONFIG", "PIP_INDEX_URL", "SSL_CERT_DIR",
-    "SSL_CERT_FILE", "TMPDIR", "UV_CACHE_DIR", "UV_DEFAULT_INDEX", "UV_INDEX_URL", "XDG_CACHE_HOME",
-    "npm_config_registry",
-)  # fmt: skip
+# What a package installer needs of the caller's environment: where the indexes are, how to reach them and as whom.
+_KEPT: Final = re.compile(
+    r"(?:ALL|HTTPS|HTTP|NO)_PROXY|(?:all|https|http|no)_proxy|HOME|NETRC|NODE_EXTRA_CA_CERTS"
+    r"|(?:NPM_CONFIG|npm_config)_(?:REGISTRY|USERCONFIG|registry|userconfig)|PIP_INDEX_URL|PIP_EXTRA_INDEX_URL"
+    r"|SSL_CERT_DIR|SSL_CERT_FILE|TMPDIR|UV_CACHE_DIR|UV_DEFAULT_INDEX|UV_INDEX(?:_\w+)?|XDG_CACHE_HOME"
+)
+# uv reads none of pip's variables; the first of its own names that is set wins.
+_UV_NAMES: Final = {
+    "PIP_INDEX_URL": ("UV_DEFAULT_INDEX", "UV_INDEX_URL"),
+    "PIP_EXTRA_INDEX_URL": ("UV_INDEX",),
+}
 
 
 @dataclass(frozen=True)
@@ -40,10 +45,15 @@ class Interpreter:
 
 
 def index_environment() -> dict[str, str]:
-    """Return the caller's environment reduced to what reaching a package index takes."""
-    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    if "PIP_INDEX_URL" in kept:
-        kept.setdefault("UV_DEFAULT_INDEX", kept.pop("PIP_INDEX_URL"))
+    """Return the caller's environment reduced to what reaching package indexes takes, credentials included.
+
+    It is for programs on the host alone. ``run_program`` keeps the credentials in addresses out of what they print.
+    """
+    kept = {name: value for name, value in os.environ.items() if _KEPT.fullmatch(name)}
+    for name, uvs in _UV_NAMES.items():
+        if name in kept and kept.keys().isdisjoint(uvs):
+            kept[uvs[0]] = kept[name]
+        kept.pop(name, None)
     return {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", **kept}
 
 

@@ -20,10 +20,13 @@ from codegate.sandbox.interpreter import index_environment
 
 _NETWORK_WORDS: Final = (
     "error sending request", "dns error", "failed to fetch", "connection", "timed out", "certificate", "client error",
-    "request failed", "could not connect", "status server error",
+    "request failed", "could not connect", "status server error", "valid authentication credentials",
 )  # fmt: skip
 _NO_WHEEL: Final = re.compile(r"Wheels are required for `([\w.-]+)`")
 _UNKNOWN: Final = re.compile(r"Because ([\w.-]+) was not found in the package registry")
+_REFUSED: Final = re.compile(r"An index URL \((\S+)\) could not be queried due to a lack of valid authentication.*")
+#: A wheel or an archive of an index that does not say when its files came: it is of no day that a bound allows.
+_UNDATED: Final = re.compile(r"`([\w.-]+?)-\d\S*` is missing an upload date")
 _PIN: Final = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)", re.MULTILINE)
 _SECONDS: Final = 120.0
 
@@ -70,18 +73,29 @@ class Answer:
 def resolve(question: Question) -> Answer:
     """Return the lock that answers ``question``.
 
+    Files that an index (most private ones) gives no upload day are left out, and allowed where nothing resolves
+    without them; never those of the project itself, which may have the fix.
+
     Raises:
         InfrastructureError: the package index cannot be reached, or uv cannot be run.
     """
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="codegate-constraints-", suffix=".txt") as pins:
         pins.write("".join(f"{pin}\n" for pin in question.constraints))
         pins.flush()
-        code, out, words = _compile(question, ["--constraints", pins.name] if question.constraints else [])
+        options = ["--constraints", pins.name] if question.constraints else []
+        code, out, words = _compile(question, options)
+        allowed = {question.own}
+        while code != 0 and (undated := {str(canonicalize_name(name)) for name in _UNDATED.findall(words)} - allowed):
+            allowed |= undated
+            options += [f"--exclude-newer-package={name}=false" for name in sorted(undated)]
+            code, out, words = _compile(question, options)
     if code != 0:
+        refused = _REFUSED.search(words)
+        words = refused[0] if refused else words
         if any(word in words.lower() for word in _NETWORK_WORDS):
             raise InfrastructureError(
                 f"the package index cannot be reached: {' '.join(words.split())[:300]}.",
-                "Check the network, the proxy and UV_DEFAULT_INDEX, then run the command again.",
+                "Check the network, the proxy, and UV_DEFAULT_INDEX and UV_INDEX with their credentials.",
             )
         return _refusal(words)
     if "://" in out or any(line.startswith("-") for line in out.splitlines()):
@@ -118,8 +132,8 @@ def covers(lock: str, requirements: tuple[str, ...], python: str) -> bool:
 
 def _compile(question: Question, options: list[str]) -> tuple[int, str, str]:
     command = [
-        find_uv_bin(), "pip", "compile", "--no-config", "--quiet", "--generate-hashes", "--no-header", "--no-annotate",
-        "--python", sys.executable, "--no-python-downloads", "--python-version", question.python,
+        find_uv_bin(), "pip", "compile", "--no-config", "--no-progress", "--generate-hashes", "--no-header",
+        "--no-annotate", "--python", sys.executable, "--no-python-downloads", "--python-version", question.python,
         "--python-platform", f"{platform.machine()}-manylinux_2_28",
         "--only-binary", ":all:", "--exclude-newer", f"{question.bound.isoformat()}T00:00:00Z",
         *([f"--exclude-newer-package={question.own}={question.own_bound}T00:00:00Z"] if question.own_bound else []),

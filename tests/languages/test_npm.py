@@ -166,7 +166,7 @@ def test_a_package_from_elsewhere_is_no_fault_of_the_registry(monkeypatch: pytes
     build_environment(toolchain)
     with ThreadingHTTPServer(("127.0.0.1", 0), _Registry) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        monkeypatch.setenv("npm_config_registry", f"http://127.0.0.1:{server.server_address[1]}/")
+        monkeypatch.setenv("npm_config_registry", f"http://ada:sesame@127.0.0.1:{server.server_address[1]}/")
         assert resolve_npm(toolchain, json.dumps({"dependencies": {"outer": "1.0.0"}}), None) is None
         server.shutdown()
     with pytest.raises(InfrastructureError, match="the npm registry cannot be reached: ECONNREFUSED for http://127"):

