@@ -65,6 +65,7 @@ def test_selection(problem: Problem) -> TestSelection:
         runner=problem.manifest.runner,
         command=problem.manifest.command,
         reports=problem.manifest.reports,
+        folder=problem.manifest.folder,
         timeout_seconds=limits.seconds,
         output_bytes=limits.output_kb << 10,
         service=problem.manifest.service,

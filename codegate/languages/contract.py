@@ -19,6 +19,11 @@ TEST_FOLDERS: Final = frozenset(
 """Names of folders that hold tests in every language."""
 
 
+def is_test_data(path: str) -> bool:
+    """Return whether a file is below a folder of tests or of fixtures."""
+    return not {*TEST_FOLDERS, "fixtures"}.isdisjoint(path.split("/")[:-1])
+
+
 class FileRules:
     """Which files of one tree are what, by a language's habits; the rules for all languages decide the rest.
 

@@ -53,8 +53,8 @@ class Findings:
     controls: ControlAudit | None = None
 
 
-def assemble(name: str, found: Findings, patch: str) -> Problem:
-    """Return the problem."""
+def assemble(name: str, found: Findings, patch: str, project: str | None = None) -> Problem:
+    """Return the problem of the suite ``name``; ``project`` is the web page of its repository."""
     unit, parts, outcomes = found.prospect.unit, found.cut, found.validated.outcomes
     enrichment = found.prospect.enrichment
     issues = enrichment.issues if enrichment is not None else ()
@@ -66,6 +66,7 @@ def assemble(name: str, found: Findings, patch: str) -> Problem:
         runner=found.settings.runner,
         command=found.settings.command,
         reports=found.settings.reports,
+        folder=found.settings.folder,
         python_path=found.python_path,
         test_files=parts.test_files,
         public_tests=parts.public_tests,
@@ -101,6 +102,7 @@ def assemble(name: str, found: Findings, patch: str) -> Problem:
             evidence=tuple(printable(text) for text in found.prospect.bug.evidence),
             issues=tuple(issue.number for issue in issues) or unit.closes,
             reported=min((issue.created for issue in issues), default=None),
+            project=project,
         ),
     )
     tests = TestSets(

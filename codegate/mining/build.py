@@ -28,7 +28,7 @@ from codegate.mining.statements.statement import StatementText, gates_of, requir
 from codegate.mining.statements.testsource import exact_texts
 from codegate.mining.units import Prospect, Rejected
 from codegate.sandbox import FilesRefused, Sandbox, SandboxError
-from codegate.suite import Language, LockedEnvironment, Problem, ProblemLimits, Tree, make_patch, read_commit
+from codegate.suite import Language, LockedEnvironment, Part, Problem, ProblemLimits, Tree, make_patch, read_commit
 
 Found = TypeVar("Found")
 
@@ -72,6 +72,7 @@ class ProblemBuilder:
         rewrites: how many calls there were.
         prepared: how many environments were built.
         unbuildable: why the last one that could not be built could not.
+        project: web page of the repository.
     """
 
     repository: Path
@@ -86,6 +87,7 @@ class ProblemBuilder:
     rewrites: int = 0
     prepared: int = 0
     unbuildable: SandboxError | None = None
+    project: str | None = None
     counting: threading.Lock = field(default_factory=threading.Lock)
 
     def build(
@@ -117,7 +119,7 @@ class ProblemBuilder:
     def _cut(self, prospect: Prospect) -> Cut:
         unit = prospect.unit
         base, fixed = (read_commit(self.repository, commit) for commit in (unit.base, unit.commit))
-        found = cut(unit, base, fixed, names_by(self.options.command))
+        found = cut(unit, base, fixed, names_by(self.options.command), self.options.path)
         return _kept(found if isinstance(found, Cut) else Rejected(found))
 
     def _making(self, prospect: Prospect, steps: Steps, parts: Cut, given: StatementText | None) -> "_Making":
@@ -125,11 +127,11 @@ class ProblemBuilder:
         support = self.languages.get(language) if language is not None else None
         if support is None:
             raise LeftOut(Rejected("unsupported_language"))
-        settings = support.runner(parts.fixed)
+        settings = support.runner(Part.of(parts.fixed, parts.folder)) if support.parts or not parts.folder else None
         if settings is None:
             files = ", ".join(parts.test_files)
             raise LeftOut(Rejected("no_runner", f"no test runner that is known here runs {files}"))
-        return _Making(self, prospect, steps, parts, given, support, settings)
+        return _Making(self, prospect, steps, parts, given, support, replace(settings, folder=parts.folder))
 
     def prepare(self, environment: LockedEnvironment) -> str:
         """Build the environment; return why it cannot be built, or an empty string."""
@@ -179,7 +181,7 @@ class _Making:
         # What needs no further run of the tests comes first: most of what is left out is left out here.
         kind, interface, statement = self._describe(opener, trial.seen)
         with step("leak"), opener(trial.seen.limits) as sandbox:
-            leaks = audit(parts.base, parts.hidden, parts.fix, sandbox)
+            leaks = audit(parts.base, parts.hidden, parts.fix, sandbox, parts.folder)
         if not leaks.clean:
             raise LeftOut(Rejected("leak", "; ".join(leaks.findings)))
         with step("variation"):
@@ -197,7 +199,7 @@ class _Making:
             cut=parts,
             language=self.support.language,
             settings=self.settings,
-            python_path=self.support.python_path(parts.fixed),
+            python_path=self.support.python_path(Part.of(parts.fixed, parts.folder)),
             environment=environment,
             validated=validated,
             kind=kind,
@@ -209,9 +211,9 @@ class _Making:
         with step("oracle"):
             builder.check_wanted()
             patch = make_patch(parts.base, parts.fix)
-            problem = assemble(builder.name, findings, patch)
+            problem = assemble(builder.name, findings, patch, builder.project)
             result, controls = grade_reference(problem, parts.base, builder.sandboxes, builder.options.rounds)
-            problem = assemble(builder.name, replace(findings, controls=controls), patch)
+            problem = assemble(builder.name, replace(findings, controls=controls), patch, builder.project)
         if not result.resolved:
             raise LeftOut(Rejected("oracle_fails", f"{result.failure}: {result.detail}"))
         return Built(problem, environment)
@@ -222,14 +224,15 @@ class _Making:
         unbuilt: Rejected | None = None  # a better environment was never tried: what poorer ones show is not the end
         builder, support, parts = self.builder, self.support, self.parts
         day = self.prospect.unit.date.date()
-        ladder = support.environments(parts.base, parts.fixed, day)
-        roots = support.python_path(parts.fixed)
+        base, fixed = Part.of(parts.base, parts.folder), Part.of(parts.fixed, parts.folder)
+        ladder = support.environments(base, fixed, day)
+        roots = support.python_path(fixed)
         while True:
             with self.steps.step("environment"):
                 builder.check_wanted()
                 environment = next(ladder, None)
                 if environment is None:
-                    why = "" if first else support.unresolved(parts.fixed, day)
+                    why = "" if first else support.unresolved(fixed, day)
                     lacking = Rejected("env_unresolved", why or "no requirements could be resolved")
                     raise LeftOut(unbuilt or first or lacking)
                 failure = builder.prepare(environment)

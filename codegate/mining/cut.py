@@ -35,6 +35,7 @@ class Cut:
         test_files: changed test modules that exist after the fix, the ones that are run.
         public_tests: test modules of the base tree.
         source_lines: changed lines of source, per file the larger of added and removed.
+        folder: the part of the repository that is mined; empty: all of it.
     """
 
     base: Tree
@@ -44,21 +45,25 @@ class Cut:
     test_files: tuple[str, ...]
     public_tests: tuple[str, ...]
     source_lines: int
+    folder: str = ""
 
 
-def reject_by_paths(unit: Unit, head: PathClassifier, name: NameOf = name_of) -> Reason | None:
+def reject_by_paths(unit: Unit, head: PathClassifier, name: NameOf = name_of, folder: str = "") -> Reason | None:
     """Return why the changed paths alone rule the unit out, or None. Reads no tree of the unit.
 
     ``head`` is the classifier of the newest tree: good enough for what no test runner would ever collect. ``name`` says
-    of which language a file is.
+    of which language a file is; of what is changed outside of ``folder`` no test is run.
     """
+    inside = f"{folder}/" if folder else ""
+    if folder and not any(change.path.startswith(inside) for change in unit.changes):
+        return "outside_path"
     if any(SUBMODULE_MODE in (change.old_mode, change.new_mode) for change in unit.changes):
         return "submodule"
     paths = [change.path for change in unit.changes]
     if not any(map(name, paths)):
         reason = _without_source({path: head.classify(path) for path in paths})
         return "unsupported_language" if reason is None else reason
-    changed = [change for change in unit.changes if change.status != "D"]
+    changed = [change for change in unit.changes if change.status != "D" and change.path.startswith(inside)]
     if not any(name(change.path) and _may_be_test(change.path, head) for change in changed):
         return "no_test"
     return None
@@ -107,11 +112,12 @@ def _source_patches(units: list[Unit], head: PathClassifier, repository: Path) -
     return patches
 
 
-def cut(unit: Unit, base: Tree, fixed: Tree, name: NameOf = name_of) -> Cut | Reason:
+def cut(unit: Unit, base: Tree, fixed: Tree, name: NameOf = name_of, folder: str = "") -> Cut | Reason:
     """Cut ``unit``, whose trees are ``base`` and ``fixed``; or say why it cannot be.
 
-    ``name`` says of which language a file is.
+    ``name`` says of which language a file is. Tests outside of ``folder`` are hidden too, and not run.
     """
+    inside = f"{folder}/" if folder else ""
     after, before = PathClassifier.of(fixed), PathClassifier.of(base)
     changes = {change.path: change for change in unit.changes if is_plain_path(change.path)}
     classes = {path: (after if path in fixed else before).classify(path) for path in changes}
@@ -121,6 +127,7 @@ def cut(unit: Unit, base: Tree, fixed: Tree, name: NameOf = name_of) -> Cut | Re
     if reason is not None:
         return reason
     runnable = tuple(path for path in sorted(tests) if path in fixed and after.is_test_module(path))
+    runnable = tuple(path for path in runnable if path.startswith(inside))
     runnable = tuple(path for path in runnable if classes[path] == "test")
     language = language_of(sources, runnable, name)
     runnable = tuple(path for path in runnable if name(path) == language)
@@ -138,7 +145,8 @@ def cut(unit: Unit, base: Tree, fixed: Tree, name: NameOf = name_of) -> Cut | Re
     size = sum(len(file.data) for file in (*hidden.values(), *fix.values()) if file is not None)
     if len(fix) > MAX_SOURCE_FILES or lines > MAX_SOURCE_LINES or size > MAX_CHANGED_BYTES:
         return "too_large"
-    return Cut(base, hidden, fix, fixed, runnable, public_tests(base, before, runnable, name), lines)
+    public = tuple(path for path in public_tests(base, before, runnable, name) if path.startswith(inside))
+    return Cut(base, hidden, fix, fixed, runnable, public, lines, folder)
 
 
 def _without_source(classes: Mapping[str, PathClass]) -> Reason | None:

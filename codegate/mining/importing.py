@@ -306,6 +306,7 @@ def finish(built: Built, imported: ImportedUnit) -> tuple[Built, Agreement]:
         pull_request=row.pull_request,
         title=imported.prospect.unit.title,
         date=imported.prospect.unit.date,
+        project=f"https://github.com/{row.repo}",
         evidence=agreement.lines,
         upstream=row.upstream,
     )

@@ -31,17 +31,21 @@ class RunnerSettings:
         runner: its name.
         command: for the runner ``junit``, its program and arguments.
         reports: for the runner ``junit``, the files that the command writes.
+        folder: where the tests run, relative to the tree.
     """
 
     runner: RunnerName
     command: tuple[str, ...] = ()
     reports: tuple[str, ...] = ()
+    folder: str = ""
 
 
 class LanguageSupport(ABC):
     """What mining asks of a language. Thread-safe."""
 
     language: ClassVar[Language]
+    parts: ClassVar[bool] = False
+    """Whether the trees that it is given may be a ``Part`` of a repository."""
 
     @abstractmethod
     def runner(self, tree: Tree) -> RunnerSettings | None:
@@ -63,7 +67,7 @@ class LanguageSupport(ABC):
         return ""
 
     def python_path(self, tree: Tree) -> tuple[str, ...]:  # noqa: ARG002
-        """Return the import roots of ``tree``; empty outside of Python."""
+        """Return the import roots of ``tree``, from the repository's root; empty outside of Python."""
         return ()
 
     def limits(self) -> ProblemLimits:

@@ -28,10 +28,10 @@ from codegate.mining.profile import Profile, Steps
 from codegate.mining.refresh import Kept, keep
 from codegate.mining.report import MineReport, UnitResult, unit_result, write_report
 from codegate.mining.scan import scan
-from codegate.mining.sources.history import check_repository, path_from
+from codegate.mining.sources.history import check_repository, path_from, project_page
 from codegate.mining.units import Prospect, Rejected
 from codegate.sandbox import Backend, SandboxClosed, SandboxError
-from codegate.suite import Suite, git, load_suite, read_commit, write_suite
+from codegate.suite import Part, Suite, git, load_suite, read_commit, write_suite
 
 ENOUGH: Final = 30
 """Problems of a suite for which no change older than ``RECENT`` is tried, unless more are asked for."""
@@ -43,14 +43,21 @@ _GRACE_SECONDS: Final = 5.0
 """How long what is under way may take to end when mining is stopped: a sandbox does at once, a build may not."""
 
 
+_TOLD_SECONDS: Final = 1.0
+_FEW: Final = 3
+"""Units that have to end before the time of the others is estimated."""
+
 _CUT_OFF: Final = Rejected("budget", "cut off when the time budget was used up; the next mining tries it again")
 
 
 @dataclass(frozen=True)
 class MineEvent:
-    """Progress, for people: ``done`` of ``total`` units have their end, ``accepted`` of them as problems."""
+    """Progress, for people: ``done`` of ``total`` units to try have their end, ``accepted`` of them as problems.
 
-    kind: Literal["scanned", "kept", "unit"]
+    ``trying`` says what is at work, once a second.
+    """
+
+    kind: Literal["scanned", "kept", "unit", "trying"]
     message: str
     done: int
     total: int
@@ -78,10 +85,13 @@ def mine(
     name = check_options(repository, out, options)
     tip = check_repository(repository, options.branch)
     old = load_suite(out) if options.refresh else None
+    folders = {problem.manifest.folder for problem in old.problems} if old is not None else set[str]()
+    if len(folders) == 1:
+        options = replace(options, path=options.path or folders.pop())
     queue, results = scan(repository, tip, options, old.manifest.scanned if old else None)
     scanned = time.monotonic() - started
     total = len(queue) + len(results)
-    progress(MineEvent("scanned", f"{total} units, {len(queue)} to try", len(results), total, 0))
+    progress(MineEvent("scanned", f"{total} units, {len(queue)} to try", 0, len(queue), 0))
     today = datetime.now(UTC).date()
     resolver = _resolver(repository, tip, options, old)
     sandboxes = Sandboxes(backend, {})
@@ -97,6 +107,7 @@ def mine(
             today=today,
             tip=read_commit(repository, tip),
             stop=budget.over,
+            project=project_page(repository),
         )
         work = _Work(builder, options, resolver.python, budget, results, kept, progress)
         work.run(queue)
@@ -116,7 +127,7 @@ def mine(
 
 def _resolver(repository: Path, tip: str, options: MineOptions, old: Suite | None) -> EnvironmentResolver:
     day = date.fromisoformat(git(repository, "log", "-1", "--format=%cs", tip, "--").decode("ascii").strip())
-    declared = read_declarations(read_commit(repository, tip))
+    declared = read_declarations(Part.of(read_commit(repository, tip), options.path))
     supported = choose_python(declared, day, (running_python(),)) or choose_python(declared, day, available_pythons())
     user = read_user_environment(options.requirements, options.image)
     user = replace(user, command=options.command, reports=options.reports)
@@ -128,7 +139,7 @@ def _resolver(repository: Path, tip: str, options: MineOptions, old: Suite | Non
     return EnvironmentResolver(
         options.python or supported or running_python(),
         user=user if options.requirements or options.image or options.command else None,
-        eras=Eras(repository, tip),
+        eras=Eras(repository, tip, options.path),
         known=tuple((old.locked(name), newest) for name, newest in known.items()) if old is not None else (),
     )
 
@@ -213,6 +224,9 @@ class _Work:
         self.recent: datetime | None = None
         self.seconds: Counter[str] = Counter()
         self.profile = Profile()
+        self.trying: dict[str, tuple[Prospect, Steps]] = {}  # by thread
+        self.ended = 0
+        self.started = time.monotonic()
 
     def run(self, queue: list[Prospect]) -> None:
         """Try the queue until it is empty or enough problems were found.
@@ -221,7 +235,7 @@ class _Work:
             InfrastructureError: sandboxes or the package index failed, or no environment at all could be built.
             Interrupted: stopped by the user.
         """
-        total = len(self.results) + len(queue)
+        total = len(queue)
         if self.options.since is None and queue:
             self.recent = max(prospect.unit.date for prospect in queue) - RECENT
         self._recall(queue)
@@ -272,12 +286,15 @@ class _Work:
                 return
             if future.set_running_or_notify_cancel():
                 try:
-                    future.set_result(self._attempt(prospect))
+                    steps = Steps()
+                    self.trying[threading.current_thread().name] = (prospect, steps)
+                    future.set_result(self._attempt(prospect, steps))
                 except BaseException as error:  # raised again where the result is asked for
                     future.set_exception(error)
+                finally:
+                    self.trying.pop(threading.current_thread().name, None)
 
-    def _attempt(self, prospect: Prospect) -> "_Ending":
-        steps = Steps()
+    def _attempt(self, prospect: Prospect, steps: Steps) -> "_Ending":
         if prospect.unit.commit in self.known:
             return _Ending(Rejected("duplicate", "the suite has a problem of it already"), steps)
         known = self.recalled.get(prospect.unit.commit)
@@ -317,7 +334,7 @@ class _Work:
                 unit_result(prospect.unit, prospect.bug, Rejected("budget", f"{most} problems were enough"))
             )
             return
-        done, _ = wait([future], self.budget.patience())
+        done = self._waited(future, total)
         ending = future.result() if done else _Ending(_CUT_OFF, Steps())
         end, seconds = ending.end, ending.steps.seconds
         self.seconds.update(seconds)
@@ -333,7 +350,26 @@ class _Work:
         self.results.append(result)
         outcome_text = result.problem or f"{result.reason}{': ' + result.detail if result.detail else ''}"
         message = f"{prospect.unit.commit[:12]} {prospect.unit.title[:60]!r}: {outcome_text}"
-        self.progress(MineEvent("unit", message, len(self.results), total, len(self.built)))
+        self.ended += 1
+        self.progress(MineEvent("unit", message, self.ended, total, len(self.built)))
+
+    def _waited(self, future: "Future[_Ending]", total: int) -> bool:
+        """Return whether a unit ends before the budget does, and say meanwhile what is at work."""
+        while True:
+            patience = self.budget.patience()
+            if wait([future], _TOLD_SECONDS if patience is None else min(patience, _TOLD_SECONDS)).done:
+                return True
+            if patience is not None and patience <= 0:
+                return False
+            now = time.monotonic()
+            at_work = [
+                f"{prospect.unit.commit[:12]} ({steps.current or 'reading'}, {now - steps.began:.0f} s)"
+                for prospect, steps in tuple(self.trying.values())
+            ]
+            left = (now - self.started) / self.ended * (total - self.ended) / 60 if self.ended >= _FEW else 0.0
+            until = f"; at most {left:.0f} min left" if left >= 1 else ""
+            message = f"trying {', '.join(at_work)}{until}"
+            self.progress(MineEvent("trying", message, self.ended, total, len(self.built)))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol, get_args
 from codegate.candidates import CandidateSpec, check_snapshot
 from codegate.errors import UsageError
 from codegate.mining.sources.enrichment import Enrichment
-from codegate.mining.sources.history import Unit
+from codegate.mining.sources.history import Unit, project_name
 from codegate.suite import Kind, is_plain_path
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -59,6 +59,7 @@ class MineOptions:
     """
 
     name: str | None = None
+    path: str = ""
     branch: str | None = None
     since: date | None = None
     max_problems: int | None = None
@@ -82,6 +83,7 @@ class MineOptions:
         given = {"command": [self.command, self.reports]} if self.command else {}
         return {
             **given,
+            **({"path": self.path} if self.path else {}),
             "user": [self.requirements.read_text("utf-8") if self.requirements else None, self.image],
             "rounds": self.rounds,
             "include_new_tests": self.include_new_tests,
@@ -107,6 +109,10 @@ def check_options(repository: Path, out: Path, options: MineOptions) -> str:
         raise UsageError("a test command and its reports go together.", "Give both --command and --reports.")
     if not all(map(is_plain_path, options.reports)):
         raise UsageError("reports are paths in the repository, without `..`.")
+    if options.path and not is_plain_path(options.path):
+        raise UsageError(f"--path {options.path!r} is not a folder of the repository.", "Give it from the root.")
+    if options.path and options.command:
+        raise UsageError("--path is for Python and JavaScript; --command runs in the repository's root.")
     if options.max_problems is not None and options.max_problems < 1:
         raise UsageError("max-problems must be at least 1.")
     if options.rewrite is not None:
@@ -117,7 +123,8 @@ def check_options(repository: Path, out: Path, options: MineOptions) -> str:
         raise UsageError(f"{out} exists and is no suite.", "Choose another folder.")
     if options.python is not None and not _PYTHON.fullmatch(options.python):
         raise UsageError(f"{options.python!r} is not a Python version such as 3.11.")
-    name = options.name or _SLUG.sub("-", repository.resolve().name.removesuffix(".git")).strip("-._")[:60] or "suite"
+    own = f"{project_name(repository)}-{options.path.rpartition('/')[2]}"
+    name = options.name or _SLUG.sub("-", own).strip("-._")[:60] or "suite"
     if _SLUG.search(name) or not name[0].isalnum() or len(name) > 60:
         raise UsageError(f"{name!r} is not a name for a suite.", "Use letters, digits, dots, dashes; at most 60.")
     return name

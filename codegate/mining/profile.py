@@ -17,11 +17,14 @@ class Steps:
     def __init__(self) -> None:
         self.seconds: dict[str, float] = defaultdict(float)
         self.runs: dict[str, RunCount] = defaultdict(RunCount)
+        self.current = ""
+        self.began = time.monotonic()
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
         """Count the time and the test runs inside the block for ``name``."""
         started = time.monotonic()
+        self.current = name
         try:
             with counted_runs(self.runs[name]):
                 yield

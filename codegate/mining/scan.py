@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
+from codegate.errors import UsageError
 from codegate.languages import PathClassifier
 from codegate.mining.assemble import component
 from codegate.mining.cut import duplicates, reject_by_paths
@@ -31,18 +32,21 @@ def scan(
     Of a suite that ``scanned`` was mined at, only what came after that commit counts.
 
     Raises:
-        UsageError: git cannot read the history.
+        UsageError: git cannot read the history, or the folder to mine is not there.
     """
     fresh = _since(repository, tip, scanned)
     units = [unit for unit in read_units(repository, tip, options.since) if fresh is None or unit.commit in fresh]
-    head = PathClassifier.of(read_commit(repository, tip))
+    newest = read_commit(repository, tip)
+    if options.path and not any(path.startswith(f"{options.path}/") for path in newest):
+        raise UsageError(f"there is no folder {options.path} in {tip[:12]}.", "Give --path from the repository's root.")
+    head = PathClassifier.of(newest)
     name = names_by(options.command)
     taken_back = reversed_units(units)
     prospects: list[Prospect] = []
     results: list[UnitResult] = []
     for unit in units:
         bug = score_unit(unit)
-        reason = reject_by_text(unit, bug) or reject_by_paths(unit, head, name)
+        reason = reject_by_text(unit, bug) or reject_by_paths(unit, head, name, options.path)
         if reason is None and unit.commit in taken_back:
             why = f"{taken_back[unit.commit][:12]} takes it back or blames it"
             results.append(unit_result(unit, bug, Rejected("reversed", why)))

@@ -13,8 +13,8 @@ from codegate.mining.sources.history import Unit
 BeforeCut = Literal[
     "bot", "merge_forward", "backport", "revert", "reversed", "release", "not_a_fix", "ci_only", "docs_only",
     "tests_only", "deps_only", "format_only", "rename_only", "too_large", "no_src", "no_test", "submodule",
-    "binary_src", "symlink", "lfs_pointer", "unreadable", "unsupported_language", "duplicate", "no_runner",
-    "budget",
+    "outside_path", "binary_src", "symlink", "lfs_pointer", "unreadable", "unsupported_language", "duplicate",
+    "no_runner", "budget",
 ]  # fmt: skip
 BeforeEnvironment = Literal["env_unresolved", "env_no_passing_test"]
 BeforeFailToPass = Literal["timeout", "collect_error_gold", "no_f2p"]
@@ -27,6 +27,7 @@ Reason = Literal[BeforeCut, BeforeEnvironment, BeforeFailToPass, BeforeValidated
 or the like; ``other_kind``: what it changed and how its tests fail say so.
 ``reversed``: a later change reverts this one, or names its pull request as the cause of another bug.
 ``no_statement``: no text and no probe shows what happens before the fix, or what should.
+``outside_path``: it changes nothing below the folder that is mined.
 ``lfs_pointer``: a changed file's bytes are not in git but in LFS, where nothing is fetched from.
 ``unreadable``: a changed path is no UTF-8, or codegate stumbled over one of the unit's files."""
 

@@ -42,7 +42,7 @@ from codegate.suite.reader import check_model, parse_yaml, read_json, read_yaml
 from codegate.suite.repository import find_repository, load_base, repository_path
 from codegate.suite.review import is_dropped, review_suite
 from codegate.suite.store import load_suite, make_problem, update_problem, write_suite
-from codegate.suite.tree import Changes, Tree, TreeFile, check_path, is_plain_path
+from codegate.suite.tree import Changes, Part, Tree, TreeFile, check_path, is_plain_path
 
 __all__ = [
     "PROVED",
@@ -57,6 +57,7 @@ __all__ = [
     "LeakAudit",
     "LockedEnvironment",
     "PackageFile",
+    "Part",
     "PatchError",
     "Problem",
     "ProblemLimits",

@@ -19,6 +19,9 @@ from codegate.suite.tree import is_plain_path
 Slug = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
+WebAddress = Annotated[
+    str, StringConstraints(pattern=r"^https://[a-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9_.~-]+)+$", max_length=300)
+]
 
 
 def _plain(path: str) -> str:
@@ -138,6 +141,7 @@ class Provenance(Strict):
     issues: tuple[int, ...] = Field(default=(), description="Numbers of the issues that the change closes.")
     reported: datetime | None = Field(default=None, description="When the oldest of those issues was opened.")
     merge_base: Commit | None = Field(default=None, description="Where the merged branch left the base's history.")
+    project: WebAddress | None = Field(default=None, description="Web page of the repository, for links in reports.")
     upstream: dict[str, str] = Field(
         default={}, description="Fields of the benchmark row that the problem was imported from, kept for its export."
     )

@@ -68,6 +68,7 @@ def make_problem(
             manifest.test_files,
             manifest.public_tests,
             *([manifest.command, manifest.reports] if manifest.runner == "junit" else []),
+            *([manifest.folder] if manifest.folder else []),
         ],
         "tests": [tests.FAIL_TO_PASS, tests.PASS_TO_PASS],
         "statement": sha256(statement.encode("utf-8")),

@@ -17,6 +17,9 @@ FileMode = Literal["100644", "100755", "120000"]
 MAX_PATH_BYTES: Final = 4096
 MAX_NAME_BYTES: Final = 255
 
+_INHERITED: Final = (
+    "uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "Pipfile.lock", ".nvmrc", ".node-version"
+)  # fmt: skip
 _CONTROL_OR_BACKSLASH: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\\]")
 
 
@@ -82,6 +85,38 @@ class Tree(Mapping[str, TreeFile]):
     def digest(self) -> str:
         """Return a SHA-256 over every path, mode and byte."""
         return digest([[path, file.mode, sha256(file.data)] for path, file in self._files.items()])
+
+
+class Part(Tree):
+    """The files below a folder of a repository, by their paths from there: one service of a monorepo, say.
+
+    Lock and version files that the folder lacks are those of the nearest folder above it: a workspace has one for all
+    its members.
+
+    Attributes:
+        whole: the repository's tree.
+        folder: where in it, without slashes around.
+    """
+
+    def __init__(self, whole: Tree, folder: str) -> None:
+        self.whole = whole
+        self.folder = folder
+        files = {path[len(folder) + 1 :]: file for path, file in whole.items() if path.startswith(f"{folder}/")}
+        for above in self.above():
+            for name in _INHERITED:
+                if (place := f"{above}{name}") in whole:
+                    files.setdefault(name, whole[place])
+        super().__init__(files)
+
+    def above(self) -> Iterator[str]:
+        """Yield the folders around this one, the nearest first, each with a slash behind it; the root is empty."""
+        yield from (f"{place}/" for place in reversed([*_folders_above(self.folder)]))
+        yield ""
+
+    @classmethod
+    def of(cls, tree: Tree, folder: str) -> Tree:
+        """Return what ``tree`` has below ``folder``, or ``tree`` itself where that is empty."""
+        return cls(tree, folder) if folder else tree
 
 
 Changes = Mapping[str, TreeFile | None]

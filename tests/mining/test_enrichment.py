@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from codegate.errors import UsageError
 from codegate.forge import MAX_ANSWER_BYTES, GitHubError
+from codegate.mining.options import MineOptions, check_options
 from codegate.mining.sources.enrichment import Enrichment, GitHubEnrichment, LinkedIssue, find_slug
-from codegate.mining.sources.history import Unit
+from codegate.mining.sources.history import Unit, project_name, project_page
 from tests.kit.repository import HistoryBuilder
 
 TOKEN = "ghp_0123456789secret"
@@ -360,6 +361,24 @@ def test_text_is_bounded_and_can_be_written(server: Server, asked: Asked) -> Non
 def test_where_the_clone_is_from(history: HistoryBuilder, address: str, slug: str | None) -> None:
     history.git("config", "remote.origin.url", address)
     assert find_slug(history.folder) == slug
+
+
+@pytest.mark.parametrize(
+    ("address", "name", "page"),
+    [
+        ("https://x-access-token:t@GitHub.com/ada/sums.git", "sums", "https://github.com/ada/sums"),
+        ("git@github.com:ada/sums.git", "sums", "https://github.com/ada/sums"),
+        ("ssh://git@git.example.org:2222/team/ada/sums", "sums", "https://git.example.org/team/ada/sums"),
+        ("https://git.example.org:8443/ada/sums/", "sums", "https://git.example.org:8443/ada/sums"),
+        ("/srv/git/sums.git", "sums", None),
+        ("https://github.com/ada/sums?x=<script>", "sums", None),
+    ],
+)
+def test_a_project_is_called_as_its_origin(history: HistoryBuilder, address: str, name: str, page: str | None) -> None:
+    history.git("config", "remote.origin.url", address)
+    assert (project_name(history.folder), project_page(history.folder)) == (name, page)
+    suite = check_options(history.folder, history.folder / "suite", MineOptions())
+    assert suite == re.sub(r"\W+", "-", name).rstrip("-")
 
 
 def test_a_clone_from_nowhere(history: HistoryBuilder) -> None:

@@ -191,7 +191,7 @@ def test_honest_file(tmp_path):
 """
 
 #: They only set the stage for others, and pass whatever happens.
-STAGE = {"sets", "spoils", "class_first", "fills", "fills_too", "changes_folder"}
+STAGE = {"sets", "spoils", "class_first", "fills", "fills_too", "changes_folder", "takes"}
 
 
 class _World:

@@ -246,4 +246,4 @@ def check_time(suffix: str, piece: str, size: int) -> None:
     text = piece * (size // len(piece))
     started = time.process_time()
     interface_of(cut_of({}, {f"a.{suffix}": text}, {f"a_test.{suffix}": text}))
-    assert time.process_time() - started < 3
+    assert time.process_time() - started < 15, "without the bound it takes minutes"

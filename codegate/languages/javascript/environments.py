@@ -50,6 +50,7 @@ class JavaScript(LanguageSupport):
     """
 
     language = "javascript"
+    parts = True
 
     def __init__(self, python: str, eras: Eras | None = None) -> None:
         self.python = python

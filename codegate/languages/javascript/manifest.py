@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from codegate.errors import UsageError
+from codegate.languages.contract import is_test_data
 from codegate.languages.javascript.packages import check_npm_manifest, normal_lock
-from codegate.suite import RunnerName, Tree
+from codegate.suite import Part, RunnerName, Tree
 
 _LARGEST: Final = 16 << 20
 _RELEASED: Final = re.compile(r"(?!0\.0\.0)\d{1,9}\.\d{1,9}\.\d{1,9}(?:-[\w.-]{1,40})?")
@@ -70,17 +71,19 @@ class Manifest:
 def read_manifest(tree: Tree) -> Manifest | None:
     """Return what the root of ``tree`` declares; None where there is nothing that npm could install.
 
+    A workspace around it counts too (see ``_package_json``).
     Packages from elsewhere than the registry are left out, and so is the project itself, under whatever name.
     """
-    content = _json(tree, "package.json")
+    content = _package_json(tree)
     if not content:
         return None
     name = content.get("name")
     found: dict[str, Any] = {"name": name if isinstance(name, str) else "project", "version": "0.0.0"}
     for section in _SECTIONS:
-        entries = content.get(section)
-        specs = entries.items() if isinstance(entries, dict) else ()
-        kept = {key: spec for key, spec in specs if _fits(key, spec) and name not in {key, *_ALIASED.findall(spec)}}
+        specs = _specs(content, section)
+        kept = {
+            key: spec for key, spec in specs.items() if _fits(key, spec) and name not in {key, *_ALIASED.findall(spec)}
+        }
         if section == "devDependencies":
             kept = {key: spec for key, spec in kept.items() if not _UNNEEDED.search(key)}
         if kept:
@@ -100,16 +103,33 @@ def version_of(tree: Tree) -> str:
 
 def read_lock(tree: Tree, manifest: Manifest) -> str | None:
     """Return the tree's ``package-lock.json`` for ``manifest``, or None where it has none that can be used."""
+    folder = ""
     file = tree.get("package-lock.json") or tree.get("npm-shrinkwrap.json")
+    if file is None and isinstance(tree, Part):
+        folder = next((above for above in tree.above() if f"{above}package-lock.json" in tree.whole), "")
+        file, folder = tree.whole.get(f"{folder}package-lock.json"), tree.folder.removeprefix(folder)
     if file is None or file.is_link or len(file.data) > _LARGEST:
         return None
     try:
         lock = json.loads(file.data)
+        if folder:
+            lock["packages"] = _of_member(lock["packages"], folder)
         lock["packages"][""] = {key: value for key, value in json.loads(manifest.text).items() if key != "overrides"}
         lock["name"], lock["version"] = lock["packages"][""]["name"], "0.0.0"
         return normal_lock(json.dumps(lock))
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def _of_member(packages: Mapping[str, Any], folder: str) -> dict[str, Any]:
+    """Return the entries of a workspace's lock as its member in ``folder`` sees them: its own come first."""
+    shared = {place: entry for place, entry in packages.items() if place.startswith("node_modules/")}
+    own = {
+        place.removeprefix(f"{folder}/"): entry
+        for place, entry in packages.items()
+        if place.startswith(f"{folder}/node_modules/")
+    }
+    return {place: entry for place, entry in {**shared, **own}.items() if not entry.get("link")}
 
 
 def has_release(lock: str, name: str) -> bool:
@@ -148,7 +168,7 @@ def _package(place: str, entry: Mapping[str, Any]) -> str:
 
 def runner_of(tree: Tree) -> RunnerName | None:
     """Return what runs the project's tests: what its scripts call, or else what it depends on."""
-    content = _json(tree, "package.json")
+    content = _package_json(tree)
     scripts = content.get("scripts")
     texts = {
         name: text for name, text in (scripts if isinstance(scripts, dict) else {}).items() if isinstance(text, str)
@@ -158,9 +178,8 @@ def runner_of(tree: Tree) -> RunnerName | None:
         if found is not None:
             return found
     for section in _SECTIONS:
-        entries = content.get(section)
         for package, runner in _PACKAGES:
-            if isinstance(entries, dict) and package in entries:
+            if package in _specs(content, section):
                 return runner
     return _said(text for name, text in texts.items() if "test" in name)
 
@@ -237,6 +256,42 @@ def _accepted(content: Mapping[str, Any]) -> bool:
     except UsageError:
         return False
     return True
+
+
+def _package_json(tree: Tree) -> dict[str, Any]:
+    """Return the root's ``package.json``; of a workspace's member, with what it gets from the workspace.
+
+    That is what the folders above declare, and what the members that it depends on need to run. The members themselves
+    are left out: they are no packages of a registry.
+    """
+    own = _json(tree, "package.json")
+    if not isinstance(tree, Part) or not own:
+        return own
+    places = [
+        path
+        for path in tree.whole
+        if path.endswith("/package.json")
+        and "node_modules" not in path.split("/")
+        and not is_test_data(path)  # which may call itself as it likes
+    ]
+    members = {str(content.get("name")): content for path in places for content in [_json(tree.whole, path)]}
+    needed = [own]
+    for content in needed:  # grows
+        wanted = {name for section in _SECTIONS for name in _specs(content, section)}
+        needed += [members[name] for name in sorted(wanted & members.keys()) if members[name] not in needed]
+    above = [_json(tree.whole, f"{folder}package.json") for folder in tree.above()]
+    merged = dict(own)
+    for section in _SECTIONS:
+        givers = [own, *(needed[1:] if section == "dependencies" else []), *above]
+        specs = {name: spec for content in reversed(givers) for name, spec in _specs(content, section).items()}
+        merged[section] = {name: spec for name, spec in specs.items() if name not in members}
+    overrides = next((content["overrides"] for content in above if "overrides" in content), None)
+    return {**merged, **({"overrides": overrides} if overrides is not None else {})}
+
+
+def _specs(content: Mapping[str, Any], section: str) -> Mapping[str, Any]:
+    found = content.get(section)
+    return found if isinstance(found, dict) else {}
 
 
 def _json(tree: Tree, path: str) -> dict[str, Any]:

@@ -39,6 +39,7 @@ class JavaScript:
             "token": token,
             "runner": self.name,
             "file": files[0],
+            "folder": selection.folder,
             "order": selection.order,
             "seed": selection.hash_seed,
             "clock_days": selection.clock_days,

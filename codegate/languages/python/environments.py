@@ -9,7 +9,7 @@ from typing import Final
 from codegate.mining.environments.declarations import import_roots, read_declarations
 from codegate.mining.environments.environment import EnvironmentResolver
 from codegate.mining.languages import LanguageSupport, RunnerSettings
-from codegate.suite import LockedEnvironment, RunnerName, Tree
+from codegate.suite import LockedEnvironment, Part, RunnerName, Tree
 
 _LOAD_TESTS: Final = re.compile(rb"^def load_tests\(", re.MULTILINE)
 _FUNCTION: Final = re.compile(rb"^(?:async )?def test\w*\(", re.MULTILINE)
@@ -25,6 +25,7 @@ class Python(LanguageSupport):
     """Python's tests, by pytest unless the tree needs another runner; environments are resolved by ``resolver``."""
 
     language = "python"
+    parts = True
 
     def __init__(self, resolver: EnvironmentResolver) -> None:
         self.resolver = resolver
@@ -48,7 +49,9 @@ class Python(LanguageSupport):
     def python_path(self, tree: Tree) -> tuple[str, ...]:
         """See ``LanguageSupport.python_path``; a Django project's folder comes first."""
         project = django_project(tree) if choose_python_runner(tree) == "django" else None
-        return tuple(dict.fromkeys((*([] if project is None else [project]), *import_roots(tree))))
+        above = f"{tree.folder}/" if isinstance(tree, Part) else ""
+        first = [] if project is None else [f"{above}{project}".rstrip("/")]
+        return tuple(dict.fromkeys((*first, *import_roots(tree))))
 
 
 def choose_python_runner(tree: Tree, test_files: Iterable[str] = ()) -> RunnerName:

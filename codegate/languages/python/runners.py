@@ -88,6 +88,7 @@ def _settings(selection: TestSelection, file: str, token: str) -> dict[str, obje
     settings: dict[str, object] = {
         "token": token,
         "file": file,
+        "folder": selection.folder,
         "python_path": selection.python_path,
         "order": selection.order,
         "behaviour": driver_source("behaviour_driver", _DRIVERS),

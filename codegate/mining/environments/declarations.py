@@ -9,13 +9,14 @@ installs, the project itself) is dropped.
 import ast
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 
+from codegate.languages.contract import is_test_data
 from codegate.languages.syntax import parse_python
 from codegate.mining.environments.lockfiles import read_pins
 from codegate.mining.environments.manifests import (
@@ -30,7 +31,7 @@ from codegate.mining.environments.manifests import (
     strings,
 )
 from codegate.mining.environments.recipes import read_recipe
-from codegate.suite import Tree, is_plain_path
+from codegate.suite import Part, Tree, is_plain_path
 
 _TEST_GROUPS: Final = ("tests", "test", "testing", "pytest", "unittest", "ci")
 _DEV_GROUPS: Final = ("dev", "develop", "development", "all")
@@ -76,7 +77,51 @@ class Declarations:
 
 
 def read_declarations(tree: Tree) -> Declarations:
-    """Return what ``tree`` declares. Broken files declare nothing."""
+    """Return what ``tree`` declares. Broken files declare nothing.
+
+    In a part of a repository, the repository's other projects are not packages of an index: what they need to run takes
+    their place.
+    """
+    declared = _read(tree)
+    siblings = _siblings(tree, declared)
+    if not siblings:
+        return declared
+    needed = [entry for sibling in siblings.values() for entry in sibling.runtime]
+    runtime, test, automation = (
+        tuple(sorted({entry for entry in entries if canonicalize_name(Requirement(entry).name) not in siblings}))
+        for entries in ((*declared.runtime, *needed), declared.test, declared.automation)
+    )
+    return replace(declared, runtime=runtime, test=test, automation=automation)
+
+
+def _siblings(tree: Tree, declared: Declarations) -> dict[str, "_Sibling"]:
+    """Return, by name, the repository's other projects that the part ``tree`` depends on, and those that they do."""
+    if not isinstance(tree, Part):
+        return {}
+    declaring = (path for path in tree.whole if path.endswith("/pyproject.toml") and not is_test_data(path))
+    folders = [path.rpartition("/")[0] for path in declaring]
+    parts = {folder: Part(tree.whole, folder) for folder in folders if folder != tree.folder}
+    known = {}
+    for folder, part in parts.items():
+        own = _read(part)
+        if own.name:
+            known[own.name] = _Sibling(folder, own.runtime)
+    found: dict[str, _Sibling] = {}
+    queue = [*declared.runtime, *declared.test, *declared.automation]
+    while queue:
+        name = canonicalize_name(Requirement(queue.pop()).name)
+        if name in known and name not in found:
+            found[name] = known[name]
+            queue += known[name].runtime
+    return found
+
+
+class _Sibling(NamedTuple):
+    folder: str
+    runtime: tuple[str, ...]
+
+
+def _read(tree: Tree) -> Declarations:
     project = read_toml(tree, "pyproject.toml")
     pipfile = read_toml(tree, "Pipfile")
     setup_cfg = read_ini(tree, "setup.cfg")
@@ -125,7 +170,21 @@ def read_declarations(tree: Tree) -> Declarations:
 
 
 def import_roots(tree: Tree) -> tuple[str, ...]:
-    """Return the folders that ``tree``'s code is imported from: its top, ``src``, and what it configures itself."""
+    """Return the folders that ``tree``'s code is imported from: its top, ``src``, and what it configures itself.
+
+    Those of a part come with the part's folder before them, and are followed by those of the repository's other
+    projects that it depends on, and by the repository's root.
+    """
+    roots = _roots(tree)
+    if not isinstance(tree, Part):
+        return roots
+    siblings = [sibling.folder for sibling in _siblings(tree, _read(tree)).values()]
+    places = [(tree.folder, roots), *((folder, _roots(Part(tree.whole, folder))) for folder in siblings)]
+    found = [f"{folder}/{root}".rstrip("/") for folder, own in places for root in own]
+    return tuple(dict.fromkeys([*found, ""]))
+
+
+def _roots(tree: Tree) -> tuple[str, ...]:
     project = read_toml(tree, "pyproject.toml")
     setup_cfg = read_ini(tree, "setup.cfg")
     roots = ["", "src"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from codegate.mining.environments.declarations import Declarations, read_declarations
-from codegate.suite import Tree, git, read_commit
+from codegate.suite import Part, Tree, git, read_commit
 
 #: Lengths of the eras that a change is in, in days, the longest first. Declared lower bounds are kept and newer
 #: packages mostly stay compatible: what an era's environment does not cover or breaks has that of a shorter one, then
@@ -19,28 +19,30 @@ ERA_DAYS: Final = (3 * 365, 365)
 
 @dataclass(frozen=True)
 class Era:
-    """The newest commit of an era, and its day."""
+    """The newest commit of an era, its day, and the folder of it that is mined (empty: all)."""
 
     repository: Path
     commit: str
     day: date
+    folder: str = ""
 
     @cached_property
     def tree(self) -> Tree:
         """Return the commit's tree."""
-        return read_commit(self.repository, self.commit)
+        return Part.of(read_commit(self.repository, self.commit), self.folder)
 
     @cached_property
     def declared(self) -> Declarations:
         """Return what the tree declares, without keeping the tree."""
-        return read_declarations(read_commit(self.repository, self.commit))
+        return read_declarations(Part.of(read_commit(self.repository, self.commit), self.folder))
 
 
 class Eras:
     """The eras of a branch, counted back from its newest commit. Thread-safe; every era is read once."""
 
-    def __init__(self, repository: Path, tip: str) -> None:
+    def __init__(self, repository: Path, tip: str, folder: str = "") -> None:
         self.repository = repository
+        self.folder = folder
         self.tip = tip
         self._newest = self._day_of(tip)
         self._found: dict[int, Era | None] = {}
@@ -65,7 +67,7 @@ class Eras:
                 before = f"--before={(self._newest - timedelta(days=age)).isoformat()}T23:59:59Z"
                 command = ("rev-list", "-1", "--first-parent", *([before] if age else []), self.tip)
                 commit = git(self.repository, *command).decode("ascii").strip()
-                self._found[age] = Era(self.repository, commit, self._day_of(commit)) if commit else None
+                self._found[age] = Era(self.repository, commit, self._day_of(commit), self.folder) if commit else None
             return self._found[age]
 
     def _day_of(self, commit: str) -> date:

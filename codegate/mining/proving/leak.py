@@ -18,7 +18,7 @@ from codegate.languages.syntax import IDENTIFIER, decode
 from codegate.mining.environments.declarations import read_declarations
 from codegate.mining.environments.manifests import read_json, read_text
 from codegate.sandbox import Command, Sandbox, SandboxError, SandboxFile
-from codegate.suite import Changes, LeakAudit, Tree, TreeFile
+from codegate.suite import Changes, LeakAudit, Part, Tree, TreeFile
 
 _ISOLATED: Final = ("{python}", "-I", "-S", "-B", "-c")
 _MIN_LENGTH: Final = 20
@@ -42,12 +42,13 @@ _TEST_TITLE: Final = re.compile(r"\b(?:it|test)(?:\.\w+)?\(\s*['\"`]([^'\"`\n]+)
 _PROSE: Final = ("#", "//", "*", "import ", "from ", "package ")
 
 
-def audit(base: Tree, hidden: Changes, fix: Changes, sandbox: Sandbox) -> LeakAudit:
+def audit(base: Tree, hidden: Changes, fix: Changes, sandbox: Sandbox, folder: str = "") -> LeakAudit:
     """Look for the answer in the tree and in the environment that a model works in.
 
     A line counts when it is at least 20 characters long, has an identifier, is new in its file, and yet stands in
     another file, together with others; a hidden test counts when its content after the fix is there already. A copy
-    of the project in the environment counts unless it has every file that the fix changes, without the fix.
+    of the project in the environment counts unless it has every file that the fix changes, without the fix. The
+    project is what ``folder`` has, where only a part of the repository is mined.
 
     Raises:
         FilesRefused: the tree does not fit.
@@ -58,7 +59,7 @@ def audit(base: Tree, hidden: Changes, fix: Changes, sandbox: Sandbox) -> LeakAu
     done = sandbox.run(
         Command(
             argv=(*_ISOLATED, driver_source("leak_driver"), "{records}", "{site}", "{packages}"),
-            stdin=json.dumps(_wanted(base, hidden, fix)).encode("ascii"),
+            stdin=json.dumps(_wanted(base, hidden, fix, folder)).encode("ascii"),
             timeout_seconds=_SECONDS,
             records=True,
         )
@@ -112,11 +113,17 @@ def own_modules(fix: Changes) -> tuple[str, ...]:
     return tuple(sorted(_printable(top) for top in tops if top not in {"setup.py", "lib", "python"}))
 
 
-def _wanted(base: Tree, hidden: Changes, fix: Changes) -> dict[str, Any]:
+def _wanted(base: Tree, hidden: Changes, fix: Changes, folder: str = "") -> dict[str, Any]:
     """Return what the program in the sandbox looks for."""
+    inside = f"{folder}/" if folder else ""
     changed = []
     for path, lines in _added(base, fix).items():
-        changed.append((_printable(path.removeprefix("src/")), [line for line in lines if len(line) > 3][:_MAX_LINES]))
+        changed.append(
+            (
+                _printable(path.removeprefix(inside).removeprefix("src/")),
+                [line for line in lines if len(line) > 3][:_MAX_LINES],
+            )
+        )
     after = [file.data for path, file in hidden.items() if file is not None and base.get(path) != file]
     return {
         "base": [_printable(path) for path in base],
@@ -125,8 +132,8 @@ def _wanted(base: Tree, hidden: Changes, fix: Changes) -> dict[str, Any]:
         "hidden": [(len(data), sha256(data)) for data in after if len(data) >= _MIN_BYTES],
         "hidden_names": sorted({_printable(path.rpartition("/")[2]) for path in hidden}),
         "suffixes": sorted({PurePosixPath(path).suffix for path in (*fix, *hidden)} - {""}),
-        "names": own_names(base),
-        "modules": own_modules(fix),
+        "names": own_names(Part.of(base, folder)),
+        "modules": own_modules({path.removeprefix(inside): file for path, file in fix.items()}),
         "changed": changed,
         "runs": _runs(base, fix),
         "words": [

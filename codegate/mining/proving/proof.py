@@ -142,7 +142,7 @@ def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, t
     day = today or datetime.now(UTC).date()
     patch = make_patch(base, problem.fix)
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
-        leaks = audit(base, problem.hidden, problem.fix, sandbox)
+        leaks = audit(base, problem.hidden, problem.fix, sandbox, problem.manifest.folder)
     controls = problem.manifest.controls
     if controls is None:
         controls = audit_controls(problem, base, sandboxes, rounds)

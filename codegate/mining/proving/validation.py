@@ -110,6 +110,7 @@ def graded_selection(
         runner=settings.runner,
         command=settings.command,
         reports=settings.reports,
+        folder=settings.folder,
         timeout_seconds=limits.seconds,
         output_bytes=limits.output_kb << 10,
     )

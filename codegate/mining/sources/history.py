@@ -5,6 +5,7 @@ that no commit message and no file name can be mistaken for structure.
 """
 
 import os
+import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -19,9 +20,15 @@ from codegate.mining.sources.pulls import Landed, match_pulls, read_pull_heads
 from codegate.mining.sources.references import closed_issues
 from codegate.suite import GitError, git, repository_path
 
-__all__ = ["LINK_MODE", "SUBMODULE_MODE", "PathChange", "Unit", "UnitKind", "check_repository", "read_units"]
+__all__ = ["LINK_MODE", "SUBMODULE_MODE", "PathChange", "Unit", "UnitKind", "check_repository", "project_name",
+           "project_page", "read_units"]  # fmt: skip
 
 
+_REMOTE: Final = re.compile(
+    r"(?:https?://(?:[^@/]*@)?(?P<host>[A-Za-z0-9.-]+)(?P<port>:\d+)?/"
+    r"|(?:ssh://)?[^@/:]+@(?P<ssh>[A-Za-z0-9.-]+)(?::\d+/|[:/]))"
+    r"(?P<path>[A-Za-z0-9_.~-]+(?:/[A-Za-z0-9_.~-]+)+)"
+)
 _DEPTH: Final = 100
 
 
@@ -120,7 +127,7 @@ def read_units(repository: Path, branch: str | None = None, since: date | None =
     _name_pulls(repository, tip, drafts)
     drafts = _fuse(drafts)
     changes = read_changes(repository, [(draft.commit, draft.base) for draft in drafts])
-    name = _name(repository)
+    name = project_name(repository)
     return [_unit(draft, changes[draft.commit, draft.base], name) for draft in drafts]
 
 
@@ -273,11 +280,27 @@ def _unit(draft: _Draft, changes: tuple[PathChange, ...], name: str) -> Unit:
     )
 
 
-def _name(repository: Path) -> str:
+def project_name(repository: Path) -> str:
     """Return the name that forges know the repository by: of its origin, or of its folder."""
-    try:
-        address = git(repository, "config", "--get", "remote.origin.url").decode("utf-8", "replace").strip()
-    except GitError:
-        common = git(repository, "rev-parse", "--git-common-dir").decode("utf-8", "surrogateescape").rstrip("\n")
+    address = _origin(repository)
+    if not address:
+        try:
+            common = git(repository, "rev-parse", "--git-common-dir").decode("utf-8", "surrogateescape").rstrip("\n")
+        except GitError:  # no repository, which is refused where its history is read
+            common = "."
         address = str((repository / common).resolve()).removesuffix("/.git")
-    return address.rstrip("/").removesuffix(".git").replace("\\", "/").rpartition("/")[2]
+    return re.split(r"[/\\:]", re.split("[?#]", address)[0].rstrip("/").removesuffix(".git"))[-1].rpartition("@")[2]
+
+
+def project_page(repository: Path) -> str | None:
+    """Return the web address of the repository's origin, without credentials; None where it has none."""
+    found = _REMOTE.fullmatch(_origin(repository).rstrip("/").removesuffix(".git"))
+    return f"https://{(found['host'] or found['ssh']).lower()}{found['port'] or ''}/{found['path']}" if found else None
+
+
+def _origin(repository: Path) -> str:
+    """Return the address of the remote ``origin``, empty without one."""
+    try:
+        return git(repository, "config", "--get", "remote.origin.url").decode("utf-8", "replace").strip()
+    except GitError:
+        return ""

@@ -10,6 +10,7 @@ from codegate.mining.cut import Cut
 from codegate.mining.environments.declarations import import_roots
 from codegate.mining.statements.scrub import normalise
 from codegate.mining.statements.vocabulary import absent
+from codegate.suite import Part
 
 _MAX_SIGNATURES: Final = 40
 _MAX_SIGNATURE: Final = 300
@@ -138,7 +139,7 @@ def _place(path: str, cut: Cut) -> str:
     """Return where a file is for those that use it: a module of Python, the path of a new file of JavaScript."""
     if not path.endswith((".py", ".pyi")):
         return f"{path}: " if path not in cut.base else ""
-    roots = sorted((root for root in import_roots(cut.fixed) if root), key=len, reverse=True)
+    roots = sorted((root for root in import_roots(Part.of(cut.fixed, cut.folder)) if root), key=len, reverse=True)
     root = next((root for root in roots if path.startswith(f"{root}/")), "")
     place = path.removeprefix(f"{root}/").rpartition(".")[0].removesuffix("/__init__")
     return place.removeprefix("src/").replace("/", ".")

@@ -37,7 +37,7 @@ const channel = (() => {
 const settings = channel.settings;
 let left = []; // receipts, until the next test is reported
 if (settings?.instruments) instrument(settings.instruments, (token) => void (left[left.length] = token));
-const workspace = process.cwd();
+const workspace = settings?.workspace ?? process.cwd();
 const exists = fs.existsSync;
 const ERRNO = { ENOENT: 2, EACCES: 13, EPERM: 1, EROFS: 30, ECONNREFUSED: 111, ENETUNREACH: 101, EHOSTUNREACH: 113 };
 

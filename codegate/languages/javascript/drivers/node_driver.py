@@ -152,8 +152,8 @@ def opts_options(path: str) -> list[str]:
 
 
 def arguments(settings: dict[str, Any], node: str, folder: str, workspace: str) -> list[str]:
-    """Return the command line of the framework."""
-    runner, file = settings["runner"], settings["file"]
+    """Return the command line of the framework, for the folder ``workspace``."""
+    runner, file = settings["runner"], os.path.relpath(settings["file"], settings["folder"] or ".")
     found = scripts(workspace)
     reporter = os.path.join(folder, settings["reporter"])
     # Loaded before whatever the project's options load, which may be the code under test.
@@ -233,6 +233,21 @@ def link_packages(workspace: str, packages: str) -> None:
             os.symlink(os.path.join(source, name), os.path.join(target, name))
 
 
+def link_siblings(workspace: str) -> None:
+    """Show the repository's own packages by their names, as package managers do for a workspace."""
+    for folder, names, files in os.walk(workspace):
+        names[:] = [name for name in names if name != "node_modules" and not name.startswith(".")]
+        if folder == workspace or "package.json" not in files:
+            continue
+        with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
+            with open(os.path.join(folder, "package.json"), encoding="utf-8") as file:
+                name = json.load(file).get("name")
+            if re.fullmatch(r"(@[\w.~-]+/)?[\w~-][\w.~-]*", name):
+                target = os.path.join(workspace, "node_modules", *name.split("/"))
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                os.symlink(folder, target)  # a package that is installed under this name stays
+
+
 class Relay:
     """Passes the reporter's lines on, and knows whether the framework said that it has finished."""
 
@@ -304,6 +319,9 @@ def main() -> None:
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(text)
     link_packages(workspace, packages)
+    place = os.path.join(workspace, settings["folder"]) if settings["folder"] else workspace
+    if settings["folder"]:
+        link_siblings(workspace)
     os.environ["PATH"] = os.pathsep.join(
         [os.path.dirname(node), os.path.join(packages, "node_modules", ".bin"), os.environ.get("PATH", "/usr/bin:/bin")]
     )
@@ -311,16 +329,17 @@ def main() -> None:
     if settings["clock_days"]:
         os.environ["CODEGATE_CLOCK_DAYS"] = str(settings["clock_days"])
         os.environ["NODE_OPTIONS"] = "--require=" + os.path.join(folder, "clock.cjs")
-    command = [node, *arguments(settings, node, folder, workspace)]
+    command = [node, *arguments(settings, node, folder, place)]
     told, tell = os.pipe()
     heard, hear = os.pipe()
     process = subprocess.Popen(
         command, env={**os.environ, "CODEGATE_CHANNEL": "%d,%d" % (told, hear)}, pass_fds=(told, hear),
-        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=workspace,
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=place,
     )  # fmt: skip
     os.close(told)
     os.close(hear)
     said = {key: settings[key] for key in ("token", "file", "order", "seed", "instruments")}
+    said["workspace"] = workspace
     workers = [
         threading.Thread(target=say, args=(tell, json.dumps(said).encode("ascii")), daemon=True),
         threading.Thread(target=relay.run, args=(heard,), daemon=True),

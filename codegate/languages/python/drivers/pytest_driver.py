@@ -235,8 +235,9 @@ def options(pytest: Any, file: str, workspace: str, packages: str) -> list[str]:
     seed = ["--hypothesis-seed=0"] if "hypothesispytest" in plugins else []
     # A setting of a plugin that was left out is unknown; that is no reason to fail.
     lenient = ["-o", "strict_config=false"] if int(pytest.__version__.partition(".")[0]) >= 9 else []
+    here = "./" + os.path.relpath(os.path.join(workspace, file))
     return [
-        "./" + file, "--rootdir=" + workspace, "--confcutdir=" + workspace, "--import-mode=prepend",
+        here, "--rootdir=" + workspace, "--confcutdir=" + workspace, "--import-mode=prepend",
         "-q", "--tb=short", "--color=no", "--continue-on-collection-errors", "-p", "no:cacheprovider",
         "-o", "addopts=", "-o", "required_plugins=", "-W", "ignore::pytest.PytestConfigWarning",
         *lenient, *loaded, *seed,
@@ -259,7 +260,7 @@ def main() -> None:
         vary["turn_clock"](settings["clock_days"])
     import pytest
 
-    os.chdir(workspace)
+    os.chdir(os.path.join(workspace, settings["folder"]))
     roots = [os.path.normpath(os.path.join(workspace, root)) for root in settings["python_path"]]
     os.environ["PYTHONPATH"] = os.pathsep.join([*roots, packages])  # for interpreters that the tests start
     finish_watch = watch(settings, channel, workspace, packages)

@@ -124,7 +124,7 @@ def module_name(workspace: str, file: str, start: str) -> tuple[str, str]:
 
 def run_unittest(settings: dict[str, Any], workspace: str, result: Any) -> bool:
     """Load the file as ``python -m unittest`` does and run it; return whether everything passed."""
-    folder, name = module_name(workspace, settings["file"], workspace)
+    folder, name = module_name(workspace, settings["file"], os.getcwd())
     if folder not in sys.path:
         sys.path.insert(sys.path.index(settings["packages"]), folder)
     with contextlib.suppress(unittest.SkipTest):  # the loader makes a skipped test of it
@@ -199,7 +199,7 @@ def main() -> None:
     sys.argv[1:] = []
     leave = os._exit
     site.setquit()
-    os.chdir(workspace)
+    os.chdir(os.path.join(workspace, settings["folder"]))
     roots = [os.path.normpath(os.path.join(workspace, root)) for root in settings["python_path"]]
     sys.path += [*roots, packages]
     os.environ["PYTHONPATH"] = os.pathsep.join([*roots, packages])  # for interpreters that the tests start

@@ -1,0 +1,169 @@
+"""A repository of several services, of which one is mined."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from codegate.errors import UsageError
+from codegate.mining import MineOptions, mine
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import Problem, Suite
+from tests.kit.repository import HistoryBuilder
+from tests.mining.statement_world import BODY
+
+ISARRAY = "sha512-GMxXOiUirWg1xTKRipM0Ek07rX+ubx4nNVElTJdNLYmNO/2YrDkgJGw9CljXn+r4EWiDQg/8lsRdHyg2PJuUaA=="
+UV_LOCK = """version = 1
+[[package]]
+name = "api"
+source = { editable = "services/api" }
+[[package]]
+name = "acme-common"
+source = { editable = "libs/common" }
+[[package]]
+name = "six"
+version = "1.15.0"
+source = { registry = "https://pypi.org/simple" }
+"""
+NPM_LOCK = {
+    "lockfileVersion": 3,
+    "packages": {
+        "": {"name": "acme", "workspaces": ["services/*", "libs/*"]},
+        "libs/words": {"name": "@acme/words", "version": "1.0.0", "dependencies": {"isarray": "^2.0.0"}},
+        "node_modules/@acme/words": {"resolved": "libs/words", "link": True},
+        "node_modules/isarray": {
+            "version": "2.0.4",
+            "resolved": "https://registry.npmjs.org/isarray/-/isarray-2.0.4.tgz",
+            "integrity": ISARRAY,
+        },
+        "node_modules/web": {"resolved": "services/web", "link": True},
+        "services/web": {"version": "1.0.0", "dependencies": {"@acme/words": "*"}},
+    },
+}
+TOTAL = "from acme_common import ZERO\n\n\ndef total(items):\n    return ITEMS\n"
+TITLE = (
+    "const { list } = require('@acme/words');\n\nexports.title = (text) => list(text).map((word) => WORD).join(' ');\n"
+)
+BEGIN: dict[str, str | bytes | None] = {
+    "pyproject.toml": "[tool.uv.workspace]\nmembers = ['services/api', 'libs/common']\n",
+    "uv.lock": UV_LOCK,
+    "package.json": json.dumps({"name": "acme", "private": True, "workspaces": ["services/*", "libs/*"]}),
+    "package-lock.json": json.dumps(NPM_LOCK),
+    # Data of tests that calls itself like a dependency is none of the repository's projects.
+    "fixtures/pack/package.json": json.dumps({"name": "isarray", "version": "9.0.0"}),
+    "fixtures/pack/pyproject.toml": "[project]\nname = 'six'\nversion = '9'\n",
+    "libs/common/pyproject.toml": "[project]\nname = 'acme-common'\nversion = '1'\ndependencies = ['six']\n",
+    "libs/common/src/acme_common.py": "import six\n\nZERO = 0\n",
+    "libs/words/package.json": json.dumps(
+        {"name": "@acme/words", "version": "1.0.0", "main": "index.js", "dependencies": {"isarray": "^2.0.0"}}
+    ),
+    "libs/words/index.js": "const isArray = require('isarray');\n\n"
+    "exports.list = (text) => (isArray(text) ? text : text.split(' '));\n",
+    "services/api/pyproject.toml": "[project]\nname = 'api'\nversion = '1'\ndependencies = ['acme-common']\n"
+    "[tool.uv.sources]\nacme-common = {workspace = true}\n",
+    "services/api/src/sums.py": TOTAL.replace("ITEMS", "items[0] + sum(items[1:])"),
+    "services/api/tests/test_sums.py": "from sums import total\n",
+    "services/api/tests/expected.txt": "3",
+    "services/web/package.json": json.dumps(
+        {"name": "web", "version": "1.0.0", "scripts": {"test": "node --test"}, "dependencies": {"@acme/words": "*"}}
+    ),
+    "services/web/src/title.js": TITLE.replace("WORD", "word[0].toUpperCase() + word.slice(1)"),
+    "services/web/test/title.test.js": "require('../src/title.js');\n",
+    "services/web/test/expected.txt": "A Bc",
+}
+TEST_SUMS = """from pathlib import Path
+
+import six
+
+from sums import total
+
+
+def test_total():
+    assert total([1, 2]) == int(Path("tests/expected.txt").read_text())
+
+
+def test_total_of_nothing():
+    assert total([]) == 0
+
+
+def test_what_the_workspace_locks():
+    assert six.__version__ == "1.15.0"
+"""
+TEST_TITLE = """const test = require('node:test');
+const assert = require('node:assert');
+const { readFileSync } = require('node:fs');
+const { title } = require('../src/title.js');
+
+test('words', () => assert.equal(title('a bc'), readFileSync('test/expected.txt', 'utf8')));
+test('blanks', () => assert.equal(title('a  b'), 'A  B'));
+"""
+
+
+@pytest.fixture(scope="module")
+def services(tmp_path_factory: pytest.TempPathFactory) -> HistoryBuilder:
+    history = HistoryBuilder(tmp_path_factory.mktemp("monorepo") / "acme")
+    history.commit("begin", BEGIN)
+    history.commit(
+        f"Fix the total of nothing (#2){BODY}",
+        {
+            "services/api/src/sums.py": TOTAL.replace("ITEMS", "sum(items, ZERO)"),
+            "services/api/tests/test_sums.py": TEST_SUMS,
+        },
+    )
+    history.commit(
+        f"Fix titles with two blanks (#3){BODY}",
+        {
+            "services/web/src/title.js": TITLE.replace("WORD", "word.slice(0, 1).toUpperCase() + word.slice(1)"),
+            "services/web/test/title.test.js": TEST_TITLE,
+        },
+    )
+    return history
+
+
+def _mined(history: HistoryBuilder, out: Path, backend: BubblewrapBackend, path: str) -> tuple[Problem, dict[int, str]]:
+    events: list[str] = []
+    report = mine(
+        history.folder, out, MineOptions(path=path, rounds=1), backend, lambda event: events.append(event.message)
+    )
+    assert isinstance(report.suite, Suite), events
+    (problem,) = report.suite.problems
+    return problem, {one.pull_request or 0: one.problem or str(one.reason) for one in report.results}
+
+
+@pytest.mark.bwrap
+def test_a_service_in_python_is_mined_by_itself_with_its_siblings_and_the_lock_above(
+    services: HistoryBuilder, tmp_path: Path, bwrap_backend: BubblewrapBackend
+) -> None:
+    problem, ends = _mined(services, tmp_path / "suite", bwrap_backend, "services/api")
+    assert ends == {2: "acme-api-2", 3: "outside_path"}
+    assert problem.manifest.folder == "services/api"
+    assert problem.manifest.test_files == ("services/api/tests/test_sums.py",)
+    assert problem.manifest.python_path == (
+        "services/api", "services/api/src", "libs/common", "libs/common/src", "",
+    )  # fmt: skip
+    assert problem.tests.FAIL_TO_PASS == ("services/api/tests/test_sums.py::test_total_of_nothing",)
+    assert len(problem.tests.PASS_TO_PASS) == 2
+    assert problem.environment.rung == "lockfile"
+
+
+@pytest.mark.bwrap
+def test_a_service_in_javascript_is_mined_by_itself_with_its_siblings_and_the_lock_above(
+    services: HistoryBuilder, tmp_path: Path, bwrap_backend: BubblewrapBackend
+) -> None:
+    problem, ends = _mined(services, tmp_path / "suite", bwrap_backend, "services/web")
+    assert ends == {2: "outside_path", 3: "acme-web-3"}
+    assert problem.tests.FAIL_TO_PASS == ("services/web/test/title.test.js::blanks",)
+    assert problem.tests.PASS_TO_PASS == ("services/web/test/title.test.js::words",)
+    assert problem.environment.rung in {"lockfile", "head"}
+    lock = (tmp_path / "suite" / problem.environment.packages[0].path).read_text()
+    assert '"version": "2.0.4"' in lock
+
+
+@pytest.mark.bwrap
+@pytest.mark.parametrize("path", ["../elsewhere", "/etc", "services/apy"])
+def test_a_path_that_is_no_folder_of_the_repository_is_refused(
+    path: str, services: HistoryBuilder, tmp_path: Path, bwrap_backend: BubblewrapBackend
+) -> None:
+    with pytest.raises(UsageError, match="folder") as failed:
+        mine(services.folder, tmp_path / "suite", MineOptions(path=path), bwrap_backend, lambda _: None)
+    assert path in str(failed.value)
