@@ -26,6 +26,7 @@ from codegate.suite.model import (
     TestSets,
 )
 from codegate.suite.patch import PatchError, apply_patch, make_patch
+from codegate.suite.pooling import pool_suites
 from codegate.suite.proved import (
     PROVED,
     SANDBOX,
@@ -92,6 +93,7 @@ __all__ = [
     "parse_yaml",
     "place_of",
     "place_words",
+    "pool_suites",
     "proved_places",
     "read_bytes",
     "read_commit",

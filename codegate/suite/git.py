@@ -6,11 +6,13 @@ Trees are read object by object (``ls-tree`` and ``cat-file``), so attributes su
 """
 
 import hashlib
+import logging
 import os
 import resource
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +20,8 @@ from typing import IO, Final, Literal, cast
 
 from codegate.errors import UsageError
 from codegate.suite.tree import FileMode, Tree, TreeFile, is_plain_path
+
+_LOG: Final = logging.getLogger(__name__)
 
 MAX_TREE_BYTES: Final = 1 << 30
 MAX_LISTING_BYTES: Final = 128 << 20
@@ -76,6 +80,7 @@ def git(
     command, *rest = arguments
     if command in _COMMANDS_WITH_DIFFS:
         rest = ["--no-ext-diff", "--no-textconv", *rest]
+    began = time.monotonic()
     try:
         process = subprocess.Popen(
             [program, *_SEALED_OPTIONS, command, *rest],
@@ -113,6 +118,7 @@ def git(
         process.wait()
         output.join()
         errors.join()
+    _LOG.debug("git %s in %s: exit %s, %.2f s", command, repository, process.returncode, time.monotonic() - began)
     if late.is_set():
         raise GitError(f"git {command} in {repository} took longer than {timeout:.0f} s.")
     if output.over:

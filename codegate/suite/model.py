@@ -1,12 +1,9 @@
 """The suite's files as types. Unknown keys are refused; unknown values are null, never 0.
 
 ``suite.yml`` is a ``SuiteManifest``, ``problems/<id>/problem.yml`` a ``StoredProblemManifest`` and
-``problems/<id>/tests.json`` a ``TestSets``: YAML would turn some test ids into other types. ``Problem`` and ``Suite``
-are the loaded objects: manifests, trees and digests.
+``problems/<id>/tests.json`` a ``TestSets``: YAML would turn some test ids into other types.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Annotated, Literal
 
@@ -325,6 +322,9 @@ class StoredProblemManifest(ProblemManifest):
     )
 
 
+Canary = Annotated[str, StringConstraints(pattern=r"^[!-~]{8,200}$")]
+
+
 class SuiteManifest(Strict):
     """``suite.yml``."""
 
@@ -336,8 +336,9 @@ class SuiteManifest(Strict):
         "the suite is in. It may lead to that repository, or to one below the suite's parent folder; any other has "
         "to be given with --repository.",
     )
-    canary: Annotated[str, StringConstraints(pattern=r"^[!-~]{8,200}$")] = Field(
-        description="A unique word: a model that can recite it has seen this suite."
+    canary: Canary = Field(description="A unique word: a model that can recite it has seen this suite.")
+    pooled_canaries: tuple[Canary, ...] = Field(
+        default=(), max_length=1000, description="The canaries of the suites that this one was pooled from."
     )
     environments: tuple[EnvironmentManifest, ...]
     problems: tuple[Slug, ...] = Field(description="Ids of the problems, in the order that they run in.")

@@ -22,6 +22,19 @@ MAX_JSON_BYTES: Final = 32 << 20
 MAX_DEPTH: Final = 32
 _MAX_NUMBER: Final = 40
 _MAX_FAULTS: Final = 10
+_MAX_WORDS: Final = 600  # of a sentence of ours, which may quote a stranger's value
+_TABLES: Final = frozenset({"model_type", "dict_type", "model_attributes_type"})
+_PLAIN: Final = {
+    "missing": "this key is missing",
+    "list_type": "it has to be a list",
+    "tuple_type": "it has to be a list",
+    "too_short": "the list is too short",
+    "too_long": "the list is too long",
+    "decimal_type": "it has to be a number",
+    "decimal_parsing": "it has to be a number",
+    **dict.fromkeys(_TABLES, "it has to be a table of keys"),
+}
+"""pydantic's words where they name a type of Python."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -121,7 +134,7 @@ def check_model(data: Any, model: type[Model], place: str) -> Model:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        every = error.errors(include_url=False, include_context=False)
+        every = error.errors(include_url=False)
         inner = [fault["loc"] for fault in every]
         # A list whose entries are wrong is not too short as well.
         found = [
@@ -131,27 +144,47 @@ def check_model(data: Any, model: type[Model], place: str) -> Model:
         ]
         faults = [_words(fault, model) for fault in found[:_MAX_FAULTS]]
         more = f" and {len(found) - _MAX_FAULTS} more" if len(found) > _MAX_FAULTS else ""
-        raise UsageError(f"{place}: {'; '.join(faults)}{more}.") from error
+        remedy = _meaning(found[0], model) if len(found) == 1 else ""
+        raise UsageError(f"{place}: {'; '.join(faults)}{more}.", remedy) from error
 
 
 def _words(fault: ErrorDetails, model: type[BaseModel]) -> str:
     """Return what is wrong with one key, and what is right where that is known."""
-    place = ".".join(shown(part) for part in fault["loc"])
-    if not place and fault["type"] in {"model_type", "dict_type", "model_attributes_type"}:
+    place, kind, given = ".".join(shown(part) for part in fault["loc"]), fault["type"], fault["input"]
+    if not place and kind in _TABLES:
         wanted = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
         return f"it has to be a table of keys: {', '.join(wanted)}"
-    if fault["type"] == "extra_forbidden":
+    if kind == "extra_forbidden":
         near = get_close_matches(str(fault["loc"][-1]), _keys_at(fault["loc"][:-1], model), 1)
         return f"{place}: there is no such key" + (f" (did you mean `{near[0]}`?)" if near else "")
     # YAML makes other types of `no`, `1.10` and `2024-01-01`.
-    is_scalar = fault["input"] is not None and not isinstance(fault["input"], dict | list)
-    quotes = " (put it in quotes)" if fault["type"] == "string_type" and is_scalar else ""
-    return f"{place or 'document'}: {shown(fault['msg'])}{quotes}"
+    is_scalar = given is not None and not isinstance(given, dict | list)
+    end = " (put it in quotes)" if kind == "string_type" and is_scalar else ""
+    if kind == "value_error":
+        return f"{place or 'document'}: {one_line(fault['ctx']['error'], _MAX_WORDS)}"
+    if not end and (isinstance(given, int | float) or kind == "literal_error"):
+        end = f", not {shown(given)}"
+    return f"{place or 'document'}: {_PLAIN.get(kind) or shown(fault['msg'])}{end}"
+
+
+def _meaning(fault: ErrorDetails, model: type[BaseModel]) -> str:
+    """Return what the key with a wrong value means; empty where the fault's own words or the model do not say."""
+    if not fault["loc"] or fault["type"] in {"value_error", "extra_forbidden"}:
+        return ""
+    *table, key = fault["loc"]
+    found = (one.get("properties", {}).get(key, {}) for one in _tables_at(table, model.model_json_schema()))
+    return next((f"`{key}` is: {one['description']}" for one in found if one.get("description")), "")
 
 
 def _keys_at(place: Sequence[int | str], model: type[BaseModel]) -> list[str]:
     """Return every key that the table at ``place`` of a document of ``model`` may have."""
-    schema = model.model_json_schema()
+    return sorted(
+        {key for table in _tables_at(place, model.model_json_schema()) for key in table.get("properties", ())}
+    )
+
+
+def _tables_at(place: Sequence[int | str], schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the parts of a JSON Schema that describe the table at ``place``."""
     tables = _tables(schema, schema)
     for part in place:
         inner = [
@@ -161,7 +194,7 @@ def _keys_at(place: Sequence[int | str], model: type[BaseModel]) -> list[str]:
         ]  # fmt: skip
         # Where a table can be one of several, the place names the one that was tried: it is no key.
         tables = [found for one in inner if isinstance(one, dict) for found in _tables(one, schema)] or tables
-    return sorted({key for table in tables for key in table.get("properties", ())})
+    return tables
 
 
 def _tables(part: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any]]:

@@ -186,6 +186,7 @@ def write_suite(
     problems: Sequence[Problem],
     scanned: str | None = None,
     canary: str | None = None,
+    pooled_canaries: Sequence[str] = (),
     bases: Mapping[str, Tree] | None = None,
 ) -> Suite:
     """Write a suite as a whole: it appears complete or not at all. An existing suite there is replaced.
@@ -200,6 +201,7 @@ def write_suite(
         problems: in the order that they will run in.
         scanned: the newest commit that mining has looked at.
         canary: that of the suite that this one continues; None makes one.
+        pooled_canaries: those of the suites that this one was pooled from.
         bases: new base trees by folder, relative to the suite; each is stored as plain files.
 
     Raises:
@@ -211,6 +213,7 @@ def write_suite(
         name=name,
         repository=repository,
         canary=canary or f"codegate-canary-{uuid.uuid5(uuid.NAMESPACE_OID, name + _suite_digest(problems))}",
+        pooled_canaries=tuple(pooled_canaries),
         environments=tuple(environment.manifest for environment in environments),
         problems=tuple(problem.id for problem in problems),
         scanned=scanned,

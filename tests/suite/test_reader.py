@@ -124,7 +124,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         ("name: a\ninner: {seconds: fast}", "inner.seconds: Input should be a valid number"),
         ("name: a\ninner: {verison: '1'}", "inner.verison: there is no such key"),
         ('name: a\n"new\\nline\\e[31m": 1', "new\\nline\\x1b[31m: there is no such key"),
-        ("inner: {}", "name: Field required"),
+        ("inner: {}", "name: this key is missing"),
         ("", "it has to be a table of keys: "),
         ("[]", "it has to be a table of keys: "),
         ("name: a\n" + "".join(f"k{n}: 1\n" for n in range(30)), "and 20 more"),

@@ -31,11 +31,19 @@ from codegate.suite.folder import MAX_FOLDER_FILES, read_folder
 
 from .builders import ENVIRONMENT, FIX, HIDDEN, LOCK, STATEMENT, TESTS, problem, suite
 
+SERVICE = {
+    "routes": [
+        {"method": "GET", "path": "/a", "answers": [{"body": {"no": [1, None, 0.5]}, "headers": {"x": "1.10"}}]}
+    ],
+    "expects": [{"method": "GET", "path": "/a", "query": {"q": "no"}, "exactly": 1}],
+}
 BASE = Tree({"src/add.py": TreeFile(b"x\n"), "tests/test_public.py": TreeFile(b"")})
 
 
 def test_what_is_written_is_what_is_loaded(tmp_path: Path) -> None:
-    one, two = problem("one"), problem("two", hidden={"tests/test_add.py": TreeFile(b"")}, fix={})
+    asked = TestSets(FAIL_TO_PASS=("service::GET /a?q=no exactly 1",))
+    one = problem("one")
+    two = problem("two", hidden={"tests/test_add.py": TreeFile(b"")}, fix={}, service=SERVICE, tests=asked)
     written = suite(tmp_path / "s", two, one, repository="../repository")
     loaded = load_suite(tmp_path / "s")
     assert loaded == written
@@ -116,6 +124,7 @@ def test_the_same_suite_is_the_same_bytes(tmp_path: Path) -> None:
         {"python_path": ("lib",)},
         {"test_files": ("tests/test_add.py", "tests/run.sh")},
         {"public_tests": ()},
+        {"service": SERVICE},
     ],
 )
 def test_whatever_can_change_a_grade_changes_the_digest(change: dict[str, Any]) -> None:
@@ -235,7 +244,7 @@ P = "problems/p-1"
         (add_link(f"{P}/fix/passwd", "/etc/passwd"), "passwd", "is a symbolic link"),
         (add_link(f"{P}/fix/dangling", "nowhere"), "dangling", "is a symbolic link"),
         (fifo, "pipe", "is not a regular file"),
-        (edit("suite.yml", environments=[environment(lock="../lock")]), "", "environments.0.lock: Value error"),
+        (edit("suite.yml", environments=[environment(lock="../lock")]), "", "environments.0.lock: "),
         (edit("suite.yml", environments=[environment(lock="/etc/passwd")]), "suite.yml", "not a plain relative path"),
         (edit("suite.yml", environments=[environment(lock="a/.git/x")]), "suite.yml", "not a plain relative path"),
         (edit("suite.yml", environments=[environment(lock="x/" * 2040 + "x")]), "", "cannot read"),
@@ -263,7 +272,7 @@ P = "problems/p-1"
         (edit(f"{P}/problem.yml", test_files=[]), "problem.yml", "test_files"),
         (edit(f"{P}/problem.yml", test_files=["../x.py"]), "problem.yml", "not a plain relative path"),
         (edit(f"{P}/problem.yml", public_tests=["/x.py"]), "problem.yml", "not a plain relative path"),
-        (edit(f"{P}/problem.yml", python_path=["../lib"]), "problem.yml", "python_path.0: Value error, not a plain"),
+        (edit(f"{P}/problem.yml", python_path=["../lib"]), "problem.yml", "python_path.0: not a plain"),
         (edit(f"{P}/problem.yml", fix_deleted=["../x"]), "problem.yml", "not a plain relative path"),
         (edit(f"{P}/problem.yml", fix_deleted=["src/add.py"]), "problem.yml", "fix_deleted: 'src/add.py' is listed"),
         (edit(f"{P}/problem.yml", hidden_deleted=["a.py", "a.py"]), "", "hidden_deleted: 'a.py' is listed twice"),
@@ -277,12 +286,14 @@ P = "problems/p-1"
         (edit(f"{P}/problem.yml", base={"folder": "bases/x"}), "bases/x", "does not exist"),
         (edit(f"{P}/problem.yml", base={"folder": "suite.yml"}), "suite.yml", "does not exist"),
         (edit(f"{P}/problem.yml", limits={"seconds": 1e9}), "problem.yml", "limits.seconds"),
+        (edit(f"{P}/problem.yml", service=SERVICE), "tests.json", "'service::GET /a?q=no exactly 1' is not in"),
+        (edit(f"{P}/problem.yml", service={"expects": [{"method": "GET", "path": "/a"}]}), "", "give either `exactly`"),
         (edit(f"{P}/problem.yml", status="quarantined"), "problem.yml", "`quarantine` goes with"),
         (put(f"{P}/tests.json", b'{"FAIL_TO_PASS": ["a", "a"]}'), "tests.json", "a test id is listed twice"),
         (put(f"{P}/tests.json", b'{"FAIL_TO_PASS": ["a"], "PASS_TO_PASS": ["a"]}'), "tests.json", "a test id is"),
         (put(f"{P}/tests.json", b'{"FAIL_TO_PASS": []}'), "tests.json", "FAIL_TO_PASS"),
         (put(f"{P}/tests.json", b'{"FAIL_TO_PASS": [1]}'), "tests.json", "FAIL_TO_PASS.0"),
-        (put(f"{P}/tests.json", b"{}"), "tests.json", "FAIL_TO_PASS: Field required"),
+        (put(f"{P}/tests.json", b"{}"), "tests.json", "FAIL_TO_PASS: this key is missing"),
         (put(f"{P}/hidden/tests/.git/config", b"x"), ".git/config", "is not a usable path"),
         (put(f"{P}/hidden/tests/new\nline", b"x"), "new\\nline", "is not a usable path"),
         (put(f"{P}/fix/huge", b"\0" * ((16 << 20) + 1)), "huge", "is larger than 16777216 bytes"),

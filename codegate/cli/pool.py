@@ -1,0 +1,39 @@
+"""``codegate pool``: one suite of several repositories' suites."""
+
+from pathlib import Path
+
+import click
+
+from codegate.cli.options import FOLDER, json_option
+from codegate.cli.output import emit, say
+from codegate.errors import ExitCode, UsageError
+from codegate.suite import load_suite, pool_suites
+
+
+@click.command()
+@click.argument("out", type=FOLDER)
+@click.argument("suites", metavar="SUITE...", type=FOLDER, nargs=-1, required=True)
+@click.option(
+    "--repository",
+    "named",
+    metavar="NAME=PATH",
+    multiple=True,
+    help="Where the base commits of the suite NAME are, if its own path does not lead there; can be repeated.",
+)
+@json_option
+def command(out: Path, suites: tuple[Path, ...], named: tuple[str, ...], as_json: bool) -> ExitCode:
+    """Write the problems of every SUITE as one suite into the folder OUT.
+
+    It carries the base trees itself, so that it runs without the repositories. The tag `repository` says where a
+    problem is from.
+    """
+    pairs = dict(one.partition("=")[::2] for one in named)
+    if not all(pairs.values()):
+        raise UsageError("--repository is NAME=PATH: the name of a suite and its repository.")
+    repositories = {name: Path(path) for name, path in pairs.items()}
+    pooled = pool_suites(out, [load_suite(suite) for suite in suites], repositories)
+    say(f"{out}: {len(pooled.problems)} problems of {len(suites)} suites, {len(pooled.active)} active", as_json=as_json)
+    say(f"next: codegate validate {out}", as_json=as_json)
+    if as_json:
+        emit({"schema": "codegate.pool/1", "suite_digest": pooled.digest, "problems": pooled.manifest.problems})
+    return ExitCode.PASS
