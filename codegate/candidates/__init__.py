@@ -5,6 +5,8 @@ only when a candidate needs it.
 """
 
 from codegate.candidates.chat import (
+    NO_USAGE,
+    CallRecord,
     Completion,
     Message,
     ProblemKey,
@@ -18,19 +20,23 @@ from codegate.candidates.chat import (
     Usage,
 )
 from codegate.candidates.endpoint import check_base_url
+from codegate.candidates.listed import Listed, listed, price_words
 from codegate.candidates.prices import Price, Prices, cost, worst_case_call_cost
 from codegate.candidates.redaction import Redactor, environment_secrets, redactor_for
 from codegate.candidates.registry import open_provider
-from codegate.candidates.replay import transcript_line
+from codegate.candidates.replay import ReplayProvider, transcript_header, transcript_line
 from codegate.candidates.sdk import Forwarded
 from codegate.candidates.snapshots import check_snapshot
 from codegate.candidates.spec import CandidateSpec, SolverName, answers_in_file, parse_candidate
 from codegate.candidates.weights import ScoreWeights
 
 __all__ = [
+    "NO_USAGE",
+    "CallRecord",
     "CandidateSpec",
     "Completion",
     "Forwarded",
+    "Listed",
     "Message",
     "Price",
     "Prices",
@@ -39,6 +45,7 @@ __all__ = [
     "ProviderError",
     "ProviderFault",
     "Redactor",
+    "ReplayProvider",
     "Sampling",
     "ScoreWeights",
     "SolverName",
@@ -51,9 +58,12 @@ __all__ = [
     "check_snapshot",
     "cost",
     "environment_secrets",
+    "listed",
     "open_provider",
     "parse_candidate",
+    "price_words",
     "redactor_for",
+    "transcript_header",
     "transcript_line",
     "worst_case_call_cost",
 ]

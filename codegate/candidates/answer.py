@@ -6,13 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from codegate.candidates.chat import Completion, ProviderError, StopReason, ToolCall, Usage
+from codegate.candidates.chat import NO_USAGE, Completion, ProviderError, StopReason, ToolCall, Usage
 from codegate.candidates.snapshots import check_answered
 from codegate.candidates.spec import CandidateSpec
-from codegate.candidates.wire import Calls, Faults
+from codegate.candidates.wire import Calls, Faults, limit_reset
 from codegate.strict import check_shape
-
-_NOTHING: Final = Usage(input_tokens=0, output_tokens=0, cached_tokens=0)
 
 MAX_TOKENS: Final = 100_000_000
 """A larger token count is treated as unknown."""
@@ -59,15 +57,23 @@ class AnswerReader:
         return tuple(result)
 
     def completion(
-        self, text: str, calls: tuple[ToolCall, ...], stop: StopReason, usage: Usage, model: object
+        self,
+        text: str,
+        calls: tuple[ToolCall, ...],
+        stop: StopReason,
+        usage: Usage,
+        model: object,
+        reasoning: list[dict[str, Any]] | None = None,
     ) -> Completion:
         """Return the completion, without the key, which a server may echo."""
         return Completion(
             text=self.faults.visible(text),
             tool_calls=calls,
+            reasoning=tuple(json.loads(self.faults.visible(json.dumps(reasoning or ())))),
             stop_reason=stop,
             usage=usage,
             model=self.faults.visible(model) if isinstance(model, str) and model else None,
+            started=time.time() - self.seconds,
             seconds=self.seconds,
         )
 
@@ -76,7 +82,7 @@ def call_model(
     spec: CandidateSpec,
     calls: Calls,
     faults: Faults,
-    send: Callable[[], bytes],
+    send: Callable[[], Any],
     read: Callable[[bytes, float], Completion],
     relax: Callable[[str], bool],
 ) -> Completion:
@@ -88,8 +94,8 @@ def call_model(
         spec: the candidate.
         calls: the provider's calls under way.
         faults: converts errors.
-        send: makes the request and returns the answer's bytes; runs in its own thread.
-        read: converts the bytes and their seconds to a completion.
+        send: makes the request and returns the HTTP response; runs in its own thread.
+        read: converts its bytes and their seconds to a completion.
         relax: given the server's message about a declined request, changes what ``send`` sends; returns whether it did.
 
     Raises:
@@ -97,8 +103,8 @@ def call_model(
     """
     start = time.monotonic()
     try:
-        content = calls.run(send, spec.timeout_seconds)
-        completion = read(content, time.monotonic() - start)
+        response = calls.run(send, spec.timeout_seconds)
+        completion = read(response.content, time.monotonic() - start)
     except Exception as error:
         fault = error if isinstance(error, ProviderError) else faults.of(error, spec.timeout_seconds)
         if fault is None:
@@ -107,10 +113,11 @@ def call_model(
             return call_model(spec, calls, faults, send, read, relax)
         if fault.stop is not None:
             seconds = time.monotonic() - start
-            return Completion(text=fault.cause, stop_reason=fault.stop, usage=_NOTHING, seconds=seconds)
+            begun = time.time() - seconds
+            return Completion(text=fault.cause, stop_reason=fault.stop, usage=NO_USAGE, started=begun, seconds=seconds)
         raise fault from None
     check_answered(spec, completion)
-    return completion
+    return completion.model_copy(update={"pause": limit_reset(response.headers)})
 
 
 def as_document(content: bytes, faults: Faults) -> dict[str, Any]:
@@ -152,12 +159,23 @@ def token_count(value: object) -> int | None:
 
 
 def usage_of(raw: object, input_name: str, output_name: str) -> Usage:
-    """Return the usage of OpenAI's formats, where the input's details tell how much of it was cached."""
+    """Return the usage in one of OpenAI's formats; its details name the cached and the reasoning tokens."""
     if not isinstance(raw, dict):
         return Usage()
-    total = token_count(raw.get(input_name))
-    details = raw.get(f"{input_name}_details")
-    cached = token_count(details.get("cached_tokens")) if isinstance(details, dict) else None
-    if cached is not None and (total is None or cached > total):
-        cached = None
-    return Usage(input_tokens=total, output_tokens=token_count(raw.get(output_name)), cached_tokens=cached)
+    total, written = token_count(raw.get(input_name)), token_count(raw.get(output_name))
+    whole = token_count(raw.get("total_tokens"))
+    if total is not None and written is not None and whole is not None:
+        written = max(written, whole - total)  # some servers count reasoning, which is billed, in the sum alone
+    return Usage(
+        input_tokens=total,
+        output_tokens=written,
+        cached_tokens=detail(raw, input_name, "cached_tokens"),
+        reasoning_tokens=detail(raw, output_name, "reasoning_tokens"),
+    )
+
+
+def detail(raw: Mapping[str, Any], whole: str, part: str) -> int | None:
+    """Return a count from the details of a usage; None where it is missing or more than the ``whole``."""
+    details, most = raw.get(f"{whole}_details"), token_count(raw.get(whole))
+    found = token_count(details.get(part)) if isinstance(details, dict) else None
+    return None if found is None or most is None or found > most else found

@@ -3,13 +3,15 @@
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any, ClassVar, Final
 
 from codegate.candidates.chat import Completion, Message, ProblemKey, Sampling, ToolSpec
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.protocols import PROTOCOLS
+from codegate.candidates.protocols.messages import as_events
 from codegate.candidates.providers import ModelProvider
-from codegate.candidates.sdk import SdkProvider
+from codegate.candidates.sdk import Forwarded, SdkProvider
 from codegate.candidates.snapshots import has_date
 from codegate.candidates.spec import CandidateSpec
 from codegate.errors import UsageError
@@ -21,7 +23,15 @@ _DATELESS_SINCE: Final = (4, 6)
 
 
 class AnthropicProvider(SdkProvider):
-    """A model behind the Messages API; raises UsageError for settings that the API lacks."""
+    """A model behind the Messages API; raises UsageError for settings that the API lacks.
+
+    Attributes:
+        client: name of the SDK's client.
+        body: what each request has beyond what it asks for.
+    """
+
+    client: ClassVar[str] = "Anthropic"
+    body: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, spec: CandidateSpec, endpoint: Endpoint) -> None:
         if spec.sampling.seed is not None or (spec.sampling.temperature or 0) > 1:
@@ -31,9 +41,13 @@ class AnthropicProvider(SdkProvider):
             )
         import anthropic  # noqa: PLC0415 - slow to import
 
-        super().__init__(spec, endpoint, anthropic, anthropic.Anthropic, anthropic.AnthropicError)
+        client = getattr(anthropic, self.client)
+        super().__init__(spec, endpoint, anthropic, client, anthropic.AnthropicError, self._credentials(endpoint))
         # Older SDKs add the token of ANTHROPIC_AUTH_TOKEN by themselves, whatever address they talk to.
         self._client.auth_token = None
+
+    def _credentials(self, endpoint: Endpoint) -> Mapping[str, str | None]:
+        return {"api_key": endpoint.key}
 
     def complete(
         self, key: ProblemKey, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], sampling: Sampling
@@ -48,8 +62,7 @@ class AnthropicProvider(SdkProvider):
         if system := "\n\n".join(message.text for message in messages if message.role == "system"):
             request["system"] = system
         # Not all versions of the SDK have these as arguments; the API has them for the models that take them.
-        chosen = {"temperature": sampling.temperature, "top_p": sampling.top_p}
-        if chosen := {name: value for name, value in chosen.items() if value is not None}:
+        if chosen := PROTOCOLS["messages"].chosen(sampling, {}):
             request["extra_body"] = chosen
         if sampling.stop is not None:
             request["stop_sequences"] = sampling.stop
@@ -57,28 +70,35 @@ class AnthropicProvider(SdkProvider):
             request["tools"] = [
                 {"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in tools
             ]
-        create = self._client.messages.with_raw_response.create
+            # The next call of the loop repeats all this; what is written to the cache must have a known price.
+            if self._spec.prices is None or self._spec.prices.cache_write is not None:
+                request["messages"][-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
+        return self._answer(PROTOCOLS["messages"], lambda: self._create(request, {}), lambda _refusal: False)
 
-        def send() -> bytes:
-            # The SDK refuses long answers without streaming unless the call itself names its timeout.
-            content: bytes = create(**request, timeout=self._timeout).http_response.content
-            return content
-
-        return self._answer(PROTOCOLS["messages"], send, lambda _refusal: False)
-
-    def _send(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> bytes:
+    def _send(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Any:
         del protocol
-        required = {name: request[name] for name in ("model", "max_tokens")}
+        named = {name: request[name] for name in ("model", "max_tokens", "messages") if name in request}
+        rest = {name: value for name, value in request.items() if name not in named}
+        return self._create({"messages": [], **named, "extra_body": rest}, headers)
+
+    def _create(self, request: Mapping[str, Any], headers: Mapping[str, str]) -> Any:
         create = self._client.messages.with_raw_response.create
         # The SDK refuses long answers without streaming unless the call itself names its timeout.
-        content: bytes = create(
-            **required,
-            messages=request.get("messages", []),
-            extra_body=dict(request),
-            extra_headers=dict(headers),
-            timeout=self._timeout,
-        ).http_response.content
-        return content
+        options = {"extra_headers": dict(headers), "timeout": self._timeout}
+        body = {**request.get("extra_body", {}), **self.body}
+        return create(**{**request, "extra_body": body}, **options).http_response
+
+
+class UnstreamedProvider(AnthropicProvider):
+    """Anthropic's models in a cloud that streams in a way of its own: answers come whole, agents get them as events."""
+
+    def forward(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Forwarded:
+        """See ``SdkProvider.forward``."""
+        whole = {name: value for name, value in request.items() if name != "stream"}
+        answer = super().forward(protocol, whole, headers)
+        if not request.get("stream") or not answer.content:
+            return answer
+        return replace(answer, content=as_events(json.loads(answer.content)), streamed=True)
 
 
 def _turns(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
@@ -100,7 +120,7 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
     if message.role == "tool":
         return [{"type": "tool_result", "tool_use_id": message.tool_call_id or "", "content": message.text}]
     # Blank text blocks are refused by the API.
-    blocks: list[dict[str, Any]] = [{"type": "text", "text": message.text}] if message.text.strip() else []
+    blocks = [*message.reasoning, *([{"type": "text", "text": message.text}] if message.text.strip() else [])]
     for call in message.tool_calls:
         try:
             value = json.loads(call.arguments)
@@ -117,17 +137,18 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
     return blocks
 
 
-def _is_pinned(model: str) -> bool:
+def is_pinned(model: str) -> bool:
+    """Return whether a model's name has the day of its snapshot, or a version that stands for one."""
     version = _VERSION.fullmatch(model)
     return has_date(model) or (version is not None and (int(version[1]), int(version[2] or 0)) >= _DATELESS_SINCE)
 
 
 PROVIDER: Final = ModelProvider(
     address="https://api.anthropic.com",
-    host="api.anthropic.com",
+    hosts=("api.anthropic.com", "*.api.anthropic.com"),
     key_variable="ANTHROPIC_API_KEY",
     example="claude-haiku-4-5-20251001",
-    is_pinned=_is_pinned,
+    is_pinned=is_pinned,
     connect=AnthropicProvider,
     protocols=("messages",),
 )

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Final, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from codegate.errors import ExitCode, InfrastructureError
 
@@ -30,6 +30,19 @@ class Sampling(_Frozen):
     stop: tuple[Annotated[str, StringConstraints(min_length=1, max_length=100)], ...] | None = Field(
         default=None, min_length=1, max_length=4, description="Texts before which an answer ends."
     )
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = Field(
+        default=None, description="How much the model reasons; each model has some of these."
+    )
+    thinking: Literal["adaptive", "disabled"] | Annotated[int, Field(ge=1024)] | None = Field(
+        default=None, description="Extended thinking of Anthropic's models: a budget in tokens, or when they think."
+    )
+
+    @model_validator(mode="after")
+    def _thinking_leaves_room(self) -> "Sampling":
+        if isinstance(self.thinking, int) and self.thinking >= self.output_limit:
+            message = f"`thinking` is below the output limit, which is {self.output_limit} tokens"
+            raise ValueError(message)
+        return self
 
     @property
     def output_limit(self) -> int:
@@ -54,12 +67,16 @@ class ToolCall(_Frozen):
 
 
 class Message(_Frozen):
-    """One message. Role ``tool`` answers the call ``tool_call_id``."""
+    """One message. Role ``tool`` answers the call ``tool_call_id``.
+
+    ``reasoning`` is what a provider wants back unchanged in the next request, signed or encrypted; in no transcript.
+    """
 
     role: Literal["system", "user", "assistant", "tool"]
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
+    reasoning: tuple[dict[str, Any], ...] = Field(default=(), exclude=True, repr=False)
 
 
 class Usage(_Frozen):
@@ -67,12 +84,14 @@ class Usage(_Frozen):
 
     ``input_tokens`` counts all input; ``cached_tokens`` is the part of it that was read from a cache, and
     ``written_tokens`` the part that was written to one at a price of its own, which few APIs have.
+    ``reasoning_tokens`` is the part of the output that the model reasoned with.
     """
 
     input_tokens: int | None = Field(default=None, ge=0)
     output_tokens: int | None = Field(default=None, ge=0)
     cached_tokens: int | None = Field(default=None, ge=0)
     written_tokens: int | None = Field(default=0, ge=0)
+    reasoning_tokens: int | None = Field(default=None, ge=0)
 
     def __add__(self, other: "Usage") -> "Usage":
         """Return the sum; a field that either side does not know is unknown."""
@@ -85,22 +104,46 @@ class Usage(_Frozen):
             output_tokens=total(self.output_tokens, other.output_tokens),
             cached_tokens=total(self.cached_tokens, other.cached_tokens),
             written_tokens=total(self.written_tokens, other.written_tokens),
+            reasoning_tokens=total(self.reasoning_tokens, other.reasoning_tokens),
         )
+
+
+NO_USAGE: Final = Usage(input_tokens=0, output_tokens=0, cached_tokens=0, reasoning_tokens=0)
+"""Of no call."""
 
 
 StopReason = Literal["stop", "tool_calls", "length", "refusal", "content_filter", "context_overflow"]
 """Why an answer ended. ``length``: an output limit truncated it; ``context_overflow``: the prompt does not fit."""
 
 
-class Completion(_Frozen):
-    """A model's answer; ``model`` is the snapshot that the provider reports, None without a report."""
+class CallRecord(_Frozen):
+    """What is counted of an answered model call, without its texts.
 
-    text: str
-    tool_calls: tuple[ToolCall, ...] = ()
+    ``model`` is the snapshot that the provider reports, None without a report; ``started`` is Unix time, None where the
+    answer was not made now.
+    """
+
     stop_reason: StopReason = "stop"
     usage: Usage = Usage()
     model: str | None = None
+    started: float | None = Field(default=None, ge=0, lt=1e10)
     seconds: float = Field(default=0.0, ge=0, description="Wall-clock time of the call, retries excluded.")
+
+
+class Completion(CallRecord):
+    """A model's answer."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    reasoning: tuple[dict[str, Any], ...] = Field(default=(), exclude=True, repr=False)
+    pause: float = Field(
+        default=0.0, exclude=True, description="Seconds for which the provider's rate limit has no room for calls."
+    )
+
+    @property
+    def record(self) -> CallRecord:
+        """Return what is counted of the call."""
+        return CallRecord.model_validate(self.model_dump(include=set(CallRecord.model_fields)))
 
 
 ProviderFault = Literal[

@@ -1,7 +1,7 @@
 """Classify declined requests by the error object and its text.
 
-The texts are those of OpenAI, Anthropic, and servers of Chat Completions (vLLM, llama.cpp, Azure). An unknown text is a
-plain ``bad_request``.
+The texts are those of OpenAI, Anthropic, Google, Bedrock, and servers of Chat Completions (vLLM, llama.cpp, Azure). An
+unknown text is a plain ``bad_request``.
 """
 
 import re
@@ -40,19 +40,27 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "stop_sequences": "sampling.stop",
     "tools": "solver",
     "tool_choice": "solver",
+    "reasoning_effort": "sampling.effort",
+    "reasoning.effort": "sampling.effort",
+    "output_config": "sampling.effort",
+    "effort": "sampling.effort",
+    "thinking": "sampling.thinking",
     "model": "model",
 }
 """Key of a candidate in codegate.yml, by the name that it has in a request."""
 
-_NAMES: Final = "|".join(name for name in _SETTINGS if name != "model")  # "model" is in every other message
+_NAMES: Final = "|".join(re.escape(name) for name in _SETTINGS if name != "model")  # "model" is in every other message
 _NAMED: Final = re.compile(rf"[`'\"]({_NAMES})[`'\"]|\A({_NAMES})\b")
 _LIMIT_TOO_LARGE: Final = re.compile(
-    r"max_(?:completion_|new_)?tokens\W"
+    r"max_(?:completion_|new_|output_)?tokens\W"
     r"(?:\W*\d+ > \d|[^.]{0,100}?(?:too large|above maximum|valid range|less than or equal))"
 )
-_OUTPUT_LIMIT: Final = re.compile(r"max_(?:completion_|new_)?tokens|completion tokens|in the completion|output tokens")
+_OUTPUT_LIMIT: Final = re.compile(
+    r"max_(?:completion_|new_|output_)?tokens|completion tokens|in the completion|output tokens"
+)
 _CONTEXT: Final = re.compile(
-    r"context_length_exceeded|exceed_context_size|request_too_large|prompt is too long"
+    r"context_length_exceeded|exceed_context_size|request_too_large|(?:prompt|input) is too long"
+    r"|input token count\b.{0,20}\bexceeds the maximum"
     r"|(?:maximum|available) context|context (?:length|window|size|limit)",
     re.IGNORECASE,
 )
@@ -64,7 +72,7 @@ def fault_of_status(status: int, kind: str, message: str) -> ProviderFault:
     out_of_money = FAULT_OF_KIND.get(kind) == "quota" or "credit balance is too low" in message
     if status == 402 or (status in {400, 403, 429} and out_of_money):
         return "quota"
-    if status in {401, 403}:
+    if status in {401, 403} or (status == 400 and message.startswith("API key not valid")):
         return "authentication"
     if status == 404:
         return "not_found"
@@ -72,7 +80,7 @@ def fault_of_status(status: int, kind: str, message: str) -> ProviderFault:
         return "timeout"
     if status == 429:
         return "rate_limit"
-    if status == 409 or (status >= 500 and not _CONTEXT.search(message)):
+    if status in {409, 424} or (status >= 500 and not _CONTEXT.search(message)):
         return "overloaded"
     return "bad_request"
 
@@ -118,6 +126,11 @@ def stop_named(text: str) -> StopReason | None:
     return None
 
 
+def wants_responses(text: str) -> bool:
+    """Return whether a model was asked by chat completions that only the Responses API has."""
+    return "v1/responses" in text
+
+
 def blames_output_limit(text: str) -> bool:
     """Return whether the output limit exceeds the model's, or its context minus the prompt."""
     beside_prompt = _CONTEXT.search(text) is not None and _OUTPUT_LIMIT.search(text) is not None
@@ -135,4 +148,5 @@ def wants_newer_limit(text: str) -> bool:
 
 
 def _unwrapped(body: object) -> object:
+    body = body[0] if isinstance(body, list) and body else body  # Google's
     return body.get("error", body) if isinstance(body, dict) else body

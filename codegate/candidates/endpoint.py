@@ -5,7 +5,9 @@ import ipaddress
 import os
 import re
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Final, TypeAlias
 
 from codegate.candidates.providers import model_provider, provider_names
@@ -38,6 +40,8 @@ class Endpoint:
     direct: bool
     """Without a proxy: the address is this machine's, or unencrypted."""
     keyless: bool = False
+    source: Callable[[], str] | None = None
+    """Where the key is from, if it is from no variable: asked for another when one is refused."""
 
 
 def check_base_url(url: str, *, allow_http: bool = False) -> bool:
@@ -49,6 +53,8 @@ def check_base_url(url: str, *, allow_http: bool = False) -> bool:
         UsageError: any other URL, user information, a link-local address or an unusual spelling of a host.
     """
     match = _URL.fullmatch(url)
+    if match is None and "://" not in url and _URL.fullmatch(f"http://{url}"):
+        raise UsageError(f"base URL {url!r} has no scheme.", f"Write https://{url}, or http://{url} on this machine.")
     if match is None or int(match["port"] or 1) not in range(1, 65536):
         raise UsageError(f"base URL {_without_userinfo(url)} is not allowed.", _RULE)
     host = match["host"].strip("[]").lower()
@@ -73,8 +79,7 @@ def owner_of(provider: str, base_url: str | None) -> str | None:
     host = match["host"].lower().rstrip(".") if match else ""
     for owner in provider_names():
         with contextlib.suppress(UsageError):  # another candidate's package that is broken
-            own = model_provider(owner).host
-            if host == own or host.endswith(f".{own}"):
+            if any(fnmatchcase(host, pattern) for pattern in model_provider(owner).hosts):
                 return owner
     return None
 
@@ -84,10 +89,11 @@ def resolve_endpoint(
     base_url: str | None,
     api_key_env: str | None,
     *,
+    command: Callable[[], str] | None = None,
     keyless: bool = False,
     allow_http: bool = False,
 ) -> Endpoint:
-    """Return address and key of ``provider``; the key is from the environment unless ``keyless``.
+    """Return address and key of ``provider``; the key is from ``command`` or the environment, unless ``keyless``.
 
     Raises:
         UsageError: the base URL is not allowed, resolves to a public address over http, or needs a key that is not set.
@@ -96,14 +102,20 @@ def resolve_endpoint(
     direct = loopback or (base_url is not None and base_url.startswith("http://"))
     if base_url is not None and direct and not loopback:
         _check_resolved(base_url)
-    variable = api_key_env or model_provider(provider).key_variable
-    key = "" if keyless else os.environ.get(variable, "").strip()
+    found = model_provider(provider)
+    address = base_url or (found.address if isinstance(found.address, str) else found.address())
+    variable = api_key_env or found.key_variable
+    key = "" if keyless or command else os.environ.get(variable, "").strip()
+    source = None if key or keyless or api_key_env else command or found.own_key
+    if source is not None:
+        key = source()
     if not key and direct:
         key = NO_KEY
     if not key:
         raise UsageError(
             f"{provider} needs a key and the environment variable {variable} is not set.",
-            f"Set {variable}, or name another variable with `api_key_env` in codegate.yml.",
+            f"Set {variable}, or name another variable with `api_key_env` in codegate.yml; what else a provider "
+            "takes is in docs/candidates.md.",
         )
     if not key.isascii() or not key.isprintable():
         raise UsageError(
@@ -111,12 +123,13 @@ def resolve_endpoint(
             f"Set {variable} again.",
         )
     return Endpoint(
-        base_url=base_url or model_provider(provider).address,
+        base_url=address,
         key=key,
-        key_variable=variable,
+        key_variable="`api_key_command`" if command else variable,
         official=owner_of(provider, base_url) is not None,
         direct=direct,
         keyless=keyless,
+        source=source,
     )
 
 

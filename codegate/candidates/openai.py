@@ -12,10 +12,12 @@ from codegate.candidates.chat import Completion, Message, ProblemKey, Sampling, 
 from codegate.candidates.declined import blames_model_maximum, blames_output_limit, wants_newer_limit
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.protocols import PROTOCOLS
+from codegate.candidates.protocols.chat import EXTRA
 from codegate.candidates.providers import ModelProvider
 from codegate.candidates.sdk import SdkProvider
 from codegate.candidates.snapshots import has_date, is_date
 from codegate.candidates.spec import CandidateSpec
+from codegate.errors import UsageError
 
 # Snapshots before 2024 carry month and day only: gpt-4-0613, gpt-3.5-turbo-0125, gpt-4-1106-preview.
 _SHORT_DATE: Final = re.compile(r"gpt-(?:4|3\.5-turbo)(?:-\d+k)?(?:-vision)?-(\d\d)(\d\d)(?:-preview)?")
@@ -23,12 +25,24 @@ _LIMIT_NAMES: Final = PROTOCOLS["chat"].limits
 
 
 class OpenAIProvider(SdkProvider):
-    """A model behind Chat Completions."""
+    """A model behind Chat Completions or, where its candidate says so, Responses.
+
+    Raises UsageError for settings that these lack.
+    """
 
     def __init__(self, spec: CandidateSpec, endpoint: Endpoint) -> None:
         import openai  # noqa: PLC0415 - slow to import
 
+        lacking: dict[str, object] = {"thinking": spec.sampling.thinking}
+        if spec.protocol == "responses":
+            lacking |= {"seed": spec.sampling.seed, "stop": spec.sampling.stop}
+        if named := [name for name, value in lacking.items() if value is not None]:
+            raise UsageError(
+                f"candidate {spec.label}: the API has no `{named[0]}`.",
+                "Remove it from the candidate's sampling; reasoning is set by `effort`.",
+            )
         super().__init__(spec, endpoint, openai, openai.OpenAI, openai.OpenAIError)
+        self._official = endpoint.official
         # Servers other than OpenAI's know the older name of the limit; OpenAI's newer models only the newer.
         self._limit_name = "max_completion_tokens" if endpoint.official else "max_tokens"
         self._sends_default_limit = True
@@ -38,25 +52,22 @@ class OpenAIProvider(SdkProvider):
     ) -> Completion:
         """Return the model's next message; see ``Provider``."""
         del key
-        request: dict[str, Any] = {
-            "model": self._spec.model,
-            "messages": [_message(message) for message in messages],
-        }
+        name = self._spec.protocol or "chat"
+        limits = PROTOCOLS[name].limits
+        request = {"model": self._spec.model} | (
+            self._response_request(messages, tools) if name == "responses" else _chat_request(messages, tools)
+        )
+        request |= PROTOCOLS[name].chosen(sampling, {})
+        if sampling.stop is not None:
+            request["stop"] = sampling.stop
         if sampling.max_output_tokens is not None or self._sends_default_limit:
-            request[self._limit_name] = sampling.output_limit
-        for name in ("temperature", "top_p", "seed", "stop"):
-            if (value := getattr(sampling, name)) is not None:
-                request[name] = value
-        if tools:
-            request["tools"] = [{"type": "function", "function": tool.model_dump()} for tool in tools]
-        create = self._client.chat.completions.with_raw_response.create
+            request[self._limit_name if name == "chat" else limits[0]] = sampling.output_limit
 
-        def send() -> bytes:
-            content: bytes = create(**request).http_response.content
-            return content
+        def send() -> Any:
+            return self._send(name, request, {})
 
         def relax(refusal: str) -> bool:
-            limit_name = next((name for name in _LIMIT_NAMES if name in request), None)
+            limit_name = next((limit for limit in limits if limit in request), None)
             if limit_name == "max_tokens" and wants_newer_limit(refusal):
                 self._limit_name = "max_completion_tokens"
                 request[self._limit_name] = request.pop(limit_name)
@@ -69,9 +80,18 @@ class OpenAIProvider(SdkProvider):
                 self._sends_default_limit = False
             return True
 
-        return self._answer(PROTOCOLS["chat"], send, relax)
+        return self._answer(PROTOCOLS[name], send, relax)
 
-    def _send(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> bytes:
+    def _response_request(self, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...]) -> dict[str, Any]:
+        """Return messages and tools as the Responses API takes them; nothing is stored, so reasoning is sent back."""
+        request: dict[str, Any] = {"input": [item for message in messages for item in _items(message)], "store": False}
+        if tools:
+            request["tools"] = [{"type": "function", **tool.model_dump()} for tool in tools]
+            if self._official:
+                request["include"] = ["reasoning.encrypted_content"]
+        return request
+
+    def _send(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Any:
         resource = self._client.responses if protocol == "responses" else self._client.chat.completions
         said = "input" if protocol == "responses" else "messages"
         required = {"model": request["model"], said: request.get(said, [])}
@@ -79,8 +99,14 @@ class OpenAIProvider(SdkProvider):
         limit = next((name for name in _LIMIT_NAMES if name in request), None)
         body = {self._limit_name if name == limit else name: value for name, value in request.items()}
         create = resource.with_raw_response.create
-        content: bytes = create(**required, extra_body=body, extra_headers=dict(headers)).http_response.content
-        return content
+        return create(**required, extra_body=body, extra_headers=dict(headers)).http_response
+
+
+def _chat_request(messages: tuple[Message, ...], tools: tuple[ToolSpec, ...]) -> dict[str, Any]:
+    request: dict[str, Any] = {"messages": [_message(message) for message in messages]}
+    if tools:
+        request["tools"] = [{"type": "function", "function": tool.model_dump()} for tool in tools]
+    return request
 
 
 def _message(message: Message) -> dict[str, Any]:
@@ -88,24 +114,39 @@ def _message(message: Message) -> dict[str, Any]:
         return {"role": "tool", "tool_call_id": message.tool_call_id or "", "content": message.text}
     result: dict[str, Any] = {"role": message.role, "content": message.text}
     if message.tool_calls:
+        extra = {item["call"]: {EXTRA: item[EXTRA]} for item in message.reasoning}
         result["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in message.tool_calls
+            | extra.get(n, {})
+            for n, call in enumerate(message.tool_calls)
         ]
     return result
 
 
-def _is_pinned(model: str) -> bool:
+def _items(message: Message) -> list[dict[str, Any]]:
+    """Return the items of one message in the Responses API."""
+    if message.role == "tool":
+        return [{"type": "function_call_output", "call_id": message.tool_call_id or "", "output": message.text}]
+    said = [{"role": message.role, "content": message.text}] if message.text or not message.tool_calls else []
+    calls = [
+        {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments}
+        for call in message.tool_calls
+    ]
+    return [*message.reasoning, *said, *calls]
+
+
+def is_pinned(model: str) -> bool:
+    """Return whether a model's name has the day of its snapshot."""
     short = _SHORT_DATE.fullmatch(model)
     return has_date(model) or (short is not None and is_date(2024, int(short[1]), int(short[2])))
 
 
 PROVIDER: Final = ModelProvider(
     address="https://api.openai.com/v1",
-    host="api.openai.com",
+    hosts=("api.openai.com", "*.api.openai.com"),
     key_variable="OPENAI_API_KEY",
     example="gpt-4o-2024-08-06",
-    is_pinned=_is_pinned,
+    is_pinned=is_pinned,
     connect=OpenAIProvider,
     protocols=("chat", "responses"),
 )

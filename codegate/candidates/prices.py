@@ -1,6 +1,6 @@
-"""Compute the cost of model calls from prices that the user declares.
+"""Compute the cost of model calls from their prices.
 
-Sums are exact decimals in US dollars. Unknown prices and token counts stay unknown; none is built in or guessed.
+Sums are exact decimals in US dollars. Unknown prices and token counts stay unknown; none is guessed.
 """
 
 from decimal import Decimal
@@ -19,12 +19,7 @@ Price = Annotated[Decimal, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 """US dollars, not negative."""
 
 
-class Prices(BaseModel):
-    """US dollars per million tokens of one model, as its user declares them.
-
-    ``input`` is for uncached input tokens, ``cache_read`` for cached ones; without it these cost as ``input``.
-    """
-
+class _Amounts(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     input: Price = Field(description="US dollars per million input tokens.")
@@ -38,23 +33,59 @@ class Prices(BaseModel):
         "that writes any is unknown.",
     )
 
+    @property
+    def highest_input(self) -> Decimal:
+        """Return the most that an input token costs, in US dollars per million."""
+        return max(price for price in (self.input, self.cache_read, self.cache_write) if price is not None)
+
+
+class LongPromptPrices(_Amounts):
+    """US dollars per million tokens of a request with more input tokens than ``above``."""
+
+    above: int = Field(ge=1, description="Input tokens of a request above which these prices are for all its tokens.")
+
+
+class Prices(_Amounts):
+    """US dollars per million tokens of one model.
+
+    ``input`` is for uncached input tokens, ``cache_read`` for cached ones; without it these cost as ``input``.
+    """
+
+    long_prompts: LongPromptPrices | None = Field(
+        default=None, description="Prices of requests with long prompts; default: the same as of short ones."
+    )
+    source: str | None = Field(
+        default=None, max_length=200, description="Where the prices are from, for people; default: as declared."
+    )
+
+    @property
+    def origin(self) -> str:
+        """Return where the prices are from, for people."""
+        return self.source or "as declared"
+
+    def of_request(self, most_tokens: int) -> _Amounts:
+        """Return the prices of a request with at most so many input tokens."""
+        return self.long_prompts if self.long_prompts and most_tokens > self.long_prompts.above else self
+
 
 def cost(usage: Usage, prices: Prices | None) -> Decimal | None:
     """Return what ``usage`` costs in US dollars; None when a price or a needed token count is unknown.
 
     (input - cached - written) * input price + cached * cache_read + written * cache_write + output * output price.
-    Tokens that a cache has read or written must be known only where they have a price of their own.
+    Tokens that a cache has read or written must be known only where they have a price of their own. The sum of several
+    calls is at most this: it counts as one long request where it has as many tokens as one.
     """
     if prices is None or usage.input_tokens is None or usage.output_tokens is None:
         return None
-    total = usage.input_tokens * prices.input + usage.output_tokens * prices.output
-    if usage.written_tokens and prices.cache_write is None:
+    each = prices.of_request(usage.input_tokens)
+    total = usage.input_tokens * each.input + usage.output_tokens * each.output
+    if usage.written_tokens and each.cache_write is None:
         return None
-    for tokens, price in ((usage.cached_tokens, prices.cache_read), (usage.written_tokens, prices.cache_write)):
-        if price is not None and price != prices.input:
+    for tokens, price in ((usage.cached_tokens, each.cache_read), (usage.written_tokens, each.cache_write)):
+        if price is not None and price != each.input:
             if tokens is None or tokens > usage.input_tokens:
                 return None
-            total += tokens * (price - prices.input)
+            total += tokens * (price - each.input)
     return total / _MILLION
 
 
@@ -77,5 +108,7 @@ def worst_case_call_cost(request_bytes: int, max_output_tokens: int, prices: Pri
         raise ValueError(message)
     if prices is None:
         return None
-    highest = max(price for price in (prices.input, prices.cache_read, prices.cache_write) if price is not None)
-    return ((request_bytes + UNSEEN_TOKENS) * highest + max_output_tokens * prices.output) / _MILLION
+    tokens = request_bytes + UNSEEN_TOKENS
+    each = prices.of_request(tokens)
+    return (tokens * max(each.highest_input, prices.highest_input)
+            + max_output_tokens * max(each.output, prices.output)) / _MILLION  # fmt: skip

@@ -23,7 +23,8 @@ SECRET_NAME: Final = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 """Ends the names of variables whose values are redacted everywhere; no other holds a key."""
 
 _GROUP: Final = "codegate.providers"
-_OWN: Final = {"openai": "codegate.candidates.openai", "anthropic": "codegate.candidates.anthropic"}
+_NAMES: Final = ("openai", "anthropic", "azure", "gemini", "bedrock", "vertex")
+_OWN: Final = {name: f"codegate.candidates.{name}" for name in _NAMES}
 
 
 @dataclass(frozen=True)
@@ -31,22 +32,28 @@ class ModelProvider:
     """How the models of one provider are reached, pinned and called.
 
     Attributes:
-        address: base URL without which a candidate is sent there.
-        host: of ``address``; its subdomains belong to the provider too.
+        address: where a candidate without a ``base_url`` is sent, or a function that returns it or raises UsageError.
+        hosts: the provider's own, as patterns of ``fnmatch``.
         key_variable: environment variable that holds the key, unless the candidate names another.
         example: a pinned model, for messages.
-        is_pinned: whether a model's name stands for one snapshot for ever.
+        is_pinned: whether a snapshot's name stands for one model for ever.
         connect: opens a connection for a candidate; its SDK is imported then.
         protocols: which of ``codegate.candidates.protocols`` agents may speak to it, the preferred one first.
+        own_key: returns the machine's own credentials for it, where no key is set; empty: there are none.
+        snapshot_of: returns what answers call a model, where that is not the name that requests have.
+        telemetry_name: what OpenTelemetry's GenAI conventions call it, where that is not its own name.
     """
 
-    address: str
-    host: str
+    address: str | Callable[[], str]
+    hosts: tuple[str, ...]
     key_variable: str
     example: str
     is_pinned: Callable[[str], bool]
     connect: Callable[["CandidateSpec", "Endpoint"], Provider]
     protocols: tuple[str, ...] = ()
+    own_key: Callable[[], str] | None = None
+    snapshot_of: Callable[[str], str] = str
+    telemetry_name: str | None = None
 
 
 def provider_names() -> tuple[str, ...]:

@@ -35,6 +35,13 @@ _SPELLED_SPLITTER: Final = re.compile(f"{_BETWEEN}|{_SPELLED}")
 
 Model = TypeVar("Model", bound=BaseModel)
 
+_LEARNED: Final[list[str]] = []
+
+
+def learn(*keys: str) -> None:
+    """Make every redactor, present and future, know keys that are in no variable, such as a program's output."""
+    _LEARNED.extend(key for key in dict.fromkeys(keys) if key not in _LEARNED)
+
 
 class Redactor:
     """Replaces keys in texts, whole or split up, in their encodings.
@@ -48,14 +55,23 @@ class Redactor:
     """
 
     def __init__(self, *keys: str) -> None:
-        known = [key for key in dict.fromkeys(keys) if key and key != NO_KEY]
+        self._keys = keys
+        self._learned = -1
+        self._know()
+
+    def _know(self) -> None:
+        if (learned := len(_LEARNED)) == self._learned:
+            return
+        known = [key for key in dict.fromkeys((*self._keys, *_LEARNED[:learned])) if key and key != NO_KEY]
         self._short = sorted((key for key in known if len(key) < SHORTEST), key=len, reverse=True)
         forms = {form for key in known if len(key) >= SHORTEST for form in _forms(key)}
         self._grams = {form[start : start + WINDOW] for form in forms for start in range(len(form) - WINDOW + 1)}
         self._forms = sorted(forms, key=lambda form: (-len(form), form))  # one may begin with another
+        self._learned = learned
 
     def redact_whole(self, text: str) -> str:
         """Return ``text`` with every key and every encoding of it replaced; quick, for texts of any length."""
+        self._know()
         if not self._forms:
             return text
         joined = "".join(text.split())
@@ -71,6 +87,7 @@ class Redactor:
 
     def redact(self, text: str) -> str:
         """Return ``text`` with parts of keys replaced too. Costs time in its length: cap it first."""
+        self._know()
         for key in self._short:
             text = text.replace(key, MARK)
         text = self.redact_whole(text)

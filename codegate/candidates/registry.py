@@ -1,10 +1,12 @@
 """Open the provider of a candidate."""
 
+from functools import partial
 from pathlib import Path
 
 from codegate.candidates.agents import AGENTS
 from codegate.candidates.chat import Provider
 from codegate.candidates.endpoint import resolve_endpoint
+from codegate.candidates.key_command import key_from
 from codegate.candidates.providers import model_provider
 from codegate.candidates.replay import ReplayProvider
 from codegate.candidates.snapshots import check_snapshot
@@ -29,8 +31,19 @@ def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool =
     if spec.agent is not None:
         protocol_of(spec)
     if spec.calls_a_model:
+        offered = model_provider(spec.provider).protocols
+        if spec.protocol is not None and spec.protocol not in offered:
+            raise UsageError(
+                f"candidate {spec.label}: {spec.provider} does not speak `protocol: {spec.protocol}`.",
+                "Remove `protocol`.",
+            )
         endpoint = resolve_endpoint(
-            spec.provider, spec.base_url, spec.api_key_env, keyless=keyless, allow_http=spec.allow_http
+            spec.provider,
+            spec.base_url,
+            spec.api_key_env,
+            command=None if spec.api_key_command is None else partial(key_from, spec.api_key_command),
+            keyless=keyless,
+            allow_http=spec.allow_http,
         )
         return model_provider(spec.provider).connect(spec, endpoint)
     return ReplayProvider(folder / spec.model) if spec.provider == "replay" else None

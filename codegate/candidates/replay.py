@@ -7,6 +7,8 @@ The file is JSON Lines. The first line is the header::
 every other line holds the answers to one problem and sample, in order::
 
     {"problem":"quickstart-17","sample":0,"responses":[{"text":"..."}]}
+
+A line with a ``patch`` is of an agent, whose work between its answers cannot be repeated: the patch is the answer.
 """
 
 import os
@@ -17,6 +19,7 @@ from typing import Annotated, Final, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from codegate.candidates.chat import (
+    NO_USAGE,
     Completion,
     Message,
     ProblemKey,
@@ -54,6 +57,7 @@ class _Usage(_Strict):
     output_tokens: int | None = Field(default=None, ge=0)
     cached_tokens: int | None = Field(default=None, ge=0)
     written_tokens: int | None = Field(default=0, ge=0)
+    reasoning_tokens: int | None = Field(default=None, ge=0)
 
 
 class _Response(_Strict):
@@ -75,6 +79,7 @@ class _Transcript(_Strict):
     problem: Annotated[str, StringConstraints(min_length=1, max_length=100)]
     sample: int = Field(default=0, ge=0)
     responses: Annotated[list[_Response], Field(min_length=1, max_length=1000)]
+    patch: str | None = Field(default=None, max_length=MAX_TEXT)
 
 
 class ReplayProvider:
@@ -125,14 +130,7 @@ class ReplayProvider:
     ) -> Completion:
         """Return the answer after those in ``messages``; see ``Provider``."""
         del tools, sampling
-        sample = key.sample if key.problem in self._recorded else 0
-        transcript = self._transcripts.get((key.problem, sample))
-        if transcript is None:
-            raise ProviderError(
-                "bad_request",
-                f"{self._path} has no transcript for problem {key.problem}, sample {key.sample}.",
-                "Record one, or choose the problems that it has.",
-            )
+        transcript = self._transcript(key)
         turn = sum(message.role == "assistant" for message in messages)
         if turn >= len(transcript.responses):
             raise ProviderError(
@@ -152,6 +150,21 @@ class ReplayProvider:
             seconds=response.seconds,
         )
 
+    def patch(self, key: ProblemKey) -> str | None:
+        """Return the patch that an agent made; None where a model's answers are replayed. Raises as ``complete``."""
+        return self._transcript(key).patch
+
+    def _transcript(self, key: ProblemKey) -> _Transcript:
+        sample = key.sample if key.problem in self._recorded else 0
+        transcript = self._transcripts.get((key.problem, sample))
+        if transcript is None:
+            raise ProviderError(
+                "bad_request",
+                f"{self._path} has no transcript for problem {key.problem}, sample {key.sample}.",
+                "Record one, or choose the problems that it has.",
+            )
+        return transcript
+
     def close(self) -> None:
         """Do nothing: the file was read whole."""
 
@@ -168,6 +181,7 @@ def transcript_line(
     stop: StopReason = "stop",
     usage: Usage | None = None,
     seconds: float = 0.0,
+    patch: str | None = None,
 ) -> bytes:
     """Return the line that replays the answers among ``messages``, without its line break.
 
@@ -179,12 +193,15 @@ def transcript_line(
         stop: why the last answer ended.
         usage: tokens of all calls together, None when unknown.
         seconds: time of all calls together.
+        patch: what an agent changed, of whose messages only the last answer is kept.
     """
     answers = [message for message in messages if message.role == "assistant"]
+    if patch is not None:
+        answers = [Message(role="assistant", text=answers[-1].text if answers else "")]
     responses = []
     for number, answer in enumerate(answers, start=1):
         last = number == len(answers)
-        total = (usage or Usage()) if last else Usage(input_tokens=0, output_tokens=0, cached_tokens=0)
+        total = (usage or Usage()) if last else NO_USAGE
         responses.append(
             _Response(
                 text=answer.text,
@@ -194,8 +211,8 @@ def transcript_line(
                 seconds=seconds if last else 0.0,
             )
         )
-    transcript = _Transcript(problem=key.problem, sample=key.sample, responses=responses)
-    return canonical_json(transcript.model_dump(mode="json"))
+    transcript = _Transcript(problem=key.problem, sample=key.sample, responses=responses, patch=patch)
+    return canonical_json(transcript.model_dump(mode="json", exclude={"patch"} if patch is None else None))
 
 
 _Model = TypeVar("_Model", bound=_Strict)

@@ -1,17 +1,20 @@
 """What the providers behind an official SDK share: the client, one call, and requests that agents wrote."""
 
+import contextlib
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from codegate.candidates.answer import AnswerReader, as_document, call_model
-from codegate.candidates.chat import Completion
+from codegate.candidates.chat import Completion, ProviderError
 from codegate.candidates.declined import blames_output_limit, error_object
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.protocols import PROTOCOLS, ModelProtocol
 from codegate.candidates.spec import CandidateSpec
 from codegate.candidates.wire import CONNECT_SECONDS, Calls, Faults, SdkErrors, bounded_client
+from codegate.errors import CodegateError
 
 
 @dataclass(frozen=True)
@@ -32,23 +35,40 @@ class Forwarded:
 class SdkProvider(ABC):
     """Base of the providers behind an SDK. Thread-safe; one ``complete`` is one accepted HTTP request.
 
+    Attributes:
+        key_attribute: of the SDK's client, which holds the key.
+
     Args:
         spec: the candidate.
         endpoint: its address and key.
         sdk: the SDK's module; ``client`` is its client's class and ``base`` that of its errors.
+        credentials: what the client takes in place of ``api_key``.
     """
 
-    def __init__(self, spec: CandidateSpec, endpoint: Endpoint, sdk: Any, client: Any, base: type[Exception]) -> None:
+    key_attribute: ClassVar[str] = "api_key"
+
+    def __init__(
+        self,
+        spec: CandidateSpec,
+        endpoint: Endpoint,
+        sdk: Any,
+        client: Any,
+        base: type[Exception],
+        credentials: Mapping[str, str | None] | None = None,
+    ) -> None:
         self._spec = spec
+        self._key, self._source, self._renewing = endpoint.key, endpoint.source, threading.Lock()
         self._calls = Calls()
         errors = SdkErrors(sdk.APIStatusError, sdk.APITimeoutError, sdk.APIConnectionError, base)
         self._faults = Faults(spec.provider, spec.model, endpoint, errors)
         self._timeout = sdk.Timeout(spec.timeout_seconds, connect=min(CONNECT_SECONDS, spec.timeout_seconds))
         self._client = client(
-            api_key=endpoint.key,
+            **(credentials or {"api_key": endpoint.key}),
             base_url=endpoint.base_url,
             timeout=self._timeout,
             max_retries=0,
+            default_headers=spec.headers,
+            default_query=spec.query,
             http_client=bounded_client(sdk.DefaultHttpxClient, endpoint, self._timeout),
         )
 
@@ -66,10 +86,11 @@ class SdkProvider(ABC):
         spoken, request = PROTOCOLS[protocol], dict(request)
         content, streamed = b"", bool(request.get("stream"))
 
-        def send() -> bytes:
+        def send() -> Any:
             nonlocal content
-            content = self._send(protocol, request, headers)
-            return content
+            response = self._send(protocol, request, headers)
+            content = response.content
+            return response
 
         def relax(refusal: str) -> bool:
             # The limit is ours where the agent set none: without it the model's own, lower maximum holds.
@@ -86,13 +107,13 @@ class SdkProvider(ABC):
         return Forwarded(shown, streamed, completion)
 
     @abstractmethod
-    def _send(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> bytes:
-        """Send a request in ``protocol`` and return the answer's bytes."""
+    def _send(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Any:
+        """Send a request in ``protocol`` and return the HTTP response."""
 
     def _answer(
         self,
         protocol: ModelProtocol,
-        send: Callable[[], bytes],
+        send: Callable[[], Any],
         relax: Callable[[str], bool],
         *,
         streamed: bool = False,
@@ -106,7 +127,21 @@ class SdkProvider(ABC):
                 raise faults.refused(refused[1], refused[0])
             return protocol.read(document, AnswerReader(faults, content, seconds))
 
+        used = self._key
+        try:
+            return call_model(self._spec, self._calls, self._faults, send, read, relax)
+        except ProviderError as fault:
+            if fault.fault != "authentication" or not self._has_renewed(used):
+                raise
         return call_model(self._spec, self._calls, self._faults, send, read, relax)
+
+    def _has_renewed(self, refused: str) -> bool:
+        """Return whether there is another key than the one that was refused: tokens of clouds end after an hour."""
+        with self._renewing, contextlib.suppress(CodegateError):
+            if self._source is not None and self._key == refused and (key := self._source()) != refused:
+                setattr(self._client, self.key_attribute, key)
+                self._key = key
+        return self._key != refused
 
 
 def _events(content: bytes, faults: Faults) -> list[dict[str, Any]]:

@@ -27,37 +27,50 @@ def check_snapshot(spec: CandidateSpec) -> None:
     example = f"{spec.provider}:{model_provider(spec.provider).example}"
     if not spec.model:
         raise UsageError(f"candidate {spec.label} has no model.", f"Pin a snapshot, for example {example}.")
-    floating = _LATEST.search(spec.model) is not None
     owner = owner_of(spec.provider, spec.base_url)
-    if not floating and (owner is None or model_provider(owner).is_pinned(spec.model)):
+    snapshot = _snapshot(spec, owner)
+    if not _LATEST.search(snapshot) and (owner is None or model_provider(owner).is_pinned(snapshot)):
         return
     if owner is None:
         remedy = "Name the model and its version as the server lists them."
     else:
-        remedy = f"Pin the dated form, for example {example} (the provider's list of models has the dates)."
+        remedy = (
+            f"Pin the dated form, for example {example} (the provider's list of models has the dates). Where the "
+            "model's name is your own, as that of a deployment, write the model behind it as `snapshot`."
+        )
     raise UsageError(
-        f"candidate {spec.label}: {spec.model!r} is a floating alias: the model behind it can change "
+        f"candidate {spec.label}: {snapshot!r} is a floating alias: the model behind it can change "
         "between two runs, and their comparison would mean nothing.",
         remedy,
     )
 
 
 def check_answered(spec: CandidateSpec, completion: Completion) -> None:
-    """Refuse an answer of another model at the providers' own addresses; elsewhere any name passes.
+    """Refuse an answer of another model than the pinned one.
+
+    It is known at the providers' own addresses and where the candidate has a ``snapshot``; elsewhere any name passes.
 
     Raises:
         ProviderError: another snapshot answered (``model_mismatch``), or the provider did not name it.
     """
-    if not spec.calls_a_model or owner_of(spec.provider, spec.base_url) is None:
+    if not spec.calls_a_model:
         return
-    if completion.model == spec.model:
+    owner = owner_of(spec.provider, spec.base_url)
+    expected = _snapshot(spec, owner)
+    if (owner is None and spec.snapshot is None) or completion.model == expected:
         return
     answered = "an unnamed model" if completion.model is None else repr(completion.model[:120])
     raise ProviderError(
         "model_mismatch",
-        f"{spec.provider}: {answered} answered a request to {spec.model!r}.",
+        f"{spec.provider}: {answered} answered a request to {spec.model!r}"
+        + (f", which is pinned to {expected!r}." if expected != spec.model else "."),
         "Pin the snapshot that the provider serves; a new one is accepted by a new baseline only.",
     )
+
+
+def _snapshot(spec: CandidateSpec, owner: str | None) -> str:
+    """Return what the answers of a candidate's model have to name."""
+    return spec.snapshot or (spec.model if owner is None else model_provider(owner).snapshot_of(spec.model))
 
 
 def has_date(name: str) -> bool:

@@ -36,11 +36,14 @@ SHORT_FORM: Final = "A candidate is written provider:model[@base_url], for examp
 MAX_PROMPT: Final = 100_000
 """Characters of a prompt's text."""
 
-_NO_ANSWER: Final = {"name", "api_key_env", "allow_http", "timeout_seconds", "training_cutoff", "prices"}
+NO_ANSWER: Final = {
+    "name", "api_key_env", "api_key_command", "allow_http", "timeout_seconds", "training_cutoff", "prices",
+}  # fmt: skip
 """Fields that change no answer."""
 
 # The base URL begins at the first "@" that a scheme follows: model names may hold "@" and ":" themselves.
-_BASE_URL = re.compile(r"@(?=[A-Za-z][A-Za-z0-9+.-]*://)")
+# A model's own name may hold an @, but then neither a port nor localhost follows.
+_BASE_URL = re.compile(r"@(?=[A-Za-z][A-Za-z0-9+.-]*://|localhost\b|[A-Za-z0-9.-]+:\d)")
 
 
 def _no_runner_variable(name: str) -> str:
@@ -49,6 +52,27 @@ def _no_runner_variable(name: str) -> str:
         message = f"{name} is a variable of the runner, not a provider's key"
         raise ValueError(message)
     return name
+
+
+def _no_key(name: str) -> str:
+    """Refuse names of headers and parameters that carry keys, or that HTTP and the SDKs set themselves."""
+    if re.search("key|token|secret|passw|auth|cookie|credential|signature", name, re.IGNORECASE):
+        message = f"{name} may carry a key, which is never in the file: see `api_key_env` and `api_key_command`"
+        raise ValueError(message)
+    if re.fullmatch(r"(?:host|connection|te|trailer|upgrade|expect|(?:content|transfer|accept|x-amz)-.*)", name, re.I):
+        message = f"{name} is set by the client itself"
+        raise ValueError(message)
+    return name
+
+
+_Sent = Annotated[
+    dict[
+        Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"), AfterValidator(_no_key)],
+        Annotated[str, StringConstraints(pattern=r"^[!-~](?:[ -~]{0,998}[!-~])?$")],
+    ],
+    Field(min_length=1, max_length=20),
+]
+"""Names and values that are sent with each request."""
 
 
 class AgentSettings(BaseModel):
@@ -70,7 +94,7 @@ class AgentSettings(BaseModel):
     )
     minutes: float = Field(default=30, gt=0, le=240, description="Wall clock of an attempt.")
     tokens: int | None = Field(default=None, ge=1, description="Most tokens of an attempt, input and output.")
-    usd: Price | None = Field(default=None, description="Most US dollars of an attempt; needs prices.")
+    usd: Price | None = Field(default=None, description="Most US dollars of an attempt; its prices have to be known.")
 
     @model_validator(mode="after")
     def _is_complete(self) -> "AgentSettings":
@@ -110,10 +134,17 @@ class CandidateSpec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     provider: str = Field(
-        description="openai, anthropic, replay, reference, empty, or one that an installed package adds.",
+        description="One of docs/candidates.md, replay, reference, empty, or one that an installed package adds.",
         examples=["openai", "anthropic"],
     )
     model: str = Field(default="", max_length=1000)
+    snapshot: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=200,
+        description="What answers have to name as their model, where `model` is a name of your own: a deployment's, "
+        "an alias's.",
+    )
     allow_http: bool = Field(
         default=False, description="Allow a `base_url` with http:// to a private address, which is not encrypted."
     )
@@ -122,9 +153,29 @@ class CandidateSpec(BaseModel):
         Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$"), AfterValidator(_no_runner_variable)]
         | None
     ) = Field(default=None, description="Environment variable that holds the key; each provider has a default.")
+    api_key_command: tuple[Annotated[str, StringConstraints(max_length=2000)], ...] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=50,
+        description="Program and arguments that print the key, in place of a variable; no shell is involved.",
+    )
+    headers: _Sent | None = Field(
+        default=None, description="Headers of each request, for a gateway of your own; none that holds a key."
+    )
+    query: _Sent | None = Field(
+        default=None, description="Parameters of each request's address; none that holds a key."
+    )
     name: str = Field(default="", max_length=200)
+    protocol: Literal["chat", "responses"] | None = Field(
+        default=None, description="Which of OpenAI's APIs is called; default: chat completions. Agents have their own."
+    )
     solver: SolverName = "single_shot"
     max_iterations: int = Field(default=5, ge=1, le=1000)
+    max_prompt_tokens: int | None = Field(
+        default=None,
+        ge=1000,
+        description="Of a single shot, at three characters a token: the most relevant files that fit are shown.",
+    )
     agent: AgentSettings | None = None
     prompt: Prompt | None = Field(
         default=None, description="Files in place of codegate's own prompts; a name alone is the task's."
@@ -173,6 +224,19 @@ class CandidateSpec(BaseModel):
         if self.agent is not None and not self.calls_a_model:
             message = f"an agent needs a model, and {self.provider} calls none"
             raise ValueError(message)
+        if self.max_prompt_tokens is not None and self.solver != "single_shot":
+            message = "`max_prompt_tokens` is for a single shot; a tool loop and an agent read what they like"
+            raise ValueError(message)
+        if self.agent is not None and self.protocol is not None:
+            message = f"{self.agent.name} speaks a protocol of its own: remove `protocol`"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _key_has_one_source(self) -> "CandidateSpec":
+        if self.api_key_command is not None and self.api_key_env is not None:
+            message = "`api_key_env` and `api_key_command` are two sources of one key"
+            raise ValueError(message)
         return self
 
     @field_validator("provider")
@@ -205,16 +269,27 @@ class CandidateSpec(BaseModel):
         return f"{label}@{self.base_url}" if self.base_url else label
 
     @property
+    def destination(self) -> tuple[object, ...]:
+        """Return what decides where a key goes, which one, and what is run for it.
+
+        Only the user's own configuration may: no baseline, no run's folder and no pull request.
+        """
+        sent = (tuple((named or {}).items()) for named in (self.headers, self.query))
+        return self.base_url, self.api_key_env, self.api_key_command, *sent
+
+    @property
     def calls_a_model(self) -> bool:
         """Return whether its answers take model calls."""
         return self.provider not in _WITHOUT_MODEL
 
     def key(self) -> str:
         """Return the 16-digit digest of all fields that can change its answers."""
-        fields = self.model_dump(mode="json", exclude={**dict.fromkeys(_NO_ANSWER, True), "prompt": {"system", "task"}})
-        for name in ("agent", "prompt"):
-            if fields[name] is None:
-                del fields[name]
+        fields = self.model_dump(mode="json", exclude={**dict.fromkeys(NO_ANSWER, True), "prompt": {"system", "task"}})
+        unset = {"agent", "prompt", "protocol", "snapshot", "headers", "query", "max_prompt_tokens"}
+        for where, names in ((fields, unset), (fields["sampling"], {"effort", "thinking"})):
+            for name in names:
+                if where[name] is None:
+                    del where[name]
         return digest(fields)[:16]
 
     def short_form(self) -> str | None:
@@ -227,7 +302,7 @@ class CandidateSpec(BaseModel):
 
     def settings(self) -> dict[str, str]:
         """Return the fields that can change its answers as text; unset and unused ones are left out."""
-        fields = self.model_dump(mode="json", exclude=_NO_ANSWER | {"sampling", "agent", "prompt"}, exclude_none=True)
+        fields = self.model_dump(mode="json", exclude=NO_ANSWER | {"sampling", "agent", "prompt"}, exclude_none=True)
         if self.solver == "single_shot":
             del fields["max_iterations"]
         if self.provider == "predictions":

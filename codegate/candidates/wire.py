@@ -10,21 +10,34 @@ import email.utils
 import logging
 import math
 import os
+import re
 import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final, Generic, TypeVar
 
 from codegate.candidates.chat import ProviderError, ProviderFault
-from codegate.candidates.declined import FAULT_OF_KIND, error_parts, fault_of_status, setting_named, stop_named
+from codegate.candidates.declined import (
+    FAULT_OF_KIND,
+    error_parts,
+    fault_of_status,
+    setting_named,
+    stop_named,
+    wants_responses,
+)
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.redaction import Redactor
 
 MAX_ANSWER_BYTES: Final = 16 << 20
 CONNECT_SECONDS: Final = 15.0
 MESSAGE_CHARACTERS: Final = 300
+LONGEST_RESET_SECONDS: Final = 60.0
+"""Limits are per minute. What OpenAI names is when the whole limit is free again; one request is earlier."""
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 
 Result = TypeVar("Result")
 
@@ -284,8 +297,11 @@ class Faults:
             "in codegate.yml names another variable.",
             "not_found": "Check `model` and `base_url` of the candidate in codegate.yml.",
             "quota": "The account behind the key is out of credit or quota.",
+            "rate_limit": f"The server asks to wait {retry_after:.0f} s." if retry_after else "",
             "bad_request": f"Change or remove `{setting}` of the candidate in codegate.yml." if setting else "",
         }.get(fault, "")
+        if fault in {"bad_request", "not_found"} and wants_responses(message):
+            remedy = "Set `protocol: responses` for the candidate in codegate.yml."
         text = self._clean(message)
         found = self._error(fault, f"status {status}" + (f": {text}" if text else ""), remedy, retry_after)
         found.stop = stop_named(raw) if fault == "bad_request" else None
@@ -323,6 +339,29 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         if math.isfinite(seconds):
             return max(0.0, seconds)
     return None
+
+
+def limit_reset(headers: Mapping[str, str]) -> float:
+    """Return the seconds until a rate limit that an answer has used up is reset, at most a minute; 0: none is used up.
+
+    ``x-ratelimit-remaining-requests: 0`` goes with ``x-ratelimit-reset-requests: 1m2.5s`` (OpenAI), and
+    ``anthropic-ratelimit-requests-remaining: 0`` with ``anthropic-ratelimit-requests-reset``, an RFC 3339 time.
+    """
+    resets = (
+        headers.get(name.replace("remaining", "reset"), "")
+        for name, left in headers.items()
+        if "ratelimit" in name and left.strip() == "0"
+    )
+    return min(max((_seconds_until(reset) for reset in resets), default=0.0), LONGEST_RESET_SECONDS)
+
+
+def _seconds_until(reset: str) -> float:
+    if parts := _DURATION.findall(reset):
+        return sum(float(number) * _UNITS[unit] for number, unit in parts)
+    try:
+        return max(0.0, datetime.fromisoformat(reset).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 def _chain(error: BaseException) -> list[BaseException]:

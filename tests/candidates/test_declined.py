@@ -47,6 +47,8 @@ def anthropic_error(message: str, kind: str = "invalid_request_error", status: i
         ("openai", openai_error("Unsupported parameter: 'seed' is not supported.", "seed"), "sampling.seed"),
         ("openai", openai_error(TOO_LARGE, "max_tokens", "invalid_value"), "sampling.max_output_tokens"),
         ("openai", as_json({"object": "error", "message": VLLM, "code": 400}, 400), "sampling.max_output_tokens"),
+        ("openai", openai_error("Unsupported value: 'reasoning_effort'.", "reasoning.effort"), "sampling.effort"),
+        ("anthropic", anthropic_error("thinking.budget_tokens: Input should be at most 4"), "sampling.thinking"),
         ("openai", openai_error("tools param requires --jinja flag", "tools"), "solver"),
         (
             "anthropic",
@@ -66,6 +68,12 @@ def test_a_refused_parameter_names_the_key_to_change(provider: str, reply: Reply
     assert caught.value.fault == "bad_request"
     assert f"Change or remove `{key}` of the candidate in codegate.yml." in str(caught.value)
     assert len(server.received) == 1
+
+
+def test_a_model_that_has_only_the_other_api_says_so() -> None:
+    reply = openai_error("This model is only supported in v1/responses.", status=404)
+    with wire_server(reply) as server, pytest.raises(ProviderError, match="Set `protocol: responses`"):
+        ask(server, "openai")
 
 
 @pytest.mark.parametrize(("status", "names"), [(401, "api_key_env"), (404, "`model` and `base_url`")])

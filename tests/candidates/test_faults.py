@@ -9,6 +9,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -102,6 +103,26 @@ def test_retry_after(provider: str, value: str, low: float | None, high: float) 
     else:
         assert error.retry_after is not None
         assert low <= error.retry_after <= high
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("left", "reset", "low", "high"),
+    [
+        ("0", "1m2.5s", 60, 60),
+        ("0", "6s120ms", 6.12, 6.12),
+        ("0", "time", 20, 31),
+        ("0", "soon", 0, 0),
+        ("1", "30s", 0, 0),
+    ],
+)
+def test_a_rate_limit_that_is_used_up(provider: str, left: str, reset: str, low: float, high: float) -> None:
+    if reset == "time":
+        reset = (datetime.now(UTC) + timedelta(seconds=30)).isoformat(timespec="seconds").replace("+00:00", "Z")
+    for remaining in ("X_RateLimit_Remaining_Tokens", "Anthropic_RateLimit_Tokens_Remaining"):
+        headers = {remaining: left, remaining.replace("Remaining", "Reset"): reset}
+        with wire_server(as_json(answer_of(provider), 200, **headers)) as server:
+            assert low <= ask(server, provider).pause <= high
 
 
 @BOTH

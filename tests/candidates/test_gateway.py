@@ -15,6 +15,7 @@ import openai
 import pytest
 
 from codegate.candidates import (
+    NO_USAGE,
     CandidateSpec,
     Completion,
     Forwarded,
@@ -26,6 +27,7 @@ from codegate.candidates import (
 )
 from codegate.candidates.gateway import AgentLimits, Gateway, gateway
 from codegate.candidates.gateway.meter import Meter
+from codegate.candidates.protocols import PROTOCOLS
 from tests.candidates.conftest import CANARY
 from tests.kit.scripted_model import Run, Say, ScriptedModel, Turn, fixing
 
@@ -183,7 +185,9 @@ def test_the_official_client_talks_to_the_model(protocol: str, *, stream: bool) 
     with door(protocol) as opened:
         command, last = CLIENTS[protocol](opened.url, stream=stream)
         assert (command, last) == ("sed -i s/a/b/ x.py", "Done: the bug is fixed.")
-        assert opened.gateway.usage == Usage(input_tokens=2000, output_tokens=100, cached_tokens=400)
+        usage = sum((each.usage for each in opened.gateway.completions), NO_USAGE)
+        usage = usage.model_copy(update={"reasoning_tokens": None})
+        assert usage == Usage(input_tokens=2000, output_tokens=100, cached_tokens=400)
         assert [completion.stop_reason for completion in opened.gateway.completions] == ["tool_calls", "stop"]
         said = [(message.role, message.text) for message in opened.gateway.conversation]
         assert said[-1] == ("assistant", "Done: the bug is fixed.")
@@ -243,7 +247,9 @@ def test_nothing_else_passes(path: str, body: object, status: int) -> None:
 )
 def test_what_is_no_sound_request_is_refused(data: bytes, status: bytes) -> None:
     with door("chat") as opened:
-        assert opened.send(data).startswith(b"HTTP/1.1 " + status)
+        answer = opened.send(data)
+        assert answer.startswith(b"HTTP/1.1 " + status)
+        assert status == b"426" or b"\r\nconnection: close\r\n" in answer.lower(), "no client sends another on it"
         assert not opened.model.requests
         # And the gateway lives on.
         assert _chat(opened.url, stream=False)[1] == "Done: the bug is fixed."
@@ -337,6 +343,33 @@ def test_one_output_limit_holds_whatever_its_name() -> None:
         assert opened.post("/v1/chat/completions", body)[0] == 200
         sent = opened.model.requests[0].body
         assert {name: sent[name] for name in sent if "tokens" in name} == {"max_tokens": 1}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "asked", "sent"),
+    [
+        ("chat", {"reasoning_effort": "low"}, {"reasoning_effort": "high"}),
+        (
+            "responses",
+            {"reasoning": {"effort": "low", "summary": "auto"}},
+            {"reasoning": {"effort": "high", "summary": "auto"}},
+        ),
+        (
+            "messages",
+            {"thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}},
+            {"thinking": {"type": "enabled", "budget_tokens": 1999}, "output_config": {"effort": "high"}},
+        ),
+        ("messages", {"max_tokens": 1000, "thinking": {"type": "adaptive"}}, {"output_config": {"effort": "high"}}),
+    ],
+)
+def test_the_candidates_reasoning_is_not_the_agents_to_change(
+    protocol: str, asked: dict[str, Any], sent: dict[str, Any]
+) -> None:
+    request = {"model": "m", "messages": [], "input": [], "max_tokens": 2000, **asked}
+    sampling = Sampling(effort="high", thinking=4096 if protocol == "messages" else None)
+    cleaned = PROTOCOLS[protocol].clean(request, "m", sampling)
+    reasoning = {"reasoning_effort", "reasoning", "thinking", "output_config"}
+    assert {name: cleaned[name] for name in reasoning if name in cleaned} == sent
 
 
 @pytest.mark.parametrize("text", [r'"half a smile \ud83d"', "NaN", "1e999"])

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from decimal import Decimal
 
 import pytest
@@ -5,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from codegate.candidates import CandidateSpec, Prices, ScoreWeights, Usage, cost, worst_case_call_cost
-from codegate.candidates.prices import UNSEEN_TOKENS
+from codegate.candidates import CandidateSpec, Prices, ScoreWeights, Usage, cost, listed, worst_case_call_cost
+from codegate.candidates.prices import UNSEEN_TOKENS, LongPromptPrices
 
 PRICES = Prices(input=Decimal("1.25"), output=Decimal(10), cache_read=Decimal("0.125"))
 amounts = st.decimals(0, 1000, places=4)
@@ -112,3 +114,72 @@ def test_tokens_written_to_a_cache_have_their_own_price() -> None:
     assert cost(usage, prices) == Decimal("0.15") + Decimal("1.5") + Decimal("0.3")
     assert cost(usage.model_copy(update={"written_tokens": None}), prices) is None
     assert cost(usage, prices.model_copy(update={"cache_write": None})) is None, "a price of its own is not guessed"
+
+
+def list_prices(name: str, **changes: str) -> Prices | None:
+    provider, _, model = name.partition(":")
+    return listed(CandidateSpec(provider=provider, model=model, **changes)).prices
+
+
+def test_a_model_at_its_providers_address_has_the_list_price_and_its_source() -> None:
+    prices = list_prices("openai:gpt-4o-2024-08-06")
+    assert prices is not None
+    assert (prices.input, prices.output, prices.cache_read) == (Decimal("2.5"), Decimal(10), Decimal("1.25"))
+    assert prices.source is not None
+    assert prices.source.startswith("genai-prices 0.")
+    assert "newest price of 202" in prices.source
+    for elsewhere in ("https://eu.api.openai.com/v1", "https://models.example.org/v1", "http://127.0.0.1:8080/v1"):
+        assert list_prices("openai:gpt-4o-2024-08-06", base_url=elsewhere) is None, "what is served there is not known"
+    for name in ("openai:gpt-99-2031-01-01", "anthropic:gpt-4o-2024-08-06", "replay:answers.jsonl"):
+        assert list_prices(name) is None
+
+
+def test_what_a_cloud_asks_is_listed_only_where_its_region_does_not_matter() -> None:
+    gemini, bedrock = (
+        list_prices("gemini:gemini-2.5-pro"),
+        list_prices("bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0"),
+    )
+    assert gemini is not None
+    assert bedrock is not None
+    assert bedrock.input == Decimal("3.3"), "the profile's own, not Anthropic's"
+    azure = "https://r.openai.azure.com/openai/v1"
+    assert list_prices("azure:ours", base_url=azure, snapshot="gpt-4o-2024-08-06") is None
+    assert list_prices("vertex:claude-sonnet-4-5@20250929") is None
+
+
+def test_the_price_of_long_prompts_and_of_the_cache_is_listed() -> None:
+    sonnet = list_prices("anthropic:claude-sonnet-4-20250514")
+    assert sonnet is not None
+    assert sonnet.cache_write == Decimal("3.75"), "of five minutes, which is what requests ask for"
+    flat = list_prices("anthropic:claude-sonnet-4-5-20250929")
+    assert flat is not None
+    assert flat.input == 3, "the tier begins where the model's context ends"
+    assert flat.long_prompts is None
+    tiered = list_prices("openai:gpt-5.4-2026-03-05")
+    assert tiered is not None
+    assert tiered.long_prompts is not None
+    assert (tiered.input, tiered.long_prompts.input, tiered.long_prompts.above) == (
+        Decimal("2.5"), Decimal(5), 272_000,
+    )  # fmt: skip
+
+
+def test_long_requests_cost_what_long_requests_do() -> None:
+    tier = LongPromptPrices(above=5_000, input=Decimal(2), output=Decimal(20))
+    prices = Prices(input=Decimal(1), output=Decimal(10), long_prompts=tier)
+    assert cost(Usage(input_tokens=5_000, output_tokens=100), prices) == Decimal("0.006")
+    assert cost(Usage(input_tokens=5_001, output_tokens=100), prices) == Decimal("0.012002")
+    assert worst_case_call_cost(3_000, 100, prices) == Decimal("0.006")
+    assert worst_case_call_cost(3_001, 100, prices) == Decimal("0.012002")
+
+
+def test_prices_are_listed_without_a_network() -> None:
+    code = (
+        "import sys\n"
+        "asked = []\n"
+        "sys.addaudithook(lambda event, _: asked.append(event) if event.startswith('socket.') else None)\n"
+        "from codegate.candidates import CandidateSpec, listed\n"
+        "assert listed(CandidateSpec(provider='openai', model='gpt-4o-2024-08-06')).prices\n"
+        "print(asked)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "[]"

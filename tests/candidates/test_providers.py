@@ -1,8 +1,6 @@
 """Both providers through their real SDKs over real HTTP: what is sent, and what is made of the answers."""
 
-import ipaddress
 import json
-import socket
 from typing import Any
 
 import pytest
@@ -79,20 +77,6 @@ def sent_key(request: Request) -> str:
     return key.removeprefix("Bearer ")
 
 
-@pytest.fixture
-def private_address() -> str:
-    """This machine's address on its network, where that is a private one."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("10.255.255.255", 1))  # chooses the interface; nothing is sent
-        except OSError as error:
-            pytest.skip(f"this machine is on no network: {error}")
-        found = str(probe.getsockname()[0])
-    if not ipaddress.ip_address(found).is_private:
-        pytest.skip(f"{found} is a public address")
-    return found
-
-
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 def test_a_server_on_a_private_network_is_asked_over_plain_http_where_that_is_allowed(
     private_address: str, provider: str, monkeypatch: pytest.MonkeyPatch
@@ -156,7 +140,88 @@ def test_messages_request(monkeypatch: pytest.MonkeyPatch) -> None:
         "type": "tool_result",
         "tool_use_id": "c2",
         "content": "Error: B",
+        "cache_control": {"type": "ephemeral"},
     }
+
+
+def test_a_tool_loop_over_responses_returns_the_reasoning_of_the_turn_before() -> None:
+    thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2VjcmV0"}
+    used = {"type": "function_call", "call_id": "c1", "name": "read_file", "arguments": '{"path": "a"}'}
+    details = {"output_tokens_details": {"reasoning_tokens": 5}}
+    usage = {"input_tokens": 9, "output_tokens": 7, "total_tokens": 16, **details}
+    answer = {"id": "r1", "model": "local-model", "status": "completed", "output": [thought, used], "usage": usage}
+    with wire_server(as_json(answer)) as server:
+        asked = CONVERSATION[:2]
+        done = ask(server, "openai", asked, (TOOL,), Sampling(effort="low", max_output_tokens=77), protocol="responses")
+        reply = Message(role="assistant", tool_calls=done.tool_calls, reasoning=done.reasoning)
+        result = Message(role="tool", text="A", tool_call_id="c1")
+        ask(server, "openai", (*asked, reply, result), (TOOL,), protocol="responses")
+        first, second = server.received
+    assert (done.stop_reason, done.usage.reasoning_tokens) == ("tool_calls", 5)
+    assert first.path == "/v1/responses"
+    assert (first.body["reasoning"], first.body["max_output_tokens"]) == ({"effort": "low"}, 77)
+    assert first.body["store"] is False
+    assert first.body["tools"] == [{"type": "function", **TOOL.model_dump()}]
+    assert second.body["input"] == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Mend it."},
+        thought,
+        used,
+        {"type": "function_call_output", "call_id": "c1", "output": "A"},
+    ]
+    assert "c2VjcmV0" not in reply.model_dump_json(), "what only the provider can read is in no transcript"
+
+
+def test_a_gemini_that_calls_tools_gets_its_signed_thoughts_back() -> None:
+    function = {"name": "read_file", "arguments": '{"path": "a"}'}
+    used = {"id": "c1", "type": "function", "function": function}
+    signed = {**used, "extra_content": {"google": {"thought_signature": "c2VjcmV0"}}}
+    answer = chat_answer(message={"content": None, "tool_calls": [signed]}, choice={"finish_reason": "tool_calls"})
+    with wire_server(as_json(answer)) as server:
+        asked = CONVERSATION[:2]
+        done = ask(server, "openai", asked, (TOOL,))
+        reply = Message(role="assistant", tool_calls=done.tool_calls, reasoning=done.reasoning)
+        ask(server, "openai", (*asked, reply, Message(role="tool", text="A", tool_call_id="c1")), (TOOL,))
+        _, second = server.received
+    assert second.body["messages"][2]["tool_calls"] == [signed]
+    assert "c2VjcmV0" not in reply.model_dump_json()
+
+
+def test_a_claude_that_thinks_gets_its_thoughts_back_and_its_prompt_cached() -> None:
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "sig"}
+    used = {"type": "tool_use", "id": "c1", "name": "read_file", "input": {"path": "a"}}
+    usage = {"input_tokens": 9, "output_tokens": 7, "output_tokens_details": {"thinking_tokens": 5}}
+    answer = messages_answer(content=[thought, used], stop_reason="tool_use", usage=usage)
+    with wire_server(as_json(answer)) as server:
+        sampling = Sampling(effort="max", thinking=2048)
+        done = ask(server, "anthropic", CONVERSATION[:2], (TOOL,), sampling)
+        reply = Message(role="assistant", tool_calls=done.tool_calls, reasoning=done.reasoning)
+        result = Message(role="tool", text="A", tool_call_id="c1")
+        ask(server, "anthropic", (*CONVERSATION[:2], reply, result), (TOOL,), sampling)
+        unpriced = {"input": 1, "output": 1}
+        ask(server, "anthropic", CONVERSATION[:2], (TOOL,), prices=unpriced)
+        first, second, third = server.received
+    assert done.usage.reasoning_tokens == 5
+    assert first.body["thinking"] == {"type": "enabled", "budget_tokens": 2048}
+    assert first.body["output_config"] == {"effort": "max"}
+    assert second.body["messages"][1]["content"] == [thought, used]
+    assert second.body["messages"][2]["content"][-1]["cache_control"] == {"type": "ephemeral"}
+    assert "cache_control" not in str(third.body), "what it costs to write to the cache is not known"
+
+
+@pytest.mark.parametrize(
+    ("provider", "settings", "said"),
+    [
+        ("openai", {"sampling": {"thinking": "adaptive"}}, "no `thinking`"),
+        ("openai", {"protocol": "responses", "sampling": {"seed": 1}}, "no `seed`"),
+        ("anthropic", {"protocol": "chat"}, "does not speak `protocol: chat`"),
+    ],
+)
+def test_settings_that_an_api_lacks_are_refused(provider: str, settings: dict[str, Any], said: str) -> None:
+    with wire_server(as_json(chat_answer())) as server, pytest.raises(UsageError, match=said):
+        opened(server, provider, **settings)
+    with pytest.raises(ValidationError, match="below the output limit"):
+        Sampling(thinking=50_000)
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
@@ -241,6 +306,7 @@ def test_messages_answer() -> None:
         (None, (None, None, None)),
         ("many", (None, None, None)),
         ({}, (None, None, None)),
+        ({"prompt_tokens": 20, "completion_tokens": 151, "total_tokens": 553}, (20, 533, None)),
         ({"prompt_tokens": -5, "completion_tokens": 3}, (None, 3, None)),
         ({"prompt_tokens": 1e30, "completion_tokens": 10**12}, (None, None, None)),
         ({"prompt_tokens": True, "completion_tokens": "3"}, (None, None, None)),
@@ -345,6 +411,16 @@ def test_key_echoed_in_an_answer_does_not_reach_the_transcript() -> None:
     with wire_server(as_json(document)) as server:
         done = ask(server, "openai")
     assert CANARY not in done.model_dump_json()
+    used = {
+        "id": "c1",
+        "function": {"name": "read_file", "arguments": "{}"},
+        "extra_content": {"google": {"a": CANARY}},
+    }
+    answer = chat_answer(message={"content": None, "tool_calls": [used]}, choice={"finish_reason": "tool_calls"})
+    with wire_server(as_json(answer)) as server:
+        assert CANARY not in repr(ask(server, "openai", tools=(TOOL,)).reasoning), (
+            "which a stopped run keeps on the disk"
+        )
 
 
 def test_one_client_serves_many_threads() -> None:

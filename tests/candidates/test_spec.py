@@ -43,12 +43,23 @@ def test_what_a_runner_sets_is_no_providers_key(name: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "gpt-4o", "cohere:command", "OPENAI:x"])
 def test_unknown_provider_lists_the_known(text: str) -> None:
-    with pytest.raises(UsageError, match="openai, anthropic, replay, reference, empty"):
+    with pytest.raises(UsageError, match=r"openai, anthropic, .*replay, reference, empty"):
         parse(text)
 
 
 @pytest.mark.parametrize(
-    "text", ["openai", "openai:", "openai:@http://localhost/v1", "openai:a b", "replay:", "reference:x", "empty:x"]
+    "text",
+    [
+        "openai",
+        "openai:",
+        "openai:m@localhost:8080/v1",
+        "openai:m@gpu7:8080",
+        "openai:@http://localhost/v1",
+        "openai:a b",
+        "replay:",
+        "reference:x",
+        "empty:x",
+    ],
 )
 def test_malformed_short_form(text: str) -> None:
     with pytest.raises(UsageError):
@@ -196,6 +207,16 @@ PINNED = [
     "openai:gpt-4o@https://api.openai.com.gateway.example/v1",
     "openai:any-name@http://127.0.0.1:1/v1",
     "openai:gpt-4o@https://gateway.example.com/v1",
+    "azure:gpt-4o-2024-08-06@https://res.openai.azure.com/openai/v1",
+    "gemini:gemini-2.5-pro",
+    "gemini:gemini-3-flash",
+    "gemini:gemini-2.0-flash-001",
+    "gemini:gemini-2.5-flash-preview-09-2025",
+    "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "bedrock:anthropic.claude-opus-4-6-v1",
+    "bedrock:global.anthropic.claude-sonnet-5",
+    "vertex:claude-sonnet-4-5@20250929",
+    "vertex:claude-opus-4-6",
     "replay:x.jsonl",
     "reference",
     "empty",
@@ -221,6 +242,18 @@ FLOATING = [
     "openai:gpt-4o@https://eu.api.openai.com/v1",
     "anthropic:claude-sonnet-4-5@https://api.anthropic.com",
     "openai:claude-sonnet-4-5@https://api.anthropic.com/v1",
+    "azure:our-deployment@https://res.openai.azure.com/openai/v1",
+    "openai:our-deployment@https://res.services.ai.azure.com/openai/v1",
+    "gemini:gemini-flash-latest",
+    "bedrock:anthropic.claude-sonnet-4-5",
+    "vertex:claude-sonnet-4-5",
+    "vertex:claude-sonnet-4-5@latest",
+    "vertex:claude-sonnet-4-5@https://us-east5-aiplatform.googleapis.com/v1",
+    "bedrock:our-profile@https://bedrock-runtime.us-east-1.amazonaws.com",
+    "gemini:gemini-2.5-flash-latest",
+    "gemini:gemini-2.0-flash",
+    "gemini:gemini-3-pro-preview",
+    "gemini:gemini-2.5-pro-exp-03-25",
 ]
 
 
@@ -251,6 +284,32 @@ def test_another_model_that_answers_is_a_fault() -> None:
     check_answered(parse("openai:m@http://127.0.0.1:1/v1"), Completion(text="", model="other"))
     with pytest.raises(ProviderError):
         check_answered(parse("openai:gpt-4o-2024-08-06@https://api.openai.com/v1"), Completion(text="", model="other"))
+
+
+@pytest.mark.parametrize(
+    ("text", "answered"),
+    [
+        ("bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5-20250929"),
+        ("bedrock:anthropic.claude-opus-4-6-v1", "claude-opus-4-6"),
+        ("vertex:claude-sonnet-4-5@20250929", "claude-sonnet-4-5-20250929"),
+    ],
+)
+def test_a_cloud_answers_by_the_name_of_the_snapshot(text: str, answered: str) -> None:
+    check_answered(parse(text), Completion(text="", model=answered))
+    with pytest.raises(ProviderError, match=f"pinned to '{answered}'"):
+        check_answered(parse(text), Completion(text="", model="claude-opus-5"))
+
+
+@pytest.mark.parametrize("url", ["https://res.openai.azure.com/openai/v1", "https://gateway.example.com/v1"])
+def test_a_name_of_ones_own_is_pinned_by_the_snapshot_that_answers_have_to_name(url: str) -> None:
+    spec = CandidateSpec(provider="azure", model="our-deployment", base_url=url, snapshot="gpt-4o-2024-08-06")
+    check_snapshot(spec)
+    check_answered(spec, Completion(text="", model="gpt-4o-2024-08-06"))
+    for model in ("gpt-4o-2024-11-20", "our-deployment", None):
+        with pytest.raises(ProviderError, match="pinned to 'gpt-4o-2024-08-06'"):
+            check_answered(spec, Completion(text="", model=model))
+    with pytest.raises(UsageError, match="'gpt-4o-latest' is a floating alias"):
+        check_snapshot(spec.model_copy(update={"snapshot": "gpt-4o-latest"}))
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,12 @@
 
 import contextlib
 import json
+import ssl
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 
@@ -58,9 +60,10 @@ class Server:
                         self.send_header(name, value)
                     self.send_header("Content-Length", str(len(reply.body)))
                     self.end_headers()
-                    self.wfile.write(reply.body)
+                    if self.command != "HEAD":
+                        self.wfile.write(reply.body)
 
-            do_GET = do_POST = do_CONNECT = _answer  # noqa: N815
+            do_GET = do_HEAD = do_POST = do_CONNECT = _answer  # noqa: N815
 
             def log_message(self, *args: object) -> None: ...
 
@@ -71,6 +74,13 @@ class Server:
     @property
     def url(self) -> str:
         return f"http://{self._server.server_address[0]!s}:{self._server.server_port}"
+
+    def encrypt(self, certificate: Path, key: Path) -> str:
+        """Speak TLS from now on; returns the address."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        return self.url.replace("http://", "https://")
 
     def close(self) -> None:
         self._server.shutdown()

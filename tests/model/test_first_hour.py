@@ -1,6 +1,6 @@
 """The README's steps with a real model server: recorded answers are pinned, a small local model is the upgrade.
 
-Not part of `make test`, because the model and its server are 240 MB: `make test-model`.
+Not part of `make test`, because the model and its server are 240 MB: `make test-llm`.
 """
 
 import json
@@ -79,14 +79,21 @@ def record(path: Path, suite: Path) -> None:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def test_the_first_hour_ends_in_a_verdict(model_server: str, tmp_path: Path) -> None:
+# So small a model never ends its answer: its first line is the answer, where the protocol has stop texts.
+UPGRADES = {
+    "chat": {"provider": "openai", "sampling": {"max_output_tokens": 200, "stop": ["\n"]}},
+    "responses": {"provider": "openai", "protocol": "responses", "sampling": {"max_output_tokens": 200}},
+    "messages": {"provider": "anthropic", "sampling": {"max_output_tokens": 200, "stop": ["\n"]}},
+}
+
+
+@pytest.mark.parametrize("protocol", UPGRADES)
+def test_the_first_hour_ends_in_a_verdict(model_server: str, tmp_path: Path, protocol: str) -> None:
     workspace = tmp_path / "project"
     write_history(workspace)
-    # So small a model never ends its answer: its first line is the answer.
-    (workspace / "upgrade.yml").write_text(
-        "candidates:\n  - provider: openai\n    model: gemma-3-270m-2025-08-14\n"
-        f'    base_url: {model_server}\n    sampling: {{max_output_tokens: 200, stop: ["\\n"]}}\n'
-    )
+    address = model_server.removesuffix("/v1") if protocol == "messages" else model_server
+    upgrade = {"model": "gemma-3-270m-2025-08-14", "base_url": address, **UPGRADES[protocol]}
+    (workspace / "upgrade.yml").write_text(json.dumps({"candidates": [upgrade]}))
     ended = {}
     for step in steps("On the command line"):
         words = [{PINNED: "replay:recorded.jsonl", UPGRADE: "upgrade.yml"}.get(word, word) for word in step]

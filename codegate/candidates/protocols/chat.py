@@ -20,6 +20,9 @@ _STOP: Final[dict[str, StopReason]] = {
 }
 _ROLES: Final = {"developer": "system", "function": "tool"}
 
+EXTRA: Final = "extra_content"
+"""Of a tool call: what a provider wants back unchanged."""
+
 
 class ChatCompletions(ModelProtocol):
     """Chat completions, of OpenAI and of every server that is compatible with it."""
@@ -40,11 +43,14 @@ class ChatCompletions(ModelProtocol):
     def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> dict[str, Any]:
         """See ``ModelProtocol.clean``; a stream reports its tokens only when it is asked to."""
         kept = super().clean(request, model, sampling)
-        if sampling.seed is not None:
-            kept["seed"] = sampling.seed
         if kept.get("stream"):
             kept["stream_options"] = {"include_usage": True}
         return kept
+
+    def chosen(self, sampling: Sampling, request: Mapping[str, Any]) -> dict[str, Any]:
+        """See ``ModelProtocol.chosen``."""
+        values = {"seed": sampling.seed, "reasoning_effort": sampling.effort}
+        return super().chosen(sampling, request) | {name: value for name, value in values.items() if value is not None}
 
     def runs_at_client(self, tool: Mapping[str, Any]) -> bool:
         """See ``ModelProtocol.runs_at_client``."""
@@ -79,19 +85,18 @@ class ChatCompletions(ModelProtocol):
         message = choice.get("message") if isinstance(choice, dict) else None
         if not isinstance(choice, dict) or not isinstance(message, dict):
             raise reader.malformed("it holds no message")
-        functions = [
-            (call.get("id"), call.get("function", {}))
-            for call in dicts(message.get("tool_calls"))
-            if isinstance(call.get("function", {}), dict)
-        ]
+        made = [call for call in dicts(message.get("tool_calls")) if isinstance(call.get("function", {}), dict)]
+        functions = [(call.get("id"), call.get("function", {})) for call in made]
         calls = reader.calls([(key, function.get("name"), function.get("arguments")) for key, function in functions])
+        # Gemini's signed thoughts, without which it refuses the next turn (ai.google.dev, "Thought signatures").
+        signed = [{"call": n, EXTRA: call[EXTRA]} for n, call in enumerate(made) if isinstance(call.get(EXTRA), dict)]
         finish = choice.get("finish_reason")
         stop = reader.stop("finish_reason", "stop" if finish is None else finish, _STOP, calls)
         answer = text_of(message.get("content"))
         if not answer and not calls and isinstance(message.get("refusal"), str) and message["refusal"]:
             answer, stop = message["refusal"], "refusal"
         usage = usage_of(document.get("usage"), "prompt_tokens", "completion_tokens")
-        return reader.completion(answer, calls, stop, usage, document.get("model"))
+        return reader.completion(answer, calls, stop, usage, document.get("model"), signed)
 
     def conversation(self, request: Mapping[str, Any]) -> Iterator[Message]:
         """See ``ModelProtocol.conversation``."""
@@ -120,6 +125,8 @@ def _add_call(calls: dict[object, dict[str, Any]], piece: Mapping[str, Any]) -> 
     key = index if isinstance(index, int) else len(calls)
     call = calls.setdefault(key, {"id": None, "function": {"name": "", "arguments": ""}})
     call["id"] = call["id"] or piece.get("id")
+    if EXTRA in piece:
+        call[EXTRA] = piece[EXTRA]
     function = piece.get("function")
     if isinstance(function, dict):
         for name in ("name", "arguments"):

@@ -57,9 +57,7 @@ class ModelProtocol(ABC):
             kept["tools"] = [tool for tool in offered if self.runs_at_client(tool)]
             if len(kept["tools"]) < len(offered):
                 kept.pop("tool_choice", None)  # it may name one that is gone
-        for name in ("temperature", "top_p"):
-            if (value := getattr(sampling, name)) is not None:
-                kept[name] = value
+        kept |= self.chosen(sampling, kept)
         named = next((name for name in self.limits if name in kept), self.limits[0])
         asked = kept.get(named, sampling.output_limit)
         if not isinstance(asked, int) or isinstance(asked, bool) or asked < 1:
@@ -69,6 +67,15 @@ class ModelProtocol(ABC):
             kept.pop(other, None)
         kept[named] = min(asked, sampling.output_limit)
         return kept
+
+    def chosen(self, sampling: Sampling, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a request that hold the candidate's settings, but its limit and its stop texts.
+
+        A field that holds other things too keeps those of ``request``.
+        """
+        del request
+        values = {"temperature": sampling.temperature, "top_p": sampling.top_p}
+        return {name: value for name, value in values.items() if value is not None}
 
     @abstractmethod
     def runs_at_client(self, tool: Mapping[str, Any]) -> bool:
@@ -118,6 +125,11 @@ def parts(value: object) -> Iterator[dict[str, Any]]:
 def dicts(value: object) -> list[dict[str, Any]]:
     """Return the objects of a list; of anything else none."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def effort_in(field: object, sampling: Sampling) -> dict[str, Any]:
+    """Return the object that a request holds the effort in, with its other keys."""
+    return {**(field if isinstance(field, dict) else {}), "effort": sampling.effort}
 
 
 def text(value: object) -> str:

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from codegate.candidates.answer import AnswerReader, text_of, token_count
+from codegate.candidates.answer import AnswerReader, detail, text_of, token_count
 from codegate.candidates.chat import Completion, Message, Sampling, StopReason, ToolCall, Usage
-from codegate.candidates.protocols.contract import ModelProtocol, dicts, parts, text, text_of_parts
+from codegate.candidates.protocols.contract import ModelProtocol, dicts, effort_in, parts, text, text_of_parts
 
 _STOP: Final[dict[str, StopReason]] = {
     "end_turn": "stop",
@@ -18,6 +18,8 @@ _STOP: Final[dict[str, StopReason]] = {
     "model_context_window_exceeded": "context_overflow",
     "refusal": "refusal",
 }
+_LEAST_THINKING: Final = 1024
+"""Tokens: the API takes no smaller budget."""
 _AT_CLIENT: Final = re.compile(r"|custom|(?:bash|text_editor|memory)_[0-9]{1,20}")
 _PIECES: Final = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 
@@ -48,8 +50,22 @@ class Messages(ModelProtocol):
                 part["cache_control"] = {"type": "ephemeral"}  # a longer one has another price
         thinking = kept.get("thinking")
         budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
-        if isinstance(budget, int) and budget >= kept["max_tokens"] > 1024:
-            kept["thinking"] = {**kept["thinking"], "budget_tokens": kept["max_tokens"] - 1}
+        if isinstance(budget, int) and budget >= kept["max_tokens"]:
+            if kept["max_tokens"] > _LEAST_THINKING:
+                kept["thinking"] = {**kept["thinking"], "budget_tokens": kept["max_tokens"] - 1}
+            else:
+                del kept["thinking"]
+        return kept
+
+    def chosen(self, sampling: Sampling, request: Mapping[str, Any]) -> dict[str, Any]:
+        """See ``ModelProtocol.chosen``."""
+        kept = super().chosen(sampling, request)
+        if sampling.effort is not None:
+            kept["output_config"] = effort_in(request.get("output_config"), sampling)
+        if isinstance(sampling.thinking, int):
+            kept["thinking"] = {"type": "enabled", "budget_tokens": sampling.thinking}
+        elif sampling.thinking is not None:
+            kept["thinking"] = {"type": sampling.thinking}
         return kept
 
     def runs_at_client(self, tool: Mapping[str, Any]) -> bool:
@@ -87,7 +103,9 @@ class Messages(ModelProtocol):
         used = [block for block in dicts(blocks) if block.get("type") == "tool_use"]
         calls = reader.calls([(block.get("id"), block.get("name"), block.get("input")) for block in used])
         stop = reader.stop("stop_reason", document.get("stop_reason"), _STOP, calls)
-        return reader.completion(text_of(blocks), calls, stop, _usage(document.get("usage")), document.get("model"))
+        thought = [block for block in dicts(blocks) if block.get("type") in {"thinking", "redacted_thinking"}]
+        usage = _usage(document.get("usage"))
+        return reader.completion(text_of(blocks), calls, stop, usage, document.get("model"), thought)
 
     def conversation(self, request: Mapping[str, Any]) -> Iterator[Message]:
         """See ``ModelProtocol.conversation``."""
@@ -114,6 +132,27 @@ class Messages(ModelProtocol):
     def error(self, message: str) -> dict[str, Any]:
         """See ``ModelProtocol.error``."""
         return {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+
+
+def as_events(document: Mapping[str, Any]) -> bytes:
+    """Return an answer as the server-sent events in which it would have been streamed."""
+    ended = {name: document.get(name) for name in ("stop_reason", "stop_sequence")}
+    begun = {**document, "content": [], **dict.fromkeys(ended)}
+    events: list[dict[str, Any]] = [{"type": "message_start", "message": begun}]
+    for index, block in enumerate(dicts(document.get("content"))):
+        pieces = [(kind, name) for kind, name in _PIECES.items() if name in block]
+        deltas = [{"type": kind, name: block[name]} for kind, name in pieces]
+        start = {**block, **{name: "" for _, name in pieces}}
+        if "input" in block:
+            start["input"] = {}
+            deltas = [{"type": "input_json_delta", "partial_json": json.dumps(block["input"], ensure_ascii=False)}]
+        events.append({"type": "content_block_start", "index": index, "content_block": start})
+        events += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
+        events.append({"type": "content_block_stop", "index": index})
+    events.append({"type": "message_delta", "delta": ended, "usage": document.get("usage")})
+    events.append({"type": "message_stop"})
+    lines = (f"event: {event['type']}\ndata: {json.dumps(event, ensure_ascii=False)}\n\n" for event in events)
+    return "".join(lines).encode()
 
 
 def _edits(management: object) -> list[dict[str, Any]]:
@@ -147,4 +186,5 @@ def _usage(raw: object) -> Usage:
         output_tokens=token_count(raw.get("output_tokens")),
         cached_tokens=read if known else None,
         written_tokens=written,
+        reasoning_tokens=detail(raw, "output_tokens", "thinking_tokens"),
     )

@@ -6,7 +6,14 @@ from typing import Any, Final
 
 from codegate.candidates.answer import AnswerReader, usage_of
 from codegate.candidates.chat import Completion, Message, Sampling, StopReason, ToolCall
-from codegate.candidates.protocols.contract import ModelProtocol, RequestRefused, dicts, text, text_of_parts
+from codegate.candidates.protocols.contract import (
+    ModelProtocol,
+    RequestRefused,
+    dicts,
+    effort_in,
+    text,
+    text_of_parts,
+)
 
 _AT_CLIENT: Final = frozenset({"function", "custom", "local_shell", "shell", "apply_patch"})
 _STORED: Final = ("previous_response_id", "conversation", "prompt")
@@ -40,6 +47,11 @@ class Responses(ModelProtocol):
             raise RequestRefused(message)
         return super().clean(request, model, sampling) | {"store": False}
 
+    def chosen(self, sampling: Sampling, request: Mapping[str, Any]) -> dict[str, Any]:
+        """See ``ModelProtocol.chosen``."""
+        effort = {"reasoning": effort_in(request.get("reasoning"), sampling)} if sampling.effort else {}
+        return super().chosen(sampling, request) | effort
+
     def runs_at_client(self, tool: Mapping[str, Any]) -> bool:
         """See ``ModelProtocol.runs_at_client``."""
         return text(tool.get("type")) in _AT_CLIENT
@@ -68,7 +80,8 @@ class Responses(ModelProtocol):
         if refusals and not answer and not calls:
             answer, stop = refusals, "refusal"
         usage = usage_of(document.get("usage"), "input_tokens", "output_tokens")
-        return reader.completion(answer, calls, stop, usage, document.get("model"))
+        reasoning = [item for item in items if item.get("type") == "reasoning" and item.get("encrypted_content")]
+        return reader.completion(answer, calls, stop, usage, document.get("model"), reasoning)
 
     def conversation(self, request: Mapping[str, Any]) -> Iterator[Message]:
         """See ``ModelProtocol.conversation``."""

@@ -1,0 +1,30 @@
+"""Azure OpenAI's deployments: its v1 API is OpenAI's, at an address of the user's own resource.
+
+https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle
+"""
+
+from typing import Final
+
+from codegate.candidates.openai import OpenAIProvider, is_pinned
+from codegate.candidates.providers import ModelProvider
+from codegate.errors import UsageError
+
+
+def _no_address() -> str:
+    raise UsageError(
+        "azure has no address in common: each resource has its own.",
+        "Set `base_url` of the candidate in codegate.yml to https://RESOURCE.openai.azure.com/openai/v1.",
+    )
+
+
+PROVIDER: Final = ModelProvider(
+    address=_no_address,
+    hosts=("*.openai.azure.com", "*.services.ai.azure.com", "*.cognitiveservices.azure.com"),
+    key_variable="AZURE_OPENAI_API_KEY",
+    example="gpt-4o-2024-08-06",
+    is_pinned=is_pinned,
+    connect=OpenAIProvider,
+    # Its Responses name the deployment and not the model that answered.
+    protocols=("chat",),
+    telemetry_name="azure.ai.openai",
+)

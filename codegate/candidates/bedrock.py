@@ -1,0 +1,87 @@
+"""Anthropic's models on Amazon Bedrock, through ``AnthropicBedrock``: InvokeModel, with a key or signed requests.
+
+https://docs.aws.amazon.com/bedrock/latest/userguide/inference-messages-api.html
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from codegate.candidates.anthropic import UnstreamedProvider, is_pinned
+from codegate.candidates.endpoint import Endpoint
+from codegate.candidates.providers import ModelProvider
+from codegate.candidates.redaction import learn
+from codegate.errors import UsageError
+
+_REGION: Final = re.compile(r"[a-z]{2,8}(?:-[a-z]+)+-\d{1,2}")
+# us.anthropic.claude-sonnet-4-5-20250929-v1:0 answers as claude-sonnet-4-5-20250929.
+_NAME: Final = re.compile(r"(?:[a-z-]+\.)?anthropic\.(claude-[a-z0-9-]+?)(?:-v\d+)?(?::\d+)?")
+
+
+class BedrockProvider(UnstreamedProvider):
+    """One of Anthropic's models on Bedrock."""
+
+    client = "AnthropicBedrock"
+    # The SDK's own version of the API is newer than what Bedrock's models with a date take.
+    body = {"anthropic_version": "bedrock-2023-05-31"}
+
+    def _credentials(self, endpoint: Endpoint) -> Mapping[str, str | None]:
+        region = _region(endpoint.base_url)
+        if endpoint.source is not _secret_key:
+            return {"api_key": endpoint.key, "aws_region": region}
+        try:
+            import boto3  # noqa: PLC0415 - an extra
+            from botocore.exceptions import BotoCoreError  # noqa: PLC0415
+        except ImportError as error:
+            raise UsageError(
+                "AWS credentials sign requests with a package that is not installed.",
+                "Install codegate-ci[bedrock], or set a Bedrock API key as AWS_BEARER_TOKEN_BEDROCK.",
+            ) from error
+        try:
+            boto3.Session()  # what signs reads the machine's settings too
+        except BotoCoreError as error:
+            raise UsageError(
+                f"the settings of AWS cannot be read: {str(error)[:200]}.", "Unset AWS_PROFILE."
+            ) from error
+        names = {"aws_access_key": "AWS_ACCESS_KEY_ID", "aws_session_token": "AWS_SESSION_TOKEN"}
+        others = {argument: os.environ.get(name, "").strip() or None for argument, name in names.items()}
+        learn(*(value for value in (endpoint.key, *others.values()) if value))
+        return {"aws_secret_key": endpoint.key, **others, "aws_region": region}
+
+
+def _secret_key() -> str:
+    """Return the secret of AWS credentials, where the environment has them whole."""
+    values = [os.environ.get(name, "").strip() for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")]
+    return values[1] if all(values) else ""
+
+
+def _region(base_url: str = "") -> str:
+    """Return the region that an address names, else the environment's; requests are signed for it."""
+    named = _REGION.search(base_url.partition("://")[2].partition("/")[0])
+    region = named[0] if named else os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
+    if not _REGION.fullmatch(region):
+        raise UsageError(
+            "bedrock needs a region" + (f", and {region[:40]!r} is none." if region else "."),
+            "Set AWS_REGION, for example to us-east-1, or the candidate's `base_url`.",
+        )
+    return region
+
+
+def _snapshot_of(model: str) -> str:
+    name = _NAME.fullmatch(model)
+    return name[1] if name else model
+
+
+PROVIDER: Final = ModelProvider(
+    address=lambda: f"https://bedrock-runtime.{_region()}.amazonaws.com",
+    hosts=("*bedrock-runtime*.amazonaws.com",),
+    key_variable="AWS_BEARER_TOKEN_BEDROCK",
+    example="us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    is_pinned=is_pinned,
+    connect=BedrockProvider,
+    protocols=("messages",),
+    own_key=_secret_key,
+    snapshot_of=_snapshot_of,
+    telemetry_name="aws.bedrock",
+)

@@ -1,0 +1,111 @@
+"""The providers' list prices, from the installed release of genai-prices. Nothing is fetched.
+
+Only models at their provider's own address have any: a region or a deployment of one's own may have another price.
+Where the list has several prices for one kind of token (by time of day, or more sizes of prompts than
+two), the highest is taken, so that a budget holds.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Final
+
+from codegate.candidates.prices import Prices
+from codegate.candidates.spec import CandidateSpec
+
+if TYPE_CHECKING:
+    from genai_prices.types import ModelInfo, ModelPrice
+
+_PACKAGE: Final = "genai-prices"
+_PROVIDERS: Final = {"openai": "openai", "anthropic": "anthropic", "gemini": "google", "bedrock": "aws"}
+"""The list's name of a provider, by ours; Azure and Vertex have prices by deployment and region."""
+
+_STEP: Final = timedelta(minutes=15)
+_STEPS: Final = 96  # of a day: a price may depend on the time of day, and may change before a run ends
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A model's prices, and the most input tokens that it takes; None is unknown."""
+
+    prices: Prices | None
+    context_window: int | None
+
+
+def listed(spec: CandidateSpec) -> Listed:
+    """Return what the list has on the candidate's model."""
+    provider = _PROVIDERS.get(spec.provider)
+    if provider is None or spec.base_url is not None:
+        return Listed(None, None)
+    return _listed(provider, spec.model)
+
+
+def price_words(spec: CandidateSpec) -> str:
+    """Return the candidate's prices and their source for people, or that there are none and what to do."""
+    if spec.prices is None:
+        return f"{spec.label}: no price is known, so costs are unknown; declare `prices` in codegate.yml."
+    known = spec.prices
+    return f"{spec.label}: ${known.input:f} in, ${known.output:f} out per million tokens ({known.origin})"
+
+
+@cache
+def _listed(provider: str, model: str) -> Listed:
+    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415  1.6 MB of prices and an HTTP client
+
+    try:
+        _, found = get_snapshot().find_provider_model(model, None, provider, None)
+    except LookupError:
+        return Listed(None, None)
+    now = datetime.now(UTC)
+    every = [found.get_prices(now + step * _STEP) for step in range(_STEPS)]
+    if any(entry.input_mtok is None or entry.output_mtok is None or entry.requests_kcount for entry in every):
+        return Listed(None, found.context_window)
+    short = {field: _highest(every, names, 0) for field, names in _NAMES.items()}
+    starts = {tier.start for entry in every for names in _NAMES.values() for name in names
+              for tier in getattr(getattr(entry, name), "tiers", ())}  # fmt: skip
+    reached = sorted(start for start in starts if found.context_window is None or start < found.context_window)
+    prices: dict[str, object] = {**short, "source": _source(now)}
+    if reached:
+        long = {field: _highest(every, names, reached[-1]) for field, names in _NAMES.items()}
+        prices["long_prompts"] = {**long, "above": reached[0]}
+    return Listed(Prices.model_validate(prices), found.context_window)
+
+
+_NAMES: Final = {
+    "input": ("input_mtok",),
+    "output": ("output_mtok",),
+    "cache_read": ("cache_read_mtok",),
+    "cache_write": ("cache_write_mtok",),
+}
+"""Names that the list has for what `Prices` has. Caches live five minutes: no request asks for more."""
+
+
+def _highest(every: "Iterable[ModelPrice]", names: Iterable[str], start: int) -> Decimal | None:
+    """Return the highest of the prices called ``names``, in tiers that begin at ``start`` tokens or before."""
+    found: list[Decimal] = []
+    for entry in every:
+        for price in (getattr(entry, name) for name in names):
+            if isinstance(price, Decimal):
+                found.append(price)
+            elif price is not None:
+                found += [price.base, *(tier.price for tier in price.tiers if tier.start <= start)]
+    return max(found, default=None)
+
+
+def _source(now: datetime) -> str:
+    """Return the list's release, and the day of the newest price in it: the release itself has no date."""
+    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415  as above
+
+    starts = (day for provider in get_snapshot().providers for model in provider.models for day in _starts(model))
+    newest = max((day for day in starts if day <= now.date()), default=None)
+    return f"{_PACKAGE} {version(_PACKAGE)}, newest price of {newest}"
+
+
+def _starts(model: "ModelInfo") -> Iterable[date]:
+    from genai_prices.types import StartDateConstraint  # noqa: PLC0415  as above
+
+    entries = model.prices if isinstance(model.prices, list) else ()
+    return (entry.constraint.start_date for entry in entries if isinstance(entry.constraint, StartDateConstraint))
