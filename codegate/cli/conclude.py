@@ -20,4 +20,6 @@ def conclude(report: Report, *, as_json: bool) -> ExitCode:
     say(render_console(report.view), as_json=as_json)
     for name, path in report.files.items():
         say(f"{name:9} {path}", as_json=as_json)
+    if report.trace:
+        say(report.trace, as_json=as_json)
     return report.exit_code

@@ -33,6 +33,7 @@ _COMMANDS: Final = {
     "calibrate": "Gate the pinned model against itself: false alarms and noise, without a model call.",
     "history": "Keep a line of each run; show the trend; watch the pinned model night by night.",
     "report": "Write a run's reports again.",
+    "sweep": "Show what each setting of the candidates does: temperature, prompt, solver.",
     "action": "Entry point of the GitHub Action.",
 }
 _ELSEWHERE: Final = {"action": "codegate.github.entry"}

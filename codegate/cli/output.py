@@ -1,9 +1,13 @@
 """What commands print: one JSON document on stdout with ``--json``, and people's lines on stderr then."""
 
 import json
+import logging
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -16,21 +20,65 @@ if TYPE_CHECKING:
 def say(text: str = "", *, as_json: bool = False) -> None:
     """Print lines for people, without anything that a terminal or a CI system would act on, and without keys.
 
-    They go to stderr where stdout is for JSON.
+    They go to stderr where stdout is for JSON, unless only errors are wanted there.
     """
-    _print(text, err=as_json)
+    if not (as_json and is_quiet()):
+        _print(text, err=as_json)
 
 
 def note(text: str) -> None:
-    """Print lines for people on stderr."""
-    _print(text, err=True)
+    """Print lines for people on stderr, above a bar that is shown there; nothing where only errors are wanted."""
+    if is_quiet():
+        return
+    if _above:
+        _above[-1](_fit(text))
+    else:
+        _print(text, err=True)
+
+
+@contextmanager
+def notes_through(write: Callable[[str], None]) -> Iterator[None]:
+    """Print notes by ``write`` meanwhile, which keeps them apart from a bar."""
+    _above.append(write)
+    try:
+        yield
+    finally:
+        _above.remove(write)
+
+
+_above: list[Callable[[str], None]] = []
+_log: Final = logging.getLogger("codegate")
+
+
+class _Notes(logging.Handler):
+    """Prints records as notes, which keeps keys out of them."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        note(f"{datetime.now():%H:%M:%S} {record.name.removeprefix('codegate.')}: {record.getMessage()}")
+
+
+def set_level(name: str) -> None:
+    """Set what is printed on stderr: ``error``, ``info`` (notes and progress, too) or ``debug`` (a log, too)."""
+    _log.setLevel(name.upper())
+    _log.propagate = False
+    if not _log.handlers:
+        _log.addHandler(_Notes())
+
+
+def is_quiet() -> bool:
+    """Return whether only errors are to be printed on stderr."""
+    return _log.level >= logging.ERROR
 
 
 def _print(text: str, *, err: bool) -> None:
+    click.echo(_fit(text), err=err)
+
+
+def _fit(text: str) -> str:
     from codegate.reporting import plain, untrusted  # noqa: PLC0415  not needed before there is something to say
 
     # First what is invisible, which could stand within a key; a CI system reads these lines too.
-    click.echo(untrusted(_redactor().redact_whole(plain(text))), err=err)
+    return untrusted(_redactor().redact_whole(plain(text)))
 
 
 @cache
@@ -51,8 +99,14 @@ def emit(document: Any) -> None:
 
 
 def print_error(error: CodegateError, *, as_json: bool) -> None:
-    """Print an expected error: one line on stderr, and one on stdout, a document, when JSON was asked for."""
-    note(f"codegate: {' '.join(str(error).split())}")
+    """Print an expected error: one line on stderr, and one on stdout, a document, when JSON was asked for.
+
+    A command that the remedy ends with stands on a line of its own, to be pasted.
+    """
+    advice, _, command = error.remedy.partition("\n")
+    _print(f"codegate: {' '.join(f'{error.cause} {advice}'.split())}", err=True)
+    if command:
+        _print(f"  {command}", err=True)
     if as_json:
         about = {"cause": error.cause, "remedy": error.remedy, "exit_code": int(error.exit_code)}
         click.echo(_json({"schema": "codegate.error/1", "error": about}))

@@ -4,16 +4,20 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
-from codegate.cli.options import FILE, FOLDER, json_option
+from codegate.candidates import price_words
+from codegate.cli.options import FILE, FOLDER, json_option, repository_option
 from codegate.cli.output import emit, note, say
+from codegate.cli.plan_words import expense_table, forecasts, forecasts_json, gate_table
 from codegate.cli.predictions import STAND_IN, check_predictions, given_answers, predictions_options
 from codegate.errors import UsageError
 from codegate.gating import Baseline, GatePolicy, load_pinned
-from codegate.gating.power import PowerStatement, RateModel, baseline_model, forecast, power_statement
+from codegate.gating.power import RateModel, baseline_model, forecast, power_statement
+from codegate.operations import check_policy
+from codegate.reporting import render_tables
 from codegate.running import (
     CONFIG_NAME,
     Config,
@@ -25,12 +29,13 @@ from codegate.running import (
     load_run,
     named_candidates,
 )
-from codegate.running.plan import BASELINE_SAMPLES, CallNeeds, SampleExpense, call_needs, sample_expense, suite_model
+from codegate.running.plan import BASELINE_SAMPLES, CallNeeds, call_needs, suite_model
 from codegate.running.session import plan_shards
 from codegate.suite import load_suite
 
 USUAL_RATE: Final = 0.6
 """Pass rate of the pinned model that is assumed where there is no baseline."""
+_WIDTH: Final = 80
 
 
 @click.command()
@@ -45,6 +50,7 @@ USUAL_RATE: Final = 0.6
 @click.option("--like", type=FOLDER, multiple=True, help="A run to take a sample's tokens and minutes from.")
 @click.option("--shards", type=click.IntRange(1, 256), help="Share the run: give its id, and a matrix of its parts.")
 @click.option("--no-gate", is_flag=True, help="Plan without a baseline, as `codegate run --no-gate` does.")
+@repository_option
 @json_option
 def command(
     suite: Path | None,
@@ -59,12 +65,13 @@ def command(
     like: tuple[Path, ...],
     shards: int | None,
     no_gate: bool,
+    repository: Path | None,
     as_json: bool,
 ) -> None:
     """Show which drop a gate on SUITE finds in 4 of 5 cases, how often it ends without an answer, and what it costs.
 
     The gate is simulated: with a pinned baseline on rates that it suggests, without one on a suite of usual
-    difficulty. No model is called.
+    difficulty. No model is called: what it costs is from the prompts themselves, prices, limits and earlier runs.
 
     With --shards it also gives what the jobs of a matrix need (`.shards.matrix`, `.shards.run_id` with --json): run
     each part with the same options by `codegate run --shard K/N --run-id ID`. Shards make a fixed number of samples:
@@ -78,6 +85,7 @@ def command(
     if folder is None:
         raise UsageError("no suite was given.", "Name its folder, or set `suite` in codegate.yml.")
     loaded = load_suite(folder)
+    check_policy(settings.gate, loaded)
     answers = given_answers(predictions, folder, label)
     if answers is not None:
         settings = settings.model_copy(update={"candidates": answers.candidates, "samples": answers.samples})
@@ -97,24 +105,25 @@ def command(
         note("the suite is not as it was when the baseline was made: problems that have changed since are not compared")
     statement = power_statement(model, settings.gate, looks=looks, candidates=together)
     runs = [load_run(path) for path in like] or _pooled_runs(pinned)
-    expenses = {spec.label: sample_expense(runs, spec.prices) for spec in settings.candidates if spec.calls_a_model}
 
     assumed = f"no baseline: a pass rate of {rate or USUAL_RATE:.0%} assumed"
     source = f"baseline {pinned.samples.label}" if pinned is not None else assumed
     say(f"{loaded.name}: {len(loaded.active)} problems; {source}; scope {settings.gate.scope}", as_json=as_json)
-    for line in statement.sentences():
-        say(f"  {line}", as_json=as_json)
+    again = settings.gate.confirm_samples * model.problems
+    where = repository or (home / settings.repository if settings.repository else None)
+    expenses = forecasts(loaded, settings, runs, (*statement.expected_samples, again), where)
+    tables = [gate_table(statement), *([expense_table(expenses, settings)] if expenses else [])]
+    say(f"\n{render_tables(tables, width=_WIDTH)}", as_json=as_json)
+    for one in expenses:
+        say(f"  {price_words(one.spec)}", as_json=as_json)
     found = _found(model, settings.gate, together, drop) if drop is not None else {}
     for most, share in found.items():
         say(
             f"  a drop of {(drop or 0) * 100:.3g} pp is found in {share:.0%} of gates with up to {most} samples",
             as_json=as_json,
         )
-    again = settings.gate.confirm_samples * model.problems
     if again:
         say(f"  a regression is confirmed by {again} fresh samples of the pinned model", as_json=as_json)
-    for name, expense in expenses.items():
-        say(f"  {name}: {_expense_words(expense, statement, settings)}", as_json=as_json)
     calls = call_needs(len(loaded.active), settings.candidates, settings.gate, samples)
     if calls.limit:
         say(f"  {_calls_words(calls, settings.max_model_calls)}", as_json=as_json)
@@ -132,7 +141,7 @@ def command(
                 "power": {**asdict(statement), "sentences": statement.sentences()},
                 "found": {str(most): share for most, share in found.items()},
                 "confirmation_samples": again,
-                "expenses": {name: _expense_json(one, statement, settings) for name, one in expenses.items()},
+                "expenses": forecasts_json(expenses, settings),
                 "model_calls": {"baseline": calls.baseline, "gate": calls.gate, "limit": calls.limit},
                 "shards": shared.document() if shared is not None else None,
             }
@@ -183,35 +192,3 @@ def _calls_words(calls: CallNeeds, limit: int | None) -> str:
     if limit is None or limit >= max(calls.baseline, calls.gate):
         return f"{text}."
     return f"{text}. The limit is {limit}: a run that needs more stops there, resumable."
-
-
-def _expense_words(expense: SampleExpense, statement: PowerStatement, settings: Config) -> str:
-    few, many = statement.expected_samples
-    if not expense.samples:
-        return f"{few:.0f} to {many:.0f} samples; what one takes is not known: name a run with --like."
-    parts = [f"{few:.0f} to {many:.0f} samples"]
-    if expense.input_tokens is not None and expense.output_tokens is not None:
-        tokens = expense.input_tokens + expense.output_tokens
-        parts.append(f"{few * tokens / 1e6:.2f} to {many * tokens / 1e6:.2f} million tokens")
-    if expense.usd is not None:
-        parts.append(f"${few * float(expense.usd):.2f} to ${many * float(expense.usd):.2f}")
-    else:
-        parts.append("costs unknown (no prices)")
-    models, sandboxes = settings.concurrency.models, settings.concurrency.sandboxes
-    short, long = expense.minutes(few, models, sandboxes), expense.minutes(many, models, sandboxes)
-    if short is not None and long is not None:
-        parts.append(f"{short:.0f} to {long:.0f} minutes")
-    return f"{', '.join(parts)}; from {expense.samples} samples of earlier runs."
-
-
-def _expense_json(expense: SampleExpense, statement: PowerStatement, settings: Config) -> dict[str, Any]:
-    few, many = statement.expected_samples
-    models, sandboxes = settings.concurrency.models, settings.concurrency.sandboxes
-    return {
-        "samples_known": expense.samples,
-        "samples": [few, many],
-        "input_tokens": expense.input_tokens,
-        "output_tokens": expense.output_tokens,
-        "usd": None if expense.usd is None else [few * float(expense.usd), many * float(expense.usd)],
-        "minutes": [expense.minutes(few, models, sandboxes), expense.minutes(many, models, sandboxes)],
-    }

@@ -1,68 +1,68 @@
 """Progress of a run or of mining: a bar on a terminal, plain lines elsewhere; always on stderr."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Protocol
 
-from codegate.cli.output import note, on_terminal
+from codegate.cli.output import is_quiet, note, notes_through, on_terminal
 from codegate.mining import MineEvent
-from codegate.reporting import one_line
+from codegate.reporting import ProgressLines, one_line
 from codegate.running import Progress
 
-_QUIET_SECONDS = 5.0
 
-
-Shown = Callable[[int, int, str, bool], None]
+class _Show(Protocol):
+    def __call__(self, done: int, total: int, text: str, *, important: bool, waiting: bool = False) -> None: ...
 
 
 @contextmanager
 def run_progress() -> Iterator[Callable[[Progress], None]]:
-    """Give a function that shows each outcome."""
+    """Give a function that shows each outcome, and what the run is doing meanwhile."""
     with _shown() as show:
-        yield lambda step: show(step.done, step.total, _describe(step), step.outcome.grade is None)
+
+        def step(step: Progress) -> None:
+            failed = step.outcome is not None and step.outcome.grade is None
+            show(step.done, step.total, step.words, important=failed, waiting=step.outcome is None)
+
+        yield step
 
 
 @contextmanager
 def mine_progress() -> Iterator[Callable[[MineEvent], None]]:
-    """Give a function that shows what becomes of each unit."""
+    """Give a function that shows what becomes of each unit, and what is tried meanwhile."""
     with _shown() as show:
-        yield lambda event: show(
-            event.done, event.total, f"{event.accepted} problems; {event.message}", event.kind != "unit"
-        )
+
+        def step(event: MineEvent) -> None:
+            text = f"{event.accepted} problems; {event.message}"
+            important = event.kind in {"scanned", "kept"}
+            show(event.done, event.total, text, important=important, waiting=event.kind == "trying")
+
+        yield step
 
 
-def _shown() -> AbstractContextManager[Shown]:
-    return _bar() if on_terminal() else nullcontext(_Lines())
-
-
-class _Lines:
-    """One line every few seconds, and one for whatever must not be missed, so that a log stays readable."""
-
-    def __init__(self) -> None:
-        self._last = 0.0
-
-    def __call__(self, done: int, total: int, text: str, always: bool) -> None:
-        now = time.monotonic()
-        if always or done == total or now - self._last >= _QUIET_SECONDS:
-            self._last = now
-            note(f"[{done}/{total}] {one_line(text)}")
+def _shown() -> AbstractContextManager[_Show]:
+    return _bar() if on_terminal() and not is_quiet() else nullcontext(ProgressLines(note))
 
 
 @contextmanager
-def _bar() -> Iterator[Shown]:
+def _bar() -> Iterator[_Show]:
     from rich.console import Console  # noqa: PLC0415  only where there is a terminal
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
     from rich.progress import Progress as Bar  # noqa: PLC0415
+    from rich.table import Column  # noqa: PLC0415
 
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
-    with Bar(*columns, console=Console(stderr=True)) as bar:
+    console = Console(stderr=True)
+    doing = TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True))
+    columns = (BarColumn(bar_width=12), MofNCompleteColumn(), TimeElapsedColumn(), doing)
+
+    def above(text: str) -> None:
+        console.print(text, markup=False, highlight=False)
+
+    with Bar(*columns, console=console, expand=True) as bar, notes_through(above):
         task = bar.add_task("", total=None)
 
-        def show(done: int, total: int, text: str, always: bool) -> None:  # noqa: ARG001  a bar misses nothing
+        def show(done: int, total: int, text: str, *, important: bool, waiting: bool = False) -> None:
+            if important and not waiting:
+                note(f"[{done}/{total}] {one_line(text)}")
             bar.update(task, completed=done, total=total, description=one_line(text, 100))
 
         yield show
-
-
-def _describe(step: Progress) -> str:
-    return f"{step.candidate}: {step.outcome.problem} {step.outcome.words()}"

@@ -10,27 +10,29 @@ from codegate.cli.policy import gate_settings, report_terms
 from codegate.errors import UsageError
 from codegate.gating import load_pinned
 from codegate.operations import report
-from codegate.reporting import report_formats
+from codegate.reporting import report_formats, send_trace
 from codegate.running import Gate, Journal
 from codegate.running.answers import run_predictions
 from codegate.suite import load_suite
 from codegate.suite.exchange import repository_slug, write_predictions
 
 PREDICTIONS = "predictions"
+SPANS = "otlp"
 
 
 @click.command()
 @click.argument("runs", type=FOLDER, nargs=-1, required=True)
 @click.option("--baseline", type=FILE, help="Lock of a baseline to show the verdicts against.")
 @config_option
-@click.option("--out", type=FOLDER, required=True, help="Where the reports go.")
+@click.option("--out", type=FOLDER, help=f"Where the reports go; only --format {SPANS} needs none.")
 @click.option(
     "--format",
     "formats",
-    type=click.Choice([*report_formats(), PREDICTIONS]),
+    type=click.Choice([*report_formats(), PREDICTIONS, SPANS]),
     multiple=True,
-    help=f"What to write; may be given several times; default all but {PREDICTIONS}.",
+    help=f"What to write; may be given several times; default all but {PREDICTIONS} and {SPANS}.",
 )
+@click.option("--open", "show", is_flag=True, help="Open the HTML page; without --out, the one in the run's folder.")
 @click.option("--suite", type=FOLDER, help=f"With --format {PREDICTIONS}: use the ids of an export of this suite.")
 @click.option("--slug", help="With --suite: the repository as owner/name, as in `mine export`.")
 @json_option
@@ -38,8 +40,9 @@ def command(
     runs: tuple[Path, ...],
     baseline: Path | None,
     config: Path | None,
-    out: Path,
+    out: Path | None,
     formats: tuple[str, ...],
+    show: bool,
     suite: Path | None,
     slug: str | None,
     as_json: bool,
@@ -50,17 +53,32 @@ def command(
     `codegate run --predictions` and other tools read. Instances are named by problem, or as an export of --suite
     names them.
 
+    With --format otlp: send the runs as OpenTelemetry spans to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names.
+
     Exits 0 when they are written, whatever the verdicts: `codegate gate` is the command that decides.
     """
     wanted = dict.fromkeys(formats or report_formats())
     if PREDICTIONS not in wanted and (suite or slug):
         raise UsageError("--suite and --slug are about predictions.", f"Give --format {PREDICTIONS}, too.")
+    chosen = [name for name in wanted if name not in {PREDICTIONS, SPANS}]
+    if show and "html" not in wanted:
+        raise UsageError("--open shows the HTML page.", "Give --format html, too.")
+    page = runs[0] / "reports" / "report.html"
+    if show and out is None and len(runs) == 1 and page.is_file() and not (baseline or config or as_json):
+        _open(page, as_json=as_json)
+        return
+    if out is None and wanted.keys() != {SPANS}:
+        raise UsageError("no folder for the reports was given.", "Give --out.")
     policy, _ = gate_settings(config)
     journals = [Journal.open(folder) for folder in runs]
     gate = Gate(load_pinned(baseline), policy) if baseline is not None else None
-    chosen = [name for name in wanted if name != PREDICTIONS]
-    written = report(journals, gate, out, formats=chosen, terms=report_terms(config))
-    if PREDICTIONS in wanted:
+    if SPANS in wanted:
+        for journal in journals:
+            say(send_trace(journal), as_json=as_json)
+    written: dict[str, Path] = {}
+    if out is not None:
+        written = report(journals, gate, out, formats=chosen, terms=report_terms(config))
+    if out is not None and PREDICTIONS in wanted:
         named = load_suite(suite) if suite is not None else None
         if named is not None and slug is None:
             slug = repository_slug(named, None)
@@ -73,3 +91,11 @@ def command(
         say(f"{name:11} {path}", as_json=as_json)
     if as_json:
         emit({"schema": "codegate.files/1", "reports": {name: str(path) for name, path in written.items()}})
+    if show:
+        _open(written["html"], as_json=as_json)
+
+
+def _open(page: Path, *, as_json: bool) -> None:
+    """Show a page in the user's browser, or say where it is."""
+    opened = click.launch(page.absolute().as_uri(), wait=True) == 0
+    say(f"{'opened' if opened else 'no browser could be started; open'} {page}", as_json=as_json)

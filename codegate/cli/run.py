@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
+from typing import Final
 
 import click
+from click.core import ParameterSource
 
 from codegate.candidates import CandidateSpec, check_base_url
 from codegate.cli.conclude import conclude
@@ -14,6 +16,7 @@ from codegate.cli.predictions import STAND_IN, check_predictions, given_answers,
 from codegate.cli.progress import run_progress
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import Baseline, load_pinned
+from codegate.gating.pinning import MIN_SAMPLES
 from codegate.operations import run
 from codegate.reporting import terms_of
 from codegate.running import CONFIG_NAME, Config, Gate, Journal, RunOptions, RunRequest, configuration, named_candidates
@@ -21,6 +24,11 @@ from codegate.running.config import load_config
 from codegate.running.shards import shard_choice
 from codegate.sandbox import Choice
 from codegate.suite import images_of
+
+_PLANNED: Final = frozenset(
+    {"samples", "out", "resume", "limit", "problems", "shard", "run_id", "predictions", "label"}
+)
+"""Parameters that a run keeps by itself when it is continued."""
 
 
 @click.command()
@@ -35,6 +43,8 @@ from codegate.suite import images_of
 )
 @click.option("--out", type=FOLDER, help="Folder of the run; default runs/<id>.")
 @click.option("--resume", type=FOLDER, help="Continue the run in this folder, with its own candidates and samples.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only the first so many problems; nothing is gated.")
+@click.option("--problem", "problems", multiple=True, metavar="ID", help="Only this problem; repeatable.")
 @click.option("--shard", metavar="K/N", help="Do part K of N only; all parts need the same --run-id.")
 @click.option("--run-id", help="Id of the shared run, as `codegate plan --shards N` gives it.")
 @click.option("--baseline", type=FILE, help="Lock file of the pinned baseline; default: codegate.lock, if present.")
@@ -46,6 +56,9 @@ from codegate.suite import images_of
 @click.option("--max-model-calls", type=click.IntRange(min=1), help="Stop, resumable, before more calls than this.")
 @click.option(
     "--budget-usd", callback=dollars, metavar="USD", help="Stop, resumable, before a call that might cost more in all."
+)
+@click.option(
+    "--cache", type=FOLDER, help="Take answers that earlier runs paid for from this folder, and add new ones."
 )
 @repository_option
 @sandbox_option
@@ -59,6 +72,8 @@ def command(
     samples: int | None,
     out: Path | None,
     resume: Path | None,
+    limit: int | None,
+    problems: tuple[str, ...],
     shard: str | None,
     run_id: str | None,
     baseline: Path | None,
@@ -69,6 +84,7 @@ def command(
     jobs: int | None,
     max_model_calls: int | None,
     budget_usd: Decimal | None,
+    cache: Path | None,
     repository: Path | None,
     sandbox: Choice,
     as_json: bool,
@@ -84,10 +100,18 @@ def command(
     With --predictions the answers were made elsewhere: each model in the file is a candidate, no model is called, and
     no key is needed. All samples in the file are graded. A problem that the file leaves out counts as an empty answer.
 
+    With --limit or --problem only some problems are tried, which gives no verdict and cannot be pinned.
+
     With --shard one part of the problems is done, and compared with nothing: `codegate merge` puts the parts together
     and gates the whole. A shard makes a fixed number of samples (as many as the gate has looks, or --samples), and
     gets its part of --max-model-calls and --budget-usd, by its number of problems.
     """
+    partial = limit is not None or bool(problems)
+    if partial and (resume or shard or baseline):
+        raise UsageError(
+            "--limit and --problem try some problems out, in a run of their own that nothing is compared with.",
+            "Leave out --resume, --shard and --baseline.",
+        )
     if no_gate and baseline is not None:
         raise UsageError("--no-gate compares with no baseline.", "Leave out --baseline.")
     if resume is not None and (samples or out or shard or run_id):
@@ -110,14 +134,23 @@ def command(
         sandboxes=jobs or settings.concurrency.sandboxes,
         max_model_calls=max_model_calls or settings.max_model_calls,
         budget_usd=settings.budget_usd if budget_usd is None else budget_usd,
+        budget_usd_per_month=settings.budget_usd_per_month,
         repository=repository or (home / settings.repository if settings.repository else None),
         transcripts=Path() if names else home,
         precheck=not no_precheck,
+        cache=cache,
     )
     chosen = settings.sandbox if sandbox == "auto" else sandbox
-    lock = None if no_gate else _lock(baseline, settings, home)
-    if lock is None and not no_gate:
-        note(f"not gated: there is no {home / settings.baseline} (codegate baseline pin writes it)")
+    partial = partial or (resume is not None and Journal.open(resume).manifest.part is not None)
+    lock = None if no_gate or partial else _lock(baseline, settings, home)
+    first = []
+    if partial:
+        first.append("not gated: a run of some problems cannot be compared with a baseline")
+    elif lock is None and not no_gate:
+        first.append(f"not gated: there is no {home / settings.baseline} (codegate baseline pin writes it)")
+    made = samples or settings.samples or 1
+    if lock is None and resume is None and choice is None and not partial and made < MIN_SAMPLES:
+        first.append(f"{made} sample{'s' * (made > 1)} per problem: pinning needs {MIN_SAMPLES} or more (--samples 10)")
     # A broken baseline is better known before money is spent than after.
     gate = Gate(load_pinned(lock), settings.gate) if lock is not None else None
     request = RunRequest(
@@ -134,12 +167,36 @@ def command(
         choice,
         answers,
         _images(gate.baseline if gate is not None else home / settings.baseline),
+        problems,
+        limit,
+        _again(),
     )
+
+    def announce(text: str) -> None:
+        while first:  # a request that is refused needs no notes
+            note(first.pop(0))
+        note(text)
+
     with run_progress() as progress:
-        report = run(request, progress, note, reports=reports, terms=terms_of(settings))
+        report = run(request, progress, announce, reports=reports, terms=terms_of(settings))
     if report.run.manifest.shard is not None:
         note(f"shard {report.run.manifest.shard.words} is done: `codegate merge` puts the shards together")
     return conclude(report, as_json=as_json)
+
+
+def _again() -> tuple[str, ...]:
+    """Return the words of this command as they continue its run, without the run's folder."""
+    context = click.get_current_context()
+    words = ["codegate", "run"]
+    for one in context.command.params:
+        name = one.name or ""
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if not given or not one.expose_value or name in _PLANNED:
+            continue
+        value = context.params[name]
+        for each in value if one.multiple else (value,):
+            words += [one.opts[0]] * isinstance(one, click.Option) + [str(each)] * (each is not True)
+    return tuple(words)
 
 
 def _images(baseline: Baseline | Path) -> dict[str, str]:
@@ -192,17 +249,17 @@ def _check_destinations(
     Returns:
         The candidates, by their keys, at addresses on this machine that only the folder names: they get no key.
     """
-    known = {(candidate.key(), candidate.api_key_env) for candidate in own}
+    known = {(candidate.key(), candidate.destination) for candidate in own}
     keyless = set()
     for candidate in candidates:
-        if (candidate.key(), candidate.api_key_env) in known:
+        if (candidate.key(), candidate.destination) in known:
             continue
         away = candidate.base_url is not None and not check_base_url(
             candidate.base_url, allow_http=candidate.allow_http
         )
-        if away or candidate.api_key_env is not None:
+        if away or any(candidate.destination[1:]):
             raise UsageError(
-                f"{resume / 'run.json'}: candidate {candidate.label} has an address or a key variable of its own, "
+                f"{resume / 'run.json'}: candidate {candidate.label} has an address or a key of its own, "
                 "which a run's folder alone does not decide.",
                 "If you trust it, name it with --config or --candidate, just as the run has it.",
             )

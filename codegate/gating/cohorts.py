@@ -77,12 +77,15 @@ def unseen_floors(carried: Collection[str], policy: GatePolicy) -> dict[str, str
     return {tag: f"; did you mean {found[0]!r}?" if found else "." for tag, found in close.items()}
 
 
-def cohort_warnings(found: tuple[Cohort, ...], level: float) -> list[str]:
-    """Return a sentence for each cohort that dropped (Holm-adjusted) or is below its floor."""
+def cohort_warnings(found: tuple[Cohort, ...], level: float, *, regressed: bool) -> list[str]:
+    """Return a sentence for each cohort that dropped (Holm-adjusted) or is below its floor.
+
+    ``regressed``: all problems together did; that a cohort did too is no news then.
+    """
     sentences = []
     for cohort in found:
         problems = f"the {cohort.problems} problems tagged {cohort.tag!r}"
-        if cohort.p_holm is not None and cohort.p_holm < level:
+        if cohort.p_holm is not None and cohort.p_holm < level and not regressed:
             sentences.append(
                 f"On {problems} the pass rate fell from {cohort.baseline_rate:.1%} to {cohort.candidate_rate:.1%} "
                 f"(p={cohort.p_holm:.2g} after Holm's adjustment for the number of cohorts)."

@@ -198,7 +198,7 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
         futile=exhausted or kind != decision or blocked is not None,
         cohorts=groups,
         must_pass_failed=unsolved,
-        warnings=(*warnings, *cohort_warnings(groups, policy.alpha)),
+        warnings=(*warnings, *cohort_warnings(groups, policy.alpha, regressed=kind == "regressed")),
         regressions=regressions,
         improvements=improvements,
     )

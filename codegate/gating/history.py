@@ -123,6 +123,8 @@ def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
 
 def read_history(path: Path) -> tuple[HistoryEntry, ...]:
     """Return the entries, the oldest run first; raises UsageError where the file is missing or broken."""
+    if not os.path.lexists(path):
+        raise UsageError(f"{path} does not exist.", "`codegate history append RUN` writes it.")
     return tuple(sorted(_lines(path), key=lambda entry: (entry.at, entry.run, entry.candidate)))
 
 

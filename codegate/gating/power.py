@@ -205,23 +205,24 @@ class PowerStatement:
         cases = (self.equal, self.worse, self.family, self.vendor)
         return round(min(case.samples for case in cases) * self.problems), self.max_samples * self.problems
 
+    def found_words(self) -> str:
+        """Return which drop gates find."""
+        if self.detectable_drop is None:
+            return "no drop is found in 4 of 5 gates"
+        return f"the smallest drop found in 4 of 5 gates is {self.detectable_drop * 100:.1f} pp"
+
     def sentences(self) -> tuple[str, ...]:
         """Return the forecast for people."""
         what = f"{self.problems} problem" + ("" if self.problems == 1 else "s")
         if self.units < self.problems:
             what += f" from {self.units} pull requests"
         points = f"{self.margin * 100:g} pp"
-        found = (
-            f"the smallest drop found in 4 of 5 gates is {self.detectable_drop * 100:.1f} pp"
-            if self.detectable_drop is not None
-            else "no drop is found in 4 of 5 gates"
-        )
         return (
             f"{what}, up to {self.max_samples} sample{'' if self.max_samples == 1 else 's'} each: a candidate that is "
             f"equal on them passes in {_percent(self.equal.passed)} of gates, after {self.equal.samples:.1f} samples "
             "per problem on average",
             f"one that lost {points} ends regressed in {_percent(self.worse.regressed)} and passes in "
-            f"{_percent(self.worse.passed)}; {found}",
+            f"{_percent(self.worse.passed)}; {self.found_words()}",
             "another model that is as good in general, but solves other problems: "
             f"{_ends(self.family)} within a family, {_ends(self.vendor)} across vendors (pass / regressed / no answer)",
         )

@@ -5,10 +5,10 @@ Sums are taken with ``math.fsum``, so the order of the problems cannot change a 
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 
 class Pair(NamedTuple):
@@ -154,11 +154,14 @@ def stratified(tables: Sequence[Table]) -> float:
     return min(2.0 * min(below, above), 1.0)
 
 
-def holm(p_values: Mapping[str, float]) -> dict[str, float]:
+Named = TypeVar("Named", bound=Hashable)
+
+
+def holm(p_values: Mapping[Named, float]) -> dict[Named, float]:
     """Return the p-values adjusted for their number, by Holm's step-down rule (Holm 1979, Scand. J. Stat. 6:65)."""
-    adjusted: dict[str, float] = {}
+    adjusted: dict[Named, float] = {}
     highest = 0.0
-    for rank, name in enumerate(sorted(p_values, key=lambda name: (p_values[name], name))):
+    for rank, name in enumerate(sorted(p_values, key=p_values.__getitem__)):
         highest = max(highest, min((len(p_values) - rank) * p_values[name], 1.0))
         adjusted[name] = highest
     return adjusted

@@ -57,6 +57,7 @@ class Inputs:
     repository: str | None
     reports: Path
     on_inconclusive: OnInconclusive | None
+    cache: Path | None
     resume: str | None
     run_artifact: str
     shard: ShardChoice | None
@@ -112,7 +113,7 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
         if chosen != inside(workspace, text(name), f"input `{name}`"):
             raise UsageError(f"input `{name}` leads over a symbolic link.", "Name another folder.")
         if chosen == workspace or ".git" in (part.lower() for part in chosen.relative_to(workspace).parts):
-            raise UsageError(f"input `{name}` is no folder for reports.", "Name a folder in the workspace.")
+            raise UsageError(f"input `{name}` is no folder to write to.", "Name a folder in the workspace.")
         return chosen
 
     run_id = text("run-id") or None
@@ -135,6 +136,7 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
         repository=path("repository"),
         reports=folder("report-path"),
         on_inconclusive=cast("OnInconclusive | None", choice("on-inconclusive", get_args(OnInconclusive))),
+        cache=folder("cache") if text("cache") else None,
         resume=resume,
         run_artifact=text("run-artifact"),
         shard=shard_choice(text("shard"), run_id) if text("shard") else None,

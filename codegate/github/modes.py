@@ -11,20 +11,20 @@ from codegate.durable import write_atomic
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import Transport
 from codegate.gating.pinning import MIN_SAMPLES
-from codegate.github.inputs import inside
+from codegate.github.inputs import Inputs, inside
 from codegate.github.project import Project, project_of
 from codegate.github.resume import resumed
 from codegate.github.step import Job, Result, Skipped, annotations, figures
 from codegate.github.workflow import notes_summary
 from codegate.mining import MineOptions
 from codegate.operations import Report
-from codegate.reporting import render_console, render_markdown, terms_of
+from codegate.reporting import ProgressLines, render_console, render_markdown, terms_of
 from codegate.running import Progress, RunOptions, RunRequest
 from codegate.running.plan import BASELINE_SAMPLES
 from codegate.running.session import plan_shards
 from codegate.running.shards import shard_folders
 from codegate.sandbox import cache_folder
-from codegate.suite import PROVED, images_of
+from codegate.suite import PROVED, git, images_of
 
 
 def gate(job: Job, project: Project) -> Result:
@@ -166,8 +166,10 @@ def run_request(
         sandboxes=inputs.jobs or settings.concurrency.sandboxes,
         max_model_calls=inputs.max_model_calls or settings.max_model_calls,
         budget_usd=settings.budget_usd if inputs.budget_usd is None else inputs.budget_usd,
+        budget_usd_per_month=settings.budget_usd_per_month,
         repository=project.repository,
         transcripts=project.transcripts,
+        cache=_cache(inputs) if gated else None,  # a baseline and a night are to see the model as it is now
     )
     request = RunRequest(
         project.suite,
@@ -184,18 +186,34 @@ def run_request(
     return resumed(request, job)
 
 
+def _cache(inputs: Inputs) -> Path | None:
+    """Return the folder of answers; raises UsageError where it is in the checkout, whose author then wrote them."""
+    if inputs.cache is None:
+        return None
+    name = inputs.cache.relative_to(inputs.workspace).as_posix()
+    top = name.partition("/")[0]
+    for path in (
+        git(inputs.workspace, "ls-files", "-z", "--", f":(top,literal){top}").decode("utf-8", "replace").split("\0")
+    ):
+        if path and (f"{path}/".startswith(f"{name}/") or name.startswith(f"{path}/")):  # or in a submodule
+            raise UsageError(
+                f"input `cache`: {name} is part of the checkout, so the answers in it are its author's.",
+                "Name a folder that the workflow alone fills.",
+            )
+    return inputs.cache
+
+
 def log_report(job: Job, project: Project, report: Report) -> None:
     """Show a report in the log, with the notes on the baseline."""
     job.log.log(render_console(report.view))
-    for note in project.notes:
+    for note in (*project.notes, *filter(None, [report.trace])):
         job.log.log(note)
 
 
 def progress_to(job: Job) -> Callable[[Progress], None]:
-    """Return what shows each outcome in the log."""
-    return lambda done: job.log.log(
-        f"[{done.done}/{done.total}] {done.candidate}: {done.outcome.problem} {done.outcome.words()}"
-    )
+    """Return what shows each outcome in the log, and what the run is doing while there is none for long."""
+    lines = ProgressLines(job.log.log)
+    return lambda step: lines(step.done, step.total, step.words, important=bool(step.outcome), waiting=True)
 
 
 def _compared(job: Job, project: Project, report: Report) -> Result:

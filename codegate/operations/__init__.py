@@ -5,14 +5,26 @@ chooses an exit code other than the one in what it returns.
 """
 
 from codegate.operations.baselines import append, origin, pin, read_runs, refresh, reset, samples_of, watch
-from codegate.operations.runs import Report, gate, merge, report, run
-from codegate.operations.suites import comparable_places, mine, mining_words, proof_words, validate, validation_words
+from codegate.operations.project import Project, look_at
+from codegate.operations.runs import Report, gate, merge, report, run, sweep
+from codegate.operations.suites import (
+    check_policy,
+    comparable_places,
+    mine,
+    mining_words,
+    proof_words,
+    validate,
+    validation_words,
+)
 
 __all__ = [
+    "Project",
     "Report",
     "append",
+    "check_policy",
     "comparable_places",
     "gate",
+    "look_at",
     "merge",
     "mine",
     "mining_words",
@@ -25,6 +37,7 @@ __all__ = [
     "reset",
     "run",
     "samples_of",
+    "sweep",
     "validate",
     "validation_words",
     "watch",

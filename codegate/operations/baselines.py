@@ -29,8 +29,17 @@ def read_runs(folders: Sequence[Path], name: str | None) -> list[RunSamples]:
 
 
 def samples_of(run: Run, name: str | None = None) -> RunSamples:
-    """Return the samples that ``run`` has of the candidate called ``name``; raises as ``choose_candidate``."""
+    """Return the samples that ``run`` has of the candidate called ``name``.
+
+    Raises UsageError as ``choose_candidate``, and for reused answers: of a baseline or a night the day counts, and
+    pooled with the run that made them they would count twice.
+    """
     spec = choose_candidate(run, name)
+    if reused := sum(outcome.reused for outcome in run.of(spec.key())):
+        raise UsageError(
+            f"{reused} answers of {spec.label} in run {run.manifest.id} were made by earlier runs.",
+            "Take the runs that made them, or run it again without --cache.",
+        )
     return RunSamples(
         run=run.manifest.id,
         finished=max((outcome.finished for outcome in run.of(spec.key())), default="") or run.manifest.created,

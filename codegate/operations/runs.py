@@ -1,13 +1,34 @@
 """Run, gate and merge: each ends with a ``Report``, whose verdicts are computed here and nowhere else."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from codegate.errors import ExitCode
+from codegate.errors import CodegateError, ExitCode
 from codegate.gating import Baseline, Verdict
-from codegate.reporting import ReportView, Terms, build_view, gather, write_reports
-from codegate.running import Gate, Journal, Progress, Run, RunRequest, gate_run, merge_shards, run_exit_code, run_suite
+from codegate.reporting import (
+    ReportView,
+    Sweep,
+    Terms,
+    build_view,
+    collector,
+    gather,
+    send_trace,
+    sweep_of,
+    write_reports,
+)
+from codegate.running import (
+    Gate,
+    Journal,
+    Progress,
+    Run,
+    RunRequest,
+    gate_run,
+    load_run,
+    merge_shards,
+    run_exit_code,
+    run_suite,
+)
 
 
 @dataclass(frozen=True)
@@ -15,7 +36,8 @@ class Report:
     """A finished run, compared and reported.
 
     ``verdicts`` are of each candidate, none without a gate; ``view`` is what was reported, in ``files`` by format;
-    ``exit_code`` is that of the verdicts, and without any 4 where an outcome has no grade.
+    ``exit_code`` is that of the verdicts, and without any 4 where an outcome has no grade. ``trace`` says what became
+    of its OpenTelemetry spans; empty where the environment names no collector.
     """
 
     run: Run
@@ -24,6 +46,7 @@ class Report:
     view: ReportView
     files: dict[str, Path]
     exit_code: ExitCode
+    trace: str = ""
 
 
 def run(
@@ -42,7 +65,7 @@ def run(
     """
     finished, journal = run_suite(request, progress, announce)
     chosen = request.gate if finished.manifest.shard is None else None
-    return _report(finished, journal, chosen, reports, terms, baseline)
+    return _traced(_report(finished, journal, chosen, reports, terms, baseline), journal)
 
 
 def gate(journal: Journal, gate: Gate | None, *, reports: Path | None = None, terms: Terms | None = None) -> Report:
@@ -67,6 +90,11 @@ def report(
     return _written(runs, journals, gate, out, terms, formats=formats)[2]
 
 
+def sweep(folders: Sequence[Path]) -> Sweep:
+    """Return what the settings of the candidates of these runs do; raises UsageError where none can be compared."""
+    return sweep_of([load_run(folder) for folder in folders])
+
+
 def merge(
     shards: Sequence[Path],
     out: Path | None,
@@ -82,7 +110,17 @@ def merge(
         UsageError: a shard is missing, doubled or another run's, or the run was planned for another gate.
     """
     journal = merge_shards(shards, out, run_id=run_id, gate=gate)
-    return _report(journal.load(), journal, gate, reports, terms, None)
+    return _traced(_report(journal.load(), journal, gate, reports, terms, None), journal)
+
+
+def _traced(report: Report, journal: Journal) -> Report:
+    """Send the spans of a whole run where the environment names a collector; that they cannot be sent is no error."""
+    if report.run.manifest.shard is not None or collector() is None:
+        return report
+    try:
+        return replace(report, trace=send_trace(journal))
+    except CodegateError as error:
+        return replace(report, trace=f"not traced: {error}")
 
 
 def _report(

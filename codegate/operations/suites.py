@@ -3,16 +3,20 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
 from codegate import mining
 from codegate.errors import UsageError
+from codegate.gating import GatePolicy
+from codegate.gating.cohorts import unseen_floors
 from codegate.mining import MineEvent, MineOptions, MineReport, Proof, ValidationReport, validate_suite
 from codegate.running import new_run_id, opened_backend
+from codegate.running.plan import tags_of
 from codegate.running.readiness import check_images
 from codegate.sandbox import Backend, Choice
-from codegate.suite import load_suite, place_words, proved_places
+from codegate.suite import Suite, load_suite, place_words, proved_places
 
 _LONGEST: Final = 400  # characters of a proof's evidence
 
@@ -42,6 +46,23 @@ def _pinned(backend: Backend, image: str) -> str:
     if not isinstance(backend, DockerBackend):
         raise UsageError("--image needs Docker; bubblewrap has no images.", "Give --sandbox docker.")
     return backend.pin_image(image)
+
+
+def check_policy(policy: GatePolicy, suite: Suite) -> None:
+    """Raise UsageError where the policy names a problem or a cohort that the suite's runs do not have."""
+    problems = {problem.id for problem in suite.active}
+    for name in policy.must_pass:
+        if name not in problems:
+            raise UsageError(
+                f"`gate.must_pass` names {name!r}, which is no active problem of suite {suite.name}.",
+                f"Did you mean {near[0]}?" if (near := get_close_matches(name, problems, 1)) else "Remove it.",
+            )
+    carried = {tag for problem in suite.active for tag in tags_of(problem.manifest)}
+    for tag, meant in unseen_floors(carried, policy).items():
+        raise UsageError(
+            f"`gate.cohorts` has a floor for {tag!r}, a tag that no problem of suite {suite.name} carries{meant}",
+            "`codegate mine report SUITE` counts the problems by tag.",
+        )
 
 
 def mining_words(report: MineReport) -> list[str]:

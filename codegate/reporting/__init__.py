@@ -8,7 +8,7 @@ imported when it is rendered.
 
 from codegate.reporting.build import build_view
 from codegate.reporting.comment import NO_BASELINE, render_comment, render_notice
-from codegate.reporting.console import render_console
+from codegate.reporting.console import render_console, render_tables
 from codegate.reporting.csv_report import render_csv
 from codegate.reporting.evidence import Evidence, Transcripts, gather, terms_of
 from codegate.reporting.html import render_html
@@ -17,8 +17,12 @@ from codegate.reporting.junit import render_junit
 from codegate.reporting.markdown import render_markdown
 from codegate.reporting.measures import Measures, Terms, measure
 from codegate.reporting.plain import one_line, plain, untrusted
+from codegate.reporting.progress import ProgressLines
 from codegate.reporting.result import MAX_RESULT_BYTES, read_result
 from codegate.reporting.review import render_review, review_view, reviewed_problem
+from codegate.reporting.sweep import Sweep, sweep_of
+from codegate.reporting.sweep_table import sweep_tables
+from codegate.reporting.traces import collector, send_trace
 from codegate.reporting.view import ReportView
 from codegate.reporting.write import report_formats, write_reports
 
@@ -27,10 +31,13 @@ __all__ = [
     "NO_BASELINE",
     "Evidence",
     "Measures",
+    "ProgressLines",
     "ReportView",
+    "Sweep",
     "Terms",
     "Transcripts",
     "build_view",
+    "collector",
     "gather",
     "measure",
     "one_line",
@@ -45,9 +52,13 @@ __all__ = [
     "render_markdown",
     "render_notice",
     "render_review",
+    "render_tables",
     "report_formats",
     "review_view",
     "reviewed_problem",
+    "send_trace",
+    "sweep_of",
+    "sweep_tables",
     "terms_of",
     "untrusted",
     "write_reports",

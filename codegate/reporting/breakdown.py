@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
@@ -149,25 +149,33 @@ def cohorts(
 ) -> tuple[Cohort, ...]:
     """Return the cohorts of the problems in ``side``, by tag.
 
-    A tag that all of them carry tells nothing apart, and one with more than 24 values names problems instead of
-    sorting them: neither makes a cohort.
-
     Args:
         side: the candidate's graded samples.
         baseline: the baseline's on problems that are the same.
         tags: ``name:value`` by problem; of ``date`` only the side of ``cutoff`` is used.
         cutoff: the day that the model's training data ends.
     """
+    return tuple(_cohort(tag, problems, side, baseline) for tag, problems in tagged(side, tags, cutoff).items())
+
+
+def tagged(
+    problems: Collection[str], tags: Mapping[str, Sequence[str]], cutoff: date | None = None
+) -> dict[str, list[str]]:
+    """Return the problems of each tag, sorted by tag; ``tags`` and ``cutoff`` as in ``cohorts``.
+
+    A tag that all of them carry tells nothing apart, and one with more than 24 values names problems instead of
+    sorting them: neither makes a cohort.
+    """
     members: dict[str, list[str]] = {}
-    for problem in side:
+    for problem in problems:
         for tag in dict.fromkeys(_told(tags.get(problem, ()), cutoff)):
             members.setdefault(tag, []).append(problem)
     values = Counter(tag.partition(":")[0] for tag in members)
-    return tuple(
-        _cohort(tag, problems, side, baseline)
-        for tag, problems in sorted(members.items())
-        if len(problems) < len(side) and values[tag.partition(":")[0]] <= _MANY
-    )
+    return {
+        tag: found
+        for tag, found in sorted(members.items())
+        if len(found) < len(problems) and values[tag.partition(":")[0]] <= _MANY
+    }
 
 
 def _told(tags: Iterable[str], cutoff: date | None) -> Iterable[str]:

@@ -276,7 +276,7 @@ def _problem(
     )
     return ProblemView(
         id=one_line(name),
-        title=one_line(next((run.manifest.titles[name] for run, _ in columns if name in run.manifest.titles), "")),
+        title=one_line(next((run.manifest.origins[name].title for run, _ in columns if name in run.manifest.origins), "")),
         excluded=one_line(reasons[0], 500) if reasons else None,
         cells=cells,
     )

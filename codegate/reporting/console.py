@@ -2,6 +2,7 @@
 
 import io
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _ROWS = 40  # listed before the rest is only counted
+_COLUMNS = 8  # of a table that is printed in one piece; wider ones have a column for each candidate
+_PIECE = 4  # candidates of such a table side by side
+_IN_FILES = frozenset({"cohorts", "turns", "weighted"})  # tables that the reports have, and a terminal has no room for
 _STYLES = {
     "pass": "bold green",
     "regressed": "bold red",
@@ -40,10 +44,34 @@ def render_console(view: ReportView, *, width: int = 100, color: bool = False) -
         width: columns of the terminal.
         color: whether to use colours; False for a file, a pipe or a CI log.
     """
+    out, console = _console(width, color=color)
+    details = (shown for shown in table.details(view) if shown.id not in _IN_FILES)
+    for shown in (*details, *table.warnings(view), _not_passed(view)):
+        _print(console, shown)
+    for run in view.runs:
+        console.print(inert(f"  sandbox: {run.assurance}"))
+        for clause in run.weaknesses:
+            console.print(inert(f"    but {clause}"))
+        if run.confirmation is not None:
+            console.print(inert(f"  {run.confirmation}"))
+    for verdict in reversed(worst_first(view.verdicts)):  # what stands last is read first
+        _verdict(console, view, verdict)
+    return _lines(out)
+
+
+def render_tables(tables: Iterable[Table], *, width: int = 100) -> str:
+    """Return tables alone, without colours."""
+    out, console = _console(width, color=False)
+    for shown in tables:
+        _print(console, shown)
+    return _lines(out)
+
+
+def _console(width: int, *, color: bool) -> "tuple[io.StringIO, Console]":
     from rich.console import Console  # noqa: PLC0415 - only what prints needs rich
 
     out = io.StringIO()
-    console = Console(
+    return out, Console(
         file=out,
         width=max(width, 40),
         force_terminal=color,
@@ -54,16 +82,9 @@ def render_console(view: ReportView, *, width: int = 100, color: bool = False) -
         emoji=False,
         highlight=False,
     )
-    for shown in (*table.details(view), *table.warnings(view), _not_passed(view)):
-        _print(console, shown)
-    for run in view.runs:
-        console.print(inert(f"  sandbox: {run.assurance}"))
-        for clause in run.weaknesses:
-            console.print(inert(f"    but {clause}"))
-        if run.confirmation is not None:
-            console.print(inert(f"  {run.confirmation}"))
-    for verdict in reversed(worst_first(view.verdicts)):  # what stands last is read first
-        _verdict(console, view, verdict)
+
+
+def _lines(out: io.StringIO) -> str:
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
@@ -98,6 +119,12 @@ def _print(console: "Console", shown: Table) -> None:
     from rich.text import Text  # noqa: PLC0415
 
     if not shown.rows:
+        return
+    if len(shown.header) > _COLUMNS:
+        for start in range(1, len(shown.header), _PIECE):
+            cut = [(row[0], *row[start : start + _PIECE]) for row in (shown.header, *shown.rows)]
+            last = start + _PIECE >= len(shown.header)
+            _print(console, replace(shown, header=cut[0], rows=tuple(cut[1:]), note=shown.note if last else ""))
         return
     drawn = RichTable(title=shown.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, title_style="bold")
     for name in shown.header:

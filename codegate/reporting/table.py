@@ -5,6 +5,7 @@ from typing import Final
 
 from codegate.gating import Flip, Verdict
 from codegate.reporting import figures
+from codegate.reporting.bugs import bug
 from codegate.reporting.cells import Name, ProblemName, Table
 from codegate.reporting.figures import Figure
 from codegate.reporting.measure_table import figures_of_cost, measures
@@ -36,12 +37,15 @@ def newly_failing(view: ReportView, verdict: Verdict) -> Table:
 def newly_passing(view: ReportView, verdict: Verdict) -> Table:
     """Return the problems that a candidate solves more often than the baseline, those beyond chance first."""
     flips = sorted(verdict.improvements, key=lambda flip: not flip.beyond_chance)
-    titles = {row.id: row.title for row in view.problems}
+    rows = {row.id: row for row in view.problems}
     return Table(
         "newly-passing",
         "Newly passing problems",
         ("Problem", "Bug", "Baseline → candidate"),
-        tuple((Name(flip.problem), titles.get(flip.problem, ""), _change(flip)) for flip in flips),
+        tuple(
+            (Name(flip.problem), bug(rows[flip.problem]) if flip.problem in rows else "", _change(flip))
+            for flip in flips
+        ),
     )
 
 
@@ -67,7 +71,7 @@ def _first_failure(
     row = places.get(flip.problem)
     if row is not None:
         problem = view.problems[row]
-        title = problem.title
+        title = bug(problem)
         columns = [number for number, entry in enumerate(view.candidates) if entry.key == verdict.candidate]
         attempts = [(c, sample, made) for c in columns for sample, made in enumerate(problem.cells[c].attempts)]
         for column, sample, attempt in [each for each in attempts if each[2].status == "failed"][:1]:
@@ -144,9 +148,13 @@ def matrix(view: ReportView) -> Table:
     return Table(
         "problems",
         "Problems",
-        ("Problem", *(Name(entry.label) for entry in view.candidates)),
+        ("Problem", "Bug", *(Name(entry.label) for entry in view.candidates)),
         tuple(
-            (Name(row.id), *(f"{figures.CELL_GLYPHS[cell.status]} {figures.cell(cell)}" for cell in row.cells))
+            (
+                Name(row.id),
+                bug(row),
+                *(f"{figures.CELL_GLYPHS[cell.status]} {figures.cell(cell)}" for cell in row.cells),
+            )
             for row in view.problems
         ),
     )

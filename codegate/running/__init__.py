@@ -1,15 +1,16 @@
 """Do the work: plan candidates x problems x samples, schedule them, journal every outcome, resume.
 
 A suite, candidates and a sandbox backend go in; a ``Run`` comes out and is on the disk all the while. What one command
-needs is in its module: ``answers`` (predictions), ``plan`` (expenses), ``shards``, ``session``, ``readiness``.
+needs is in its module: ``answers`` (predictions), ``expenses``, ``shards``, ``session``, ``readiness``.
 """
 
 from codegate.running.config import CONFIG_NAME, Config, config_schema, configuration, named_candidates
 from codegate.running.gate import Gate, candidate_samples, choose_candidate, gate_run, run_exit_code
 from codegate.running.journal import Journal, load_run
-from codegate.running.outcome import Outcome, Run, RunManifest
-from codegate.running.plan import RunOptions, new_run_id, plan_run
-from codegate.running.scheduler import Progress
+from codegate.running.outcome import Origin, Outcome, ProblemRecord, Run, RunManifest
+from codegate.running.plan import RunOptions, new_run_id, origin_of, plan_run
+from codegate.running.progress import Progress
+from codegate.running.recording import record_run
 from codegate.running.session import RunRequest, opened_backend, run_suite
 from codegate.running.shards import merge_shards
 
@@ -18,7 +19,9 @@ __all__ = [
     "Config",
     "Gate",
     "Journal",
+    "Origin",
     "Outcome",
+    "ProblemRecord",
     "Progress",
     "Run",
     "RunManifest",
@@ -34,7 +37,9 @@ __all__ = [
     "named_candidates",
     "new_run_id",
     "opened_backend",
+    "origin_of",
     "plan_run",
+    "record_run",
     "run_exit_code",
     "run_suite",
 ]

@@ -18,10 +18,11 @@ from codegate.candidates import CandidateSpec, Message, redactor_for
 from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.grading import Grade, Sandboxes, grade
+from codegate.running.bases import check_bases
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.journal import ANSWERS, Journal
 from codegate.running.outcome import MAX_SAMPLES, Fault, Outcome, Run
-from codegate.running.readiness import check_bases, check_images, prepare_environments
+from codegate.running.readiness import check_images, prepare_environments
 from codegate.sandbox import Backend
 from codegate.solving import Attempt, AttemptSummary, prompt_version_of
 from codegate.suite import Problem, Suite, load_base

@@ -1,6 +1,8 @@
 """Model calls of a run: limited in number, concurrency and cost, retried by the fault table."""
 
+import logging
 import threading
+import time
 from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
@@ -8,9 +10,12 @@ from typing import Final
 
 from codegate.candidates import CandidateSpec, Completion, ProviderError, ProviderFault, cost, worst_case_call_cost
 from codegate.errors import UsageError
-from codegate.running.faults import FAULTS, Faulted, cause_of, check_going, fault_of, with_retries
+from codegate.running.faults import FAULTS, Faulted, cause_of, check_going, fault_of, waits_too_long, with_retries
 from codegate.running.journal import Journal, Spending
 from codegate.running.outcome import Fault
+from codegate.running.pace import Pace
+
+_LOG: Final = logging.getLogger(__name__)
 
 _NOT_BILLED: Final[frozenset[ProviderFault]] = frozenset(
     {"authentication", "not_found", "bad_request", "quota", "rate_limit", "overloaded"}
@@ -27,7 +32,8 @@ class CallLimitReached(UsageError):
 class ModelCalls:
     """Makes the model calls of one execution. Thread-safe.
 
-    A call that waits for a retry holds no slot of ``at_once``. ``limit`` counts requests, failed tries included, and
+    At most ``at_once`` are under way, fewer of a candidate whose provider has no room for them (``Pace``). A call that
+    waits for a retry is not under way. ``limit`` counts requests, failed tries included, and
     the most that a call can cost is reserved from ``budget`` before it is made; ``before`` is what earlier executions
     have used. ``journal`` records each call before it is made; without the record no call is made.
     """
@@ -41,12 +47,13 @@ class ModelCalls:
         journal: Journal,
         stop: threading.Event,
     ) -> None:
-        self._slots = threading.Semaphore(at_once)
+        self._at_once = at_once
+        self._paces: dict[str, Pace] = {}  # by candidate key
         self._limit = limit
         self._budget = budget
         self._made = before.calls
         self._spent = before.usd
-        self._under_way = 0
+        self._under_way: dict[int, float] = {}  # when each began, by its number
         self._journal = journal
         self._stop = stop
         self._fatal: dict[str, Fault] = {}
@@ -66,56 +73,82 @@ class ModelCalls:
 
     def _try(self, candidate: CandidateSpec, action: Callable[[], Completion], worst: Decimal | None) -> Completion:
         key = candidate.key()
-        with self._slots:
-            check_going(self._stop)
-            self._reserve(key, worst)
-            paid = worst
-            try:
-                completion = action()
+        pace, number = self._reserve(key, worst)
+        began = time.monotonic()
+        paid = worst
+        try:
+            completion = action()
+            known = cost(completion.usage, candidate.prices)
+            paid = worst if known is None else known
+            _LOG.debug("model call of %s: %.2f s", candidate.label, time.monotonic() - began)
+            with self._changed:
                 self._declined.pop(key, None)
-                known = cost(completion.usage, candidate.prices)
-                paid = worst if known is None else known
-                return completion
-            except ProviderError as error:
-                paid = Decimal(0) if error.fault in _NOT_BILLED else worst
-                cause = cause_of(error)
-                self._failures.append(error)
-                if FAULTS[cause].ends is not None and not self._stop.is_set():
-                    with self._changed:
-                        self._declined[key] = self._declined.get(key, 0) + 1
-                        if self._declined[key] >= FAULTS[cause].in_a_row:
-                            self._fatal.setdefault(key, fault_of(cause, error))
-                raise
-            finally:
-                self._settle(key, worst, paid)
+                pace.answered(completion.pause)
+            return completion
+        except ProviderError as error:
+            _LOG.debug("model call of %s: %s, %.2f s", candidate.label, error, time.monotonic() - began)
+            paid = Decimal(0) if error.fault in _NOT_BILLED else worst
+            if not self._stop.is_set():
+                with self._changed:
+                    pace.failed(error, began)
+                    self._count_failure(key, error)
+            raise
+        finally:
+            self._settle(key, pace, number, worst, paid)
 
-    def _reserve(self, key: str, worst: Decimal | None) -> None:
-        """Count a call and reserve its worst cost; wait while calls under way may release some of theirs."""
+    def words(self) -> str:
+        """Return what is under way for people; empty when nothing is."""
         with self._changed:
+            count, now = len(self._under_way), time.monotonic()
+            pause = max((pace.pause for pace in self._paces.values()), default=0.0)
+            oldest = now - min(self._under_way.values(), default=now)
+        called = f"{count} model call{'s' * (count != 1)}, the oldest for {oldest:.0f} s" if count else ""
+        waits = f"a provider asks to wait {pause:.0f} s" if pause >= 1 else ""
+        return ", ".join(part for part in (called, waits) if part)
+
+    def _count_failure(self, key: str, error: ProviderError) -> None:
+        """Take note of a failure; after some of them no call of the candidate is made any more."""
+        cause = cause_of(error)
+        self._failures.append(error)
+        hopeless = waits_too_long(error)
+        if FAULTS[cause].ends is not None:
+            self._declined[key] = self._declined.get(key, 0) + 1
+            hopeless = self._declined[key] >= FAULTS[cause].in_a_row
+        if hopeless:
+            self._fatal.setdefault(key, fault_of(cause, error))
+
+    def _reserve(self, key: str, worst: Decimal | None) -> tuple[Pace, int]:
+        """Count a call and reserve its worst cost; wait for its turn, and while others may release some of theirs."""
+        with self._changed:
+            pace = self._paces.setdefault(key, Pace(self._at_once, self._at_once))
             while True:
+                check_going(self._stop)
                 if key in self._fatal:
                     raise Faulted(self._fatal[key])
                 if self._limit is not None and self._made >= self._limit:
                     count, last = len(self._failures), self._failures[-1].cause.rstrip(".") if self._failures else ""
                     failed = f", {count} of which failed (the last: {last})," if count else ""
                     raise CallLimitReached(f"the limit of {self._limit} model calls{failed} is reached.")
-                if self._budget is None or self._spent + (worst or 0) <= self._budget:
+                affordable = self._budget is None or self._spent + (worst or 0) <= self._budget
+                if affordable and len(self._under_way) < self._at_once and pace.may_begin():
                     break
-                if not self._under_way:
+                if not affordable and not self._under_way:
                     raise CallLimitReached(
                         f"the budget of ${self._budget} is reached: ${self._spent:.2f} are spent, and the next call "
                         f"may cost up to ${worst:.2f}."
                     )
                 self._changed.wait(_WAIT_SECONDS)
-                check_going(self._stop)
             self._journal.record_call(key, worst)  # before the call, so that a crash leaves no uncounted one
             self._made += 1
             self._spent += worst or 0
-            self._under_way += 1
+            self._under_way[self._made] = time.monotonic()
+            pace.under_way += 1
+            return pace, self._made
 
-    def _settle(self, key: str, worst: Decimal | None, paid: Decimal | None) -> None:
+    def _settle(self, key: str, pace: Pace, number: int, worst: Decimal | None, paid: Decimal | None) -> None:
         with self._changed:
-            self._under_way -= 1
+            del self._under_way[number]
+            pace.under_way -= 1
             if worst is not None and paid is not None and paid != worst:
                 self._journal.record_cost(key, paid - worst)
                 self._spent += paid - worst

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidatorFunctionWrapHandler, WrapValidator
 
 from codegate.candidates import (
     CandidateSpec,
@@ -14,9 +14,11 @@ from codegate.candidates import (
     ScoreWeights,
     answers_in_file,
     check_snapshot,
+    listed,
     parse_candidate,
 )
 from codegate.candidates.agents import AGENTS
+from codegate.candidates.matrix import MATRIX_SCHEMA, expanded
 from codegate.errors import UsageError
 from codegate.gating import GatePolicy
 from codegate.sandbox import CHOICE_PATTERN, check_choice
@@ -26,13 +28,20 @@ from codegate.suite import read_yaml
 CONFIG_NAME = "codegate.yml"
 
 
-def _candidate(value: Any) -> Any:
+def _listed(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    """Return the candidate of an entry, or the tuple of those that its matrix makes."""
     if isinstance(value, str):
         try:
             return parse_candidate(value)
         except UsageError as error:
             raise ValueError(str(error)) from error
-    return value
+    if isinstance(value, dict) and "matrix" in value:
+        return tuple(map(handler, expanded(value)))
+    return handler(value)
+
+
+def _flat(entries: tuple[Any, ...]) -> tuple[CandidateSpec, ...]:
+    return tuple(one for entry in entries for one in (entry if isinstance(entry, tuple) else (entry,)))
 
 
 def _choice(value: str) -> str:
@@ -58,7 +67,7 @@ class Config(BaseModel):
 
     suite: str | None = Field(default=None, description="Folder of the suite.")
     repository: str | None = Field(default=None, description="Repository that the base commits are in.")
-    candidates: tuple[Annotated[CandidateSpec, BeforeValidator(_candidate)], ...] = Field(
+    candidates: Annotated[tuple[Annotated[CandidateSpec, WrapValidator(_listed)], ...], AfterValidator(_flat)] = Field(
         min_length=1, description="Each `provider:model[@base_url]`, or the long form."
     )
     samples: int | None = Field(
@@ -85,11 +94,16 @@ class Config(BaseModel):
     budget_usd: Price | None = Field(
         default=None,
         description="The run stops, resumable, before a model call that might take its costs above so many US dollars; "
-        "every candidate that calls a model then needs prices.",
+        "the prices of every candidate that calls a model then have to be known.",
+    )
+    budget_usd_per_month: Price | None = Field(
+        default=None,
+        description="The same limit for all runs together that lie in the run's folder and began in this month (UTC).",
     )
     prices: Mapping[str, Prices] = Field(
         default={},
-        description="Prices by model, for candidates that have none of their own. No price is known without.",
+        description="Prices by model, for candidates that have none of their own; default: list prices, of models at "
+        "their provider's own address.",
     )
     sandbox_hour_usd: Price | None = Field(
         default=None, description="US dollars for an hour of a sandbox's time; default: unknown, and not counted."
@@ -118,7 +132,7 @@ class Config(BaseModel):
 def load_config(path: Path) -> Config:
     """Read ``codegate.yml`` and check every candidate's snapshot; raises UsageError naming the file and the key."""
     if not path.exists():
-        raise UsageError(f"{path} does not exist.", "Write one (docs/configuration.md), or give --candidate.")
+        raise UsageError(f"{path} does not exist.", "Write one with `codegate init`, or give --candidate.")
     config = read_yaml(path, Config)
     for candidate in config.candidates:
         check_candidate(candidate, str(path))
@@ -127,17 +141,17 @@ def load_config(path: Path) -> Config:
     for candidate in candidates:
         if candidate.agent is not None and candidate.agent.usd is not None and candidate.prices is None:
             raise UsageError(
-                f"{path}: candidate {candidate.label} has a limit in US dollars (`usd`) and no prices.",
+                f"{path}: candidate {candidate.label} has a limit in US dollars (`usd`), and its prices are not known.",
                 "Declare what its model costs (`prices`), or limit its `tokens`.",
             )
     return config.model_copy(update={"candidates": candidates})
 
 
 def priced(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) -> tuple[CandidateSpec, ...]:
-    """Return the candidates with the prices of their models, where they have none of their own."""
+    """Return the candidates with their own prices, else those of ``prices`` by model, else the provider's list's."""
     return tuple(
-        candidate.model_copy(update={"prices": prices[candidate.model]})
-        if candidate.prices is None and candidate.model in prices
+        candidate.model_copy(update={"prices": prices.get(candidate.model) or listed(candidate).prices})
+        if candidate.prices is None
         else candidate
         for candidate in candidates
     )
@@ -160,7 +174,7 @@ def configuration(candidates: Sequence[CandidateSpec], path: Path | None, defaul
     if path is None and (default.exists() or not candidates):
         path = default
     if path is None:
-        return Config(candidates=tuple(candidates)), default.parent
+        return Config(candidates=priced(candidates, {})), default.parent
     settings = load_config(path)
     if candidates:
         settings = settings.model_copy(update={"candidates": priced(candidates, settings.prices)})
@@ -170,6 +184,7 @@ def configuration(candidates: Sequence[CandidateSpec], path: Path | None, defaul
 def config_schema() -> dict[str, Any]:
     """Return the JSON Schema of ``codegate.yml``, for editors and for ``docs/schema/codegate.schema.json``."""
     schema = Config.model_json_schema()
+    schema["$defs"]["CandidateSpec"]["properties"]["matrix"] = MATRIX_SCHEMA
     long_form = schema["properties"]["candidates"]["items"]
     short_form = {"type": "string", "description": "provider:model[@base_url], for example openai:gpt-5-2025-08-07."}
     schema["properties"]["candidates"]["items"] = {"anyOf": [short_form, long_form, _agent_form(schema["$defs"])]}
@@ -187,7 +202,8 @@ def _agent_form(definitions: dict[str, Any]) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": {"agent": agent, **settings, "provider": candidate["provider"], "model": model, **rest},
-        "required": ["agent", "model"],
+        "required": ["agent"],
+        "anyOf": [{"required": ["model"]}, {"required": ["matrix"]}],
         "additionalProperties": False,
     }
 

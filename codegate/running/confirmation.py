@@ -10,6 +10,7 @@ from dataclasses import replace
 from codegate.candidates import CandidateSpec, Prices
 from codegate.errors import UsageError
 from codegate.gating import Baseline
+from codegate.running.config import priced
 from codegate.running.gate import Gate, gate_candidate
 from codegate.running.journal import CONFIRMATION, Journal
 from codegate.running.outcome import Run
@@ -20,27 +21,26 @@ from codegate.running.scheduler import Setup, execute
 def why_not(baseline: Baseline, candidates: Sequence[CandidateSpec], keyless: frozenset[str]) -> str | None:
     """Return why the pinned model gets no fresh samples, or None where it may.
 
-    A baseline file must not direct an API key: its address and key variable count only where the user's candidate has
-    them.
+    A baseline file must not direct an API key: its address and its key's source count only where the user's candidate
+    has them.
     """
     spec = baseline.spec
     if spec.provider == "predictions":
         return f"the answers of {spec.label} came from a file"
-    if spec.base_url is None and spec.api_key_env is None:
+    known = {c.destination for c in candidates if c.provider == spec.provider and c.key() not in keyless}
+    if not any(spec.destination) or spec.destination in known:
         return None
-    known = {(c.base_url, c.api_key_env) for c in candidates if c.provider == spec.provider and c.key() not in keyless}
-    if (spec.base_url, spec.api_key_env) in known:
-        return None
-    return f"{spec.label} has an address or a key variable of its own, which only the baseline file names"
+    return f"{spec.label} has an address or a key of its own, which only the baseline file names"
 
 
 def pinned_prices(
     baseline: Baseline, candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]
 ) -> Prices | None:
-    """Return the pinned model's prices from the configuration, not from the baseline file."""
+    """Return the pinned model's prices from the configuration or the list, not from the baseline file."""
     spec = baseline.spec
     same = [one.prices for one in candidates if (one.provider, one.model) == (spec.provider, spec.model)]
-    return next((known for known in same if known is not None), prices.get(spec.model))
+    known = next((known for known in same if known is not None), None)
+    return priced((spec.model_copy(update={"prices": known}),), prices)[0].prices
 
 
 def confirm_regressions(
@@ -72,5 +72,5 @@ def confirm_regressions(
             fresh.record_soundness(record)
         # Without a probe: a pinned model that does not answer leaves a verdict, and does not end the run.
         options = replace(setup.options, spent_before=journal.spending())
-        execute(replace(setup, journal=fresh, options=options), probe=False)
+        execute(replace(setup, journal=fresh, options=options, cache=None), probe=False)
     return journal.load()

@@ -4,7 +4,7 @@ A wrong key, a refused parameter or a limit that truncates every answer shows in
 candidate with them. They are outcomes of the run, and nothing is paid twice.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -70,8 +70,8 @@ def _advice(ending: str, candidate: CandidateSpec, made: Sequence[Outcome]) -> s
         )
     if ending == "context_overflow":
         return (
-            "Serve the model with a larger context, lower `sampling.max_output_tokens` if prompt and answer share "
-            "the context, or take a model with a larger one."
+            "Set `max_prompt_tokens`, serve the model with a larger context, lower `sampling.max_output_tokens` if "
+            "prompt and answer share the context, or take a model with a larger one."
         )
     seconds = candidate.timeout_seconds
     return f"Raise `timeout_seconds` from {seconds:g} to {min(2 * seconds, 3600):g}."
@@ -152,19 +152,23 @@ def _lines(data: bytes) -> set[bytes]:
     return {line for line in plain if len(line) >= _MIN_CHARACTERS}
 
 
-_MOST: Final = 3
+MOST_FIRST: Final = 3
 """Cut answers that end the run: a single problem may be an exception."""
 
 
 def probe_candidates(
-    left: Sequence[Job], work: Callable[[list[Job], int, int], None], load: Callable[[], Run], resume: str
+    left: Sequence[Job],
+    waiting: Mapping[str, int],
+    work: Callable[[list[Job], int, int], None],
+    load: Callable[[], Run],
+    resume: str,
 ) -> set[tuple[str, str, int]]:
     """Run a first problem of each new candidate, and more while a limit cuts its answers.
 
     Return the keys of those jobs.
 
-    ``left`` are the jobs that are not done; ``work`` runs some and takes the numbers of finished and of later ones too;
-    ``load`` returns the run so far, and ``resume`` names how to continue it.
+    ``left`` are jobs that are not done, of ``waiting`` by candidate in all; ``work`` runs some and takes the numbers of
+    finished and of later ones too; ``load`` returns the run so far, and ``resume`` names how to continue it.
 
     Raises:
         UsageError: a request was declined, or a limit cut every answer; the message has the remedy.
@@ -180,7 +184,7 @@ def probe_candidates(
             first.setdefault(job.candidate.key(), []).append(job)
     tried: set[tuple[str, str, int]] = set()
     made: dict[tuple[str, str, int], Outcome] = {}
-    for turn in range(_MOST):
+    for turn in range(MOST_FIRST):
         now = [queue[turn] for queue in first.values() if turn < len(queue)]
         if not now:
             return tried
@@ -190,7 +194,7 @@ def probe_candidates(
         _refuse_declined(now, made, resume)
         first = {job.candidate.key(): first[job.candidate.key()] for job in now if _is_cut(made.get(job.key))}
     for key, queue in first.items():
-        if len(queue) > _MOST:  # else there is nothing left to save
+        if waiting[key] > MOST_FIRST:  # else there is nothing left to save
             _refuse_cut(queue[0], [outcome for outcome in made.values() if outcome.candidate == key], resume)
     return tried
 
@@ -206,7 +210,7 @@ def _refuse_declined(tried: Sequence[Job], made: dict[tuple[str, str, int], Outc
     codes = {FAULTS[fault.cause].ends for _, fault in faults}
     kind = UsageError if ExitCode.USAGE in codes else InfrastructureError
     causes = " ".join(f"the first request of {label} failed: {fault.message}" for label, fault in faults)
-    raise kind(causes, f"The run stopped. A changed candidate needs a new run; after any other change: {resume}")
+    raise kind(causes, f"The run stopped. If you change the candidate, start a new run; else: {resume}")
 
 
 def _is_cut(outcome: Outcome | None) -> bool:
@@ -220,5 +224,20 @@ def _refuse_cut(job: Job, outcomes: Sequence[Outcome], resume: str) -> None:
     raise UsageError(
         f"a limit cut all of the first {len(outcomes)} answers of {job.candidate.label} "
         f"({', '.join(classes)}): {details[0][:500]}",
-        f"{' '.join(advice.values())} A changed candidate needs a new run; to keep its limits: {resume}",
+        f"{' '.join(advice.values())} If you change the candidate, start a new run; else: {resume}",
     )
+
+
+def mostly_lost(run: Run) -> set[str]:
+    """Return the keys of candidates that lost most samples to faults."""
+    return {
+        candidate.key()
+        for candidate in run.manifest.candidates
+        if 2 * sum(outcome.grade is None for outcome in run.of(candidate.key())) > len(run.of(candidate.key()))
+    }
+
+
+def hopeless(run: Run) -> set[tuple[str, str, int]]:
+    """Return the keys of the outcomes with faults that no retry cures."""
+    faults = ((outcome.key, FAULTS.get(outcome.fault.cause)) for outcome in run.outcomes if outcome.fault)
+    return {key for key, rule in faults if rule is not None and not rule.retries}

@@ -17,6 +17,8 @@ from codegate.sandbox import FilesRefused, SandboxClosed, SandboxError
 Result = TypeVar("Result")
 
 LONGEST_WAIT_SECONDS: Final = 60.0
+LONGEST_ASKED_SECONDS: Final = 900.0
+"""A server that asks for a longer pause, such as until its day ends, is not waited for."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +26,9 @@ class FaultRule:
     """How a run treats a fault.
 
     ``retries`` follow the first try, after ``wait`` seconds that double each time, with jitter; a server's Retry-After
-    wins. ``ends`` is the exit code of a run whose first call fails with it, None where a later call may succeed; after
-    ``in_a_row`` of them without an answer in between no further call of the candidate is made.
+    wins, up to ``LONGEST_ASKED_SECONDS``. ``ends`` is the exit code of a run whose first call fails with it, None where
+    a later call may succeed; after ``in_a_row`` of them without an answer in between no further call of the candidate
+    is made.
     """
 
     retries: int
@@ -104,14 +107,20 @@ def with_retries(action: Callable[[], Result], stop: threading.Event, cause: str
         check_going(stop)
         row = cause or cause_of(failure)
         rule = FAULTS[row]
-        if tries >= rule.retries:
+        if tries >= rule.retries or waits_too_long(failure):
             raise Faulted(fault_of(row, failure, tries)) from failure
         stop.wait(_pause(rule, tries, failure))
         tries += 1
 
 
+def waits_too_long(failure: CodegateError) -> bool:
+    """Return whether a provider asks for a pause that no run waits for."""
+    asked = failure.retry_after if isinstance(failure, ProviderError) else None
+    return asked is not None and asked > LONGEST_ASKED_SECONDS
+
+
 def _pause(rule: FaultRule, tries: int, failure: CodegateError) -> float:
     if isinstance(failure, ProviderError) and failure.retry_after is not None:
-        return min(max(failure.retry_after, 0.0), LONGEST_WAIT_SECONDS)
+        return max(failure.retry_after, 0.0)
     jitter = random.uniform(0.5, 1.0)  # noqa: S311  spreads retries; nothing depends on it being unguessable
     return float(min(rule.wait * 2**tries * jitter, LONGEST_WAIT_SECONDS))

@@ -32,6 +32,11 @@ def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
             f"this is shard {run.manifest.shard.words} of run {run.manifest.id}, not the run.",
             "Merge its shards with `codegate merge`.",
         )
+    if run.manifest.part is not None:
+        raise UsageError(
+            f"run {run.manifest.id} has {run.manifest.part}, which is no sample of the suite.",
+            "Run the whole suite to gate, pin or watch.",
+        )
     outcomes = {(o.problem, o.sample): o for o in run.of(candidate.key())}
     width = samples_at_look(run, candidate.key()) if run.manifest.sequential else run.manifest.samples
     models = sorted({model for o in outcomes.values() if o.attempt for model in o.attempt.models})

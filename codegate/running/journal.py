@@ -1,4 +1,4 @@
-"""A run on disk: ``run.json``, ``outcomes.jsonl``, ``calls.log``, ``transcripts/`` and records of its sandboxes.
+"""A run on disk: ``run.json``, ``outcomes.jsonl``, ``calls.log``, ``transcripts/``, ``problems/`` and records.
 
 An attempt is written before it is graded, because it was paid for; outcomes are appended, one fsynced line each. A
 crash loses at most the outcome in flight, and a resumed run repeats no finished one.
@@ -12,13 +12,23 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from codegate.candidates import Redactor
 from codegate.durable import append_line, write_atomic
-from codegate.errors import InfrastructureError, Interrupted, UsageError
-from codegate.running.outcome import Outcome, Run, RunManifest, SandboxRecord, SoundnessRecord, json_text
+from codegate.errors import CodegateError, InfrastructureError, Interrupted, UsageError
+from codegate.running.outcome import (
+    Outcome,
+    ProblemRecord,
+    Run,
+    RunManifest,
+    SandboxRecord,
+    SoundnessRecord,
+    json_text,
+)
 from codegate.running.paid import PaidAnswers
 from codegate.sandbox import Assurance
 from codegate.solving import Attempt
@@ -29,6 +39,7 @@ MAX_JOURNAL_BYTES: Final = 2 << 30
 MAX_LINE_BYTES: Final = 256 << 20
 MAX_TRANSCRIPT_BYTES: Final = 256 << 20
 MAX_CALL_LINE_BYTES: Final = 200
+MAX_PROBLEM_BYTES: Final = 16 << 20
 
 CONFIRMATION: Final = "confirmation"
 """Subfolder of the run that confirmed a regression."""
@@ -39,13 +50,14 @@ ANSWERS: Final = "answers.jsonl"
 """Predictions file of a run that calls no model."""
 _CALLS: Final = "calls.log"
 _TRANSCRIPTS: Final = "transcripts"
+_PROBLEMS: Final = "problems"
 _PAID: Final = ".answers"
 _SANDBOX: Final = "sandbox.json"
 _SOUNDNESS: Final = "soundness.json"
 _PART: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 RUN_FILES: Final = re.compile(
     rf"(?:{CONFIRMATION}/)?(?:run\.json|outcomes\.jsonl|calls\.log|answers\.jsonl|sandbox\.json|soundness\.json"
-    rf"|transcripts/{_PART}/{_PART}\.[0-9]{{1,3}}\.(?:json|answers))"
+    rf"|transcripts/{_PART}/{_PART}\.[0-9]{{1,3}}\.(?:json|answers)|problems/{_PART}\.json)"
 )
 """Names, in a run's folder, of the files that a run is resumed from."""
 
@@ -79,7 +91,7 @@ class Journal:
     @classmethod
     def create(cls, folder: Path, manifest: RunManifest) -> "Journal":
         """Return the journal of a new run; raises UsageError where ``folder`` holds files of one."""
-        for name in (MANIFEST, OUTCOMES, _CALLS, _TRANSCRIPTS, _SANDBOX, _SOUNDNESS, ANSWERS, CONFIRMATION):
+        for name in (MANIFEST, OUTCOMES, _CALLS, _TRANSCRIPTS, _PROBLEMS, _SANDBOX, _SOUNDNESS, ANSWERS, CONFIRMATION):
             if os.path.lexists(folder / name):
                 raise UsageError(
                     f"{folder} already holds a run: there is {folder / name}.",
@@ -101,7 +113,8 @@ class Journal:
 
         At the end the journal refuses writes of threads that are still running: another process may hold it then.
         """
-        for name, kind in ((OUTCOMES, stat.S_ISREG), (_CALLS, stat.S_ISREG), (_TRANSCRIPTS, stat.S_ISDIR)):
+        for name, kind in ((OUTCOMES, stat.S_ISREG), (_CALLS, stat.S_ISREG), (_TRANSCRIPTS, stat.S_ISDIR),
+                           (_PROBLEMS, stat.S_ISDIR)):  # fmt: skip
             _check_kind(self.folder / name, kind)
         try:
             descriptor = os.open(self.folder / MANIFEST, os.O_RDONLY | os.O_CLOEXEC)
@@ -198,6 +211,33 @@ class Journal:
             usd += Decimal(found["usd"].decode()) if found["usd"] != b"-" else 0
         return Spending(calls, usd)
 
+    def spent_this_month(self) -> Decimal:
+        """Return US dollars that other runs in the same folder cost, of those that began in this month (UTC).
+
+        A shared run counts once, whether its parts, their union or both are there.
+        """
+        month, here = f"{datetime.now(UTC):%Y-%m}", self.folder.resolve()
+        spent: dict[str, dict[bool, Decimal]] = {}
+        for folder in here.parent.iterdir():
+            if folder == here or not (folder / MANIFEST).is_file():
+                continue
+            try:
+                run = Journal.open(folder)
+            except CodegateError as error:
+                raise UsageError(
+                    f"budget_usd_per_month counts every run in {here.parent}, and one cannot be read: {error.cause}",
+                    f"Restore {folder}, or move it elsewhere.",
+                ) from error
+            if run.manifest.id == self.manifest.id and self.manifest.shard is None:
+                continue  # a part of this run, whose calls are its own
+            again = run.confirmation()
+            if run.manifest.created.startswith(month):
+                of_run = spent.setdefault(run.manifest.id, {True: Decimal(0), False: Decimal(0)})
+                of_run[run.manifest.shard is None] += sum(
+                    (max(each.spending().usd, Decimal(0)) for each in (run, again) if each is not None), Decimal(0)
+                )
+        return sum((max(of_run.values()) for of_run in spent.values()), Decimal(0))
+
     def take_calls(self, other: "Journal") -> None:
         """Append the recorded calls of ``other``."""
         for found in other._calls():
@@ -225,9 +265,22 @@ class Journal:
             write_atomic(path, json_text(attempt).encode("ascii"))
         path.with_suffix(_PAID).unlink(missing_ok=True)
 
-    def paid_answers(self, candidate: str, problem: str, sample: int) -> PaidAnswers:
+    def write_problem(self, name: str, record: ProblemRecord) -> None:
+        """Write durably what reports show of a problem."""
+        with self._lock:
+            self._check_open()
+            write_atomic(self._problem(name), json_text(record).encode("ascii"))
+
+    def read_problem(self, name: str) -> ProblemRecord | None:
+        """Return what reports show of a problem, or None; raises UsageError if it is broken."""
+        path = self._problem(name)
+        if path.parent.is_symlink() or not os.path.lexists(path):
+            return None
+        return check_model(parse_json(read_text(path, MAX_PROBLEM_BYTES), str(path)), ProblemRecord, str(path))
+
+    def paid_answers(self, candidate: str, problem: str, sample: int, redactor: Redactor) -> PaidAnswers:
         """Return the answers that an attempt which is not written yet has paid for."""
-        return PaidAnswers(self._transcript(candidate, problem, sample).with_suffix(_PAID))
+        return PaidAnswers(self._transcript(candidate, problem, sample).with_suffix(_PAID), redactor)
 
     def read_attempt(self, candidate: str, problem: str, sample: int) -> Attempt | None:
         """Return the written attempt, or None; raises UsageError if it is broken."""
@@ -299,10 +352,10 @@ class Journal:
             raise self._refusal
 
     def _transcript(self, candidate: str, problem: str, sample: int) -> Path:
-        for part in (candidate, problem):
-            if not re.fullmatch(_PART, part):
-                raise UsageError(f"{part[:100]!r} is not a usable id.")
-        return self.folder / _TRANSCRIPTS / candidate / f"{problem}.{sample}.json"
+        return self.folder / _TRANSCRIPTS / _usable(candidate) / f"{_usable(problem)}.{sample}.json"
+
+    def _problem(self, name: str) -> Path:
+        return self.folder / _PROBLEMS / f"{_usable(name)}.json"
 
     def _drop_torn_line(self) -> None:
         if not self._outcomes.exists():
@@ -320,6 +373,12 @@ class Journal:
             raise InfrastructureError(
                 f"cannot repair {self._outcomes}: {error.strerror or error}.", "Check the disk and its permissions."
             ) from error
+
+
+def _usable(part: str) -> str:
+    if not re.fullmatch(_PART, part):
+        raise UsageError(f"{part[:100]!r} is not a usable id.")
+    return part
 
 
 def _check_kind(path: Path, is_kind: Callable[[int], bool]) -> None:

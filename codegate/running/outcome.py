@@ -4,7 +4,7 @@ Equal results have equal bytes, whatever the order and the number of machines.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -87,6 +87,11 @@ class Outcome(BaseModel):
         return f"{self.grade.failure} ({self.grade.tests_passed}/{self.grade.tests_total} tests)"
 
     @property
+    def reused(self) -> bool:
+        """Return whether its attempt was made and paid for by an earlier run."""
+        return self.attempt is not None and self.attempt.reused
+
+    @property
     def key(self) -> tuple[str, str, int]:
         """Return (candidate, problem, sample): at most one counted outcome each."""
         return (self.candidate, self.problem, self.sample)
@@ -114,6 +119,28 @@ class Shard(BaseModel):
         return f"{self.number}/{self.of}"
 
 
+class ProblemRecord(BaseModel):
+    """What a report shows beside the answers to a problem: its statement and its reference fix, a unified diff."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    statement: str
+    fix: str
+
+
+class Origin(BaseModel):
+    """The change that a problem was mined from, for reports. It can tell the fix, so no model sees it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: str = ""
+    date: str | None = None
+    commit: str | None = None
+    pull_request: int | None = None
+    issues: tuple[int, ...] = ()
+    project: str | None = Field(default=None, description="Web page of the repository.")
+
+
 class RunManifest(BaseModel):
     """``run.json``: the plan of a run; two runs with equal ``conditions`` are comparable.
 
@@ -127,6 +154,7 @@ class RunManifest(BaseModel):
         plain: by problem id the digest without the controls that validation adds, where there are any.
         proved: places in which the suite was proved to grade as it does in this run's; this run's own among them.
         shard: None for a whole run; in a shard's manifest all that is by problem id is its part only.
+        part: which problems a run is restricted to, in words; such a run is compared with nothing.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -146,12 +174,13 @@ class RunManifest(BaseModel):
     excluded: dict[str, str] = {}
     clusters: dict[str, str] = {}
     tags: dict[str, tuple[str, ...]] = {}
-    titles: dict[str, str] = Field(default={}, description="What the change behind a problem is called, for reports.")
+    origins: dict[str, Origin] = Field(default={}, description="By problem, the change that it was mined from.")
     conditions: dict[str, str]
     plain: dict[str, str] = {}
     proved: tuple[dict[str, str], ...] = ()
     prompts: dict[str, str] = Field(default={}, description="Prompt version by candidate key, as of this run.")
     shard: Shard | None = None
+    part: str | None = Field(default=None, exclude_if=lambda part: part is None)
 
     @model_validator(mode="after")
     def _bounded(self) -> "RunManifest":
@@ -162,6 +191,15 @@ class RunManifest(BaseModel):
             message = f"its looks at {list(self.looks)} samples do not ascend to its {self.samples} samples"
             raise ValueError(message)
         return self
+
+    @property
+    def trace_id(self) -> str:
+        """Return the id of the run's OpenTelemetry trace, 32 hexadecimal digits."""
+        return digest(["trace", self.id])[:32]
+
+    def span_id(self, *part: str | int) -> str:
+        """Return the id of a span in the trace, 16 hexadecimal digits; an attempt's from its outcome's ``key``."""
+        return digest(["span", self.id, *part])[:16]
 
     @property
     def sequential(self) -> bool:
@@ -179,6 +217,15 @@ class RunManifest(BaseModel):
         """
         plan = self.model_dump(mode="json", by_alias=True, exclude={"id", "created", "codegate", "candidates"})
         return digest({"plan": plan, "candidates": [candidate.key() for candidate in self.candidates]})
+
+    def only(self, problems: Collection[str], part: str) -> "RunManifest":
+        """Return the manifest with these of its problems alone."""
+        names = ("problems", "clusters", "tags", "origins", "plain")
+        kept = {
+            name: {problem: value for problem, value in getattr(self, name).items() if problem in problems}
+            for name in names
+        }
+        return self.model_copy(update={**kept, "part": part})
 
     def without(self, unsound: Mapping[str, str]) -> "RunManifest":
         """Return the manifest with ``unsound`` problems excluded as quarantined."""

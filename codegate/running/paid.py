@@ -1,25 +1,29 @@
-"""Answers that an agent's attempt has paid for, kept until the attempt is: a run that is killed pays for none twice.
+"""Answers that an attempt has paid for, kept until it is whole: a run that is killed pays for none twice.
 
 An agent starts anew when its run goes on. What it asks as it asked before is answered from here; where it goes another
-way, the model is asked.
+way, the model is asked. A tool loop is gone through again, turn by turn.
 """
 
 import base64
 import json
 import threading
 from collections import defaultdict, deque
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
+from typing import Any
 
-from codegate.candidates import Completion, Forwarded
+from codegate.candidates import Completion, Forwarded, Redactor
 from codegate.durable import append_line
 from codegate.errors import UsageError
+from codegate.solving.attempt import ModelCall
 
 
 class PaidAnswers:
-    """The answers of one attempt, on the disk. Thread-safe."""
+    """The answers of one attempt, on the disk; ``redactor`` knows what may not stand there. Thread-safe."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, redactor: Redactor) -> None:
+        self._path, self._redactor = path, redactor
         self._lock = threading.Lock()
         self._left: defaultdict[str, deque[Forwarded]] = defaultdict(deque)
         if path.is_symlink():
@@ -40,9 +44,38 @@ class PaidAnswers:
             InfrastructureError: the disk refused.
         """
         content = base64.b64encode(answer.content).decode("ascii")
-        line = [request, content, answer.streamed, answer.completion.model_dump(mode="json")]
+        completion = self._redactor.clean_model(answer.completion)
+        line = [request, content, answer.streamed, completion.model_dump(mode="json")]
         with self._lock:
             append_line(self._path, json.dumps(line).encode("ascii"))
+
+    def reused(self, call: ModelCall) -> ModelCall:
+        """Return ``call`` for a conversation whose turns are answered from here as far as they were paid for.
+
+        Turns are told apart by their number: the words of a test run, which the model sees, differ each time.
+        """
+        turns = count()
+
+        def answer(action: Callable[[], Completion], request_bytes: int) -> Completion:
+            turn = str(next(turns))
+            if (kept := self.take(turn)) is not None:
+                return kept.completion.model_copy(update={"reasoning": _reasoning(kept.content)})
+            completion = call(action, request_bytes)
+            # A provider wants its reasoning back with the next turn, and no other file has it.
+            reasoning = json.dumps(self._redactor.clean(completion.reasoning)).encode()
+            self.keep(turn, Forwarded(reasoning, streamed=False, completion=completion))
+            return completion
+
+        return answer
+
+
+def _reasoning(content: bytes) -> tuple[dict[str, Any], ...]:
+    """Return the reasoning that was kept; none where the file was changed."""
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(each for each in found if isinstance(each, dict)) if isinstance(found, list) else ()
 
 
 def _read(path: Path) -> list[tuple[str, Forwarded]]:

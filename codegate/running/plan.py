@@ -1,49 +1,64 @@
-"""Plan a run: candidates x problems x samples, the conditions of comparable runs, and what it takes."""
+"""Plan a run: candidates x problems x samples, the conditions of comparable runs, and the calls that it takes."""
 
-import math
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
 from codegate import __version__
-from codegate.candidates import CandidateSpec, Prices, cost
+from codegate.candidates import CandidateSpec
 from codegate.errors import UsageError
 from codegate.gating import QUARANTINED, GatePolicy
 from codegate.gating.power import RateModel, typical_model
 from codegate.grading import GRADER_VERSION
 from codegate.running.journal import Spending
-from codegate.running.outcome import Outcome, Run, RunManifest
+from codegate.running.outcome import Origin, RunManifest
 from codegate.solving import prompt_version_of
 from codegate.suite import Problem, ProblemManifest, Provenance, Suite, place_of, proved_places
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a run is carried out; nothing here but ``transcripts`` and ``precheck`` changes its results.
+    """How a run is carried out; nothing here but ``transcripts``, ``precheck`` and ``cache`` changes its results.
 
     Attributes:
         models: model calls under way at once.
         sandboxes: sandboxes at work at once; up to two more wait, started ahead of need.
         max_model_calls: the run stops, resumable, before it makes more calls than this; ``budget_usd`` likewise.
+        budget_usd_per_month: the same for all runs in its folder that began in this month (UTC).
         spent_before: what another run has used of both limits.
         repository: where base commits are, if not where the suite names it.
         transcripts: folder that the paths of ``replay`` candidates are relative to.
         precheck: check that every problem is sound here before the first model call.
+        cache: folder that answers of earlier runs are taken from, and new ones are kept in; None: no answer is reused.
     """
 
     models: int = 4
     sandboxes: int = 2
     max_model_calls: int | None = None
     budget_usd: Decimal | None = None
+    budget_usd_per_month: Decimal | None = None
     spent_before: Spending = field(default_factory=Spending)
     repository: Path | None = None
     transcripts: Path = field(default_factory=Path)
     precheck: bool = True
+    cache: Path | None = None
+
+    @property
+    def budgeted(self) -> bool:
+        """Return whether dollars are limited; prices have to be known then."""
+        return self.budget_usd is not None or self.budget_usd_per_month is not None
+
+    def within_month(self, spent: Decimal) -> "RunOptions":
+        """Return the options with a budget that the month has left, after the ``spent`` of other runs."""
+        limits = [self.budget_usd] if self.budget_usd is not None else []
+        if self.budget_usd_per_month is not None:
+            limits.append(max(self.budget_usd_per_month - spent, Decimal(0)))
+        return replace(self, budget_usd=min(limits, default=None))
 
 
 @dataclass(frozen=True)
@@ -107,15 +122,15 @@ def plan_run(
             if problem.manifest.quarantine is not None
         },
         clusters=_clusters(suite.active),
-        tags={problem.id: _tags(problem.manifest) for problem in suite.active},
-        titles={problem.id: title for problem in suite.active if (title := problem.manifest.provenance.title)},
+        tags={problem.id: tags_of(problem.manifest) for problem in suite.active},
+        origins={problem.id: origin_of(problem.manifest.provenance) for problem in suite.active},
         conditions={"suite": suite.digest, "grader": GRADER_VERSION, **place},
         plain={problem.id: problem.plain_digest for problem in suite.active if problem.plain_digest != problem.digest},
         proved=proved_places(suite, place),
     )
 
 
-def _tags(manifest: ProblemManifest) -> tuple[str, ...]:
+def tags_of(manifest: ProblemManifest) -> tuple[str, ...]:
     """Return the tags for slices of the results; the date is for training cut-offs."""
     known = dict(manifest.tags) | {"language": manifest.language}
     if manifest.kind is not None:
@@ -123,6 +138,18 @@ def _tags(manifest: ProblemManifest) -> tuple[str, ...]:
     if manifest.provenance.date is not None:
         known["date"] = manifest.provenance.date.date().isoformat()
     return tuple(f"{name}:{value}" for name, value in sorted(known.items()))
+
+
+def origin_of(found: Provenance) -> Origin:
+    """Return what reports say of the change that a problem was mined from."""
+    return Origin(
+        title=found.title,
+        date=found.date.date().isoformat() if found.date is not None else None,
+        commit=found.commit,
+        pull_request=found.pull_request,
+        issues=found.issues,
+        project=found.project,
+    )
 
 
 def suite_model(suite: Suite, rate: float, samples: int = 10) -> RateModel:
@@ -136,14 +163,21 @@ def suite_model(suite: Suite, rate: float, samples: int = 10) -> RateModel:
 
 def _clusters(problems: Sequence[Problem]) -> dict[str, str]:
     """Return the change that each problem was mined from, where it gave several problems."""
+    projects = {_project(problem) for problem in problems}
 
-    def source(provenance: Provenance) -> str | None:
-        number = provenance.pull_request
-        return f"pull request {number}" if number is not None else provenance.commit
+    def source(problem: Problem) -> str | None:
+        number = problem.manifest.provenance.pull_request
+        # Suites of several repositories have the same numbers for different changes.
+        of = f" of {_project(problem)}" if len(projects) > 1 else ""
+        return f"pull request {number}{of}" if number is not None else problem.manifest.provenance.commit
 
-    sources = {problem.id: source(problem.manifest.provenance) for problem in problems}
+    sources = {problem.id: source(problem) for problem in problems}
     counts = Counter(sources.values())
     return {problem: name for problem, name in sources.items() if name is not None and counts[name] > 1}
+
+
+def _project(problem: Problem) -> str:
+    return problem.manifest.provenance.project or problem.manifest.tags.get("repository", "")
 
 
 def candidate_settings(manifest: RunManifest, candidate: CandidateSpec) -> dict[str, str]:
@@ -196,50 +230,6 @@ BASELINE_SAMPLES: Final = 10
 """Default samples per problem of a baseline: the number that the statistics were simulated with."""
 
 _RETRIES: Final = 10  # one spare call per ten, and ten more, because failed tries count too
-
-
-@dataclass(frozen=True)
-class SampleExpense:
-    """Means over ``samples`` samples of runs; None where none reports a value.
-
-    Tokens are those of requests and of answers; ``model_seconds`` is time in calls, ``grading_seconds`` in sandboxes.
-    """
-
-    samples: int
-    input_tokens: float | None
-    output_tokens: float | None
-    usd: Decimal | None
-    model_seconds: float | None
-    grading_seconds: float | None
-
-    def minutes(self, samples: float, models: int, sandboxes: int) -> float | None:
-        """Return the minutes for ``samples``: the longer of calls and gradings, which run concurrently."""
-        if self.model_seconds is None or self.grading_seconds is None:
-            return None
-        return samples * max(self.model_seconds / models, self.grading_seconds / sandboxes) / 60
-
-
-def sample_expense(runs: Sequence[Run], prices: Prices | None) -> SampleExpense:
-    """Return the mean expense of a graded sample in ``runs``, at ``prices``."""
-    made = [outcome for run in runs for outcome in run.outcomes if outcome.attempt and outcome.grade]
-    usages = [outcome.attempt.usage for outcome in made if outcome.attempt]
-    costs = [sum_ for usage in usages if (sum_ := cost(usage, prices)) is not None]
-    return SampleExpense(
-        samples=len(made),
-        input_tokens=_mean([usage.input_tokens for usage in usages if usage.input_tokens is not None]),
-        output_tokens=_mean([usage.output_tokens for usage in usages if usage.output_tokens is not None]),
-        usd=sum(costs, Decimal(0)) / len(costs) if costs else None,
-        model_seconds=_mean([_model_seconds(outcome) for outcome in made]),
-        grading_seconds=_mean([outcome.grading_seconds for outcome in made]),
-    )
-
-
-def _model_seconds(outcome: Outcome) -> float:
-    return outcome.attempt.model_seconds + outcome.attempt.tool_seconds if outcome.attempt else 0.0
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
 
 
 @dataclass(frozen=True)

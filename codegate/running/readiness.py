@@ -8,19 +8,19 @@ are lost, and a resumed run checks it again.
 import os
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from codegate.errors import InfrastructureError, UsageError
 from codegate.gating.decision import TOLERATED_PROBLEMS
 from codegate.grading import Sandboxes, grade, run_hidden_tests, test_selection
 from codegate.running.faults import Faulted, with_retries
-from codegate.running.outcome import Fault
-from codegate.suite import Problem, Suite, Tree, find_repository, git, load_base, make_patch
+from codegate.running.journal import Journal
+from codegate.running.outcome import Fault, SoundnessRecord
+from codegate.suite import Problem, Suite, Tree, make_patch
 
 IMAGES_VARIABLE: Final = "CODEGATE_IMAGES"
 _IMAGE: Final = re.compile(r"(?:[a-z0-9][a-z0-9./:_-]{0,250}@)?sha256:[0-9a-f]{64}")
@@ -58,19 +58,6 @@ def warn_of_expired(suite: Suite, announce: Callable[[str], None]) -> None:
         )
 
 
-def check_bases(suite: Suite, problems: Sequence[Problem], repository: Path | None) -> None:
-    """Raise UsageError where the repository lacks a problem's base commit; no tree is read."""
-    mined = [problem for problem in problems if problem.manifest.base.commit is not None]
-    if not mined:
-        return
-    home = find_repository(suite, repository)
-    names = "".join(f"{problem.manifest.base.commit}^{{tree}}\n" for problem in mined)
-    answers = git(home, "cat-file", "--batch-check", stdin=names.encode("ascii")).splitlines()
-    for problem, answer in zip(mined, answers, strict=True):
-        if answer.endswith(b" missing"):
-            load_base(suite, problem, repository)  # raises with cause and remedy
-
-
 def prepare_environments(sandboxes: Sandboxes, problems: Iterable[Problem], stop: threading.Event) -> dict[str, Fault]:
     """Build the environments of ``problems``; return the faults by environment id."""
     broken: dict[str, Fault] = {}
@@ -89,28 +76,47 @@ _TRIES: Final = 2
 
 
 def check_soundness(
+    journal: Journal,
     problems: Iterable[Problem],
     base: Callable[[str], Tree],
     sandboxes: Sandboxes,
     at_once: int,
     stop: threading.Event,
-) -> dict[str, str | Fault | None]:
-    """Return by problem id why it is not sound, None where it is, a fault where it could not run.
+    checked: Callable[[int, int], None],
+) -> dict[str, Fault]:
+    """Check the problems that the run has not checked yet, record which are sound, return why some could not be run.
 
-    ``base`` returns a problem's base tree by its id; ``at_once`` problems are checked concurrently.
+    ``base`` returns a problem's base tree by its id; ``at_once`` problems are checked concurrently, and ``checked``
+    is told how many of how many are done.
+
+    Raises:
+        InfrastructureError: too many are unsound.
     """
-    known = list(problems)
+    record, manifest = journal.soundness(), journal.manifest
+    known = {} if record is None else record.problems
+    new = [problem for problem in problems if problem.id not in known]
+    if not new:
+        return {}
+    checked(0, len(new))
+    found: dict[str, str | Fault | None] = {}
     with ThreadPoolExecutor(at_once, "codegate-soundness") as pool:
-        found = pool.map(lambda problem: _unsound(problem, base(problem.id), sandboxes, stop), known)
-        return dict(zip((problem.id for problem in known), found, strict=True))
+        reasons = pool.map(lambda problem: _unsound(problem, base(problem.id), sandboxes, stop), new)
+        for problem, reason in zip(new, reasons, strict=True):
+            found[problem.id] = reason
+            checked(len(found), len(new))
+    total = manifest.shard.problems if manifest.shard is not None else len(manifest.problems)
+    refuse_unsound({**known, **found}, total)
+    sound = {**known, **{name: wrong for name, wrong in found.items() if not isinstance(wrong, Fault)}}
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    journal.record_soundness(SoundnessRecord(checked=now, problems=sound))
+    return {name: wrong for name, wrong in found.items() if isinstance(wrong, Fault)}
 
 
-def refuse_unsound(found: Mapping[str, str | Fault | None], total: int | None = None) -> None:
-    """Raise InfrastructureError where too many problems are unsound, or could not be run; names some.
+def refuse_unsound(found: Mapping[str, str | Fault | None], total: int) -> None:
+    """Raise InfrastructureError where too many of the run's ``total`` problems are unsound, or could not be run.
 
-    ``total`` are the problems of the whole run where ``found`` is a shard's, which may all be unsound.
+    ``found`` may be of a part of them, all of which may be unsound; the message names some.
     """
-    total = len(found) if total is None else total
     faulted = {problem: wrong.message for problem, wrong in found.items() if isinstance(wrong, Fault)}
     unsound = {problem: wrong for problem, wrong in found.items() if isinstance(wrong, str)}
     for named, most, words, remedy in (

@@ -12,36 +12,39 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import partial
 from typing import Final, NoReturn
 
 from codegate.candidates import Provider, redactor_for
 from codegate.errors import InfrastructureError, Interrupted
-from codegate.grading import Grade, Sandboxes, TestReport, grade, run_tests, test_selection
+from codegate.grading import Grade, Sandboxes, grade, run_tests, test_selection
+from codegate.running.bases import BaseTrees
+from codegate.running.cache import AnswerCache
 from codegate.running.calls import CallLimitReached, ModelCalls
-from codegate.running.endings import explain_ending, probe_candidates, verbatim_recall
-from codegate.running.faults import FAULTS, Faulted, with_retries
+from codegate.running.endings import (
+    MOST_FIRST,
+    explain_ending,
+    hopeless,
+    mostly_lost,
+    probe_candidates,
+    verbatim_recall,
+)
+from codegate.running.faults import Faulted, with_retries
 from codegate.running.journal import Journal
-from codegate.running.outcome import Fault, Outcome, Run, SoundnessRecord
+from codegate.running.outcome import Fault, Outcome, ProblemRecord, Run
 from codegate.running.plan import Job, RunOptions, jobs
-from codegate.running.readiness import check_soundness, prepare_environments, refuse_unsound
+from codegate.running.progress import Doing, Progress
+from codegate.running.readiness import check_soundness, prepare_environments
 from codegate.sandbox import Backend, EnvironmentRecipe, FilesRefused, Sandbox
 from codegate.solving import Attempt, agent_attempt, solve
-from codegate.suite import Problem, Suite, Tree, load_base
+from codegate.solving.attempt import ModelCall
+from codegate.suite import Problem, Suite, Tree, make_patch
 
 _POLL_SECONDS: Final = 0.1
+_TOLD_SECONDS: Final = 1.0
 _STOP_SECONDS: Final = 3.0
 _WARM: Final = 2
-
-
-@dataclass(frozen=True)
-class Progress:
-    """One step of a run: so many of so many outcomes are in; ``outcome`` is the newest, ``candidate`` its label."""
-
-    done: int
-    total: int
-    candidate: str
-    outcome: Outcome
+_KEPT: Final = 200_000  # characters of a statement, and of a fix
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,10 @@ class Setup:
         backend: where code runs; on an interrupt its owner closes it.
         providers: by candidate key; they are closed when the run ends early.
         options: limits and places.
-        progress: called after each outcome, by one thread at a time.
+        progress: called after each outcome, and once a second in between, by one thread at a time.
         interrupt: set when the user stops the run.
+        cache: answers of earlier runs.
+        again: the command that continues the run.
     """
 
     journal: Journal
@@ -65,6 +70,8 @@ class Setup:
     options: RunOptions
     progress: Callable[[Progress], None]
     interrupt: threading.Event
+    cache: AnswerCache | None = None
+    again: str = ""
 
 
 def execute(setup: Setup, settled: Callable[[Run], Collection[str]] | None = None, *, probe: bool = True) -> Run:
@@ -95,10 +102,12 @@ def execute(setup: Setup, settled: Callable[[Run], Collection[str]] | None = Non
         left = [
             job for job in every if job.key in failed or (job.key not in graded and job.candidate.key() not in done)
         ]
+        if probe and (first := run.first(left)):
+            run.prepare(first)
+            run.probe(first, left, over)
         run.prepare(left)
         if probe:
-            done = over(journal.load())  # again: unsound problems may leave no candidate that can pass
-            run.probe([job for job in left if job.candidate.key() not in done])
+            run.probe(left, left, over)
         looks = journal.manifest.looks
         if failed and journal.manifest.sequential:
             # In a resumed run the lost samples come first: they may be all that a clear verdict lacks.
@@ -110,13 +119,13 @@ def execute(setup: Setup, settled: Callable[[Run], Collection[str]] | None = Non
             if number == len(looks) and len(graded) == len(so_far.outcomes):
                 break  # nothing was lost
             done = over(so_far)
-            down = _down(so_far) - done if number else set()
+            down = mostly_lost(so_far) - done if number else set()
             wanted = [
                 job
                 for job in every
                 if job.problem.id in so_far.manifest.problems and job.candidate.key() not in {*done, *down}
             ]
-            skipped = graded | (_hopeless(so_far) if number else set())
+            skipped = graded | (hopeless(so_far) if number else set())
             now = [job for job in wanted if job.sample < look and job.key not in skipped]
             run.work(now, len(graded), sum(job.sample >= look for job in wanted))
             if down and journal.manifest.sequential and number == len(looks):
@@ -124,21 +133,6 @@ def execute(setup: Setup, settled: Callable[[Run], Collection[str]] | None = Non
     finally:
         run.close()
     return journal.load()
-
-
-def _down(run: Run) -> set[str]:
-    """Return the keys of candidates that lost most samples to faults."""
-    return {
-        candidate.key()
-        for candidate in run.manifest.candidates
-        if 2 * sum(outcome.grade is None for outcome in run.of(candidate.key())) > len(run.of(candidate.key()))
-    }
-
-
-def _hopeless(run: Run) -> set[tuple[str, str, int]]:
-    """Return the keys of the outcomes with faults that no retry cures."""
-    faults = ((outcome.key, FAULTS.get(outcome.fault.cause)) for outcome in run.outcomes if outcome.fault)
-    return {key for key, rule in faults if rule is not None and not rule.retries}
 
 
 class _Execution:
@@ -162,15 +156,16 @@ class _Execution:
         self._sandbox_slots = threading.Semaphore(options.sandboxes)
         self._sandboxes = Sandboxes(setup.backend, suite.locks, min(options.sandboxes, _WARM), suite.packages)
         self._redactor = redactor_for(journal.manifest.candidates)
+        self._doing = Doing()
         self._broken: dict[str, Fault] = {}
         self._not_run: dict[str, Fault] = {}
         self._tried: set[tuple[str, str, int]] = set()
+        self._probed: set[str] = set()
+        self._kept: set[str] = set()
         self._failure: BaseException | None = None
         self._limit: CallLimitReached | None = None
         self._lock = threading.Lock()
-        problems = {problem.id: problem for problem in suite.problems}
-        # Jobs come problem by problem, so at most one tree per worker is in use.
-        self._base = lru_cache(self._width)(lambda name: load_base(suite, problems[name], options.repository))
+        self._base = BaseTrees(suite, options.repository, self._width)
 
     def prepare(self, left: list[Job]) -> None:
         """Build the environments of ``left`` and check its problems' soundness; raises as ``work``."""
@@ -178,10 +173,22 @@ class _Execution:
         self._finish([partial(self._prepare, left)])
         self._check_ended()
 
-    def probe(self, left: list[Job]) -> None:
-        """Run a first problem of each new candidate; raises as ``probe_candidates``."""
-        ready = [job for job in left if self._fault(job.problem) is None]
-        self._tried = probe_candidates(ready, self.work, self._setup.journal.load, self._continue())
+    def first(self, left: list[Job]) -> list[Job]:
+        """Return the jobs on the first problems, to ask before all others are checked, which takes minutes."""
+        if not self._setup.options.precheck:
+            return []
+        problems = tuple(dict.fromkeys(job.problem.id for job in left if job.candidate.calls_a_model))[:MOST_FIRST]
+        return [job for job in left if job.problem.id in problems and job.candidate.calls_a_model]
+
+    def probe(self, first: list[Job], left: list[Job], over: Callable[[Run], Collection[str]]) -> None:
+        """Run one of ``first`` for each new candidate that is not ``over``, once; raises as ``probe_candidates``."""
+        no_more = {*self._probed, *over(self._setup.journal.load())}
+        ready = [job for job in first if self._fault(job.problem) is None and job.candidate.key() not in no_more]
+        before, self._tried = self._tried, set()
+        waiting = Counter(job.candidate.key() for job in left)
+        tried = probe_candidates(ready, waiting, self.work, self._setup.journal.load, self._continue())
+        self._tried = before | tried
+        self._probed |= {candidate for candidate, _, _ in tried}
 
     def work(self, left: list[Job], done: int, later: int) -> None:
         """Execute the jobs in ``left``; raises what ended the run early.
@@ -205,7 +212,8 @@ class _Execution:
         if self._limit is not None:
             raise CallLimitReached(
                 f"{self._limit.cause.rstrip('.')} after {self._so_far()}",
-                f"Raise the limit (max_model_calls or budget_usd) and continue. {self._continue()}",
+                "Raise the limit (max_model_calls, budget_usd or budget_usd_per_month) in codegate.yml, or where the "
+                f"command below has it. {self._continue()}",
             )
 
     def stop_for_losses(self, run: Run, down: Collection[str]) -> NoReturn:
@@ -225,9 +233,7 @@ class _Execution:
         return f"{self._done} of {self._total} outcomes; they are kept in {self._setup.journal.folder}."
 
     def _continue(self) -> str:
-        named = any(c.base_url or c.api_key_env for c in self._setup.journal.manifest.candidates)
-        again = ", and name the candidates as before (--candidate or --config)" if named else ""
-        return f"Continue with `codegate run {self._setup.suite.folder} --resume {self._setup.journal.folder}`{again}."
+        return f"Continue with:\n{self._setup.again}"
 
     def _finish(self, tasks: Iterable[Callable[[], None]]) -> None:
         """Run each of ``tasks`` in a thread; when the run ends early, cut their model calls and return."""
@@ -235,10 +241,13 @@ class _Execution:
         for thread in threads:
             thread.start()
         # Polling: an event that a signal handler sets while the main thread waits for it can deadlock.
-        alive = threads
+        alive, told = threads, time.monotonic()
         while alive and not (self._setup.interrupt.is_set() or self._stop.is_set()):
             alive[0].join(_POLL_SECONDS)
             alive = [thread for thread in alive if thread.is_alive()]
+            if time.monotonic() - told >= _TOLD_SECONDS:
+                told = time.monotonic()
+                self._tell()
         if self._setup.interrupt.is_set() or self._stop.is_set():
             self._stop.set()
             for provider in self._setup.providers.values():
@@ -247,6 +256,11 @@ class _Execution:
         deadline = time.monotonic() + _STOP_SECONDS
         for thread in threads:
             thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _tell(self) -> None:
+        """Say what the run is doing."""
+        with self._lock:
+            self._setup.progress(Progress(self._done, self._total, doing=self._doing.words(self._calls.words())))
 
     def _guarded(self, task: Callable[[], None]) -> None:
         try:
@@ -259,27 +273,22 @@ class _Execution:
             self._stop.set()
 
     def _prepare(self, left: list[Job]) -> None:
-        self._broken = prepare_environments(self._sandboxes, (job.problem for job in left), self._stop)
+        self._doing.preparing = "preparing the environments"
+        whole = (job.problem for job in left if job.problem.environment.id not in self._broken)
+        self._broken |= prepare_environments(self._sandboxes, whole, self._stop)
         if self._sandboxes.assurances:
             self._setup.journal.record_assurances(self._sandboxes.assurances)
-        calls_models = any(job.candidate.calls_a_model for job in left)
-        record = self._setup.journal.soundness()
-        known = {} if record is None else record.problems
-        problems = {
-            job.problem.id: job.problem
-            for job in left
-            if job.problem.environment.id not in self._broken and job.problem.id not in known
-        }
-        if calls_models and self._setup.options.precheck and problems:
-            found = check_soundness(
-                problems.values(), self._base, self._sandboxes, self._setup.options.sandboxes, self._stop
+        if self._setup.options.precheck and any(job.candidate.calls_a_model for job in left):
+
+            def checked(done: int, of: int) -> None:
+                self._doing.preparing = f"checked {done} of {of} problems"
+
+            problems = {job.problem.id: job.problem for job in left if self._fault(job.problem) is None}
+            at_once = self._setup.options.sandboxes
+            self._not_run |= check_soundness(
+                self._setup.journal, problems.values(), self._base, self._sandboxes, at_once, self._stop, checked
             )
-            shard = self._setup.journal.manifest.shard
-            refuse_unsound({**known, **found}, shard.problems if shard is not None else None)
-            self._not_run = {name: wrong for name, wrong in found.items() if isinstance(wrong, Fault)}
-            sound = {**known, **{name: wrong for name, wrong in found.items() if not isinstance(wrong, Fault)}}
-            checked = datetime.now(UTC).isoformat(timespec="seconds")
-            self._setup.journal.record_soundness(SoundnessRecord(checked=checked, problems=sound))
+        self._doing.preparing = ""
 
     def _fault(self, problem: Problem) -> Fault | None:
         """Return why ``problem`` cannot be run here, None where it can."""
@@ -316,6 +325,8 @@ class _Execution:
                 result = explain_ending(result, attempt, job.candidate)
             except Faulted as error:
                 fault = error.fault
+        if attempt is not None:
+            self._keep(problem)
         outcome = Outcome(
             problem=problem.id,
             problem_digest=problem.digest,
@@ -332,31 +343,46 @@ class _Execution:
         )
         return self._redactor.clean_model(outcome)
 
+    def _keep(self, problem: Problem) -> None:
+        """Keep what people compare an answer with, once: a report is often made where the suite is not."""
+        if problem.id not in self._kept:
+            self._kept.add(problem.id)
+            fix = make_patch(self._base(problem.id), problem.fix)
+            record = ProblemRecord(statement=problem.statement[:_KEPT], fix=fix[:_KEPT])
+            self._setup.journal.write_problem(problem.id, record)
+
     def _recites(self, attempt: Attempt) -> bool:
-        canary = self._setup.suite.manifest.canary
-        return any(canary in message.text for message in attempt.messages if message.role == "assistant")
+        suite = self._setup.suite.manifest
+        said = [message.text for message in attempt.messages if message.role == "assistant"]
+        return any(canary in text for canary in (suite.canary, *suite.pooled_canaries) for text in said)
 
     def _attempt(self, job: Job) -> Attempt:
-        key = job.candidate.key()
-        kept = self._setup.journal.read_attempt(*job.key)
+        journal, cache = self._setup.journal, self._setup.cache
+        kept = journal.read_attempt(*job.key)
         if kept is not None:
             return kept
-        what = (job.problem, self._base(job.problem.id), job.candidate, self._setup.providers[key], job.sample)
-        call = partial(self._calls.make, job.candidate)
-        if job.candidate.agent is None:
-            attempt = solve(*what, partial(self._public_tests, job.problem), call)
-        else:
-            # It is not started again when its sandbox fails: its calls are paid.
-            paid = self._setup.journal.paid_answers(*job.key)
-            make = partial(agent_attempt, *what, self._open_for_agent, call, paid)
-            attempt = with_retries(make, self._stop, "agent")
+        reused = cache.take(job) if cache is not None else None
         # Before it is written, graded or shown: tool results may hold a key.
-        attempt = self._redactor.clean_model(attempt)
-        self._setup.journal.write_attempt(attempt)
+        attempt = self._redactor.clean_model(reused or self._made(job))
+        journal.write_attempt(attempt)
+        if cache is not None and reused is None:
+            cache.keep(job, attempt)
         return attempt
 
+    def _made(self, job: Job) -> Attempt:
+        provider = self._setup.providers[job.candidate.key()]
+        what = (job.problem, self._base(job.problem.id), job.candidate, provider, job.sample)
+        call: ModelCall = partial(self._calls.make, job.candidate)
+        if job.candidate.agent is None:
+            if job.candidate.solver == "tool_loop":
+                call = self._setup.journal.paid_answers(*job.key, self._redactor).reused(call)
+            return solve(*what, partial(self._public_tests, job.problem), call)
+        # It is not started again when its sandbox fails: its calls are paid.
+        paid = self._setup.journal.paid_answers(*job.key, self._redactor)
+        return with_retries(partial(agent_attempt, *what, self._open_for_agent, call, paid), self._stop, "agent")
+
     def _grade(self, problem: Problem, patch: str) -> Grade:
-        with self._sandbox_slots:
+        with self._sandbox_slots, self._doing.grading():
             return grade(problem, self._base(problem.id), patch, self._sandboxes)
 
     @contextmanager
@@ -377,19 +403,8 @@ class _Execution:
         def run() -> str:
             with self._sandbox_slots, self._sandboxes.open(problem.environment, limits) as sandbox:
                 try:
-                    return describe_public_run(run_tests(sandbox, tree, selection))
+                    return run_tests(sandbox, tree, selection).summary
                 except FilesRefused as error:  # caused by the model, so no infrastructure fault
                     return f"The tests could not be run: {error}"
 
         return with_retries(run, self._stop)
-
-
-def describe_public_run(report: TestReport) -> str:
-    """Return the tool result for a run of the public tests."""
-    counts: dict[str, int] = {}
-    for result in report.results.values():
-        counts[result.status] = counts.get(result.status, 0) + 1
-    head = ", ".join(f"{number} {status}" for status, number in sorted(counts.items())) or "no test ran"
-    if report.timed_out:
-        head += "; stopped at the time limit"
-    return f"{head}\n{report.output[-8000:]}"

@@ -2,26 +2,31 @@
 
 import contextlib
 import os
+import shlex
 import signal
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from codegate.candidates import CandidateSpec, Prices, Provider, answers_in_file, open_provider
+from codegate.candidates import CandidateSpec, Prices, Provider, answers_in_file, open_provider, price_words
 from codegate.errors import Interrupted, UsageError
 from codegate.grading import base_images
 from codegate.running.answers import PROVIDER, Answers, keep_answers
+from codegate.running.bases import check_bases
+from codegate.running.cache import AnswerCache
 from codegate.running.confirmation import confirm_regressions, pinned_prices, why_not
 from codegate.running.gate import Gate, check_gate, settled_candidates
 from codegate.running.journal import ANSWERS, Journal
 from codegate.running.outcome import Run, RunManifest, Shard, write_result
 from codegate.running.plan import RunOptions, check_place, check_resumable, new_run_id, plan_run
-from codegate.running.readiness import check_bases, check_images, warn_of_expired
-from codegate.running.scheduler import Progress, Setup, execute
+from codegate.running.progress import Progress
+from codegate.running.readiness import check_images, warn_of_expired
+from codegate.running.scheduler import Setup, execute
 from codegate.running.shards import ShardChoice, ShardPlan, check_planned_gate, part_of, share, shared_options
 from codegate.sandbox import Backend, Choice, check_choice, select_backend
 from codegate.suite import Suite, images_of, load_suite
@@ -48,6 +53,8 @@ class RunRequest:
             verdict.
         answers: answers of ``candidates`` from a file, for a run without model calls.
         images: the baseline's base images by version of Python, used where available.
+        problems: ids of the problems to run, all without; ``limit``: how many, the first of the suite.
+        command: words of the command that continues the run, without its folder; default: with the suite alone.
     """
 
     suite: Path
@@ -63,6 +70,9 @@ class RunRequest:
     shard: ShardChoice | None = None
     answers: Answers | None = None
     images: Mapping[str, str] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+    limit: int | None = None
+    command: tuple[str, ...] = ()
 
 
 @contextmanager
@@ -141,6 +151,13 @@ def run_suite(
         check_place(journal.manifest, images)
         announce(f"run {journal.manifest.id} in {journal.folder}, sandbox {backend.name}")
         journal.manifest = _with_own_terms(journal.manifest, request.candidates)
+        for candidate in journal.manifest.candidates:
+            if candidate.calls_a_model:
+                announce(price_words(candidate))
+        if (most := request.options.budget_usd_per_month) is not None:
+            spent = journal.spent_this_month()
+            announce(f"the month's other runs in {journal.folder.parent} cost ${spent:.2f} of ${most:.2f}")
+            request = replace(request, options=request.options.within_month(spent))
         settled = _settled(request.gate, journal.manifest, suite)
         gate, again, shard = request.gate, journal.confirmation(), journal.manifest.shard
         pinned, options = None, request.options
@@ -153,8 +170,15 @@ def run_suite(
             options = replace(options, spent_before=again.spending())
         with journal.writing():
             keep_answers(journal, suite, announce)
-            setup = Setup(journal, suite, backend, providers, options, progress, stop)
+            conditions = journal.manifest.conditions
+            cache = AnswerCache(options.cache, conditions, announce) if options.cache is not None else None
+            command = (*(request.command or ("codegate", "run", str(suite.folder))), "--resume", str(journal.folder))
+            setup = Setup(journal, suite, backend, providers, options, progress, stop, cache, shlex.join(command))
             run = execute(setup, settled)
+            if reused := sum(outcome.reused for outcome in run.outcomes):
+                announce(
+                    f"{reused} of {len(run.outcomes)} answers are reused from earlier runs, and cost this one nothing"
+                )
             if gate is not None and pinned is not None:
                 run = confirm_regressions(replace(setup, options=request.options), run, gate, pinned, announce)
             write_result(run, journal.folder)
@@ -196,6 +220,14 @@ def _new_journal(
 ) -> Journal:
     choice = request.shard
     manifest = _plan(suite, request, sandbox, run_id, fixed=choice is not None, images=images)
+    if request.problems or request.limit is not None:
+        chosen = tuple(dict.fromkeys(request.problems)) or tuple(manifest.problems)
+        if unknown := next((name for name in chosen if name not in manifest.problems), None):
+            near = get_close_matches(unknown, manifest.problems, 1)
+            reason = manifest.excluded.get(unknown, "there is none of that name")
+            raise UsageError(f"problem {unknown[:100]!r}: {reason}.", f"Did you mean {near[0]}?" if near else "")
+        chosen = chosen[: request.limit]
+        manifest = manifest.only(chosen, f"{len(chosen)} of {len(manifest.problems)} problems")
     if choice is not None:
         part = part_of(manifest, choice)
         return _created(request.out or _RUNS / f"{part.id}-shard-{choice.number}-of-{choice.of}", part, request)
@@ -220,7 +252,7 @@ def _shard_words(manifest: RunManifest, shard: Shard, options: RunOptions) -> st
 
 
 def _check_prices(request: RunRequest, candidates: Sequence[CandidateSpec]) -> None:
-    if request.options.budget_usd is None:
+    if not request.options.budgeted:
         return
     for candidate in candidates:
         if candidate.calls_a_model and candidate.prices is None:
@@ -243,7 +275,7 @@ def _open_pinned(
         return None
     try:
         reason = why_not(gate.baseline, candidates, request.keyless)
-        if request.options.budget_usd is not None and spec.calls_a_model and spec.prices is None:
+        if request.options.budgeted and spec.calls_a_model and spec.prices is None:
             reason = f"the budget in dollars needs to know what {spec.label} costs"
         if reason is None and spec.key() not in providers:
             providers[spec.key()] = open_provider(spec, request.options.transcripts)

@@ -106,7 +106,7 @@ def part_of(plan: RunManifest, choice: ShardChoice) -> RunManifest:
             "problems": mine,
             "clusters": {name: value for name, value in plan.clusters.items() if name in mine},
             "tags": {name: value for name, value in plan.tags.items() if name in mine},
-            "titles": {name: value for name, value in plan.titles.items() if name in mine},
+            "origins": {name: value for name, value in plan.origins.items() if name in mine},
             "shard": shard,
         }
     )
@@ -128,7 +128,7 @@ def joined(parts: Sequence[RunManifest]) -> RunManifest:
             "problems": {name: problems[name] for name in order},
             "clusters": {name: value for part in parts for name, value in part.clusters.items()},
             "tags": {name: value for part in parts for name, value in part.tags.items()},
-            "titles": {name: value for part in parts for name, value in part.titles.items()},
+            "origins": {name: value for part in parts for name, value in part.origins.items()},
             "shard": None,
         }
     )
@@ -174,7 +174,7 @@ def _problems_up_to(shard: Shard, number: int) -> int:
 
 
 _RUNS: Final = Path("runs")
-_OWN: Final = frozenset({"problems", "clusters", "tags", "titles", "created", "shard"})
+_OWN: Final = frozenset({"problems", "clusters", "tags", "origins", "created", "shard"})
 """What shards of one run may differ in."""
 
 
@@ -366,6 +366,9 @@ def _write(folder: Path, whole: RunManifest, parts: Sequence[_Part], soundness: 
             merged.record_assurances(assurances)
         for part in parts:
             merged.take_calls(part.journal)
+            for name in part.journal.manifest.problems:
+                if (record := part.journal.read_problem(name)) is not None:
+                    merged.write_problem(name, record)
         for problem, sample in whole.planned():
             for candidate in whole.candidates:
                 key = (candidate.key(), problem, sample)

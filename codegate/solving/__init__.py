@@ -5,17 +5,23 @@ this room.
 """
 
 from codegate.solving.agent import agent_attempt
-from codegate.solving.attempt import Attempt, AttemptStop, AttemptSummary
+from codegate.solving.attempt import Attempt, AttemptStop, AttemptSummary, request_bytes
+from codegate.solving.edits import BlockEdit, parse_edits
 from codegate.solving.prompts import read_prompt
+from codegate.solving.single_shot import first_request
 from codegate.solving.solve import prompt_version_of, record_attempt, solve
 
 __all__ = [
     "Attempt",
     "AttemptStop",
     "AttemptSummary",
+    "BlockEdit",
     "agent_attempt",
+    "first_request",
+    "parse_edits",
     "prompt_version_of",
     "read_prompt",
     "record_attempt",
+    "request_bytes",
     "solve",
 ]

@@ -21,7 +21,7 @@ from codegate.sandbox import Command, Completed, EnvironmentRecipe, Sandbox, San
 from codegate.sandbox.relay import RELAY_PORT, Relay
 from codegate.sandbox.session import PACKAGES, SITE, WORKSPACE
 from codegate.service import SERVICE_ENVIRONMENT, SERVICE_PORT, FakeService
-from codegate.solving.attempt import AgentRecord, Attempt, AttemptStop, DroppedPath, ModelCall, stop_of
+from codegate.solving.attempt import AgentRecord, Attempt, AttemptStop, DroppedPath, ModelCall, counted, stop_of
 from codegate.solving.drivers import driver_source
 from codegate.solving.edits import contains_code
 from codegate.solving.installing import agent_recipe, recipe_digest
@@ -120,7 +120,6 @@ def agent_attempt(
     ended_by = "minutes" if done.timed_out else "memory" if done.memory_exceeded else gateway.limited
     workspace, dropped = _answer(base, agent, changed)
     frozen = workspace.freeze()
-    conversation = gateway.conversation
     completions = gateway.completions
     return Attempt(
         problem=problem.id,
@@ -130,16 +129,12 @@ def agent_attempt(
         prompt_version=agent_version(candidate),
         patch=frozen.patch,
         dropped=(*frozen.dropped, *dropped),
-        contains_code=bool(frozen.patch)
-        or any(contains_code(message.text) for message in conversation if message.role == "assistant"),
+        # Not the conversation's messages: an agent puts examples there, as if its model had written them.
+        contains_code=bool(frozen.patch) or any(contains_code(completion.text) for completion in completions),
         stop=_stop(ended_by, completions),
-        iterations=len(completions),
         tool_calls=sum(len(completion.tool_calls) for completion in completions),
-        usage=gateway.usage,
-        models=tuple(dict.fromkeys(each.model for each in completions if each.model)),
-        model_seconds=sum(completion.seconds for completion in completions),
         tool_seconds=max(0.0, done.wall_seconds - sum(completion.seconds for completion in completions)),
-        messages=conversation,
+        messages=gateway.conversation,
         agent=AgentRecord(
             exit_code=done.exit_code,
             ended_by=ended_by,
@@ -147,6 +142,7 @@ def agent_attempt(
             lock=None if recipe is None else recipe_digest(recipe),
             seconds=seconds,
         ),
+        **counted(completions),
     )
 
 
@@ -164,7 +160,7 @@ def _agent(candidate: CandidateSpec) -> Agent:
 
 
 def _environment(problem: Problem) -> dict[str, str]:
-    """Return the variables by which an agent's commands find what the problem's tests import."""
+    """Return the variables by which an agent's commands find what the problem's tests import and call."""
     roots = [f"{WORKSPACE}/{root}".rstrip("/") for root in problem.manifest.python_path]
     return {"PYTHONPATH": ":".join([*roots, SITE]), **(SERVICE_ENVIRONMENT if problem.manifest.service else {})}
 

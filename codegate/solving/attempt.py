@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from codegate.candidates import Completion, Message, ToolSpec, Usage
+from codegate.candidates import NO_USAGE, CallRecord, Completion, Message, ToolSpec, Usage
 from codegate.durable import digest
 
 AttemptStop = Literal[
@@ -61,6 +61,7 @@ class AttemptSummary(BaseModel):
         answer: digest of the whole answer, which identifies copies; None until ``summary`` and without a model, as for
             the reference, whose equal patches are no copies.
         agent: how the candidate's agent ended; None without one.
+        reused: whether an earlier run made it, and this one took it from the cache of answers.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -81,6 +82,7 @@ class AttemptSummary(BaseModel):
     tool_seconds: float = 0.0
     answer: str | None = None
     agent: AgentRecord | None = None
+    reused: bool = Field(default=False, exclude_if=lambda reused: not reused)
 
 
 class Attempt(AttemptSummary):
@@ -88,12 +90,14 @@ class Attempt(AttemptSummary):
 
     Attributes:
         messages: the transcript, in order.
+        calls: the answered model calls; none where no model was called.
     """
 
     problem: str
     candidate: str
     sample: int
     messages: tuple[Message, ...] = ()
+    calls: tuple[CallRecord, ...] = ()
 
     @property
     def last_answer(self) -> Message | None:
@@ -115,10 +119,21 @@ ModelCall: TypeAlias = Callable[[Callable[[], Completion], int], Completion]
 """Makes one model call, given its request's approximate bytes; adds retries, budgets and limits."""
 
 
+def counted(completions: Sequence[Completion]) -> dict[str, Any]:
+    """Return the fields of an attempt that follow from its model calls."""
+    return {
+        "iterations": len(completions),
+        "usage": sum((each.usage for each in completions), NO_USAGE),
+        "models": tuple(dict.fromkeys(each.model for each in completions if each.model)),
+        "model_seconds": sum(each.seconds for each in completions),
+        "calls": tuple(each.record for each in completions),
+    }
+
+
 def request_bytes(messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> int:
     """Return the size of a request as JSON in ASCII, about that of any provider's format."""
     parts = [part.model_dump(mode="json") for part in (*messages, *tools)]
-    return len(json.dumps(parts))
+    return len(json.dumps([parts, [message.reasoning for message in messages if message.reasoning]]))
 
 
 def stop_of(completion: Completion) -> AttemptStop | None:

@@ -1,12 +1,24 @@
 """Single shot: one prompt, one answer, its edits applied."""
 
 from codegate.candidates import CandidateSpec, Message, ProblemKey, Provider
-from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, request_bytes, stop_of
-from codegate.solving.context import build_context
+from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, counted, request_bytes, stop_of
+from codegate.solving.context import CHARACTERS_PER_TOKEN, build_context
 from codegate.solving.edits import apply_edits, contains_code, parse_edits
 from codegate.solving.prompts import fill, prompt_version
 from codegate.solving.workspace import Workspace
 from codegate.suite import Problem, Tree
+
+
+def first_request(problem: Problem, base: Tree, candidate: CandidateSpec) -> tuple[Message, Message]:
+    """Return system prompt and task of the only request, which keeps to the candidate's ``max_prompt_tokens``."""
+    statement = problem.statement.strip()
+    most = None
+    if candidate.max_prompt_tokens is not None:
+        rest = sum(map(len, fill(candidate, statement=statement, context="")))
+        most = max(0, CHARACTERS_PER_TOKEN * candidate.max_prompt_tokens - rest)
+    context = build_context(base, problem.statement, problem.manifest.public_tests, most=most)
+    system, task = fill(candidate, statement=statement, context=context)
+    return Message(role="system", text=system), Message(role="user", text=task)
 
 
 def single_shot(
@@ -16,9 +28,7 @@ def single_shot(
 
     A refusal changes nothing. The edits of a truncated answer count if all that it begins are complete.
     """
-    context = build_context(base, problem.statement, problem.manifest.public_tests)
-    system, task = fill(candidate, statement=problem.statement.strip(), context=context)
-    messages: tuple[Message, ...] = (Message(role="system", text=system), Message(role="user", text=task))
+    messages = first_request(problem, base, candidate)
     key = ProblemKey(problem=problem.id, sample=sample)
     completion = call(lambda: provider.complete(key, messages, (), candidate.sampling), request_bytes(messages))
     stop: AttemptStop = stop_of(completion) or "answered"
@@ -36,8 +46,6 @@ def single_shot(
         dropped=frozen.dropped,
         contains_code=contains_code(completion.text),
         stop=stop,
-        usage=completion.usage,
-        models=(completion.model,) if completion.model else (),
-        model_seconds=completion.seconds,
         messages=(*messages, Message(role="assistant", text=completion.text)),
+        **counted([completion]),
     )

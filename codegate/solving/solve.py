@@ -1,15 +1,20 @@
 """Solve one problem with one candidate, one sample."""
 
+from functools import partial
+
 from codegate.candidates import (
     CandidateSpec,
+    Completion,
+    Message,
     ProblemKey,
     Provider,
+    ReplayProvider,
     StopReason,
     transcript_line,
 )
 from codegate.errors import UsageError
 from codegate.solving.agent import agent_version
-from codegate.solving.attempt import Attempt, AttemptStop, ModelCall
+from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, counted
 from codegate.solving.prompts import prompt_version
 from codegate.solving.single_shot import single_shot
 from codegate.solving.tool_loop import tool_loop, tool_loop_version
@@ -55,6 +60,12 @@ def solve(
         return _reference(problem, base, candidate, sample)
     if provider is None:
         raise UsageError(f"candidate {candidate.label} needs a provider.", "Open one with open_provider.")
+    if isinstance(provider, ReplayProvider):
+        key = ProblemKey(problem=problem.id, sample=sample)
+        if (patch := provider.patch(key)) is not None:
+            return _replayed(
+                candidate, key, patch, call(partial(provider.complete, key, (), (), candidate.sampling), 0)
+            )
     if candidate.solver == "tool_loop":
         return tool_loop(problem, base, candidate, provider, sample, run_public_tests, call)
     return single_shot(problem, base, candidate, provider, sample, call)
@@ -72,6 +83,21 @@ def _reference(problem: Problem, base: Tree, candidate: CandidateSpec, sample: i
         patch=make_patch(base, problem.fix) if fixes else "",
         contains_code=fixes,
         iterations=0,
+    )
+
+
+def _replayed(candidate: CandidateSpec, key: ProblemKey, patch: str, answer: Completion) -> Attempt:
+    """Return the attempt of an agent whose patch was recorded."""
+    return Attempt(
+        problem=key.problem,
+        candidate=candidate.key(),
+        sample=key.sample,
+        solver="replay",
+        prompt_version=prompt_version_of(candidate),
+        patch=patch,
+        contains_code=bool(patch.strip()),
+        messages=(Message(role="assistant", text=answer.text),),
+        **counted([answer]),
     )
 
 
@@ -94,4 +120,5 @@ def record_attempt(attempt: Attempt) -> bytes:
         stop=_STOP_REASONS[attempt.stop],
         usage=attempt.usage,
         seconds=attempt.model_seconds,
+        patch=attempt.patch if attempt.agent is not None else None,
     )

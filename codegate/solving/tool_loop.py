@@ -3,8 +3,8 @@
 from functools import partial
 from typing import Final
 
-from codegate.candidates import CandidateSpec, Message, ProblemKey, Provider, ToolCall, Usage
-from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, request_bytes, stop_of
+from codegate.candidates import CandidateSpec, Completion, Message, ProblemKey, Provider, ToolCall
+from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, counted, request_bytes, stop_of
 from codegate.solving.context import build_listing
 from codegate.solving.edits import contains_code
 from codegate.solving.prompts import fill, prompt_version
@@ -35,20 +35,15 @@ def tool_loop(
     )
     messages: tuple[Message, ...] = (Message(role="system", text=system), Message(role="user", text=task))
     key = ProblemKey(problem=problem.id, sample=sample)
-    usage = Usage(input_tokens=0, output_tokens=0, cached_tokens=0)
-    models: dict[str, None] = {}
+    completions: list[Completion] = []
     stop: AttemptStop = "iterations"
-    iterations = calls = 0
-    seconds = 0.0
-    while stop == "iterations" and iterations < candidate.max_iterations:
+    calls = 0
+    while stop == "iterations" and len(completions) < candidate.max_iterations:
         request = partial(provider.complete, key, messages, tools, candidate.sampling)
         completion = call(request, request_bytes(messages, tools))
-        iterations += 1
-        usage += completion.usage
-        seconds += completion.seconds
-        models |= {completion.model: None} if completion.model else {}
+        completions.append(completion)
         taken = completion.tool_calls[:MAX_CALLS_PER_MESSAGE]
-        messages += (Message(role="assistant", text=completion.text, tool_calls=taken),)
+        messages += (Message(role="assistant", text=completion.text, tool_calls=taken, reasoning=completion.reasoning),)
         if ended := stop_of(completion):
             stop = ended
         elif not completion.tool_calls:
@@ -68,14 +63,11 @@ def tool_loop(
         contains_code=toolbox.wrote
         or any(contains_code(message.text) for message in messages if message.role == "assistant"),
         stop=stop,
-        iterations=iterations,
         tool_calls=calls,
         tool_errors=toolbox.errors,
-        usage=usage,
-        models=tuple(models),
-        model_seconds=seconds,
         tool_seconds=toolbox.seconds,
         messages=messages,
+        **counted(completions),
     )
 
 

@@ -1,5 +1,7 @@
 """``codegate plan``: what a gate can find and what it will take, before anything is spent."""
 
+import json
+import re
 from decimal import Decimal
 from pathlib import Path
 
@@ -7,11 +9,12 @@ import pytest
 
 from codegate.candidates import Prices, Usage
 from codegate.running import Outcome, Run
-from codegate.running.plan import sample_expense
+from codegate.running.expenses import sample_expense
 from codegate.solving import AttemptSummary
 from codegate.suite import Suite
+from tests.kit.repository import run_git
 from tests.running.runs import manifest, outcome
-from tests.running.world import codegate
+from tests.running.world import ModelServer, codegate
 
 
 @pytest.mark.sandbox
@@ -26,7 +29,10 @@ def test_without_a_baseline_a_usual_suite_is_assumed(suite: Suite, tmp_path: Pat
     assert list(plan["found"]) == ["3", "5", "10"]
     assert 0 <= plan["found"]["3"] <= plan["found"]["10"] <= 1
     assert "a pass rate of 60% assumed" in done.stderr
-    assert "3 problems, up to 10 samples each: a candidate that is equal on them passes in 0%" in done.stderr
+    rows = [line.split() for line in done.stderr.splitlines()]
+    shares = [f"{power['equal'][name]:.0%}" for name in ("passed", "regressed", "inconclusive")]
+    assert ["equal", "on", "these", "problems", *shares, f"{power['equal']['samples']:.1f}"] in rows, done.stderr
+    assert max(map(len, done.stderr.splitlines())) <= 80
 
 
 def test_a_rate_is_not_for_a_baseline_and_a_suite_is_needed(suite: Suite, tmp_path: Path) -> None:
@@ -53,7 +59,7 @@ def test_with_a_baseline_all_follows_from_it(suite: Suite, tmp_path: Path) -> No
     assert plan["power"]["max_samples"] == 2
     (expense,) = plan["expenses"].values()
     assert expense["samples_known"] == 3
-    assert expense["usd"] is None, "the reference has no tokens"
+    assert expense["measured"] is False, "the reference has no tokens"
     assert expense["minutes"][1] > 0
     assert codegate("plan", "--rate", "0.5", cwd=tmp_path).code == 2
     (tmp_path / "runs").rename(tmp_path / "elsewhere")
@@ -79,3 +85,55 @@ def test_what_a_sample_takes_is_the_mean_of_those_that_came_to_something() -> No
     assert expense.minutes(60, models=1, sandboxes=3) == 6.0
     nothing = sample_expense([], None)
     assert (nothing.samples, nothing.usd, nothing.minutes(60, 1, 1)) == (0, None, None)
+
+
+@pytest.mark.bwrap
+def test_a_gate_is_priced_before_it_runs(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    candidates = [
+        {"provider": "openai", "model": "model-x", "base_url": server.url, "sampling": {"max_output_tokens": 500}},
+        {"provider": "openai", "model": "gpt-5-2025-08-07", "solver": "tool_loop"},
+        {"agent": "codex", "version": "1", "model": "openai:gpt-5-2025-08-07", "usd": 2},
+        {"provider": "openai", "model": "model-x", "base_url": server.url, "solver": "tool_loop"},
+    ]
+    config = {
+        "suite": str(suite.folder),
+        "budget_usd": 20,
+        "prices": {"model-x": {"input": 100, "output": 1000}},
+        "candidates": candidates,
+    }
+    (tmp_path / "codegate.yml").write_text(json.dumps(config))
+    done = codegate("plan", "--json", "--samples", "2", cwd=tmp_path)
+    assert done.code == 0, done.stderr
+    shot, loop, agent, own = done.document["expenses"].values()
+    assert server.asked == []
+    assert "(genai-prices 0." in done.stderr
+    assert re.search(rf"tokens of a .*\b{shot['prompt_tokens']['median']:,},", done.stderr), done.stderr
+    assert 200 < shot["prompt_tokens"]["median"] <= shot["prompt_tokens"]["most"] < 1000
+    assert shot["gate_usd"]["expected"][1] == pytest.approx(6 * (shot["prompt_tokens"]["most"] * 100 + 2e6) / 1e6, 0.01)
+    assert loop["gate_usd"]["expected"] is None, "what its turns send is not known before"
+    # Five calls of 400,000 tokens in and 32,000 out, on three problems, twice and thrice again to confirm.
+    assert loop["gate_usd"]["worst"] == pytest.approx(15 * 5 * (0.402 * 1.25 + 0.032 * 10))
+    assert (agent["gate_usd"]["worst"], agent["baseline_usd"]["worst"]) == (15 * 2.0, 30 * 2.0), "its own limit"
+    assert own["gate_usd"]["worst"] is None, "how much its model takes is not known"
+    assert "`budget_usd` stops each run at $20" in done.stderr
+
+    # What a run sets aside, and then pays, is what the plan said.
+    (tmp_path / "codegate.yml").write_text(json.dumps({**config, "candidates": candidates[:1]}))
+    ran = codegate("run", "--out", "runs/r", "--sandbox", "bwrap", "--no-precheck", cwd=tmp_path)
+    assert ran.code == 0, ran.stderr
+    calls = (tmp_path / "runs" / "r" / "calls.log").read_text().split("\n")
+    reserved = sum(Decimal(line.split()[2]) for line in calls if line.startswith("call "))
+    assert float(reserved) == pytest.approx(shot["baseline_usd"]["worst"] / 10)
+    again = codegate("plan", "--json", "--like", "runs/r", cwd=tmp_path)
+    (known,) = again.document["expenses"].values()
+    assert (known["measured"], known["baseline_usd"]["expected"]) == (True, pytest.approx(30 * 0.006))
+
+
+def test_prompts_that_cannot_be_measured_are_said_to_be(suite: Suite, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    run_git(tmp_path / "empty", "init", "--quiet")
+    words = ("--candidate", "openai:gpt-5-2025-08-07", "--repository", "empty")
+    done = codegate("plan", suite.folder, *words, cwd=tmp_path)
+    assert done.code == 0, done.stderr
+    assert "the prompts of openai:gpt-5-2025-08-07 cannot be measured" in done.stderr
+    assert re.search("tokens of a prompt: median, most +–", done.stdout), done.stdout

@@ -33,6 +33,7 @@ def test_nothing_given(tmp_path: Path) -> None:
         repository=None,
         reports=tmp_path / "codegate-report",
         on_inconclusive=None,
+        cache=None,
         resume=None,
         run_artifact="codegate-run",
         shard=None,
@@ -60,6 +61,7 @@ def test_everything_given(tmp_path: Path) -> None:
         jobs="4",
         max_model_calls="500",
         budget_usd="7.50",
+        cache="answers",
         resume="4711",
         run_artifact="codegate-shard-2-of-3",
         repository=".",
@@ -90,6 +92,7 @@ def test_everything_given(tmp_path: Path) -> None:
     assert (inputs.comment, inputs.check, inputs.issue) == ("regression", True, False)
     assert inputs.artifact_name == "gate of the big suite"
     assert (inputs.budget_usd, inputs.resume) == (Decimal("7.50"), "4711")
+    assert inputs.cache == tmp_path / "answers"
     assert inputs.run_artifact == "codegate-shard-2-of-3"
 
 

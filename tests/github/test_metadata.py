@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 import yaml
+from click import Context
 
+from codegate.cli.main import group
 from codegate.gating import GatePolicy
 from codegate.github.inputs import DEFAULTS, read_inputs
 from codegate.github.step import COMMENT_URL, OUTPUTS
@@ -49,6 +51,14 @@ def test_the_page_has_the_tables_of_action_yml() -> None:
     assert script["written"](page, ACTION) == page, "run `make schema`"
     assert page.rstrip().endswith("that a killed step left behind.")
     assert page.count("| `mode` |") == page.count("| `verdict` |") == 1
+
+
+def test_the_page_of_commands_is_what_they_say_themselves() -> None:
+    # In a process of its own: a command keeps the help option of whoever called it first.
+    script = [sys.executable, str(ROOT / ".ci" / "command_docs.py"), "-"]
+    written = subprocess.run(script, capture_output=True, text=True, check=True).stdout
+    assert (ROOT / "docs" / "cli.md").read_text() == written, "run `make schema`"
+    assert written.count("\n## codegate ") == len(group.list_commands(Context(group)))
 
 
 def test_defaults_are_those_of_the_code() -> None:

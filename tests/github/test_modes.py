@@ -19,6 +19,7 @@ from tests.cli.run_folders import write_run
 from tests.github.runner import outputs
 from tests.github.test_event import FORK, HEAD, pull_payload, run_payload
 from tests.github.workspace import LENIENT, PROBLEMS, write_suite, write_transcripts
+from tests.kit import http
 from tests.kit.github import FakeGitHub, Fault, Reply, Token, fake_github
 from tests.kit.github.artifacts import Artifacts, Run, zipped
 from tests.kit.github.content import Content
@@ -188,6 +189,17 @@ def test_a_pinned_baseline_that_is_gone_passes_nothing(world: World) -> None:
     assert "no baseline" in said
 
 
+def test_answers_in_the_checkout_are_not_reused(world: World) -> None:
+    write_suite(world.workspace / "suite", EnvironmentRecipe(python="3.11", lock=""))
+    (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [reference]\n")
+    (world.workspace / "kept" / "answers").mkdir(parents=True)
+    (world.workspace / "kept" / "answers" / "x.json").write_text("{}")
+    world.commit()
+    for name in ("kept/answers", "kept", "kept/answers/x.json"):
+        step = world.step("push", pushed(), cache=name)
+        assert (step.code, "is part of the checkout" in step.log) == (ExitCode.USAGE, True), step.log
+
+
 @pytest.mark.docker
 class TestRuns:
     """With a suite of three problems, really run."""
@@ -253,11 +265,21 @@ class TestRuns:
         for number in range(79, 86):
             poison = zipped({"history.jsonl": b"{}"})
             nights.put("codegate-nightly", poison, Run(number, head_repository_id=2000, path=NIGHTLY))
+        assert "<circle" in night.with_name("dashboard").joinpath("index.html").read_text()
+        told: list[str] = []
+
+        def chat(request: http.Request) -> http.Reply:
+            told.append(request.body["text"])
+            return http.Reply(b"", 500)
+
+        world.runtime["CODEGATE_WEBHOOK"] = http.Server(chat).url
         transcripts = world.workspace / "answers.jsonl"
         transcripts.write_text(transcripts.read_text().replace("model-2025-01-01", "model-2025-02-02"))
         worse = world.step("schedule", pushed(), mode="nightly", artifact_name="codegate-nightly", samples="4")
         assert (worse.code, worse.outputs["verdict"]) == (ExitCode.REGRESSED, "regressed"), worse.log
         assert len((world.workspace / worse.outputs["report-path"] / "history.jsonl").read_text().splitlines()) == 2
+        assert "the webhook answered 500" in worse.log
+        assert ["model-2025-02-02 answered" in text for text in told] == [True]
         (issue,) = world.github.store(Rest).issues.values()
         assert issue["state"] == "open"
         assert "regressed" in issue["title"]
@@ -291,6 +313,23 @@ class TestRuns:
         merged = world.step("push", pushed(), mode="merge", run_id=plan.outputs["run-id"])
         assert (merged.code, merged.outputs["verdict"]) == (ExitCode.REGRESSED, "regressed"), merged.log
         assert merged.outputs["problems"] == "3"
+
+    def test_a_gate_reuses_the_answers_that_were_kept_for_it(self, world: World, quick_sandboxes: None) -> None:
+        replies = [as_json(chat_answer(message={"content": f"I do not know, {number}."})) for number in range(18)]
+        with wire_server(*replies) as wire:
+            (world.workspace / "codegate.yml").write_text(
+                "suite: suite\ncandidates:\n- {provider: openai, model: local-model, base_url: '" + wire.url + "/v1'}\n"
+            )
+            world.commit()
+            for _ in range(2):
+                done = world.step("push", pushed(), cache="answers")
+                assert done.code == ExitCode.PASS, done.log
+            assert len(wire.received) == 3
+            assert "3 of 3 answers are reused" in done.log
+            fresh = world.step(
+                "workflow_dispatch", pushed(), cache="answers", mode="baseline", candidates="local-model", samples="5"
+            )
+            assert (fresh.code, len(wire.received)) == (ExitCode.PASS, 3 + 15), fresh.log
 
     @pytest.mark.full
     def test_a_step_that_stopped_at_a_limit_is_resumed_and_asks_nothing_twice(
@@ -333,7 +372,7 @@ class TestRuns:
     def test_a_job_that_is_run_again_goes_on_where_its_last_attempt_stopped(
         self, world: World, docker_backend: DockerBackend
     ) -> None:
-        replies = [as_json(chat_answer(message={"content": f"I do not know, {number}."})) for number in range(6)]
+        replies = [as_json(chat_answer(message={"content": f"I do not know, {number}."})) for number in range(18)]
         with wire_server(*replies) as wire:
             (world.workspace / "codegate.yml").write_text(
                 "suite: suite\ncandidates:\n- {provider: openai, model: local-model, base_url: '" + wire.url + "/v1'}\n"

@@ -8,7 +8,7 @@ from codegate.gating import CandidateSamples, GatePolicy, Sample, Verdict, compa
 from codegate.grading import Behaviour, Grade, LintResult, TestResult
 from codegate.reporting import Evidence, ReportView, Terms, build_view
 from codegate.running import Outcome, Run, RunManifest
-from codegate.running.outcome import Fault
+from codegate.running.outcome import Fault, Origin, ProblemRecord
 from codegate.solving import AttemptSummary
 from codegate.solving.attempt import DroppedPath
 
@@ -138,7 +138,17 @@ def run_of(
             candidates=tuple(specs.values()),
             problems=dict.fromkeys(problems, "0" * 64),
             excluded=excluded or {},
-            titles={name: f"Fix {name} losing a cent" for name in problems},
+            origins={
+                name: Origin(
+                    title=f"Fix {name} losing a cent",
+                    date="2025-03-02",
+                    commit=f"{number:040x}",
+                    pull_request=100 + number,
+                    issues=(7,),
+                    project="https://github.com/acme/shop",
+                )
+                for number, name in enumerate(problems)
+            },
             conditions={"suite": "d" * 64},
         ).model_copy(update={"id": f"{run}{text}"}),
         outcomes=tuple(

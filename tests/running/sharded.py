@@ -6,7 +6,7 @@ from pathlib import Path
 from codegate.candidates import CandidateSpec, Message
 from codegate.grading import Grade
 from codegate.running import Journal, Outcome, RunManifest
-from codegate.running.outcome import Fault, json_text
+from codegate.running.outcome import Fault, ProblemRecord, json_text
 from codegate.running.shards import part_of, shard_choice, share
 from codegate.solving import Attempt
 from tests.running.runs import SPECS
@@ -96,6 +96,9 @@ def write(folder: Path, manifest: RunManifest, done: Iterable[Key] | None = None
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json_text(attempt(key)))  # as a journal does it, without waiting for the disk each time
         lines.append(made(manifest, key).line() + "\n")
+    (folder / "problems").mkdir()
+    for name in manifest.problems:
+        (folder / "problems" / f"{name}.json").write_text(json_text(ProblemRecord(statement=f"# {name}", fix="+x\n")))
     (folder / "outcomes.jsonl").write_text("".join(lines))
     (folder / "calls.log").write_text(f"call {SPECS[0].key()} 0.01\n" * len(lines))
     return folder

@@ -55,8 +55,11 @@ def test_a_budget_is_never_exceeded_by_agents_at_work_together(suite: Suite, tmp
     prices = Prices(input=Decimal(9), output=Decimal(20), cache_read=Decimal(9))
     with ScriptedModel(play, MODEL) as model:
         candidate = spec(model, prices=prices.model_dump(mode="json"), sampling={"max_output_tokens": 100})
-        with pytest.raises(CallLimitReached, match=r"budget of \$0\.20"):
-            run_here(suite, tmp_path / "run", candidate, samples=4, budget_usd=Decimal("0.20"), models=8, sandboxes=4)
+        with pytest.raises(CallLimitReached, match=r"budget of \$0\.20"):  # noqa: PT012 - what came instead is told
+            run = run_here(
+                suite, tmp_path / "run", candidate, samples=4, budget_usd=Decimal("0.20"), models=8, sandboxes=4
+            )
+            pytest.fail(f"{model.answered} calls: {[outcome.fault or outcome.attempt for outcome in run.outcomes]}")
         paid = model.answered
         assert paid * Decimal("0.01") <= Decimal("0.20")
         run_here(suite, tmp_path / "run", candidate, samples=4, budget_usd=Decimal(5), models=8, sandboxes=4)

@@ -1,6 +1,9 @@
 """Limits of model calls and of dollars: what a call may cost is set aside before it is made."""
 
+import json
+import re
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
@@ -17,7 +20,7 @@ from codegate.running.faults import Faulted
 from codegate.running.journal import Spending
 from codegate.suite import Suite
 from tests.running.runs import manifest
-from tests.running.world import ModelServer, run_here
+from tests.running.world import ModelServer, codegate, run_here
 
 PRICES = Prices(input=Decimal(1), output=Decimal(10))
 SPEC = CandidateSpec(provider="openai", model="m-2025-01-01", prices=PRICES, sampling=Sampling(max_output_tokens=8192))
@@ -98,6 +101,63 @@ def test_a_call_waits_for_what_those_under_way_turn_out_to_cost(journal: Journal
         assert one.result(20) == two.result(20) == said()
 
 
+def test_calls_adapt_to_a_server_that_has_room_for_few(journal: Journal) -> None:
+    room, lock = 2, threading.Lock()
+    under_way = declined = 0
+
+    def asked() -> Completion:
+        nonlocal under_way, declined
+        with lock:
+            under_way += 1
+            full = under_way > room
+            declined += full
+        time.sleep(0.002 if full else 0.01)
+        with lock:
+            under_way -= 1
+        if full:
+            raise ProviderError("rate_limit", "slow down.", retry_after=0.02)
+        return said()
+
+    with journal.writing(), ThreadPoolExecutor(32) as pool:
+        made = ModelCalls(32, None, None, Spending(), journal, threading.Event())
+        answered = list(pool.map(lambda _: made.make(SPEC, asked, 0), range(200)))
+    assert len(answered) == 200, "no call is lost"
+    assert declined < 200, "at full width, far more are declined than answered"
+
+
+@pytest.mark.parametrize("declined", [True, False])
+def test_no_call_begins_while_a_server_asks_to_wait(journal: Journal, declined: bool) -> None:
+    begun: list[float] = []
+
+    def asked() -> Completion:
+        begun.append(time.monotonic())
+        if len(begun) == 1 and declined:
+            raise ProviderError("rate_limit", "slow down.", retry_after=0.5)
+        return said().model_copy(update={"pause": 0.5 if len(begun) == 1 else 0.0})
+
+    with journal.writing(), ThreadPoolExecutor(2) as pool:
+        made = calls(journal, None)
+        first = pool.submit(made.make, SPEC, asked, 0)
+        while not begun:
+            time.sleep(0.001)
+        time.sleep(0.1)
+        second = pool.submit(made.make, SPEC, asked, 0)
+        assert first.result(20).usage == second.result(20).usage
+    assert min(begun[1:]) - begun[0] >= 0.5
+
+
+def test_a_candidate_whose_server_asks_to_come_back_tomorrow_is_not_asked_again(journal: Journal) -> None:
+    def asked() -> Completion:
+        raise ProviderError("rate_limit", "no more today.", retry_after=86_400)
+
+    with journal.writing():
+        made = calls(journal, None)
+        for _ in range(2):
+            with pytest.raises(Faulted):
+                made.make(SPEC, asked, 0)
+    assert journal.spending().calls == 1
+
+
 @given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 8192)), max_size=12), st.integers(0, 300))
 def test_no_budget_is_ever_exceeded(
     tmp_path_factory: pytest.TempPathFactory, asked: list[tuple[int, int]], cents: int
@@ -130,6 +190,12 @@ def test_a_budget_without_prices_is_refused_before_anything_is_spent(
     assert not (tmp_path / "r").exists()
 
 
+def test_a_budget_knows_list_prices(suite: Suite, tmp_path: Path) -> None:
+    done = codegate("run", suite.folder, "--candidate", "openai:gpt-4o-2024-08-06", "--budget-usd", "1", cwd=tmp_path)
+    assert done.code == 2
+    assert "openai needs a key" in done.stderr, "and no price"
+
+
 @pytest.mark.bwrap
 def test_a_run_stops_at_its_budget_and_goes_on_with_a_higher_one(
     suite: Suite, server: ModelServer, tmp_path: Path
@@ -141,3 +207,21 @@ def test_a_run_stops_at_its_budget_and_goes_on_with_a_higher_one(
     assert len(server.asked) == 2
     run_here(suite, tmp_path / "r", models=1, budget_usd=Decimal(16))
     assert len(server.asked) == 3
+
+
+@pytest.mark.bwrap
+def test_runs_of_a_month_share_its_budget(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    terms = {"prices": {"input": 0, "output": 1_000_000}, "sampling": {"max_output_tokens": 6}}  # $5 an answer
+    candidate = {"provider": "openai", "model": "model-x", "base_url": server.url, **terms}
+    config = {"candidates": [candidate], "budget_usd_per_month": 26, "concurrency": {"models": 1}}
+    (tmp_path / "codegate.yml").write_text(json.dumps(config))
+    command = ("run", suite.folder, "--config", "codegate.yml", "--sandbox", "bwrap", "--no-precheck")
+    assert codegate(*command, cwd=tmp_path).code == 0
+    second = codegate(*command, cwd=tmp_path)
+    assert (second.code, len(server.asked)) == (2, 5)
+    assert "the month's other runs in runs cost $15.00 of $26.00" in second.stderr
+    assert "the budget of $11 is reached" in second.stderr
+    assert "budget_usd_per_month" in second.stderr
+    for made in (tmp_path / "runs").glob("*/run.json"):
+        made.write_text(re.sub(r'"created": "\d{4}', '"created": "2020', made.read_text()))
+    assert codegate(*command, cwd=tmp_path).code == 0, "another month's runs do not count"

@@ -34,12 +34,16 @@ candidates:
     sampling: {temperature: 0.2, top_p: 0.9, max_output_tokens: 1000, seed: 7}
     timeout_seconds: 30
     training_cutoff: 2024-10-01
+    snapshot: mine-2024-08-06
+    headers: {x-team: gate}
+    query: {api-version: v1}
     prices: {input: 2.5, output: 10, cache_read: 1.25, cache_write: 3.125}
 samples: 3
 sandbox: bwrap
 concurrency: {models: 8, sandboxes: 3}
 max_model_calls: 100
 budget_usd: 20.5
+budget_usd_per_month: 300
 prices: {gpt-4o-2024-08-06: {input: 2.5, output: 10}}
 sandbox_hour_usd: 0.12
 score: {correctness: 0.5, latency: 0.1, cost: 0.2, context: 0.1, reliability: 0.1, latency_half: 60, cost_half: 1}
@@ -61,7 +65,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert config.gate.margin == 0.05
     short, *_, long_form = config.candidates
     assert (short.provider, short.model, short.label) == ("openai", "gpt-4o-2024-08-06", "openai:gpt-4o-2024-08-06")
-    assert type(long_form).model_fields.keys() == long_form.model_fields_set | {"agent", "prompt"}, "which have tests"
+    elsewhere = {"agent", "prompt", "protocol", "max_prompt_tokens", "api_key_command"}
+    assert type(long_form).model_fields.keys() == long_form.model_fields_set | elsewhere, "which have tests"
     assert long_form.sampling.seed == 7
     assert short.prices == config.prices["gpt-4o-2024-08-06"]
     assert long_form.prices is not None
@@ -73,16 +78,25 @@ def test_prices_of_the_table_are_for_candidates_without_their_own(tmp_path: Path
     named = named_candidates(["openai:m-2025-01-01", "openai:n-2025-01-01"], "--candidate")
     settings, _ = configuration(named, tmp_path / CONFIG_NAME, tmp_path / CONFIG_NAME)
     assert [candidate.prices and candidate.prices.output for candidate in settings.candidates] == [2, None]
-    with pytest.raises(UsageError, match=r"prices\.m\.output: Field required"):
+    known = "openai:gpt-4o-2024-08-06"
+    declared = load(
+        tmp_path, f"candidates: ['{known}', '{known}@https://x.org/v1']\nprices: {{m: {{input: 1, output: 2}}}}"
+    )
+    assert [candidate.prices and candidate.prices.output for candidate in declared.candidates] == [10, None]
+    without_a_file, _ = configuration(named_candidates([known], "--candidate"), None, tmp_path / "none.yml")
+    assert without_a_file.candidates == declared.candidates[:1]
+    listed_at = f"candidates: [{{agent: codex, version: '1', usd: 1, model: '{known}'}}]"
+    assert load(tmp_path, listed_at).candidates[0].prices, "a limit in dollars needs no declared prices"
+    with pytest.raises(UsageError, match=r"prices\.m\.output: this key is missing"):
         load(tmp_path, "candidates: [reference]\nprices: {m: {input: 1}}")
 
 
 def test_all_but_the_candidates_has_a_default(tmp_path: Path) -> None:
     config = load(tmp_path, "candidates: [reference]")
     assert (config.samples, config.sandbox, config.baseline) == (None, "auto", "codegate.lock")
-    with pytest.raises(UsageError, match="candidates: Field required"):
+    with pytest.raises(UsageError, match="candidates: this key is missing"):
         load(tmp_path, "samples: 2")
-    with pytest.raises(UsageError, match="candidates: Tuple should have at least 1"):
+    with pytest.raises(UsageError, match="candidates: the list is too short"):
         load(tmp_path, "candidates: []")
 
 
@@ -102,7 +116,7 @@ def test_all_but_the_candidates_has_a_default(tmp_path: Path) -> None:
         ("candidates: [reference]\nsamples: '3'", "samples: Input should be a valid integer"),
         ("candidates: [reference]\nmax_model_calls: true", "max_model_calls: Input should be a valid integer"),
         ("candidates: [reference]\nsandbox: chroot", "sandbox: .*'chroot' is no sandbox"),
-        ("candidates: [reference]\ngate: {margin: '0.1'}", "gate.margin: Input should be a valid number"),
+        ("candidates: [reference]\ngate: {margin: 10}", r"0\.25, not 10\. `margin` is: Largest tolerated drop"),
         ("candidates: [reference]\nsamples: 1\nsamples: 2", "is given twice"),
         ("a: &x [1]\nb: *x", "anchors and aliases are not allowed"),
         ("candidates: [!!python/object:os.system {}]", "tags are not allowed"),
@@ -193,7 +207,7 @@ def test_a_candidate_is_an_agent_in_one_line(tmp_path: Path) -> None:
         ("{agent: codex, model: 'openai:gpt-5-2025-08-07'}", "codex needs its `version`, for example"),
         ("{agent: command, model: 'openai:gpt-5-2025-08-07'}", "the agent `command` has a `command`"),
         ("{agent: codex, version: '1', model: 'gpt-5'}", "unknown provider"),
-        ("{agent: codex, version: '1', usd: 1, model: 'openai:gpt-5-2025-08-07'}", "`usd`\\) and no prices"),
+        ("{agent: codex, version: '1', usd: 1, model: 'openai:gpt-99-2031-01-01'}", "`usd`\\), and its prices are not"),
         ("{agent: codex, version: '1', model: reference}", "an agent needs a model"),
         ("{agent: codex, version: '1 || true', model: 'openai:gpt-5-2025-08-07'}", "version"),
         ("{provider: openai, model: gpt-5-2025-08-07, solver: agent}", "the solver `agent` has an `agent`"),
@@ -241,3 +255,55 @@ def test_a_prompt_that_cannot_be_is_refused(tmp_path: Path, prompt: str, text: s
     (tmp_path / "fix.md").write_text(text)
     with pytest.raises(UsageError, match=reason):
         load_config(path)
+
+
+def test_a_matrix_is_one_candidate_for_each_combination(tmp_path: Path) -> None:
+    for name in ("a.md", "b.md"):
+        (tmp_path / name).write_text(f"{name}: fix {{statement}} in {{context}}.")
+    entry = "provider: openai, model: m-2025-01-01, sampling: {seed: 7}"
+    config = load(
+        tmp_path,
+        f"candidates: [reference, {{{entry}, matrix: {{temperature: [0, 0.5, null], prompt: [a.md, b.md]}}}}]",
+    )
+    _, *swept = config.candidates
+    assert [spec.label for spec in swept] == [
+        "m-2025-01-01 temperature=0 prompt=a.md", "m-2025-01-01 temperature=0 prompt=b.md",
+        "m-2025-01-01 temperature=0.5 prompt=a.md", "m-2025-01-01 temperature=0.5 prompt=b.md",
+        "m-2025-01-01 temperature=default prompt=a.md", "m-2025-01-01 temperature=default prompt=b.md",
+    ]  # fmt: skip
+    assert [spec.sampling.temperature for spec in swept] == [0, 0, 0.5, 0.5, None, None]
+    assert {spec.sampling.seed for spec in swept} == {7}
+    assert [spec.prompt and spec.prompt.task_text and spec.prompt.task_text[:4] for spec in swept[:2]] == [
+        "a.md",
+        "b.md",
+    ]
+    assert len({spec.key() for spec in swept}) == 6
+    written = yaml.safe_load((tmp_path / CONFIG_NAME).read_text())
+    assert not list(Draft202012Validator(config_schema()).iter_errors(written))
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ("model: m, matrix: {temprature: [0]}", r"candidates\.1: .*'temprature'; did you mean `temperature`"),
+        ("model: m, matrix: {timeout_seconds: [3, 4]}", "no setting 'timeout_seconds'; it takes keys of `sampling`"),
+        ("model: m, matrix: {temperature: [0, 3]}", r"candidates\.1\.sampling\.temperature: Input should be less"),
+        ("model: m, matrix: {temperature: 0}", "`matrix.temperature` is a list of values"),
+        ("model: m, matrix: []", "`matrix` is a table of settings"),
+        ("model: m, sampling: {seed: 1}, matrix: {seed: [2]}", "`seed` is set twice"),
+        ("model: m, matrix: {version: ['1']}", r"candidates\.1\.version: there is no such key"),
+        ("model: m, matrix: {seed: [1, 2, 3, 4, 5], top_p: [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]}", "makes 65 cand"),
+    ],
+)
+def test_a_matrix_that_cannot_be_is_refused_by_name(tmp_path: Path, entry: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        load(tmp_path, f"candidates: [reference, {{provider: openai, {entry}}}]")
+
+
+def test_a_matrix_varies_the_settings_of_an_agent_however_it_is_written(tmp_path: Path) -> None:
+    entry = "candidates: [{agent: %s, model: 'openai:m-2025-01-01@http://127.0.0.1:1/v1', matrix: {minutes: [5, 10]}}]"
+    for agent in ("{name: aider, version: 0.86.2}", "aider, version: 0.86.2"):
+        found = load(tmp_path, entry % agent).candidates
+        assert [one.agent.minutes for one in found if one.agent] == [5, 10]
+    with pytest.raises(UsageError, match="`minutes` is set twice"):
+        load(tmp_path, entry % "{name: aider, version: 0.86.2, minutes: 7}")

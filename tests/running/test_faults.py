@@ -8,7 +8,7 @@ import pytest
 
 from codegate.candidates import ProviderError, ProviderFault
 from codegate.errors import InfrastructureError, Interrupted, UsageError
-from codegate.running.faults import FAULTS, LONGEST_WAIT_SECONDS, Faulted, cause_of, with_retries
+from codegate.running.faults import FAULTS, LONGEST_ASKED_SECONDS, LONGEST_WAIT_SECONDS, Faulted, cause_of, with_retries
 from codegate.sandbox import FilesRefused, SandboxClosed, SandboxError, SandboxUnavailable
 
 FATAL = {"provider.authentication", "provider.not_found", "provider.quota", "provider.model_mismatch"}
@@ -85,7 +85,13 @@ def test_a_servers_retry_after_is_waited_for() -> None:
     assert time.monotonic() - started >= 0.4
 
 
-@pytest.mark.parametrize("seconds", [1e12, LONGEST_WAIT_SECONDS * 2])
+def test_a_pause_that_lasts_longer_than_a_run_is_not_waited_for() -> None:
+    with pytest.raises(Faulted) as caught:
+        with_retries(Failing(ProviderError("rate_limit", "tomorrow.", retry_after=86_400)), threading.Event())
+    assert caught.value.fault.retries == 0
+
+
+@pytest.mark.parametrize("seconds", [LONGEST_WAIT_SECONDS * 2, LONGEST_ASKED_SECONDS])
 def test_a_stop_ends_any_wait_at_once(seconds: float) -> None:
     stop = threading.Event()
     threading.Timer(0.1, stop.set).start()

@@ -9,7 +9,9 @@ import pytest
 
 from codegate.candidates import CandidateSpec
 from codegate.errors import CodegateError, UsageError
-from codegate.suite import Suite
+from codegate.running import Journal
+from codegate.suite import Suite, load_suite
+from tests.running.test_soundness import break_fix
 from tests.running.world import NAMES, ModelServer, Said, answer, codegate, lines, run_here
 
 pytestmark = pytest.mark.bwrap
@@ -143,3 +145,39 @@ def test_declined_requests_between_answers_stop_nothing(suite: Suite, server: Mo
     run = run_here(suite, tmp_path / "r", server.spec(), samples=8, models=1)
     assert len(server.asked) == 8 * len(NAMES)
     assert sum(outcome.fault is not None for outcome in run.outcomes) == 8
+
+
+def test_a_wrong_key_shows_before_all_problems_are_checked(
+    suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("codegate.running.scheduler.MOST_FIRST", 1)
+    server.script = lambda name, turn, request: declined("Incorrect API key provided.", 401, code="invalid_api_key")
+    with pytest.raises(UsageError, match="Check the key"):
+        run_here(suite, tmp_path / "r", server.spec(), precheck=True)
+    record = Journal.open(tmp_path / "r").soundness()
+    assert record is not None
+    assert len(record.problems) == 1, "of three"
+    server.reset()
+    run_here(suite, tmp_path / "r")
+    assert len(server.asked) == 3
+
+
+def test_answers_that_a_limit_cuts_end_a_run_of_which_only_the_first_problems_are_checked(
+    suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("scheduler", "endings"):
+        monkeypatch.setattr(f"codegate.running.{module}.MOST_FIRST", 1)
+    server.script = cut(100_000)
+    with pytest.raises(UsageError, match="a limit cut all of the first 1 answers"):
+        run_here(suite, tmp_path / "r", server.spec(sampling={"max_output_tokens": 200}), precheck=True)
+    assert len(server.asked) == 1
+
+
+def test_a_candidate_is_asked_first_even_where_the_first_problems_are_not_sound(
+    own_suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_fix(own_suite, "double")
+    monkeypatch.setattr("codegate.running.scheduler.MOST_FIRST", 1)
+    server.script = lambda name, turn, request: declined("Incorrect API key provided.", 401, code="invalid_api_key")
+    with pytest.raises(UsageError, match="the first request of"):
+        run_here(load_suite(own_suite.folder), tmp_path / "r", server.spec(), precheck=True)

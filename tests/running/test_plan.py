@@ -2,6 +2,7 @@
 
 import dataclasses
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from codegate.running import (
     candidate_samples,
     choose_candidate,
     gate_run,
+    load_run,
     new_run_id,
     plan_run,
     run_exit_code,
@@ -22,6 +24,7 @@ from codegate.running import (
 from codegate.running.plan import candidate_settings, check_resumable, jobs
 from codegate.suite import Provenance, Quarantine, Suite
 from tests.running.runs import SPECS, manifest, outcome
+from tests.running.world import codegate
 
 MODEL = CandidateSpec(provider="openai", model="m-2025-01-01", base_url="http://127.0.0.1:1/v1")
 
@@ -50,6 +53,10 @@ def test_problems_of_one_change_are_a_cluster_and_the_gate_sees_their_tags(suite
     alike = [dataclasses.replace(one, manifest=one.manifest.model_copy(update=update)) for one in (first, second)]
     planned = plan_run(dataclasses.replace(suite, problems=(*alike, third)), SPECS, 1, "bwrap", "r")
     assert planned.clusters == {"calc-double": "pull request 7", "calc-half": "pull request 7"}
+    strange = one_change.model_copy(update={"project": "https://example.com/other"})
+    other = dataclasses.replace(alike[1], manifest=alike[1].manifest.model_copy(update={"provenance": strange}))
+    pooled = dataclasses.replace(suite, problems=(alike[0], other, third))
+    assert plan_run(pooled, SPECS, 1, "bwrap", "r").clusters == {}, "another repository has a change of that number too"
     assert planned.tags["calc-half"] == ("date:2024-05-01", "kind:bugfix", "language:python", "tier:2")
     samples = candidate_samples(Run(manifest=planned, outcomes=()), SPECS[0])
     assert samples.clusters == planned.clusters
@@ -184,6 +191,24 @@ def test_an_unfinished_run_is_not_gated() -> None:
     for outcomes in (every[1:], (*every[1:], stranger)):
         with pytest.raises(UsageError, match=r"is unfinished: 7 of 8 outcomes\. Finish it with"):
             gate_run(run.model_copy(update={"outcomes": outcomes}), gate)
+
+
+@pytest.mark.bwrap
+def test_a_few_problems_are_tried_out_and_are_no_baseline(suite: Suite, tmp_path: Path) -> None:
+    tried = ("run", suite.folder, "--candidate", "reference", "--sandbox", "bwrap", "--out")
+    done = codegate(*tried, "two", "--limit", 2, cwd=tmp_path)
+    assert (done.code, "not gated: a run of some problems" in done.stderr) == (0, True)
+    assert len(load_run(tmp_path / "two").outcomes) == 2
+    pinned = codegate("baseline", "pin", "two", cwd=tmp_path)
+    assert (pinned.code, "2 of 3 problems" in pinned.stderr) == (2, True), pinned.stderr
+    assert codegate(*tried, "one", "--problem", "calc-half", cwd=tmp_path).code == 0
+    assert [one.problem for one in load_run(tmp_path / "one").outcomes] == ["calc-half"]
+    (tmp_path / "codegate.lock").write_text("of no matter")
+    again = codegate("run", suite.folder, "--resume", "two", cwd=tmp_path)
+    assert again.code == 0, again.stderr
+    wrong = codegate(*tried, "none", "--problem", "calc-halve", cwd=tmp_path)
+    assert (wrong.code, "Did you mean calc-half?" in wrong.stderr) == (2, True), wrong.stderr
+    assert codegate(*tried, "none", "--limit", 1, "--shard", "1/2", "--run-id", "r", cwd=tmp_path).code == 2
 
 
 def test_run_ids_do_not_collide() -> None:

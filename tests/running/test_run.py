@@ -2,19 +2,23 @@
 
 import json
 import os
+import re
+import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from codegate.candidates import CandidateSpec
+from codegate.candidates import CandidateSpec, Sampling
 from codegate.errors import InfrastructureError, UsageError
-from codegate.running import Run, run_exit_code
+from codegate.running import Progress, Run, RunOptions, RunRequest, run_exit_code, run_suite
 from codegate.running.calls import CallLimitReached
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.session import SandboxSession
-from codegate.suite import Suite, load_suite
+from codegate.service import Expectation, Service
+from codegate.suite import Suite, load_suite, update_problem
 from tests.running.world import NAMES, ModelServer, Said, answer, lines, results, run_here
 
 pytestmark = pytest.mark.bwrap
@@ -167,17 +171,36 @@ def test_a_refused_key_ends_the_calls_of_its_candidate_only(suite: Suite, server
     assert run_exit_code(run, ()) == 4
 
 
-def test_a_rate_limit_is_waited_out_without_keeping_others_waiting(
+def test_a_rate_limit_is_waited_out_without_keeping_other_candidates_waiting(
     suite: Suite, server: ModelServer, tmp_path: Path
 ) -> None:
+    other = server.spec(name="other", sampling=Sampling(temperature=0.5))
+    sent: list[float | None] = []
+
     def script(name: str, turn: int, request: dict[str, Any]) -> Said:
-        return Said(status=429, headers={"Retry-After": "2"}) if len(server.asked) == 2 else Said(answer(name))
+        sent.append(request.get("temperature"))
+        limited = sent.count(None) == 2 and sent[-1] is None
+        return Said(status=429, headers={"Retry-After": "2"}) if limited else Said(answer(name))
 
     server.script = script
-    run = run_here(suite, tmp_path / "r", server.spec(), models=1)
-    assert set(server.asked[:3]) == set(NAMES)
-    assert server.asked[3:] == server.asked[1:2]
+    run = run_here(suite, tmp_path / "r", server.spec(), other, models=1)
+    _, limited, again = [place for place, temperature in enumerate(sent) if temperature is None][:3]
+    assert 0.5 in sent[limited:again], "the other candidate's calls are made meanwhile"
     assert faults(run) == {None}
+
+
+def test_a_slow_answer_is_no_silence(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    def script(name: str, turn: int, request: dict[str, Any]) -> Said:
+        time.sleep(2.5)
+        return Said(answer(name))
+
+    server.script = script
+    told: list[Progress] = []
+    request = RunRequest(suite.folder, (server.spec(),), 1, "bwrap", tmp_path / "r", options=RunOptions())
+    run_suite(request, told.append, lambda _: None)
+    doing = [step.words for step in told if step.outcome is None]
+    assert any(re.fullmatch(r"checked \d of 3 problems", words) for words in doing), doing
+    assert any(re.match(r"\d model calls?, the oldest for [12] s", words) for words in doing), doing
 
 
 def test_a_server_that_stumbles_is_asked_again(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
@@ -248,9 +271,14 @@ def test_what_a_model_does_wrong_is_its_own_failure(suite: Suite, server: ModelS
 
 
 def test_the_tool_loop_runs_the_public_tests_in_a_real_sandbox(
-    suite: Suite, server: ModelServer, tmp_path: Path
+    own_suite: Suite, server: ModelServer, tmp_path: Path
 ) -> None:
     told: dict[str, str] = {}
+    service = Service(expects=(Expectation(method="GET", path="/", at_most=0),))
+    for problem in own_suite.problems:
+        manifest = problem.manifest.model_copy(update={"service": service})
+        tests = problem.tests.model_copy(update={"PASS_TO_PASS": service.tests})
+        suite = update_problem(own_suite, replace(problem, manifest=manifest, tests=tests))
 
     def script(name: str, turn: int, request: dict[str, Any]) -> Said:
         if turn == 0:
@@ -262,11 +290,15 @@ def test_the_tool_loop_runs_the_public_tests_in_a_real_sandbox(
         return Said("Done.")
 
     server.script = script
-    run = run_here(suite, tmp_path / "r", server.spec(solver="tool_loop"))
+    with pytest.raises(CallLimitReached):
+        run_here(suite, tmp_path / "r", server.spec(solver="tool_loop"), max_model_calls=2, models=1)
+    run = run_here(suite, tmp_path / "r")
+    assert len(server.asked) == 3 * 3, "a turn that is paid for is not paid again"
     assert all(o.grade and o.grade.resolved for o in run.outcomes)
     assert {o.attempt.iterations for o in run.outcomes if o.attempt} == {3}
     assert set(told) == set(NAMES)
-    assert all("1 passed" in text for text in told.values())
+    assert all(text.startswith("1 passed\n") for text in told.values()), "what is expected of calls is not shown"
+    assert {o.grade.tests_total for o in run.outcomes if o.grade} == {2}
 
 
 def use(name: str, **arguments: Any) -> dict[str, Any]:
@@ -369,3 +401,14 @@ def test_a_disk_that_refuses_an_attempt_ends_the_run(suite: Suite, server: Model
     moved.rename(folder)
     run_here(suite, out)
     assert results(out) == kept
+
+
+def test_a_base_tree_is_read_once_in_a_run(own_suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    def play(name: str, turn: int, request: dict[str, Any]) -> Said:
+        if turn == 1:  # the second sample
+            shutil.rmtree(tmp_path / "world" / "repository", ignore_errors=True)
+        return Said(answer(name))
+
+    server.script = play
+    run = run_here(own_suite, tmp_path / "run", server.spec(), samples=2, models=1, sandboxes=1)
+    assert [outcome.fault for outcome in run.outcomes] == [None] * 6

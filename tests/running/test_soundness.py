@@ -111,4 +111,4 @@ def test_as_many_problems_may_fail_to_run_as_a_gate_may_lose(faulted: int, refus
     fault = Fault(cause="could_not_run_here", message="sandbox: gone.", retries=2)
     found = {f"p-{i}": fault if i < faulted else None for i in range(40)}
     with pytest.raises(InfrastructureError) if refused else nullcontext():
-        readiness.refuse_unsound(found)
+        readiness.refuse_unsound(found, 40)

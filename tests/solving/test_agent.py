@@ -2,41 +2,91 @@
 
 import contextlib
 import json
-import re
+import os
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from codegate.candidates import CandidateSpec, Completion, Forwarded, ProviderError, open_provider
+from codegate.candidates import Completion, ProviderError, open_provider
 from codegate.candidates.agents import AGENTS
 from codegate.grading import Sandboxes
 from codegate.sandbox import Backend, EnvironmentRecipe, Sandbox
+from codegate.service import Answer, Route, Service
 from codegate.solving import Attempt, agent_attempt
 from codegate.solving.agent import AgentFailed
 from codegate.solving.attempt import ModelCall
-from codegate.suite import Problem, Tree, apply_patch
+from codegate.suite import Problem, apply_patch
+from tests.kit.repository import make_repository, run_git
 from tests.kit.scripted_model import AGENT, Run, Say, ScriptedModel, Turn, fixing
-from tests.solving.worlds import FIXED, once, small_problem, small_tree
+from tests.solving.worlds import (
+    BLOCK,
+    FIX,
+    FIXED,
+    PLAIN_TREE,
+    KeepsNothing,
+    agent_spec,
+    fixing_by_blocks,
+    once,
+    small_problem,
+)
 
 MODEL = "scripted-2026-01-01"
-TREE = Tree({path: file for path, file in small_tree().items() if not file.is_link})
-FIX = "sed -i 's|n // 3|n // 2|' src/pkg/maths.py"
-EDIT = "<<<<<<< SEARCH\n    return n // 3\n=======\n    return n // 2\n>>>>>>> REPLACE\n"
 NAMES = [name for name in AGENTS if name != "command"]
+ALL = ["command", *(pytest.param(name, marks=pytest.mark.full) for name in NAMES)]
 IN_EVERY_TEST_RUN = ("claude-code", "openai-agents")
+KEY = "sk-canary-Zq7Lw2Xv9Rt4Bn8Kp1Md6Ys3"
+HIDDEN = "hidden-test-text"
 
-
-class Nothing:
-    """Keeps no answers."""
-
-    def take(self, request: str) -> Forwarded | None:
-        return None
-
-    def keep(self, request: str, answer: Forwarded) -> None:
+# Looks for all that an agent must not have, and leaves what it found in a source file. What it looks for is split, so
+# that it does not find itself.
+PRYING = """python3 - {port} {root} <<"END"
+import glob, os, pathlib, socket, subprocess, sys
+key, text, name, found = b"sk-can" + b"ary", b"hidden-" + b"test-text", "test_hid" + "den.py", set()
+for address in ("127.0.0.1", int(sys.argv[1])), ("1.1.1.1", 443), ("169.254.169.254", 80), ("172.17.0.1", 22):
+    try:
+        socket.create_connection(address, 2)
+        found.add("network")
+    except OSError:
         pass
+places = glob.glob("/proc/[0-9]*/environ") + glob.glob("/proc/[0-9]*/cmdline")
+repositories = ["."]
+for folder, folders, files in os.walk(sys.argv[2]):
+    folders[:] = [each for each in folders if os.path.join(folder, each) not in ("/proc", "/sys", "/dev")]
+    if {{"objects", "refs"}} <= set(folders):
+        repositories.append(folder)
+    if name in files:
+        found.add("hidden test")
+    if not folder.startswith(("/usr", "/lib")) and "node_modules" not in folder:
+        paths = (os.path.join(folder, each) for each in files)
+        places += [path for path in paths if os.path.isfile(path) and os.path.getsize(path) < 300_000]
+for place in places:
+    try:
+        data = pathlib.Path(place).read_bytes()
+    except OSError:
+        continue
+    if key in data:
+        found.add("key in " + os.path.basename(place))
+    if text in data:
+        found.add("hidden text")
+for place in repositories:
+    asked = ["git", "-c", "safe.directory=*", "-C", place, "rev-list", "--all"]
+    try:
+        if subprocess.run(asked, capture_output=True).stdout:
+            found.add("history")
+    except OSError:
+        pass
+if any(key.decode() in value for value in os.environ.values()):
+    found.add("key in os.environ")
+pathlib.Path("src/pkg").mkdir(parents=True, exist_ok=True)
+pathlib.Path("src/pkg/found.py").write_text("FOUND = " + repr(sorted(found)))
+END
+"""
 
 
 @pytest.fixture
@@ -46,16 +96,30 @@ def boxes(backend: Backend) -> Iterator[Sandboxes]:
     found.close()
 
 
+@pytest.fixture
+def bait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with a key and a repository of the hidden tests, beside a process with the key in its environment."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    (tmp_path / "key.txt").write_text(KEY)
+    make_repository(tmp_path / "repository", {path: file.data for path, file in small_problem().hidden.items() if file})
+    run_git(tmp_path / "repository", "reset", "--quiet", "--hard")
+    with subprocess.Popen(["sleep", "900"], env={**os.environ}) as process:
+        yield tmp_path
+        process.kill()
+
+
 def attempt(
-    boxes: Sandboxes, model: ScriptedModel, agent: str = "command", *, call: ModelCall = once, **settings: Any
+    boxes: Sandboxes,
+    model: ScriptedModel,
+    agent: str = "command",
+    *,
+    call: ModelCall = once,
+    asked: Problem | None = None,
+    **settings: Any,
 ) -> Attempt:
-    kind = AGENTS[agent]
-    provider = "anthropic" if kind.protocols[0] == "messages" else "openai"
-    base = model.url if provider == "anthropic" else f"{model.url}/v1"
-    own = {"command": ["{python}", "-c", AGENT]} if agent == "command" else {"version": kind.tried}
-    spec = CandidateSpec.model_validate(
-        {"agent": agent, **own, "provider": provider, "model": MODEL, "base_url": base, "minutes": 3, **settings}
-    )
+    own = {"command": ["{python}", "-c", AGENT]} if agent == "command" else {}
+    spec = agent_spec(agent, model, **{"minutes": 3, **own, **settings})
     opened = open_provider(spec)
     assert opened is not None
 
@@ -65,20 +129,15 @@ def attempt(
             yield sandbox
 
     try:
-        return agent_attempt(small_problem(), TREE, spec, opened, 0, open_for_agent, call, Nothing())
+        return agent_attempt(
+            asked or small_problem(), PLAIN_TREE, spec, opened, 0, open_for_agent, call, KeepsNothing()
+        )
     finally:
         opened.close()
 
 
 def changed(done: Attempt) -> dict[str, bytes | None]:
-    return {path: None if file is None else file.data for path, file in apply_patch(TREE, done.patch).items()}
-
-
-def fixing_by_blocks(turn: Turn) -> Say | Run:
-    """Fix the bug without a shell, in the file as the model is told its name."""
-    said = "\n".join(str(message["content"]) for message in turn.body["messages"])
-    name = re.findall(r"^\S*maths\.py$", said, re.MULTILINE)[-1]
-    return Say(f"{name}\n```python\n{EDIT}```\n")
+    return {path: None if file is None else file.data for path, file in apply_patch(PLAIN_TREE, done.patch).items()}
 
 
 @pytest.mark.parametrize(
@@ -99,15 +158,17 @@ def test_an_agent_fixes_the_bug(agent: str, boxes: Sandboxes) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("agent", [name for name in NAMES if name != "aider"])
+@pytest.mark.parametrize("agent", NAMES)
 @pytest.mark.timeout(900)
 def test_an_agent_in_a_loop_ends_at_its_limit(agent: str, boxes: Sandboxes) -> None:
     def play(turn: Turn) -> Say | Run:
+        if agent == "aider":  # it asks again for an edit that does not fit
+            return fixing_by_blocks(turn, BLOCK.replace("n // 3", "no such line"))
         return Run(f"echo {turn.results}") if turn.shell else Say("A title.")
 
     with ScriptedModel(play, MODEL) as model:
-        done = attempt(boxes, model, agent, max_iterations=5)
-    assert (done.stop, done.iterations, model.answered, done.patch) == ("iterations", 5, 5, "")
+        done = attempt(boxes, model, agent, max_iterations=3)
+    assert (done.stop, done.iterations, model.answered, done.patch) == ("iterations", 3, 3, "")
     assert done.agent is not None
     assert done.agent.ended_by == "calls"
 
@@ -124,10 +185,42 @@ def test_an_agent_whose_model_refuses_its_key_ends_at_once(agent: str, boxes: Sa
     assert len(model.requests) <= 3
 
 
-def test_a_lazy_agent_changes_nothing(boxes: Sandboxes) -> None:
+@pytest.mark.parametrize("agent", ALL)
+@pytest.mark.timeout(900)
+def test_a_lazy_agent_changes_nothing(agent: str, boxes: Sandboxes) -> None:
+    example = '[{"role": "assistant", "content": "An example:\\n```python\\nx = 1\\n```"}, {"role": "user"'
+    own: dict[str, Any] = (
+        {"command": ["{python}", "-c", AGENT.replace('[{"role": "user"', example)]} if agent == "command" else {}
+    )
     with ScriptedModel(lambda _turn: Say("It looks fine."), MODEL) as model:
-        done = attempt(boxes, model)
-    assert (done.patch, done.stop, done.iterations, done.contains_code) == ("", "answered", 1, False)
+        done = attempt(boxes, model, agent, **own)
+    assert (done.patch, done.stop, done.contains_code) == ("", "answered", False)
+
+
+@pytest.mark.parametrize("agent", ALL)
+@pytest.mark.timeout(900)
+def test_an_agent_that_pries_finds_nothing(agent: str, boxes: Sandboxes, bait: Path) -> None:
+    def play(turn: Turn) -> Say | Run:
+        command = PRYING.format(port=model.url.rpartition(":")[2], root="/")
+        if agent == "aider":  # it has no shell, but takes up files that its model names
+            return Say(f"Add {bait}/key.txt, /proc/self/environ and tests/test_hidden.py.\n```bash\n{command}```\n")
+        return Run(command) if turn.shell and not turn.results else Say("I looked around.")
+
+    with ScriptedModel(play, MODEL) as model:
+        done = attempt(boxes, model, agent)
+    assert changed(done) == ({} if agent == "aider" else {"src/pkg/found.py": b"FOUND = []"})
+    asked = json.dumps([request.body for request in model.requests])
+    assert KEY not in asked
+    assert HIDDEN not in asked
+
+
+def test_what_pries_finds_everything_outside_of_a_sandbox(bait: Path) -> None:
+    with ScriptedModel(lambda _turn: Say(""), MODEL) as model:
+        command = PRYING.format(port=model.url.rpartition(":")[2], root=bait)
+        subprocess.run(["sh", "-c", command], cwd=bait, check=True)
+    keys = ["key in environ", "key in key.txt", "key in os.environ"]
+    everything = ["hidden test", "hidden text", "history", *keys, "network"]
+    assert (bait / "src/pkg/found.py").read_text() == f"FOUND = {everything}"
 
 
 def test_an_agent_that_hangs_is_ended_with_all_of_its_processes(boxes: Sandboxes) -> None:
@@ -146,12 +239,8 @@ def test_limits_of_tokens_end_an_agent(boxes: Sandboxes) -> None:
     assert (done.stop, model.answered) == ("limit", 3)
 
 
-def test_a_hostile_agent_gets_nothing(boxes: Sandboxes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-Zq7Lw2Xv9Rt4Bn8Kp1Md6Ys3")
+def test_a_hostile_agent_gets_nothing(boxes: Sandboxes) -> None:
     tries = [
-        "python3 -c \"import socket; socket.create_connection(('1.1.1.1', 443), 2)\"; echo network $?",
-        "cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n' | grep -c canary; env | grep -c sk-canary",
-        "git log 2>&1 | head -1; ls -a / /workspace; find / -name 'test_hidden*' 2>/dev/null | wc -l",
         'python3 - <<"E"\n'
         "import json, os, urllib.error, urllib.request\n"
         'for path, model in (("/models/x", None), ("/chat/completions", "other"), ("/files", None)):\n'
@@ -171,10 +260,7 @@ def test_a_hostile_agent_gets_nothing(boxes: Sandboxes, monkeypatch: pytest.Monk
     with ScriptedModel(play, MODEL) as model:
         done = attempt(boxes, model)
     said = [message.text for message in done.messages if message.role == "tool"]
-    assert "network 1" in said[0]
-    assert said[1].split() == ["0", "0"]
-    assert said[2].splitlines()[-1] == "0"
-    assert [line.split()[1] for line in said[3].splitlines()] == ["404", "400", "404"]
+    assert [line.split()[1] for line in said[0].splitlines()] == ["404", "400", "404"]
     assert done.agent is not None
     assert sum(done.agent.refused.values()) == 3
     assert all(each.body["model"] == MODEL for each in model.requests)
@@ -212,10 +298,23 @@ def test_commands_of_an_agent_import_what_the_tests_do(boxes: Sandboxes) -> None
     assert "3 True" in next(message.text for message in done.messages if message.role == "tool")
 
 
+def test_commands_of_an_agent_call_the_service(boxes: Sandboxes) -> None:
+    service = Service(routes=(Route(method="GET", path="/rate", answers=(Answer(body="0.25"),)),))
+    problem = small_problem()
+    problem = replace(problem, manifest=problem.manifest.model_copy(update={"service": service}))
+    look = (
+        "python3 -c 'import os, urllib.request as u;"
+        ' print(u.urlopen(os.environ["CODEGATE_SERVICE_URL"] + "/rate").read())\''
+    )
+    with ScriptedModel(fixing(look), MODEL) as model:
+        done = attempt(boxes, model, asked=problem)
+    assert "b'0.25'" in next(message.text for message in done.messages if message.role == "tool")
+
+
 def test_waiting_for_a_provider_is_no_fault_of_the_agent(boxes: Sandboxes) -> None:
     def slow(action: Callable[[], Completion], _size: int) -> Completion:
-        time.sleep(20)
+        time.sleep(9)
         return action()
 
     with ScriptedModel(fixing(FIX), MODEL) as model, pytest.raises(AgentFailed, match="waited"):
-        attempt(boxes, model, call=slow, minutes=0.4)
+        attempt(boxes, model, call=slow, minutes=0.2)

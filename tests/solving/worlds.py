@@ -1,14 +1,17 @@
 """A small repository with a bug, and candidates that work on it."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from codegate.candidates import CandidateSpec, Completion, SolverName
+from codegate.candidates import CandidateSpec, Completion, Forwarded, SolverName
+from codegate.candidates.agents import AGENTS
 from codegate.candidates.replay import ReplayProvider
 from codegate.suite import Problem, Tree, TreeFile
 from tests.kit.problem import changes, locked, problem
+from tests.kit.scripted_model import Run, Say, ScriptedModel, Turn
 
 BUGGY = "def half(n):\n    return n // 3\n"
 FIXED = "def half(n):\n    return n // 2\n"
@@ -71,3 +74,38 @@ def replayed(folder: Path, *responses: dict[str, Any]) -> ReplayProvider:
 
 def replay_candidate(solver: SolverName = "single_shot", max_iterations: int = 5) -> CandidateSpec:
     return CandidateSpec(provider="replay", model="transcripts.jsonl", solver=solver, max_iterations=max_iterations)
+
+
+# Agents
+
+FIX = "sed -i 's|n // 3|n // 2|' src/pkg/maths.py"
+BLOCK = "<<<<<<< SEARCH\n    return n // 3\n=======\n    return n // 2\n>>>>>>> REPLACE\n"
+PLAIN_TREE = Tree({path: file for path, file in small_tree().items() if not file.is_link})
+
+
+def agent_spec(name: str, model: ScriptedModel, **settings: Any) -> CandidateSpec:
+    """Return the candidate of an agent, in the version that was tried, and ``model``."""
+    agent = AGENTS[name]
+    provider = "anthropic" if agent.protocols[0] == "messages" else "openai"
+    address = model.url if provider == "anthropic" else f"{model.url}/v1"
+    version = {"version": agent.tried} if name != "command" else {}
+    return CandidateSpec.model_validate(
+        {"agent": name, **version, "provider": provider, "model": model.model, "base_url": address, **settings}
+    )
+
+
+def fixing_by_blocks(turn: Turn, edit: str = BLOCK) -> Say | Run:
+    """Fix the bug without a shell, in the file as the model is told its name."""
+    said = "\n".join(str(message["content"]) for message in turn.body["messages"])
+    name = re.findall(r"^\S*maths\.py$", said, re.MULTILINE)[-1]
+    return Say(f"{name}\n```python\n{edit}```\n")
+
+
+class KeepsNothing:
+    """Keeps no answers."""
+
+    def take(self, request: str) -> Forwarded | None:
+        return None
+
+    def keep(self, request: str, answer: Forwarded) -> None:
+        pass

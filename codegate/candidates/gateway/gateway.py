@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 
 import h11
 
-from codegate.candidates.chat import Completion, Message, ProviderError, Usage
+from codegate.candidates.chat import Completion, Message, ProviderError
 from codegate.candidates.gateway.meter import AgentLimits, Meter
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from codegate.candidates.sdk import Forwarded
@@ -100,11 +100,6 @@ class Gateway:
     def limited(self) -> str | None:
         """Return which limit of the attempt ended its calls: ``calls``, ``tokens`` or ``usd``; None: none did."""
         return self._meter.reached
-
-    @property
-    def usage(self) -> Usage:
-        """Return the tokens of all calls."""
-        return sum((each.usage for each in self.completions), Usage(input_tokens=0, output_tokens=0, cached_tokens=0))
 
     @property
     def conversation(self) -> tuple[Message, ...]:

@@ -1,0 +1,27 @@
+"""``codegate sweep``: what each setting of a run's candidates does."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from codegate.cli.options import FOLDER, json_option
+from codegate.cli.output import emit, say
+from codegate.operations import sweep
+from codegate.reporting import render_tables, sweep_tables
+
+
+@click.command()
+@click.argument("runs", metavar="RUN [RUN ...]", type=FOLDER, nargs=-1, required=True)
+@json_option
+def command(runs: tuple[Path, ...], as_json: bool) -> None:
+    """Show what the settings of the candidates of one or more RUNS (folders) do.
+
+    Score by setting, the effect of each setting, the most sensitive problems, and what got better here and worse there.
+    `codegate run` and `codegate report` have the same tables in every report of such runs. No model is called, and
+    nothing is gated: the exit code is 0 whatever it shows.
+    """
+    found = sweep(runs)
+    say(render_tables(sweep_tables(found)), as_json=as_json)
+    if as_json:
+        emit({"schema": "codegate.sweep/1", **asdict(found)})

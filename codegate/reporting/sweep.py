@@ -1,0 +1,305 @@
+"""A sweep: what each setting of candidates does on all problems, on tags and on each problem. Nothing gates on it."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from codegate.candidates import CandidateSpec
+from codegate.errors import UsageError
+from codegate.gating import CandidateSamples, Sample
+from codegate.gating.comparability import condition_differences
+from codegate.gating.drop_tests import population_test
+from codegate.gating.samples import clusters_of, counted, tally, without_copies
+from codegate.gating.statistics import Pair, Table, holm, stratified
+from codegate.reporting.breakdown import tagged
+from codegate.reporting.estimates import Difference, Estimate, mean_share
+from codegate.reporting.plain import one_line
+from codegate.running import Run, candidate_samples
+
+FEWEST: Final = 5
+"""Problems of a tag that an effect is shown for."""
+BEYOND_CHANCE: Final = 0.05
+"""Adjusted p below which a change is beyond chance."""
+
+_DEFAULT: Final = "default"
+_MODEL: Final = frozenset({"provider", "model", "base_url", "agent"})  # what answers, as opposed to how
+_TAIL: Final = 0.025  # on each side of an interval
+_MARGIN: Final = 0.1  # of the gate's test; widens an interval only where no problem changed
+_MOST_SAMPLES: Final = 100
+
+Change = tuple[str, str, str]
+"""A setting, its first value and another one."""
+_Group = tuple[Change, str | None]
+"""A change, and the tag or problem that it is looked at; None: all problems."""
+Strata = Sequence[Table]
+"""The counts of one problem after and before a change, for each combination of the other settings."""
+Tables = Mapping[str, Strata]
+_Compared = tuple[float, float, Difference, float | None]
+"""Rate before, rate after, their difference, p."""
+_Test = Callable[[Tables], _Compared]
+Samples = Mapping[str, Sequence[Sample]]
+Combinations = Mapping[tuple[str, ...], Samples]
+"""The graded samples by problem of each combination of values."""
+
+
+@dataclass(frozen=True)
+class SettingScore:
+    """One value of a setting, averaged over the other settings; with ``setting`` empty, one combination of values.
+
+    ``pass_rate`` is in 0..1, ``score`` in 0..100; ``samples`` are all that were graded.
+    """
+
+    setting: str
+    value: str
+    pass_rate: Estimate
+    score: Estimate
+    samples: int
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What the change of ``setting`` from ``before``, its first value, to ``after`` did to the pass rate.
+
+    Attributes:
+        where: a tag or a problem; None is all problems.
+        before_rate: paired with ``after_rate`` by problem and by the values of all other settings.
+        difference: n counts problems, or the changes that several of them come from; on one problem, samples.
+        p: two-sided, adjusted by Holm.
+    """
+
+    setting: str
+    before: str
+    after: str
+    where: str | None
+    before_rate: float
+    after_rate: float
+    difference: Difference
+    p: float | None
+
+    @property
+    def change(self) -> Change:
+        """Return the setting and its values."""
+        return self.setting, self.before, self.after
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Candidates by their settings.
+
+    Attributes:
+        settings: those that differ; settings that always change together are one.
+        scores: by value, and by combination of values.
+        effects: on all problems.
+        cohorts: on the problems of each tag, at least five.
+        problems: on every problem that changed, the smallest p first, then the largest changes.
+        limits: what so few samples cannot show; empty where they can.
+    """
+
+    settings: tuple[str, ...]
+    scores: tuple[SettingScore, ...]
+    effects: tuple[Effect, ...]
+    cohorts: tuple[Effect, ...]
+    problems: tuple[Effect, ...]
+    limits: str
+
+
+def sweep_of(runs: Sequence[Run]) -> Sweep:
+    """Return what the settings of the candidates of ``runs`` do; copied answers count once.
+
+    Raises:
+        UsageError: no two candidates differ in a setting alone, or the runs were made under other conditions.
+    """
+    columns = [
+        (run, spec) for run in {run.manifest.id: run for run in runs}.values() for spec in run.manifest.candidates
+    ]
+    specs, sides = [spec for _, spec in columns], [without_copies(candidate_samples(*column)) for column in columns]
+    for side in sides[1:]:
+        for one in condition_differences(sides[0].conditions, side.conditions, side.proved).mismatches:
+            raise UsageError(
+                f"{sides[0].label} and {side.label} were not run under the same conditions: {one.field} differs.",
+                "Run all settings on the same suite, with the same grader and sandbox.",
+            )
+    settings, values = _settings(specs, sides)
+    combinations = _combinations(sides, values)
+    found: dict[Change, Tables] = {}
+    for place, setting in enumerate(settings):
+        first, *others = dict.fromkeys(combination[place] for combination in values)
+        for value in others:
+            if tables := _paired(combinations, place, first, value):
+                found[setting, first, value] = tables
+    if all(_MODEL.intersection(setting.split(", ")) for setting, _, _ in found):
+        raise UsageError(
+            "no two candidates of these runs have grades and differ in one setting alone.",
+            "Declare a `matrix` in codegate.yml, or name the runs of its settings; `codegate report` compares models.",
+        )
+    tags = {name: tuple(map(one_line, of)) for name, of in sides[0].tags.items()}
+    by_tag: dict[_Group, Tables] = {
+        (change, tag): {problem: tables[problem] for problem in problems}
+        for change, tables in found.items()
+        for tag, problems in tagged(tables, tags).items()
+        if len(problems) >= FEWEST
+    }
+    # Where all samples passed, or none, no result could be significant: no comparison (Tarone 1990, Biometrics 46:515).
+    single: dict[_Group, Tables] = {
+        (change, problem): {problem: strata}
+        for change, tables in found.items()
+        for problem, strata in tables.items()
+        if any(0 < a + b < n + m for a, n, b, m in strata)
+    }
+    problems = [one for one in _effects(single, _on_one) if one.difference.value]
+    test = partial(_on_several, sides[0].clusters)
+    return Sweep(
+        settings=settings,
+        scores=tuple(_scores(settings, combinations)),
+        effects=_effects({(change, None): tables for change, tables in found.items()}, test),
+        cohorts=_effects(by_tag, test),
+        problems=tuple(sorted(problems, key=lambda one: (one.p, -abs(one.difference.value or 0), one.where))),
+        limits=_limits([strata for tables in found.values() for strata in tables.values()], max(len(single), 1)),
+    )
+
+
+def _settings(
+    specs: Sequence[CandidateSpec], sides: Sequence[CandidateSamples]
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the settings that differ, and their values in each candidate."""
+    prompts = [
+        (_prompt(spec), side.settings["solver"], side.settings["prompt"])
+        for spec, side in zip(specs, sides, strict=True)
+    ]
+    texts = Counter(prompt[:2] for prompt in set(prompts))  # files of one name may have several
+    rows = [
+        dict(side.settings) | {"prompt": f"{name} ({version})" if texts[name, solver] > 1 else name}
+        for side, (name, solver, version) in zip(sides, prompts, strict=True)
+    ]
+
+    def column(name: str) -> tuple[str, ...]:
+        return tuple(one_line(row.get(name, _DEFAULT), 2000) for row in rows)
+
+    columns = {name: column(name) for row in rows for name in row if len(set(column(name))) > 1}
+    others = set(zip(*(found for name, found in columns.items() if name != "model"), strict=True))
+    if not any(spec.calls_a_model for spec in specs) and len(others) == len({spec.key() for spec in specs}):
+        columns.pop("model", None)  # files of recorded answers, which the settings tell apart
+    together: dict[tuple[int, ...], list[str]] = {}
+    for name, found in columns.items():
+        together.setdefault(tuple(map(found.index, found)), []).append(name)
+    values = [
+        tuple(", ".join(columns[name][number] for name in names) for names in together.values())
+        for number in range(len(rows))
+    ]
+    return tuple(", ".join(names) for names in together.values()), values
+
+
+def _prompt(spec: CandidateSpec) -> str:
+    files = (spec.prompt.system, spec.prompt.task) if spec.prompt is not None else ()
+    return " + ".join(filter(None, files)) or _DEFAULT
+
+
+def _combinations(sides: Sequence[CandidateSamples], values: Sequence[tuple[str, ...]]) -> Combinations:
+    found: dict[tuple[str, ...], dict[str, list[Sample]]] = {}
+    for combination, side in zip(values, sides, strict=True):
+        mine = found.setdefault(combination, {})
+        for problem, samples in side.samples.items():
+            if graded := counted(samples):
+                mine.setdefault(one_line(problem), []).extend(graded)
+    return found
+
+
+def _scores(settings: Sequence[str], combinations: Combinations) -> Iterable[SettingScore]:
+    for place, setting in enumerate(settings):
+        for value in dict.fromkeys(combination[place] for combination in combinations):
+            yield _score(setting, value, [found for key, found in combinations.items() if key[place] == value])
+    if len(settings) > 1:
+        for key, found in combinations.items():
+            words = " ".join(f"{name}={value}" for name, value in zip(settings, key, strict=True))
+            yield _score("", words, [found])
+
+
+def _score(setting: str, value: str, sides: Sequence[Samples]) -> SettingScore:
+    rates: dict[str, list[float]] = {}
+    scores: dict[str, list[float]] = {}
+    for side in sides:
+        for problem, samples in side.items():
+            passed, n = tally(samples)
+            rates.setdefault(problem, []).append(passed / n)
+            scores.setdefault(problem, []).extend(s.score / 100 for s in samples if s.score is not None)
+    return SettingScore(
+        setting,
+        value,
+        mean_share(math.fsum(found) / len(found) for found in rates.values()),
+        mean_share(math.fsum(found) / len(found) for found in scores.values() if found).times(100),
+        sum(len(samples) for side in sides for samples in side.values()),
+    )
+
+
+def _paired(combinations: Combinations, place: int, first: str, value: str) -> dict[str, list[Table]]:
+    """Return a table (after, before) for each problem and each combination of the other settings.
+
+    Of unequal numbers of samples the first ones are used, as many as both sides have.
+    """
+    found: dict[str, list[Table]] = {}
+    for key, before in combinations.items():
+        after = combinations.get((*key[:place], value, *key[place + 1 :]), {}) if key[place] == first else {}
+        for problem in before.keys() & after.keys():
+            n = min(len(before[problem]), len(after[problem]))
+            sides = (tally(side[problem][:n]) for side in (after, before))
+            (passed, _), (other, _) = sides
+            found.setdefault(problem, []).append((passed, n, other, n))
+    return {problem: found[problem] for problem in sorted(found)}
+
+
+def _pair(tables: Sequence[Table]) -> Pair:
+    passed, n, other, other_n = map(sum, zip(*tables, strict=True))
+    return Pair(other, other_n, passed, n)
+
+
+def _effects(groups: Mapping[_Group, Tables], test: _Test) -> tuple[Effect, ...]:
+    """Return the effect in each group of problems, p adjusted for the number of groups."""
+    compared = {group: test(tables) for group, tables in groups.items()}
+    adjusted = holm({group: p for group, (_, _, _, p) in compared.items() if p is not None})
+    return tuple(
+        Effect(*change, where, before, after, difference, adjusted.get((change, where)))
+        for (change, where), (before, after, difference, _) in compared.items()
+    )
+
+
+def _on_one(tables: Tables) -> _Compared:
+    """Return the change on one problem; its p is exact, stratified by the other settings."""
+    (strata,) = tables.values()
+    pair = _pair(strata)
+    return pair.baseline_rate, pair.candidate_rate, Difference(pair.candidate_n, pair.difference), stratified(strata)
+
+
+def _on_several(clusters: Mapping[str, str], tables: Tables) -> _Compared:
+    """Return the mean change with its interval and p: the gate's test for bugs like these, in both directions."""
+    pairs, units = list(map(_pair, tables.values())), clusters_of(list(tables), clusters)
+    turned = [Pair(pair.candidate_passed, pair.candidate_n, pair.baseline_passed, pair.baseline_n) for pair in pairs]
+    fell, rose = (
+        population_test(side, margin=_MARGIN, level=_TAIL, level_regressed=_TAIL, clusters=units)
+        for side in (pairs, turned)
+    )
+    low, high, p = None, None, None
+    if fell.interval and rose.interval and fell.p_regression is not None and rose.p_regression is not None:
+        low, high = -rose.interval[1], fell.interval[1]
+        p = min(2 * min(fell.p_regression, rose.p_regression), 1.0)
+    return fell.baseline_rate, fell.candidate_rate, Difference(fell.n, fell.difference, low, high), p
+
+
+def _limits(every: Sequence[Strata], comparisons: int) -> str:
+    """Return what the samples are too few for: whether a problem that turned round altogether would show."""
+    strata = max(every, key=lambda strata: sum(n for _, n, _, _ in strata))
+    made = max(n for _, n, _, _ in strata)
+
+    def shows(samples: int) -> bool:
+        return 2 * comparisons < BEYOND_CHANCE * float(math.comb(2 * samples, samples)) ** len(strata)
+
+    if shows(made):
+        return ""
+    enough = next(filter(shows, range(made, _MOST_SAMPLES)), _MOST_SAMPLES)
+    return (
+        f"Single problems cannot be told from chance with {made} sample{'s' if made > 1 else ''} of each combination: "
+        f"not even one that goes from never to always solved (Holm, {comparisons} comparisons). `samples: {enough}` "
+        "can show that. Effects are means over problems and need no repeated samples."
+    )

@@ -1,0 +1,82 @@
+"""Sends the spans of a run to the OpenTelemetry collector that the environment names; nothing else can name one.
+
+A run sends after its end, from its journal: a collector that is down costs it the exporter's timeout at most, and what
+was not delivered can be sent again.
+"""
+
+import logging
+import os
+import time
+from itertools import islice
+from typing import Final
+
+import requests
+
+from codegate.errors import CodegateError, InfrastructureError, UsageError
+from codegate.running import Journal
+
+_VARIABLES: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+_BATCH: Final = 500
+_SECONDS: Final = 60.0
+"""Most that the batches of a run may take together; OpenTelemetry's own variables bound each of them."""
+
+
+def collector() -> str | None:
+    """Return the environment variable that names a collector for traces; None: nothing is to be sent."""
+    off = os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
+    if off or "otlp" not in (os.environ.get("OTEL_TRACES_EXPORTER") or "otlp"):
+        return None
+    return next((name for name in _VARIABLES if os.environ.get(name, "").strip()), None)
+
+
+def send_trace(journal: Journal) -> str:
+    """Send the spans of a run, and of its confirmation; return in words what was sent.
+
+    Raises:
+        UsageError: no collector is named, or the extra ``otel`` is not installed.
+        InfrastructureError: the collector did not take them.
+    """
+    variable = collector()
+    if variable is None:
+        raise UsageError("no OpenTelemetry collector is named.", f"Set {_VARIABLES[1]} to its address (OTLP/HTTP).")
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 - an extra
+        from opentelemetry.sdk.trace.export import SpanExportResult  # noqa: PLC0415
+
+        from codegate.reporting.spans import RunSpans  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"{variable} is set, and what sends spans is not installed.", "Install codegate-ci[otel], or unset it."
+        ) from error
+    statuses: list[int] = []
+    deadline, sent = time.monotonic() + _SECONDS, 0
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL + 1)  # it quotes headers, which hold a key
+
+    def answered(response: requests.Response, **_: object) -> None:
+        statuses.append(response.status_code)
+
+    with requests.Session() as session:
+        session.hooks["response"].append(answered)
+        try:
+            exporter = OTLPSpanExporter(session=session)
+            for each in filter(None, (journal, journal.confirmation())):
+                spans = iter(RunSpans(each))
+                while batch := list(islice(spans, _BATCH)):
+                    statuses.clear()
+                    late = time.monotonic() > deadline
+                    delivered = not late and exporter.export(batch) is SpanExportResult.SUCCESS
+                    if not delivered or statuses[-1] >= 300:  # a redirect, which the exporter takes for a success
+                        answer = "is too slow" if late else f"answered {statuses[-1]}" if statuses else "did not answer"
+                        raise InfrastructureError(
+                            f"the collector of {variable} {answer}: {sent} spans of {journal.folder} were sent.",
+                            f"Send them with `codegate report {journal.folder} --format otlp`.",
+                        )
+                    sent += len(batch)
+        except CodegateError:
+            raise
+        except Exception as error:  # its text may hold what the variables of OpenTelemetry hold: headers with a key
+            raise InfrastructureError(
+                f"the spans of {journal.folder} were not sent: {type(error).__name__}.",
+                "Check the OTEL_ variables of the environment.",
+            ) from None
+    return f"{sent} spans sent, trace {journal.manifest.trace_id}"

@@ -1,0 +1,70 @@
+"""Answers kept across runs: a folder of attempts, by all that determines them.
+
+An unchanged candidate on an unchanged problem is then not paid for twice. What is in the folder is as untrusted as any
+artifact: a file that is no such attempt is not used.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from codegate.durable import digest, write_atomic
+from codegate.errors import UsageError
+from codegate.running.journal import MAX_TRANSCRIPT_BYTES
+from codegate.running.outcome import json_text
+from codegate.running.plan import Job
+from codegate.solving import Attempt, prompt_version_of
+from codegate.strict import parse_json, read_text
+from codegate.suite import check_model
+
+
+class AnswerCache:
+    """The folder; ``conditions`` are those of the run, and ``announce`` gets a line for each file that is not usable.
+
+    Thread-safe, also against other runs: files are replaced as a whole.
+    """
+
+    def __init__(self, folder: Path, conditions: Mapping[str, str], announce: Callable[[str], None]) -> None:
+        self._folder = folder
+        self._conditions = {name: value for name, value in conditions.items() if name != "suite"}
+        self._announce = announce
+
+    def take(self, job: Job) -> Attempt | None:
+        """Return the kept attempt, marked as reused; None where there is none that is usable."""
+        path = self._path(job)
+        if path is None or not os.path.lexists(path):
+            return None
+        try:
+            attempt = check_model(parse_json(read_text(path, MAX_TRANSCRIPT_BYTES), str(path)), Attempt, str(path))
+            made = (attempt.candidate, attempt.problem, attempt.sample, attempt.solver, attempt.prompt_version)
+            if made != (*job.key, job.candidate.solver, prompt_version_of(job.candidate)):
+                raise UsageError(f"{path} holds another attempt.")
+        except UsageError as error:
+            self._announce(f"not reused, so the model is called: {error.cause}")
+            return None
+        return attempt.model_copy(update={"reused": True})
+
+    def keep(self, job: Job, attempt: Attempt) -> None:
+        """Keep a finished attempt; raises InfrastructureError if the disk refuses."""
+        path = self._path(job)
+        if path is not None and not path.parent.is_symlink():
+            write_atomic(path, json_text(attempt).encode("ascii"))
+
+    def _path(self, job: Job) -> Path | None:
+        """Return where the job's attempt is kept; None where its answer is not determined, or costs nothing.
+
+        Tools and agents run in a sandbox, so their answers depend on it too.
+        """
+        candidate, agent = job.candidate, job.candidate.agent
+        if not candidate.calls_a_model or (agent is not None and (agent.version is None or agent.as_of is None)):
+            return None
+        key = digest(
+            {
+                "job": job.key,
+                "problem": job.problem.digest,
+                "solver": candidate.solver,
+                "prompt": prompt_version_of(candidate),
+                "conditions": {} if candidate.solver == "single_shot" else self._conditions,
+            }
+        )
+        return self._folder / candidate.key() / f"{key}.json"

@@ -1,0 +1,57 @@
+"""What a run tells people who wait for it."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from codegate.running.outcome import Outcome
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One step of a run: so many of so many outcomes are in.
+
+    ``outcome`` is the newest, ``candidate`` its label. A step that only says what the run is doing, one a second, has
+    neither.
+    """
+
+    done: int
+    total: int
+    candidate: str = ""
+    outcome: Outcome | None = None
+    doing: str = ""
+
+    @property
+    def words(self) -> str:
+        """Return the step for people."""
+        return f"{self.candidate}: {self.outcome.problem} {self.outcome.words()}" if self.outcome else self.doing
+
+
+class Doing:
+    """What an execution is doing beside its model calls. Thread-safe.
+
+    Attributes:
+        preparing: what is done before the first job; empty afterwards.
+    """
+
+    def __init__(self) -> None:
+        self.preparing = ""
+        self._grading = 0
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def grading(self) -> Iterator[None]:
+        """Count a grading."""
+        with self._lock:
+            self._grading += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._grading -= 1
+
+    def words(self, calls: str) -> str:
+        """Return all of it for people; ``calls`` says the same of model calls."""
+        grading = f"grading {self._grading}" if self._grading else ""
+        return self.preparing or ", ".join(part for part in (calls, grading) if part) or "waiting for a sandbox"

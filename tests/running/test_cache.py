@@ -1,0 +1,138 @@
+"""Answers of earlier runs: an unchanged candidate on an unchanged problem is not paid for twice."""
+
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from codegate.candidates import CandidateSpec, Prices, Sampling
+from codegate.durable import sha256
+from codegate.errors import UsageError
+from codegate.operations import samples_of
+from codegate.reporting import Evidence, build_view
+from codegate.running import Gate, Journal, Run, RunOptions, RunRequest, run_suite
+from codegate.running.journal import Spending
+from codegate.suite import Suite
+from tests.kit.scripted_model import ScriptedModel
+from tests.running.test_agents import MODEL, play, spec
+from tests.running.test_looks import STRICT, pinned, solved, various
+from tests.running.world import ModelServer, Said, always_right, answer, codegate, run_here
+
+pytestmark = pytest.mark.bwrap
+
+
+def made(suite: Suite, out: Path, cache: Path, *candidates: CandidateSpec, gate: Gate | None = None) -> tuple[Run, str]:
+    """Return a run with the cache, and all that it announced."""
+    said: list[str] = []
+    options = RunOptions(precheck=False, cache=cache)
+    request = RunRequest(suite.folder, candidates, None, "bwrap", out, options=options, gate=gate)
+    return run_suite(request, lambda step: None, said.append)[0], "\n".join(said)
+
+
+def test_an_unchanged_candidate_is_not_paid_for_twice(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    prices = Prices(input=Decimal(1000), output=Decimal(1000))
+    candidate = server.spec(prices=prices)
+    first, said = made(suite, tmp_path / "1", tmp_path / "c", candidate)
+    assert (len(server.asked), "reused" in said) == (3, False)
+    again, said = made(suite, tmp_path / "2", tmp_path / "c", candidate)
+    assert len(server.asked) == 3
+    assert "3 of 3 answers are reused from earlier runs" in said
+    spending = Journal.open(tmp_path / "2").spending()
+    assert spending == Spending()
+    for one, other in zip(
+        sorted(first.outcomes, key=lambda o: o.problem), sorted(again.outcomes, key=lambda o: o.problem), strict=True
+    ):
+        assert one.attempt is not None
+        assert one.attempt.model_copy(update={"reused": True}) == other.attempt
+        assert (one.reused, other.reused, one.grade and one.grade.resolved) == (False, True, True)
+    (view,) = build_view([again], (), Evidence(calls={(again.manifest.id, candidate.key()): 0})).candidates
+    assert view.measures.costs.total_usd == pytest.approx(3 * 0.015), "what the attempts cost, whenever that was"
+    assert view.measures.costs.lost_calls == 0
+    assert any("3 of 3 answers were made and paid for by earlier runs" in doubt for doubt in view.doubts)
+    with pytest.raises(UsageError, match=r"3 answers of .* were made by earlier runs"):
+        samples_of(again)
+
+
+def test_what_determines_an_answer_is_in_the_key(own_suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    cache = tmp_path / "c"
+    made(own_suite, tmp_path / "1", cache, server.spec())
+    made(own_suite, tmp_path / "2", cache, server.spec(sampling=Sampling(temperature=0.5)))
+    assert len(server.asked) == 6, "another candidate"
+    run_here(own_suite, tmp_path / "3", server.spec(), samples=2, cache=cache)
+    assert len(server.asked) == 9, "another sample"
+    statement = own_suite.folder / "problems" / "calc-half" / "statement.md"
+    stored = statement.with_name("problem.yml")
+    before, after = statement.read_bytes(), statement.read_bytes() + b"Always.\n"
+    statement.write_bytes(after)
+    stored.write_text(stored.read_text().replace(sha256(before), sha256(after)))
+    made(own_suite, tmp_path / "4", cache, server.spec())
+    assert len(server.asked) == 10, "another problem"
+
+
+def test_what_is_broken_or_another_attempt_is_not_used(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    candidate = server.spec()
+    made(suite, tmp_path / "1", tmp_path / "c", candidate)
+    first, second, third = sorted((tmp_path / "c" / candidate.key()).iterdir())
+    first.write_text(first.read_text()[:-20])
+    second.write_bytes(third.read_bytes())
+    outside = tmp_path / "outside.json"
+    outside.write_bytes(third.read_bytes())
+    third.unlink()
+    third.symlink_to(outside)
+    again, said = made(suite, tmp_path / "2", tmp_path / "c", candidate)
+    assert len(server.asked) == 6
+    assert not any(outcome.reused for outcome in again.outcomes)
+    for path in (first, second, third):
+        assert sum(str(path) in line for line in said.splitlines()) == 1
+    assert outside.read_bytes() != b"", "nothing is written through a link"
+    made(suite, tmp_path / "3", tmp_path / "c", candidate)
+    assert len(server.asked) == 6, "new answers have taken their place"
+
+
+def test_a_fault_is_not_kept(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    server.script = lambda name, turn, request: Said(status=500) if name == "half" else Said(answer(name))
+    run, _ = made(suite, tmp_path / "1", tmp_path / "c", server.spec())
+    assert [outcome.problem for outcome in run.outcomes if outcome.fault] == ["calc-half"]
+    assert len(list((tmp_path / "c").glob("*/*.json"))) == 2
+    server.script = always_right
+    again, _ = made(suite, tmp_path / "2", tmp_path / "c", server.spec())
+    assert sorted((outcome.problem, outcome.reused) for outcome in again.outcomes) == [
+        ("calc-double", True), ("calc-half", False), ("calc-square", True),
+    ]  # fmt: skip
+
+
+def test_an_agents_answers_are_kept_where_its_version_and_day_are_pinned(suite: Suite, tmp_path: Path) -> None:
+    with ScriptedModel(play, MODEL) as model:
+        loose, exact = spec(model, version="1"), spec(model, version="1", as_of="2026-01-01")
+        made(suite, tmp_path / "1", tmp_path / "c", loose, exact)
+        asked = model.answered
+        run, _ = made(suite, tmp_path / "2", tmp_path / "c", loose, exact)
+        assert model.answered == asked + 12
+    assert {outcome.reused for outcome in run.of(exact.key())} == {True}
+    assert {outcome.reused for outcome in run.of(loose.key())} == {False}
+
+
+def test_a_regression_is_confirmed_by_fresh_answers(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    server.script = various(worse="model-y")
+    old, new = server.spec(), server.spec().model_copy(update={"model": "model-y"})
+    made(suite, tmp_path / "1", tmp_path / "c", old)
+    kept = len(list((tmp_path / "c").glob("*/*.json")))
+    asked = len(server.asked)
+    run, _ = made(suite, tmp_path / "2", tmp_path / "c", new, gate=Gate(pinned(solved(suite, old, 5), old), STRICT))
+    assert run.confirmation is not None
+    assert not any(outcome.reused for outcome in run.confirmation.outcomes)
+    assert len(server.asked) == asked + 3 + 9
+    assert len(list((tmp_path / "c").glob("*/*.json"))) == kept + 3, "and they are not kept as a candidate's samples"
+
+
+def test_the_command_reuses_and_says_so(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    words = ("run", suite.folder, "--candidate", server.candidate, "--sandbox", "bwrap", "--cache", "c")
+    assert codegate(*words, "--out", "1", cwd=tmp_path).code == 0
+    done = codegate(*words, "--out", "2", cwd=tmp_path)
+    assert (done.code, len(server.asked)) == (0, 3), done.stderr
+    assert "3 of 3 answers are reused from earlier runs" in done.stderr
+    assert "3 of 3 answers were made and paid for by earlier runs" in (tmp_path / "2/reports/report.md").read_text()
+    outcomes = [json.loads(line) for line in (tmp_path / "2" / "outcomes.jsonl").read_text().splitlines()]
+    assert all(outcome["attempt"]["reused"] is True for outcome in outcomes)
+    assert "reused" not in (tmp_path / "1" / "outcomes.jsonl").read_text()
