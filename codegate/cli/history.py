@@ -8,6 +8,7 @@ import click
 
 from codegate.cli.options import FILE, FOLDER, Decorated, json_option
 from codegate.cli.output import emit, say
+from codegate.durable import write_atomic
 from codegate.errors import ExitCode
 from codegate.gating import load_pinned, trend
 from codegate.gating.drift import pass_rate
@@ -24,6 +25,7 @@ from codegate.gating.trend import (
     series_of,
 )
 from codegate.operations import append, watch
+from codegate.reporting import render_dashboard
 from codegate.running import load_run
 
 _SHOWN: Final = 10  # runs of a series that people are shown
@@ -63,11 +65,12 @@ def append_command(runs: tuple[Path, ...], name: str | None, path: Path, as_json
 @_history_option
 @click.option("--baseline", type=FILE, help="A lock: also compare with the baseline that it pins.")
 @click.option("--stale-days", type=click.IntRange(min=1), default=STALE_DAYS, show_default=True)
+@click.option("--html", type=FILE, help="Also write a dashboard: one page that needs nothing else.")
 @json_option
-def show_command(path: Path, baseline: Path | None, stale_days: int, as_json: bool) -> None:
+def show_command(path: Path, baseline: Path | None, stale_days: int, html: Path | None, as_json: bool) -> None:
     """Show the trend of every candidate, which model did what on which suite, and what is alarming.
 
-    With --json: the data of a dashboard's charts.
+    With --json: the data of the dashboard's charts.
     """
     entries = read_history(path)
     found = trend.watch(load_pinned(baseline), entries) if baseline is not None else None
@@ -78,6 +81,9 @@ def show_command(path: Path, baseline: Path | None, stale_days: int, as_json: bo
     lines.append("no run yet" if age is None else f"the last run is {age} day{'' if age == 1 else 's'} old")
     for line in (*lines, *_alarm_words(alarms)):
         say(line, as_json=as_json)
+    if html is not None:
+        write_atomic(html, render_dashboard(entries, alarms).encode("utf-8"))
+        say(f"dashboard: {html}", as_json=as_json)
     if as_json:
         emit(
             {

@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Final
 
 from codegate import operations
+from codegate.durable import write_atomic
 from codegate.errors import ExitCode
 from codegate.forge import Gone
+from codegate.gating.history import read_history
 from codegate.github.artifacts import (
     Artifact,
     Untrusted,
@@ -21,9 +23,12 @@ from codegate.github.modes import log_report, progress_to, run_request
 from codegate.github.project import Project
 from codegate.github.step import Annotation, Job, Result, Skipped, figures
 from codegate.github.workflow import notes_summary
-from codegate.reporting import render_markdown, terms_of
+from codegate.reporting import render_dashboard, render_markdown, terms_of
+from codegate.running.config import priced
 
 HISTORY: Final = "history.jsonl"
+DASHBOARD: Final = "dashboard/index.html"
+"""In a folder of its own, which a job can publish as it is."""
 _MAX_HISTORY_BYTES: Final = 32 << 20
 _MAX_ARCHIVE_BYTES: Final = 1 << 30
 _NIGHTS_TRIED: Final = 5
@@ -47,7 +52,7 @@ def nightly(job: Job, project: Project) -> Result:
     history = inputs.reports / HISTORY
     inputs.reports.mkdir(parents=True, exist_ok=True)
     _fetch_history(job, history)
-    spec = pinned.spec.model_copy(update={"prices": project.settings.prices.get(pinned.spec.model)})
+    (spec,) = priced((pinned.spec.model_copy(update={"prices": None}),), project.settings.prices)
     request = run_request(job, project, candidates=(spec,), samples=inputs.samples or 1, gated=False)
     terms = terms_of(project.settings)
     report = operations.run(
@@ -59,6 +64,9 @@ def nightly(job: Job, project: Project) -> Result:
         return Result(report.exit_code, outputs, render_markdown(report.view), view=report.view)
     operations.append(history, [report.run])
     found = operations.watch(history, pinned)
+    page = inputs.reports / DASHBOARD
+    page.parent.mkdir(exist_ok=True)
+    write_atomic(page, render_dashboard(read_history(history), found.alarms).encode("utf-8"))
     compared = any(report.run.manifest.id in night.runs for night in found.nights)
     # A night that was compared with nothing is no recovery, and closes no issue.
     kind, code = ("pass", ExitCode.PASS) if compared else ("incomparable", ExitCode.INCONCLUSIVE)

@@ -6,10 +6,12 @@ format and escapes it by that format's rules. Only ``write_reports`` touches the
 imported when it is rendered.
 """
 
+from codegate.reporting.bugs import bug
 from codegate.reporting.build import build_view
 from codegate.reporting.comment import NO_BASELINE, render_comment, render_notice
 from codegate.reporting.console import render_console, render_tables
 from codegate.reporting.csv_report import render_csv
+from codegate.reporting.dashboard import render_dashboard
 from codegate.reporting.evidence import Evidence, Transcripts, gather, terms_of
 from codegate.reporting.html import render_html
 from codegate.reporting.json_report import render_json
@@ -36,6 +38,7 @@ __all__ = [
     "Sweep",
     "Terms",
     "Transcripts",
+    "bug",
     "build_view",
     "collector",
     "gather",
@@ -46,6 +49,7 @@ __all__ = [
     "render_comment",
     "render_console",
     "render_csv",
+    "render_dashboard",
     "render_html",
     "render_json",
     "render_junit",

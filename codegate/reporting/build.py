@@ -9,13 +9,16 @@ from functools import partial
 from typing import Any, Literal
 
 from codegate.candidates import CandidateSpec, Message
+from codegate.errors import UsageError
 from codegate.gating import CandidateSamples, Verdict
 from codegate.grading import Behaviour
 from codegate.reporting.correctness import Samples, baseline_samples, common_k, correctness
-from codegate.reporting.evidence import NO_EVIDENCE, Evidence, Transcripts
+from codegate.reporting.evidence import NO_EVIDENCE, Evidence
 from codegate.reporting.figures import dollars
 from codegate.reporting.measures import Measures, Terms, graded_samples, measure
 from codegate.reporting.plain import one_line, plain
+from codegate.reporting.sweep import Sweep, sweep_of
+from codegate.reporting.unapplied import unapplied_edits
 from codegate.reporting.view import (
     AttemptView,
     BaselineView,
@@ -31,9 +34,10 @@ from codegate.reporting.view import (
     RunView,
     TranscriptMessage,
 )
-from codegate.running import Outcome, Run
+from codegate.running import Origin, Outcome, ProblemRecord, Run
 
 _PATCH_LIMIT = 40_000
+_STATEMENT_LIMIT = 12_000
 _OUTPUT_LIMIT = 12_000
 _MESSAGE_LIMIT = 8_000
 _TEST_MESSAGE_LIMIT = 2_000
@@ -99,14 +103,22 @@ def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: 
             )
             for (run, spec), found in zip(columns, outcomes, strict=True)
         ),
-        problems=tuple(_problem(name, columns, outcomes, evidence.transcripts, room, talk) for name in names),
+        problems=tuple(_problem(name, columns, outcomes, evidence, room, talk) for name in names),
         verdicts=tuple(Verdict.model_validate(_plain_tree(verdict.model_dump())) for verdict in verdicts),
         baseline=BaselineView(
             one_line(evidence.baseline.label), one_line(evidence.baseline.model), correctness(pinned, k)
         )
         if evidence.baseline is not None
         else None,
+        sweep=_sweep(runs),
     )
+
+
+def _sweep(runs: Sequence[Run]) -> Sweep | None:
+    try:
+        return sweep_of(runs)
+    except UsageError:  # a report of models, not of settings
+        return None
 
 
 def _same(pinned: Samples, baseline: CandidateSamples | None, run: Run) -> Samples:
@@ -150,6 +162,7 @@ def _run(run: Run, terms: Terms) -> RunView:
     words = dict.fromkeys(found.words for found in run.assurances)
     return RunView(
         id=one_line(manifest.id),
+        trace_id=manifest.trace_id,
         created=one_line(manifest.created),
         codegate=one_line(manifest.codegate),
         suite=one_line(manifest.suite),
@@ -211,6 +224,11 @@ def _doubts(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
     passes = [(problem, grade) for problem, grade in graded if grade.resolved]
     lower = sorted({problem for problem, grade in passes if grade.controlled is False})
     found = []
+    if reused := sum(outcome.reused for outcome in outcomes):
+        found.append(
+            f"{reused} of {len(outcomes)} answers were made and paid for by earlier runs (--cache): a change of the "
+            "model since then is not seen"
+        )
     if lower:
         more = f" and {len(lower) - _FEW} more" if len(lower) > _FEW else ""
         count = sum(grade.controlled is False for _, grade in passes)
@@ -261,7 +279,7 @@ def _problem(
     name: str,
     columns: Sequence[tuple[Run, CandidateSpec]],
     outcomes: Sequence[Mapping[str, list[Outcome]]],
-    transcripts: Transcripts,
+    evidence: Evidence,
     room: _Room,
     talk: _Room,
 ) -> ProblemView:
@@ -271,38 +289,35 @@ def _problem(
         if name in run.manifest.excluded and name not in run.manifest.problems
     ]
     cells = tuple(
-        _cell(found.get(name, []), name not in run.manifest.problems, partial(_said, transcripts, run, talk), room)
+        _cell(run, name, found.get(name, []), partial(evidence.transcripts, run.manifest.id), talk, room)
         for (run, _), found in zip(columns, outcomes, strict=True)
     )
+    origin = next((run.manifest.origins[name] for run, _ in columns if name in run.manifest.origins), Origin())
+    found = (evidence.problems(run.manifest.id, name) for run, _ in columns if name in run.manifest.problems)
+    record = next((each for each in found if each is not None), ProblemRecord(statement="", fix=""))
     return ProblemView(
         id=one_line(name),
-        title=one_line(next((run.manifest.origins[name].title for run, _ in columns if name in run.manifest.origins), "")),
+        title=one_line(origin.title),
+        date=_optional(origin.date),
+        commit=_optional(origin.commit),
+        pull_request=origin.pull_request,
+        issues=origin.issues[:_FEW],
+        project=_optional(origin.project),
+        statement=room.take(record.statement, _STATEMENT_LIMIT),
+        fix=room.take(record.fix, _PATCH_LIMIT),
         excluded=one_line(reasons[0], 500) if reasons else None,
         cells=cells,
     )
 
 
-def _said(transcripts: Transcripts, run: Run, talk: _Room, outcome: Outcome) -> tuple[TranscriptMessage, ...]:
-    """Return what was said in an attempt; nothing is even read when there is no room for it."""
-    if talk.characters <= 0:
-        return ()
-    return tuple(
-        TranscriptMessage(message.role, talk.take(_message_text(message), _MESSAGE_LIMIT))
-        for message in transcripts(run.manifest.id, outcome)[:200]
-    )
-
-
 def _cell(
-    entries: Sequence[Outcome],
-    not_planned: bool,
-    said: Callable[[Outcome], tuple[TranscriptMessage, ...]],
-    room: _Room,
+    run: Run, name: str, made: Sequence[Outcome], said: Callable[[Outcome], Sequence[Message]], talk: _Room, room: _Room
 ) -> Cell:
-    grades = [outcome.grade for outcome in entries if outcome.grade is not None]
+    grades = [outcome.grade for outcome in made if outcome.grade is not None]
     passed = sum(grade.resolved for grade in grades)
     status: CellStatus
-    if not entries:
-        status = "excluded" if not_planned else "missing"
+    if not made:
+        status = "excluded" if name not in run.manifest.problems else "missing"
     elif not grades:
         status = "infrastructure"
     else:
@@ -316,11 +331,13 @@ def _cell(
         score=statistics.fmean(grade.score for grade in grades) if grades else None,
         failure=failures[0][0] if failures else None,
         seconds=statistics.fmean(value for value in seconds if value is not None) if seconds else None,
-        attempts=tuple(_attempt(outcome, said(outcome), room) for outcome in entries),
+        attempts=tuple(
+            _attempt(outcome, run, said(outcome) if talk.characters > 0 else (), talk, room) for outcome in made
+        ),
     )
 
 
-def _attempt(outcome: Outcome, said: tuple[TranscriptMessage, ...], room: _Room) -> AttemptView:
+def _attempt(outcome: Outcome, run: Run, said: Sequence[Message], talk: _Room, room: _Room) -> AttemptView:
     attempt, grade, fault = outcome.attempt, outcome.grade, outcome.fault
     failing = [test for test in grade.tests if test.status != "passed"] if grade else []
     dropped = [f"{path.path} ({path.reason})" for path in attempt.dropped] if attempt else []
@@ -330,6 +347,7 @@ def _attempt(outcome: Outcome, said: tuple[TranscriptMessage, ...], room: _Room)
     model_seconds = _finite(attempt.model_seconds) if attempt else None
     return AttemptView(
         sample=outcome.sample,
+        span_id=run.manifest.span_id(*outcome.key),
         status="infrastructure" if grade is None else "passed" if grade.resolved else "failed",
         score=grade.score if grade else None,
         tests_passed=grade.tests_passed if grade else None,
@@ -345,6 +363,7 @@ def _attempt(outcome: Outcome, said: tuple[TranscriptMessage, ...], room: _Room)
         stop=attempt.stop if attempt else None,
         patch=room.take(attempt.patch, _PATCH_LIMIT) if attempt else "",
         patch_error=one_line(attempt.patch_error, 1000) if attempt and attempt.patch_error else None,
+        unapplied=room.take(unapplied_edits(said), _PATCH_LIMIT) if attempt and attempt.patch_error else "",
         dropped=tuple(one_line(path, 300) for path in dropped[:_FAILING_LIMIT]),
         failing=tuple(
             FailingTest(
@@ -363,7 +382,9 @@ def _attempt(outcome: Outcome, said: tuple[TranscriptMessage, ...], room: _Room)
         behaviour=_behaviour(grade.behaviour) if grade and grade.behaviour else None,
         controlled=grade.controlled if grade else None,
         suspicious=tuple(one_line(sign, 300) for sign in grade.suspicious[:_FAILING_LIMIT]) if grade else (),
-        transcript=said,
+        transcript=tuple(
+            TranscriptMessage(message.role, talk.take(_message_text(message), _MESSAGE_LIMIT)) for message in said[:200]
+        ),
     )
 
 

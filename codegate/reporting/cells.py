@@ -1,7 +1,7 @@
-"""A table of a report, and its three kinds of cells.
+"""A table of a report, and its kinds of cells.
 
 A cell is a ``Name`` (from elsewhere), a ``Figure`` (our own text, made of numbers) or a sentence, which may quote text
-from elsewhere. Each format escapes the three in its own way.
+from elsewhere; a ``Title`` is a sentence with a link. Each format escapes them in its own way.
 """
 
 from dataclasses import dataclass
@@ -22,6 +22,18 @@ class ProblemName(Name):
         """Return ``text`` with ``anchor``, the id of an element."""
         made = super().__new__(cls, text)
         made.anchor = anchor
+        return made
+
+
+class Title(str):
+    """A title from elsewhere, with the address of a page about it, if there is one."""
+
+    address: str
+
+    def __new__(cls, text: str, address: str = "") -> "Title":
+        """Return ``text`` with ``address``, which was checked."""
+        made = super().__new__(cls, text)
+        made.address = address
         return made
 
 

@@ -53,6 +53,8 @@ def render_comment(
         limit: bytes; never below what the verdict and the links can take.
     """
     view = replace(view, verdicts=worst_first(view.verdicts))
+    if claimed:  # a stranger's result must not choose where links lead
+        view = replace(view, problems=tuple(replace(row, project=None) for row in view.problems))
     verdict = view.verdicts[0] if view.verdicts else None
     missing = sum(max(entry.planned - entry.graded, 0) for entry in view.candidates)
     kind = verdict.kind if verdict is not None else "infrastructure" if missing else "ungated"

@@ -1,4 +1,4 @@
-"""What a candidate's attempts cost: tokens at the declared prices, sandbox time at the declared rate."""
+"""What a candidate's attempts cost: tokens at the declared or listed prices, sandbox time at the declared rate."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ class Costs:
     """Costs in US dollars, times in seconds; None is unknown.
 
     Attributes:
-        attempts: that a model answered, graded or not: all of them were paid for.
+        attempts: that a model answered, graded or not: all of them were paid for, reused ones in an earlier run.
         priced: those of them whose cost is known.
         model_usd: what the priced ones cost; None when there are none.
         sandbox_seconds: in the sandboxes of grading and of the model's own test runs, waiting for one included.
@@ -25,6 +25,7 @@ class Costs:
             Nobody knows what they cost, so with any of them ``total_usd`` is a lower bound. None: not counted.
         completed: attempts that resolved their problem.
         per_completed: ``total_usd`` per completed task, failed attempts included; n counts the completed ones.
+        prices_from: where the prices come from; None without any.
     """
 
     attempts: int
@@ -36,6 +37,7 @@ class Costs:
     lost_calls: int | None
     completed: int
     per_completed: Estimate
+    prices_from: str | None = None
 
 
 def costs_of(
@@ -65,7 +67,7 @@ def costs_of(
         paid += dollars
         seconds += spent
         completed += solved
-        turns += sum(outcome.attempt.iterations for outcome in outcomes if outcome.attempt)
+        turns += sum(outcome.attempt.iterations for outcome in outcomes if outcome.attempt and not outcome.reused)
     known = [entry for entry in paid if entry is not None]
     model = float(sum(known)) if known else None
     sandbox = _rent(seconds, sandbox_hour_usd)
@@ -80,6 +82,7 @@ def costs_of(
         lost_calls=None if calls is None else max(calls - turns, 0),
         completed=completed,
         per_completed=ratio(pairs, completed, of="completed tasks") if whole else Estimate(of="completed tasks"),
+        prices_from=prices.origin if prices is not None else None,
     )
 
 

@@ -28,6 +28,8 @@ COLUMNS = (
     "output_tokens",
     "fault",
     "fault_message",
+    "trace_id",
+    "span_id",
 )
 
 _FORMULA_STARTS = tuple("=+-@|%\t\r\uff1d\uff0b\uff0d\uff20")
@@ -53,12 +55,14 @@ def render_csv(view: ReportView) -> str:
     writer = csv.writer(out, quoting=csv.QUOTE_ALL)
     writer.writerow(COLUMNS)
     sandboxes = {run.id: run.assurance for run in view.runs}
+    traces = {run.id: run.trace_id for run in view.runs}
     for row in view.problems:
         for entry, cell in zip(view.candidates, row.cells, strict=True):
             for attempt in cell.attempts:
                 sandbox = text(sandboxes.get(entry.run))
                 start = (text(entry.run), sandbox, text(entry.label), text(entry.model), text(row.id))
-                writer.writerow([*start, *_fields(attempt)])
+                ids = (text(traces.get(entry.run)), text(attempt.span_id))
+                writer.writerow([*start, *_fields(attempt), *ids])
     return out.getvalue()
 
 

@@ -7,10 +7,19 @@ from codegate.candidates import Message
 from codegate.errors import UsageError
 from codegate.gating import CandidateSamples
 from codegate.reporting.measures import Terms
-from codegate.running import Config, Journal, Outcome
+from codegate.running import Config, Journal, Outcome, ProblemRecord
 
 Transcripts = Callable[[str, Outcome], Sequence[Message]]
 """Gives the conversation behind an outcome of the run with this id; empty where none was kept."""
+
+
+Problems = Callable[[str, str], ProblemRecord | None]
+"""Gives what the run with this id keeps of a problem; None where nothing was kept."""
+
+
+def no_problems(_run: str, _problem: str) -> ProblemRecord | None:
+    """Return None: nothing was kept."""
+    return None
 
 
 def no_transcripts(_run: str, _outcome: Outcome) -> Sequence[Message]:
@@ -26,12 +35,14 @@ class Evidence:
         terms: prices, weights and limits.
         baseline: the pinned model's samples, to show what moved against them.
         transcripts: the conversations.
+        problems: statements and reference fixes.
         calls: model calls made, failed tries included, by run id and candidate key.
     """
 
     terms: Terms = field(default_factory=Terms)
     baseline: CandidateSamples | None = None
     transcripts: Transcripts = no_transcripts
+    problems: Problems = no_problems
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
@@ -57,7 +68,13 @@ def gather(
             return (Message(role="system", text=f"The transcript cannot be read: {error}"),)
         return attempt.messages if attempt is not None else ()
 
-    return Evidence(terms or Terms(), baseline, transcripts, _calls(journals))
+    def problems(run: str, name: str) -> ProblemRecord | None:
+        try:
+            return by_run[run].read_problem(name) if run in by_run else None
+        except UsageError:  # likewise
+            return None
+
+    return Evidence(terms or Terms(), baseline, transcripts, problems, _calls(journals))
 
 
 def _calls(journals: Sequence[Journal]) -> dict[tuple[str, str], int]:

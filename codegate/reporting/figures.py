@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from codegate.gating import Drift, Verdict
+from codegate.gating import Verdict
 from codegate.reporting.estimates import Difference, Estimate
 from codegate.reporting.view import BehaviourView, CandidateView, Cell, ReportView
 
@@ -183,15 +183,6 @@ def detectable(verdict: Verdict) -> Figure:
     return UNKNOWN if verdict.detectable_drop is None else Figure(f"{verdict.detectable_drop * 100:.1f} pp")
 
 
-def drift(found: Drift) -> str:
-    """Return what fresh samples of the baseline showed, in one sentence."""
-    moved = "the pinned model has drifted here" if found.drifted else "no drift beyond chance"
-    return (
-        f"fresh baseline samples: {percent(found.fresh_rate)} against {percent(found.stored_rate)} stored on "
-        f"{found.problems} problems (n={found.fresh_samples} fresh, p {probability(found.p)}): {moved}"
-    )
-
-
 def changes(verdict: Verdict) -> str:
     """Return what else was changed with the model, as one line."""
     named = "; ".join(f"{one.field} {_brief(one.baseline)} → {_brief(one.candidate)}" for one in verdict.changes)
@@ -203,18 +194,10 @@ def _brief(value: str) -> str:
 
 
 def notes(verdict: Verdict) -> tuple[str, ...]:
-    """Return what else is to be known about a verdict, a sentence each."""
+    """Return what is to be known beside a verdict's reason, a sentence each."""
     found = [verdict.population.sentence] if verdict.population is not None else []
     found += [changes(verdict)] if verdict.changes else []
     found += [f"warning: {warning}" for warning in verdict.warnings]
-    if verdict.confirmed is not None:
-        found.append(
-            "the regression is confirmed by fresh baseline samples"
-            if verdict.confirmed
-            else "the regression is not confirmed by fresh baseline samples"
-        )
-    if verdict.drift is not None:
-        found.append(drift(verdict.drift))
     if verdict.scope == "population" and verdict.units < verdict.problems:
         found.append(f"compared by the means of {verdict.units} pull requests, because some give several problems")
     if verdict.must_pass_failed:

@@ -1,12 +1,16 @@
 """The report as one HTML file that needs nothing else: no network, no other file, not even scripts."""
 
+import base64
 import functools
+import gzip
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from codegate.gating import Verdict, worst_first
 from codegate.reporting import figures, table
+from codegate.reporting.bugs import bug, links
 from codegate.reporting.estimates import Estimate
+from codegate.reporting.measure_table import cost_and_time
 from codegate.reporting.page import page_template
 from codegate.reporting.view import Cell, ReportView
 
@@ -14,6 +18,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 PLOT_WIDTH = 640
+_PLAIN = 6_000_000  # characters of attempts; more of them are compressed, so that the page opens at once
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,10 @@ def _template() -> "Template":
         row_tags=row_tags,
         t=table,
         anchor=table.attempt_anchor,
+        bug=bug,
+        links=links,
+        cost_and_time=cost_and_time,
+        pack=_pack,
         pass_rates=_pass_rates,
         plot_width=PLOT_WIDTH,
     )
@@ -88,4 +97,18 @@ def _template() -> "Template":
 
 def render_html(view: ReportView) -> str:
     """Return the report as one self-contained HTML page; equal views give equal bytes."""
-    return _template().render(view=replace(view, verdicts=worst_first(view.verdicts)))
+    packed = _characters(view) > _PLAIN
+    return _template().render(view=replace(view, verdicts=worst_first(view.verdicts)), packed=packed)
+
+
+def _characters(view: ReportView) -> int:
+    """Return how many characters the long texts of all attempts have."""
+    attempts = (attempt for row in view.problems for cell in row.cells for attempt in cell.attempts)
+    return sum(
+        len(each.patch) + len(each.output) + sum(len(message.text) for message in each.transcript) for each in attempts
+    )
+
+
+def _pack(html: str) -> str:
+    """Return escaped HTML compressed, in base64: equal texts give equal bytes."""
+    return base64.b64encode(gzip.compress(html.encode(), mtime=0)).decode()

@@ -22,6 +22,7 @@ def render_json(view: ReportView) -> str:
         "candidates": [dataclasses.asdict(entry) for entry in view.candidates],
         "baseline": dataclasses.asdict(view.baseline) if view.baseline else None,
         "problems": [dataclasses.asdict(row) for row in view.problems],
+        "sweep": dataclasses.asdict(view.sweep) if view.sweep else None,
     }
     text = json.dumps(document, indent=1, ensure_ascii=True, allow_nan=False)
     return text.translate(_IN_SCRIPT).replace("##[", "#\\u0023[") + "\n"

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from codegate.reporting import figures
+from codegate.reporting.bugs import bug
 from codegate.reporting.view import AttemptView, CandidateView, Cell, ProblemView, ReportView
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ def _case(entry: CandidateView, row: ProblemView, cell: Cell) -> "TestCase":
     from junit_xml import TestCase  # noqa: PLC0415
 
     elapsed = sum(value for attempt in cell.attempts for value in (attempt.seconds, attempt.model_seconds) if value)
-    case = TestCase(row.id, classname=entry.label, elapsed_sec=elapsed or None)
+    title = bug(row)
+    name = f"{row.id}: {title}" if title else row.id
+    case = TestCase(name, classname=entry.label, elapsed_sec=elapsed or None, url=title.address or None)
     if cell.status in {"failed", "mixed"}:
         failed = [attempt for attempt in cell.attempts if attempt.status == "failed"]
         case.add_failure_info(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from codegate.gating import worst_first
 from codegate.reporting import figures, table
-from codegate.reporting.cells import Name
+from codegate.reporting.cells import Name, Title
 from codegate.reporting.figures import Figure
 from codegate.reporting.measure_table import cost_and_time
 from codegate.reporting.plain import one_line
@@ -86,6 +86,9 @@ def _cell(text: str) -> str:
     """Return ``text`` as Markdown, by its kind."""
     if isinstance(text, Figure):
         return text
+    if isinstance(text, Title) and text.address:
+        shown = escape(text).replace("]", "\\]")
+        return f"[{shown}]({text.address})"
     return code(text) if isinstance(text, Name) else escape(text)
 
 

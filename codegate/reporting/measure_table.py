@@ -30,7 +30,7 @@ def cost_and_time(view: ReportView) -> Table:
     """Return the measures of cost and time alone."""
     whole = measures(view)
     rows = tuple(row for row in whole.rows if row[0].startswith(("Cost", "Time")))
-    return replace(whole, title="Cost and time", rows=rows, note="")
+    return replace(whole, id="cost-and-time", title="Cost and time", rows=rows, note="")
 
 
 def _measures(view: ReportView) -> Iterator[tuple[str, ...]]:
@@ -102,12 +102,14 @@ _MEASURES: Final[tuple[tuple[str, Say], ...]] = (
     ("Correctness: lint clean", lambda m: figures.share(m.lint_clean)),
     ("Cost: run", figures_of_cost),
     ("Cost: per completed task", lambda m: figures.estimate(m.costs.per_completed, figures.dollars)),
+    ("Cost: prices", lambda m: Name(m.costs.prices_from) if m.costs.prices_from else figures.UNKNOWN),
     ("Time: model, median / P95", lambda m: _both(m.model_median, m.model_p95)),
     ("Time: sandboxes, median / P95", lambda m: _both(m.infrastructure_median, m.infrastructure_p95)),
     ("Time: answer with own tests, P95", lambda m: figures.estimate(m.answer_p95, figures.seconds)),
     ("Tokens: input per attempt", lambda m: figures.estimate(m.input_tokens, figures.rounded)),
     ("Tokens: output per attempt", lambda m: figures.estimate(m.output_tokens, figures.rounded)),
     ("Tokens: input from cache", lambda m: figures.share(m.cache_share)),
+    ("Tokens: output that is reasoning", lambda m: figures.share(m.reasoning_share)),
     ("Reliability: attempts answered", lambda m: figures.share(m.answered)),
     ("Reliability: calls answered", lambda m: figures.estimate(m.calls_answered, figures.percent)),
     ("Reliability: tool calls valid", lambda m: figures.share(m.tool_calls_valid)),

@@ -1,12 +1,13 @@
 """The measures of a candidate: everything that is counted about it, each with its n and its interval."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeVar
 
-from codegate.candidates import CandidateSpec, Prices, ScoreWeights
+from codegate.candidates import CandidateSpec, Prices, ScoreWeights, Usage
 from codegate.grading import Grade
 from codegate.reporting.breakdown import Cohort, FailureShare, Turn, cohorts, failure_shares, turns
 from codegate.reporting.correctness import Correctness, Graded, Samples, correctness
@@ -14,6 +15,7 @@ from codegate.reporting.costs import Costs, costs_of
 from codegate.reporting.estimates import Estimate, empirical_quantile, mean, share
 from codegate.reporting.weighted import WeightedScore, weighted_score
 from codegate.running import Outcome
+from codegate.running.endings import limit_advice
 from codegate.solving import AttemptSummary
 
 Entry = TypeVar("Entry")
@@ -55,6 +57,7 @@ class Measures:
         answer_p95: time to an answer: model calls and the model's own test runs, which is self-correction included.
         input_tokens: per attempt, cached or not.
         cache_share: input tokens that were read from a cache, among those of attempts that say so.
+        reasoning_share: output tokens that the model reasoned with, likewise.
         answered: attempts that the provider answered, among those that it was asked for.
         calls_answered: model calls that an attempt is made of, among all that were made: retries count against it.
         tool_calls_valid: tool calls that were not answered with an error.
@@ -79,6 +82,7 @@ class Measures:
     input_tokens: Estimate
     output_tokens: Estimate
     cache_share: Estimate
+    reasoning_share: Estimate
     answered: Estimate
     calls_answered: Estimate
     tool_calls_valid: Estimate
@@ -127,7 +131,8 @@ def measure(
     tests = share((_sums(grades, _tests) for grades in _grades(found)), of="tests")
     counted = [grade for grades in _grades(found) for grade in grades]
     answer_p95 = empirical_quantile(_times(found, _answer_seconds), 0.95, of="attempts")
-    cache_share = share((_sums(attempts, _cached) for attempts in _attempts(found)), of="tokens")
+    cache_share = _token_share(found, lambda usage: (usage.cached_tokens, usage.input_tokens))
+    reasoning_share = _token_share(found, lambda usage: (usage.reasoning_tokens, usage.output_tokens))
     asked = found if spec.provider not in {"predictions", "reference", "empty"} else {}
     answered = share((_answered(outcomes) for outcomes in asked.values()), of="attempts")
     valid = share((_sums(attempts, _valid_calls) for attempts in _attempts(found)), of="tool calls")
@@ -145,6 +150,7 @@ def measure(
         input_tokens=mean(_counts(found, lambda attempt: attempt.usage.input_tokens), of="attempts"),
         output_tokens=mean(_counts(found, lambda attempt: attempt.usage.output_tokens), of="attempts"),
         cache_share=cache_share,
+        reasoning_share=reasoning_share,
         answered=answered,
         calls_answered=_calls_answered(asked, calls),
         tool_calls_valid=valid,
@@ -161,7 +167,7 @@ def measure(
             cache_share=cache_share,
             reliability=(answered, valid),
         ),
-        warnings=_warnings(terms, answer_p95, spent.per_completed),
+        warnings=(*_cut(spec, found), *_warnings(terms, answer_p95, spent.per_completed)),
     )
 
 
@@ -190,11 +196,14 @@ def _valid_calls(attempt: AttemptSummary) -> tuple[int, int]:
     return max(attempt.tool_calls - attempt.tool_errors, 0), attempt.tool_calls
 
 
-def _cached(attempt: AttemptSummary) -> tuple[int, int]:
-    usage = attempt.usage
-    if usage.cached_tokens is None or usage.input_tokens is None or usage.cached_tokens > usage.input_tokens:
-        return 0, 0
-    return usage.cached_tokens, usage.input_tokens
+def _token_share(found: Outcomes, of: Callable[[Usage], tuple[int | None, int | None]]) -> Estimate:
+    """Return which share of some tokens a part of them is; attempts whose provider does not tell are left out."""
+
+    def parts(attempt: AttemptSummary) -> tuple[int, int]:
+        part, whole = of(attempt.usage)
+        return (0, 0) if part is None or whole is None or part > whole else (part, whole)
+
+    return share((_sums(attempts, parts) for attempts in _attempts(found)), of="tokens")
 
 
 def _answered(outcomes: Sequence[Outcome]) -> tuple[int, int]:
@@ -240,6 +249,17 @@ def _infrastructure_seconds(outcome: Outcome) -> float | None:
 def _counts(found: Outcomes, count: Callable[[AttemptSummary], int | None]) -> list[list[float]]:
     known = [[count(attempt) for attempt in attempts] for attempts in _attempts(found)]
     return [[value for value in entries if value is not None] for entries in known]
+
+
+def _cut(spec: CandidateSpec, found: Outcomes) -> tuple[str, ...]:
+    """Return a sentence for each limit that cut answers: how many, and what to raise."""
+    outcomes = [outcome for many in found.values() for outcome in many]
+    endings = Counter(one.grade.failure if one.grade else one.fault.cause if one.fault else None for one in outcomes)
+    advice = limit_advice(spec, outcomes)
+    return tuple(
+        f"{endings[ending]} of {len(outcomes)} answers ended as {ending.replace('_', ' ')}. {said}"
+        for ending, said in advice.items()
+    )
 
 
 def _warnings(terms: Terms, answer_p95: Estimate, per_completed: Estimate) -> tuple[str, ...]:

@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 DiffLineKind = Literal["add", "del", "hunk", "file", "same"]
 
 
-def page_template(name: str, styles: Sequence[str], script: str, **names: Any) -> "Template":
+def page_template(name: str, styles: Sequence[str], script: str | None = None, **names: Any) -> "Template":
     """Return the compiled page; ``style``, ``script`` and ``policy`` are defined in it.
 
     Args:
         name: file name of the template.
         styles: file names of its style sheets, joined in this order.
-        script: file name of its script.
+        script: file name of its script; None: it has none.
         names: what else the template can use.
     """
     from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - only pages need it
     from markupsafe import Markup  # noqa: PLC0415
 
-    style, code = "".join(map(_asset, styles)), _asset(script)
+    style, code = "".join(map(_asset, styles)), _asset(script) if script is not None else ""
     if re.search(r"</(style|script)|<!--", style + code, re.IGNORECASE):
         message = f"a style sheet or the script of {name} would end its own element"
         raise ValueError(message)
@@ -48,8 +48,9 @@ def page_template(name: str, styles: Sequence[str], script: str, **names: Any) -
 
 
 def diff_lines(patch: str) -> list[tuple[DiffLineKind, str]]:
-    """Return the lines of a unified diff with what each of them is."""
-    return [(_diff_kind(line), line) for line in patch.splitlines()]
+    """Return the lines of a unified diff with what each of them is; hashes of blobs are left out."""
+    lines = patch.split("\n")
+    return [(_diff_kind(line), line) for line in (lines if lines[-1] else lines[:-1]) if not line.startswith("index ")]
 
 
 def _diff_kind(line: str) -> DiffLineKind:

@@ -10,6 +10,7 @@ from codegate.reporting.cells import Name, ProblemName, Table
 from codegate.reporting.figures import Figure
 from codegate.reporting.measure_table import figures_of_cost, measures
 from codegate.reporting.plain import one_line
+from codegate.reporting.sweep_table import sweep_tables
 from codegate.reporting.view import AttemptView, CandidateView, ReportView
 
 _EXCERPT: Final = 160  # characters of a failing test's message
@@ -203,6 +204,7 @@ def details(view: ReportView) -> tuple[Table, ...]:
     judged = {(verdict.candidate, item.tag): item.p_holm for verdict in view.verdicts for item in verdict.cohorts}
     everyone = view.candidates
     return (
+        *sweep_tables(view.sweep),
         measures(view),
         failures(view),
         _by_candidate(

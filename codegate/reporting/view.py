@@ -10,6 +10,7 @@ from codegate.gating import Verdict
 from codegate.reporting.correctness import Correctness
 from codegate.reporting.estimates import Estimate
 from codegate.reporting.measures import Measures
+from codegate.reporting.sweep import Sweep
 
 AttemptStatus = Literal["passed", "failed", "infrastructure"]
 CellStatus = Literal["passed", "failed", "mixed", "infrastructure", "excluded", "missing"]
@@ -76,10 +77,12 @@ class AttemptView:
     """One attempt: its grade, or the fault that took its place.
 
     ``controlled`` is false where a pass could not be cross-checked, and ``suspicious`` are signs in the patch of an
-    attempt to fool the grader (see ``grading.Grade``).
+    attempt to fool the grader (see ``grading.Grade``). ``span_id`` is of its span in the trace of its run, and
+    ``unapplied`` are the edits that could not be applied, in the form of a diff.
     """
 
     sample: int
+    span_id: str
     status: AttemptStatus
     score: float | None
     tests_passed: int | None
@@ -95,6 +98,7 @@ class AttemptView:
     stop: str | None
     patch: str
     patch_error: str | None
+    unapplied: str
     dropped: tuple[str, ...]
     failing: tuple[FailingTest, ...]
     failing_left_out: int
@@ -126,10 +130,19 @@ class ProblemView:
     """A row of the matrix; ``cells`` are in the order of ``ReportView.candidates``.
 
     ``title`` is that of the change which fixed the bug, for people: it may tell the fix. Empty where none is known.
+    So are ``statement`` and ``fix``, the reference fix as a unified diff. ``date`` is the author's, ``project`` the web
+    page of the repository.
     """
 
     id: str
     title: str
+    date: str | None
+    commit: str | None
+    pull_request: int | None
+    issues: tuple[int, ...]
+    project: str | None
+    statement: str
+    fix: str
     excluded: str | None
     cells: tuple[Cell, ...]
 
@@ -177,9 +190,11 @@ class RunView:
         assurance: whether the sandbox was verified before anything ran in it, and what it is made of.
         weaknesses: what that sandbox does not promise, a clause each.
         confirmation: what was spent on asking the pinned model again; None where it was not.
+        trace_id: of its OpenTelemetry trace, which exists where spans were sent.
     """
 
     id: str
+    trace_id: str
     created: str
     codegate: str
     suite: str
@@ -193,10 +208,11 @@ class RunView:
 
 @dataclass(frozen=True)
 class ReportView:
-    """Everything that a report says."""
+    """Everything that a report says; ``sweep`` is None unless some candidates differ in a setting alone."""
 
     runs: tuple[RunView, ...]
     candidates: tuple[CandidateView, ...]
     problems: tuple[ProblemView, ...]
     verdicts: tuple[Verdict, ...]
     baseline: BaselineView | None = None
+    sweep: Sweep | None = None

@@ -30,8 +30,9 @@ class WeightedScore:
     """The weighted mean of the parts that are known.
 
     Attributes:
-        points: 0..100; from the score with every part at the worse end of its interval to that with every part at
-            the better one, which is wider than a 95 % interval. n counts the problems.
+        points: 0..100, unknown without a graded problem; from the score with every part at the worse end of its
+            interval to that with every part at the better one, which is wider than a 95 % interval. n counts the
+            problems.
         parts: all five, the unknown ones too.
         left_out: names of the parts that are unknown; the others' weights are scaled up to fill their place.
     """
@@ -85,7 +86,7 @@ def weighted_score(
         for name, weight, points, how in wanted
     )
     left_out = tuple(name for name, weight, points, _ in wanted if points.value is None and weight > 0)
-    if not total:
+    if not total or not pass_at_1.n:  # without a graded problem it would rank a candidate that showed nothing
         return WeightedScore(Estimate(), parts, left_out)
     known = [part for part in parts if part.points.value is not None]
     points = Estimate(

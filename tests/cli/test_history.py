@@ -59,6 +59,20 @@ def test_a_history_is_appended_once_and_shown(home: Path) -> None:
         assert words in shown.stderr, shown.stderr
 
 
+def test_the_dashboard_shows_every_run_and_no_text_of_a_model_becomes_markup(tmp_path: Path) -> None:
+    model = "<script>alert(1)</script>"
+    runs = [nightly(tmp_path, day, pattern(10, 2, shift=day), model=model) for day in range(1, 5)]
+    assert codegate("history", "append", *runs, cwd=tmp_path).code == 0
+    done = codegate("history", "show", "--html", "page.html", cwd=tmp_path)
+    assert done.code == 0, done.stderr
+    page = (tmp_path / "page.html").read_text()
+    assert page.count('<circle class="dot"') == page.count('<line class="interval"') == len(runs)
+    assert all(f">{run}</th>" in page for run in runs)
+    assert "pp per 30 days (95% interval" in page
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(1)" in page
+
+
 def test_costs_are_known_where_prices_are(tmp_path: Path) -> None:
     priced = CandidateSpec(provider="openai", model="m-2025-06-01", prices=Prices(input=Decimal(1), output=Decimal(2)))
     write_run(tmp_path / "r", pattern(4, 2), spec=priced, tokens=(1000, 500))

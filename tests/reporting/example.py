@@ -219,4 +219,10 @@ def example_view(text: str = "", n: int = 30) -> ReportView:
     prices = {spec.model: Prices(input=Decimal(2), output=Decimal(10)) for spec in run.manifest.candidates}
     weights = ScoreWeights(context=0.15)
     terms = Terms(prices, Decimal("0.12"), weights, max_cost_per_resolved=0.001, max_p95_latency=0.5)
-    return build_view([run], verdicts, Evidence(terms, pinned_samples(text, n), transcripts))
+
+    def problems(_run: str, name: str) -> ProblemRecord:
+        return ProblemRecord(
+            statement=f"Money is lost in {name}.{text}", fix=PATCH.replace("// parts", f"/ parts{text}")
+        )
+
+    return build_view([run], verdicts, Evidence(terms, pinned_samples(text, n), transcripts, problems))

@@ -25,6 +25,10 @@ def view(text: str = "", n: int = 30) -> ReportView:
     return example_view(text, n)
 
 
+CHANGES = re.compile(r"\]\(https://github\.com/acme/shop/pull/\d+\)")
+"""Our own links to the changes behind the problems."""
+
+
 def test_it_says_what_a_reviewer_needs() -> None:
     text = render_comment(view(), run_url=RUN, report_url=REPORT, commit="a" * 40)
     for part in (
@@ -34,10 +38,12 @@ def test_it_says_what_a_reviewer_needs() -> None:
         "29, look 1 of 1 | — |",
         "- cost of `worse`: $0.1769 (n=29,",
         "**Newly failing problems** (`worse`)",
-        "| `money-27` | Fix money-27 losing a cent | passed → failed | `logic error: AssertionError: assert 99",
+        "| `money-27` | [Fix money-27 losing a cent (#\u200b127, 2025-03-02)](https://github.com/acme/shop/pull/127) |",
+        "| passed → failed | `logic error: AssertionError: assert 99",
         "**Newly passing problems** (`worse`)",
         "| `worse` | `logic error` | 15 | 51.7% [34–69%] n=29 | 17.2% | +34.5 pp",
         "| Cost: per completed task | $0.0073 [$0.0063–$0.0088] n=25 |",
+        "| Cost: prices | `as declared` |",
         "| Time: model, median / P95 |",
         "429 Too Many Requests",
         "2 problems left out",
@@ -46,7 +52,9 @@ def test_it_says_what_a_reviewer_needs() -> None:
     ):
         assert part in text, part
     assert "controlled" not in text
-    assert "decide nothing" in render_comment(view(), claimed=True)
+    claimed = render_comment(view(), claimed=True)
+    assert "decide nothing" in claimed
+    assert "](http" not in claimed, "a stranger's result does not choose where links lead"
 
 
 @pytest.mark.parametrize(
@@ -92,7 +100,7 @@ def test_nothing_in_it_is_markup_or_a_mention(payload: str) -> None:
     notice = render_notice(payload, f"a\n{payload}")
     assert {kind for kind, _ in structure(notice)} <= NOTICE
     for said in (text, notice):
-        outside = SPAN.sub("", said)
+        outside = SPAN.sub("", CHANGES.sub("]", said))
         assert not re.search(r"@\w|#\d|gh-\d|https?:|www\.", html.unescape(outside), re.IGNORECASE)
 
 
@@ -137,7 +145,7 @@ def test_any_text_fits(text: str, limit: int) -> None:
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "https://x/) [y](https://z", "https://x y", "ftp://x", ""])
 def test_only_an_address_is_linked(url: str) -> None:
-    assert "](" not in render_comment(view(), run_url=url, report_url=url)
+    assert "](" not in CHANGES.sub("]", render_comment(view(), run_url=url, report_url=url))
 
 
 def test_a_notice_says_why_there_is_no_report() -> None:

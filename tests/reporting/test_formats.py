@@ -42,7 +42,7 @@ def test_json_is_inert_ascii_and_reads_back(payload: str) -> None:
 
 def test_json_says_everything_and_null_for_the_unknown() -> None:
     document = json.loads(render_json(example_view()))
-    assert list(document) == ["schema", "runs", "verdicts", "candidates", "baseline", "problems"]
+    assert list(document) == ["schema", "runs", "verdicts", "candidates", "baseline", "problems", "sweep"]
     assert [verdict["kind"] for verdict in document["verdicts"]] == [
         "inconclusive",
         "regressed",
@@ -85,7 +85,7 @@ def test_junit_has_a_suite_per_candidate_and_a_case_per_problem() -> None:
     good, worse = root.findall("testsuite")
     assert (good.get("name"), good.get("tests"), good.get("failures")) == ("good", "31", "5")
     assert (worse.get("failures"), worse.get("errors"), worse.get("skipped")) == ("15", "1", "1")
-    cases = {case.get("name"): case for case in worse.findall("testcase")}
+    cases = {(case.get("name") or "").partition(":")[0]: case for case in worse.findall("testcase")}
     failure = cases["dates-01"].find("failure")
     assert failure is not None
     assert failure.get("type") == "logic_error"
@@ -183,6 +183,14 @@ def test_console_shows_markup_as_it_is() -> None:
 def test_console_lists_are_bounded() -> None:
     text = render_console(example_view(n=300), width=100)
     assert "+110 more" in text
+
+
+def test_a_console_table_of_many_candidates_is_printed_in_parts() -> None:
+    names = [f"candidate-{number}" for number in range(12)]
+    text = render_console(build_view([run_of({name: {"p1": [False]} for name in names})]), width=100)
+    heads = [line.split() for line in text.splitlines() if line.startswith(" Problem ")]
+    columns = ["Bug", *names]
+    assert heads == [["Problem", *columns[start : start + 4]] for start in (0, 4, 8, 12)]
 
 
 # All of them

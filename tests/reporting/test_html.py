@@ -1,9 +1,12 @@
 import base64
 import functools
+import gzip
 import hashlib
+import html
 import re
 import shutil
 import subprocess
+import tarfile
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -74,9 +77,22 @@ def test_data_never_becomes_markup(payload: str) -> None:
             assert name not in {"src", "style", "action", "formaction", "srcset", "srcdoc"}, (tag, name)
             if name in {"href", "xlink:href"}:
                 assert value is not None
-                assert re.fullmatch(r"#[a-z0-9]+", value), (tag, value)
+                assert re.fullmatch(r"#[a-z0-9]+|https://github\.com/acme/shop/[a-z0-9/]+", value), (tag, value)
             if name in {"id", "class"}:
                 assert re.fullmatch(r"[a-z0-9 -]+", value or ""), (tag, value)
+
+
+def test_the_attempts_of_a_large_report_are_compressed_and_still_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("codegate.reporting.html._PLAIN", 0)
+
+    def bodies(text: str) -> list[list[tuple[str, tuple[str, ...]]]]:
+        page = render_html(example_view(text, n=3))
+        assert "Splitting money loses a cent." not in page
+        packed = re.findall(r'<template class="packed">([A-Za-z0-9+/=]+)</template>', page)
+        return [shape(Page(gzip.decompress(base64.b64decode(each)).decode())) for each in packed]
+
+    assert len(bodies("x")) == 3
+    assert bodies("x" + "".join(PAYLOADS.values())) == bodies("x")
 
 
 def test_the_policy_allows_exactly_the_two_inline_blocks() -> None:
@@ -97,7 +113,7 @@ def test_the_policy_allows_exactly_the_two_inline_blocks() -> None:
 
 def test_nothing_is_loaded_from_anywhere() -> None:
     text = render_html(example_view())
-    assert "://" not in text
+    assert not re.search(r'(?<!href=")https?://', text)
     assert "url(" not in text
     assert "@import" not in text
     assert "innerHTML" not in text
@@ -136,14 +152,15 @@ def test_every_control_has_a_name_and_every_anchor_a_target() -> None:
     for tag, attributes in page.elements:
         values = dict(attributes)
         if tag == "a":
-            assert (values["href"] or "")[1:] in ids
+            target = values["href"] or ""
+            assert target.startswith("https://github.com/") or target[1:] in ids
         if values.get("role") == "region":
             assert values["aria-label"]
             assert values["tabindex"] == "0"
         if tag == "svg":
             assert values.get("aria-hidden") == "true" or values.get("aria-label")
         if tag == "section":
-            assert values["aria-labelledby"] in ids
+            assert set((values["aria-labelledby"] or "").split()) <= set(ids)
 
 
 def test_the_plot_has_its_marks_in_order() -> None:
@@ -160,7 +177,7 @@ def test_the_plot_has_its_marks_in_order() -> None:
 
 
 def test_diff_lines_and_tags() -> None:
-    kinds = [kind for kind, _ in diff_lines("diff --git a b\n--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n z\n")]
+    kinds = [kind for kind, _ in diff_lines("diff --git a b\nindex 1..2\n--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n z\n")]
     assert kinds == ["file", "file", "file", "hunk", "del", "add", "same"]
     rows = {row.id: row_tags(row.cells, row.excluded) for row in example_view().problems}
     assert rows["money-00"] == ""
@@ -169,29 +186,74 @@ def test_diff_lines_and_tags() -> None:
     assert rows["flaky-01"] == "excluded"
 
 
-@pytest.mark.sandbox
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
-def test_a_browser_runs_our_script_and_nothing_else(tmp_path: Path) -> None:
-    hostile = "".join(payload for payload in PAYLOADS.values() if "pwned" in payload)
-    (tmp_path / "report.html").write_text(render_html(example_view(hostile, n=4)), encoding="utf-8")
+def browse(page: Path, place: str = "", width: int = 1280) -> subprocess.CompletedProcess[str]:
+    """Return what is in a page once its scripts have run, and what the browser said."""
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
     flags += ["--disable-sync", "--disable-background-networking", "--disable-component-update"]
-    done = subprocess.run(
-        [
-            str(CHROMIUM),
-            *flags,
-            "--virtual-time-budget=2000",
-            f"--user-data-dir={tmp_path / 'profile'}",
-            "--dump-dom",
-            f"file://{tmp_path / 'report.html'}#p1c1s0",
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
+    flags += [
+        "--virtual-time-budget=30000",
+        f"--window-size={width},2000",
+        f"--user-data-dir={page.parent / 'profile'}",
+    ]
+    command = [str(CHROMIUM), *flags, "--dump-dom", f"file://{page}{place}"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=True)
+
+
+@pytest.mark.sandbox
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+@pytest.mark.parametrize("plain", [6_000_000, 0], ids=["plain", "packed"])
+def test_a_browser_runs_our_script_and_nothing_else(
+    plain: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("codegate.reporting.html._PLAIN", plain)
+    hostile = "".join(payload for payload in PAYLOADS.values() if "pwned" in payload)
+    (tmp_path / "report.html").write_text(render_html(example_view(hostile, n=4)), encoding="utf-8")
+    done = browse(tmp_path / "report.html", "#p1c1s0&q=DATES&show=failed")
     assert "<title>codegate report" in done.stdout
     assert re.search(r'<html[^>]*class="js"', done.stdout)
-    assert "5 problems</p>" in done.stdout
-    assert re.search(r'<details[^>]*id="p1c1s0"[^>]*open', done.stdout)
+    assert "1 of 5 problems</p>" in done.stdout
+    attempt = re.search(r'<details[^>]*id="p1c1s0"[^>]*open.*?<article id="p2"', done.stdout, re.DOTALL)
+    assert attempt is not None
+    assert attempt[0].count("<h4>Reference fix</h4>") == done.stdout.count("<h4>Reference fix</h4>") == 1
     assert "Content Security Policy" not in done.stderr
+
+
+AXE = "axe-core@4.14.1"
+AXE_SHA256 = "e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745"
+RULES = """
+for (const details of document.querySelectorAll("details")) details.open = true;
+axe.run(document, { resultTypes: ["violations"] }).then((found) => {
+  const out = document.createElement("pre");
+  out.id = "axe";
+  out.textContent = JSON.stringify(found.violations.map((one) => [one.id, one.nodes[0].html.slice(0, 200)]));
+  document.body.append(out);
+});
+"""
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("axe")
+    subprocess.run(["npm", "pack", "--silent", AXE], cwd=folder, check=True, capture_output=True, timeout=120)
+    (archive,) = folder.glob("*.tgz")
+    assert hashlib.sha256(archive.read_bytes()).hexdigest() == AXE_SHA256
+    with tarfile.open(archive) as files:
+        script = files.extractfile("package/axe.min.js")
+        assert script is not None
+        return script.read().decode()
+
+
+@pytest.mark.full
+@pytest.mark.sandbox
+@pytest.mark.skipif(CHROMIUM is None or shutil.which("npm") is None, reason="needs Chromium and npm")
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 1280), ("light", 500)])
+def test_axe_finds_nothing_with_everything_open(axe: str, theme: str, width: int, tmp_path: Path) -> None:
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", render_html(example_view(n=6)))
+    text = text.replace("<main", f"<script>localStorage.setItem('codegate-theme', '{theme}')</script><main")
+    ours = f"<script>{axe.replace('</script', '<' + chr(92) + '/script')}</script><script>{RULES}</script></body>"
+    (tmp_path / "report.html").write_text(text.replace("</body>", ours), encoding="utf-8")
+    page = browse(tmp_path / "report.html", width=width).stdout
+    found = re.search(r'<pre id="axe">(.*?)</pre>', page, re.DOTALL)
+    assert found is not None, "axe did not end"
+    assert html.unescape(found[1]) == "[]"
+    assert f"Theme: {theme}" in page

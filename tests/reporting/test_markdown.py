@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from codegate.reporting import one_line, render_markdown
-from codegate.reporting.cells import Name
+from codegate.reporting.cells import Name, Title
 from codegate.reporting.markdown import SUMMARY_LIMIT, code, escape, table_row
 from tests.reporting.example import example_view
 from tests.reporting.hostile import PAYLOADS
@@ -26,7 +26,8 @@ def structure(text: str) -> list[tuple[str, str]]:
         for token in tokens:
             if token.type in {"text", "text_special", "softbreak"}:
                 continue
-            found.append((token.type, token.content if token.type == "html_inline" else token.tag))
+            shown = token.content if token.type == "html_inline" else token.attrs.get("href", token.tag)
+            found.append((token.type, str(shown)))
             found += walk(token.children or [])
         return found
 
@@ -42,9 +43,12 @@ def benign_structure() -> list[tuple[str, str]]:
 def test_data_never_becomes_markup(payload: str) -> None:
     tokens = structure(render_markdown(example_view(f"x{payload}", n=3)))
     assert tokens == benign_structure()
-    assert not {kind for kind, _ in tokens} & {"link_open", "image", "html_inline", "html_block", "fence", "code_block"}
+    assert not {kind for kind, _ in tokens} & {"image", "html_inline", "html_block", "fence", "code_block"}
+    links = {where for kind, where in tokens if kind == "link_open"}
+    assert links == {f"https://github.com/acme/shop/pull/{number}" for number in (100, 101, 102)}
 
 
+PAGE = "https://git.example/acme/shop"
 FRAMES = ("{}", "a {} b", "# {}", "> {}", "- {}", "> a\n> {}", "**{}**")
 MARKUP = st.text(st.sampled_from("`*_[](){}<>!#|\\~@:-=+1. /&;$ax\n\t"), max_size=30)
 """Text of little else than what Markdown reads as markup."""
@@ -59,9 +63,14 @@ def inert(text: str) -> None:
     if name:
         assert structure(f"a {name} b") == structure("a `x` b"), name
     table = "\n".join(
-        [table_row("ab"), "| --- | --- |", table_row([text if sentence else "x", Name(text if name else "x")])]
+        [
+            table_row("ab"),
+            "| --- | --- |",
+            table_row([Title(text if sentence else "x", PAGE), Name(text if name else "x")]),
+        ]
     )
-    assert structure(table) == structure("| a | b |\n| --- | --- |\n| x | `x` |"), table
+    assert structure(table) == structure(f"| a | b |\n| --- | --- |\n| [x]({PAGE}) | `x` |"), table
+    assert structure(table_row([text if sentence else "x"])) == structure("| x |")
 
 
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
@@ -147,7 +156,8 @@ def test_everything_is_there_the_worst_first() -> None:
         "## ≈ codegate: inconclusive",
         "## ≠ codegate: incomparable",
         "83.3% [66–93%] n=30",
-        "| `cache-02` | ✓ passed | ! infrastructure |",
+        "| `cache-02` | [Fix cache-02 losing a cent (#\u200b102, 2025-03-02)](https://github.com/acme/shop/pull/102) "
+        "| ✓ passed | ! infrastructure |",
         "| `flaky-01` | not run | `quarantined: flaky` |",
         "| `worse` | `provider.rate_limit` | 1 |",
         "| — |",

@@ -168,10 +168,14 @@ def test_money_without_a_completed_task_has_no_cost_per_task_and_no_points() -> 
 
 
 def test_prices_of_the_report_win_over_those_of_the_run() -> None:
-    declared = LOOP.model_copy(update={"prices": Prices(input=Decimal(10), output=Decimal(20))})
+    listed = LOOP.model_copy(update={"prices": Prices(input=Decimal(10), output=Decimal(20), source="a list, 2026")})
     found = {"p": [made("p", True)]}
-    assert measure(declared, found, Terms()).costs.total_usd == pytest.approx(0.012)
-    assert measure(declared, found, Terms({LOOP.model: PRICES})).costs.total_usd == pytest.approx(0.0012)
+    spent = measure(listed, found, Terms()).costs
+    assert spent.total_usd == pytest.approx(0.012)
+    assert spent.prices_from == "a list, 2026"
+    spent = measure(listed, found, Terms({LOOP.model: PRICES})).costs
+    assert spent.total_usd == pytest.approx(0.0012)
+    assert spent.prices_from == "as declared"
 
 
 def test_limits_of_the_policy_are_said_when_they_are_exceeded() -> None:
@@ -181,6 +185,14 @@ def test_limits_of_the_policy_are_said_when_they_are_exceeded() -> None:
     assert cost == "a completed task costs $0.0012 (n=1), more than the $0.001 that the policy allows"
     assert slow.startswith("the slowest twentieth of the answers takes 2.5 s or longer (n=1)")
     assert measured(outcomes, terms=Terms({}, None, ScoreWeights(), 0.001)).warnings == ()
+
+
+def test_what_to_raise_is_said_where_a_limit_cut_answers() -> None:
+    cut = made("q", False)
+    assert cut.grade is not None
+    cut = cut.model_copy(update={"grade": cut.grade.model_copy(update={"failure": "context_overflow"})})
+    (said,) = measured([made("p", True), cut]).warnings
+    assert said.startswith("1 of 2 answers ended as context overflow. Set `max_prompt_tokens`")
 
 
 # Turns
@@ -309,6 +321,7 @@ def test_an_unknown_part_is_left_out_and_the_others_take_its_place() -> None:
     points, left_out = score(cache_share=Estimate(), per_completed=Estimate(), weights=weights)
     assert left_out == ("cost", "context")
     assert points == pytest.approx((0.30 * 50 + 0.20 * 50 + 0.15 * 100) / 0.65)
+    assert score(pass_at_1=Estimate())[0] is None, "of no graded problem there is no score"
     nothing = {"pass_at_1": Estimate(), "answer_p95": Estimate(), "reliability": (), "cache_share": Estimate()}
     assert score(**nothing, per_completed=Estimate(), weights=weights) == (
         None,

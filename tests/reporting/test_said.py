@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from codegate.candidates import CandidateSpec, Message, Prices
-from codegate.gating import Drift, Flip, Verdict
+from codegate.gating import Flip, Verdict
 from codegate.gating.verdict import Cohort
 from codegate.reporting import (
     Evidence,
@@ -82,10 +82,10 @@ def test_every_measure_is_said_with_its_n(name: str) -> None:
         "51.7% [34–69%] n=29",
         "+34.5 pp [+10.0 to +53.9 pp] n=29",
         "a completed task costs $0.00732 (n=25), more than the $0.001 that the policy allows",
-        "kind:cache",
-        "-55.6 pp [-81.1 to -14.0 pp] n=9",
     ):
         assert said in page, said
+    for kept in ("kind:cache", "-55.6 pp [-81.1 to -14.0 pp] n=9"):
+        assert (kept in page) == (name != "console"), "a terminal has no room for cohorts"
 
 
 @people
@@ -100,7 +100,7 @@ def test_draws_and_turns_are_said_where_there_are_several(name: str) -> None:
         "Tool calls valid",
         "87.5% [",
         "n=144",
-        "Turn",
+        *(() if name == "console" else ("Turn",)),
     ):
         assert said.lower() in page.lower(), said
     assert "Failure classes" in page
@@ -152,8 +152,6 @@ def judged(verdict: Verdict) -> Verdict:
             "detectable_drop": 0.091,
             "scope": "population",
             "units": 21,
-            "confirmed": False,
-            "drift": Drift(problems=30, fresh_samples=90, stored_rate=0.8, fresh_rate=0.6, p=0.004, drifted=True),
             "must_pass_failed": ("money-00",),
             "warnings": ("kind:cache lost more than chance explains",),
             "cohorts": (
@@ -176,9 +174,6 @@ def test_everything_that_a_verdict_says_is_said(name: str) -> None:
     page = plainly(PEOPLE[name](build_view([run], [judged(verdicts[0])])))
     for said in (
         "kind:cache lost more than chance explains",
-        "the regression is not confirmed by fresh baseline samples",
-        "fresh baseline samples: 60.0% against 80.0% stored on 30 problems (n=90 fresh, p .004): "
-        "the pinned model has drifted here",
         "compared by the means of 21 pull requests",
         "never solved, although the policy says they must be: money-00",
         "2 of 3; alpha is split over 2 candidates",

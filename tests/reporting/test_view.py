@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
-from codegate.candidates import CandidateSpec
+from codegate.candidates import CandidateSpec, Message
 from codegate.grading import Behaviour
 from codegate.reporting import (
+    Evidence,
     ReportView,
+    bug,
     build_view,
     render_console,
     render_csv,
@@ -16,6 +18,8 @@ from codegate.reporting import (
     render_junit,
     render_markdown,
 )
+from codegate.reporting.bugs import links
+from codegate.running import ProblemRecord
 from tests.reporting.example import example, example_view, grade, outcome, run_of
 from tests.reporting.hostile import PAYLOADS
 from tests.reporting.test_plain import inert
@@ -144,6 +148,52 @@ def test_what_the_code_attempted_is_told_where_honest_code_seldom_does() -> None
         view = build_view([quiet.model_copy(update={"outcomes": (graded,)})])
         assert f"<dd>{words}</dd>" in render_html(view)
         assert "attempted" not in render_console(view) + render_markdown(view)
+
+
+def test_every_format_names_the_bug_and_links_to_its_change() -> None:
+    view = build_view([run_of({"a": {"p1": [False]}})])
+    page = "https://github.com/acme/shop/pull/100"
+    title = "Fix p1 losing a cent (#100, 2025-03-02)"
+    assert title in " ".join(render_console(view, width=120).split())
+    for text in (render_markdown(view).replace("\u200b", ""), render_html(view), render_junit(view)):
+        assert title in text
+        assert page in text
+    assert "https://github.com/acme/shop/issues/7" in render_html(view)
+    (row,) = view.problems
+    assert (row.pull_request, row.issues, row.project) == (100, (7,), "https://github.com/acme/shop")
+    assert bug(dataclasses.replace(row, title="Keep the cent (#100)")) == "Keep the cent (#100, 2025-03-02)"
+    unnumbered = dataclasses.replace(row, title="Do not crash in parse()", pull_request=None)
+    assert bug(unnumbered) == "Do not crash in parse() (2025-03-02)"
+    for project in ("javascript:alert(1)", "https://x.example/a/b\nc", 'https://x.example/"onclick'):
+        assert links(dataclasses.replace(row, project=project)) == {}
+
+
+def test_statement_and_reference_fix_stand_beside_the_answers() -> None:
+    record = ProblemRecord(statement="Money is lost. <b>", fix="--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-lost\n+kept\n")
+    said = (
+        Message(role="user", text="def split(self):\n    share = self.cents // parts\n    return share\n"),
+        Message(
+            role="assistant",
+            text="x.py\n<<<<<<< SEARCH\n    share = self.cents / parts\n    return share\n=======\n    return 1\n"
+            ">>>>>>> REPLACE\n",
+        ),
+    )
+    run = run_of({"a": {"p1": [False]}})
+    attempt = run.outcomes[0].attempt
+    assert attempt is not None
+    failed = run.outcomes[0].model_copy(
+        update={"attempt": attempt.model_copy(update={"patch": "", "patch_error": "the SEARCH text does not occur"})}
+    )
+    evidence = Evidence(transcripts=lambda *_: said, problems=lambda *_: record)
+    view = build_view([run.model_copy(update={"outcomes": (failed,)})], evidence=evidence)
+    (row,) = view.problems
+    assert (row.statement, row.fix) == (record.statement, record.fix)
+    text = render_html(view)
+    assert "Money is lost. &lt;b&gt;" in text
+    assert '<span class="d-add">+kept' in text
+    unapplied = row.cells[0].attempts[0].unapplied
+    assert "-    share = self.cents // parts\n+    share = self.cents / parts\n     return share" in unapplied
+    assert '<span class="d-del">-    share = self.cents // parts' in text
 
 
 def test_passes_of_lower_assurance_and_suspicious_patches_are_told_in_every_format() -> None:
