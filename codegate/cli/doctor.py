@@ -5,8 +5,9 @@ import re
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import click
 
@@ -21,10 +22,17 @@ from codegate.suite import git
 _KEYS: Final = {"OPENAI_API_KEY": "openai", "ANTHROPIC_API_KEY": "anthropic"}
 _NEEDED_BYTES: Final = 1 << 30
 _OLDEST_GIT: Final = (2, 31)
-_SIGNS: Final = {True: "ok", False: "--", None: "note"}
 
-_Result: TypeAlias = tuple[bool | None, str]
-"""Whether it is there (None: only some candidates need it), and the details."""
+Level: TypeAlias = Literal["ok", "warn", "missing"]
+
+
+@dataclass(frozen=True)
+class _Check:
+    """What was found: whether it is there, the details, and what it is needed for."""
+
+    level: Level
+    detail: str
+    needed_for: str
 
 
 @click.command()
@@ -32,51 +40,49 @@ _Result: TypeAlias = tuple[bool | None, str]
 def command(as_json: bool) -> ExitCode:
     """Check git, the sandboxes, disk space and keys.
 
-    Exits 2 without a git that is new enough, 4 when no sandbox works.
+    ok is there, warn works with the limitation shown, missing is not there. Exits 2 without a git that is new enough,
+    4 when no sandbox works: one of Docker and bubblewrap is enough.
     """
-    checks: dict[str, Callable[[], str]] = {
-        "python": lambda: f"{sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro}",
-        "git": _git,
-        "docker": lambda: _sandbox("docker"),
-        "bwrap": lambda: _sandbox("bwrap"),
-        "disk": _disk,
+    version = ".".join(map(str, sys.version_info[:3]))
+    checks = {
+        "python": _Check("ok", version, "codegate itself"),
+        "git": _checked(_git, "mining, and the base commits of suites"),
+        "docker": _checked(lambda: _sandbox("docker"), "sandboxes as in the GitHub Action"),
+        "bwrap": _checked(lambda: _sandbox("bwrap"), "sandboxes without a daemon"),
+        "disk": _checked(_disk, "environments, which are kept"),
     }
-    results = {name: _result(check) for name, check in checks.items()}
-    results |= {key: _key(key, provider) for key, provider in _KEYS.items()}
-    for name, (fine, words) in results.items():
-        say(f"{_SIGNS[fine]:4}  {name:18} {words}", as_json=as_json)
+    for key, provider in _KEYS.items():
+        there = bool(os.environ.get(key, "").strip())
+        checks[key] = _Check("ok" if there else "missing", "set" if there else "not set", f"`{provider}` candidates")
+    for name, found in checks.items():
+        say(f"{found.level:7}  {name:17}  {found.detail}; needed for {found.needed_for}", as_json=as_json)
     if as_json:
-        document = {name: {"ok": fine, "detail": words} for name, (fine, words) in results.items()}
-        emit({"schema": "codegate.doctor/1", "checks": document})
-    if not results["git"][0]:
+        emit({"schema": "codegate.doctor/2", "checks": {name: asdict(found) for name, found in checks.items()}})
+    if checks["git"].level == "missing":
         return ExitCode.USAGE
-    return ExitCode.PASS if results["docker"][0] or results["bwrap"][0] else ExitCode.INFRASTRUCTURE
+    usable = any(checks[name].level != "missing" for name in ("docker", "bwrap"))
+    return ExitCode.PASS if usable else ExitCode.INFRASTRUCTURE
 
 
-def _result(check: Callable[[], str]) -> _Result:
+def _checked(check: Callable[[], tuple[Level, str]], needed_for: str) -> _Check:
     try:
-        return True, check()
+        level, detail = check()
     except CodegateError as error:
-        return False, str(error)
+        level, detail = "missing", str(error).removesuffix(".")
+    return _Check(level, detail, needed_for)
 
 
-def _git() -> str:
+def _git() -> tuple[Level, str]:
     """Return the version of git that runs here, refusing one that is too old."""
     words = git(Path(), "version").decode("utf-8", "replace").strip()
     found = re.match(r"git version (\d+)\.(\d+)", words)
     if found is None or tuple(map(int, found.groups())) < _OLDEST_GIT:
         oldest = ".".join(map(str, _OLDEST_GIT))
         raise UsageError(f"{shown(words)!r} is too old.", f"Install git {oldest} or newer.")
-    return words
+    return "ok", words
 
 
-def _key(name: str, provider: str) -> _Result:
-    if os.environ.get(name, "").strip():
-        return True, "set"
-    return None, f"not set; only `{provider}` candidates need it"
-
-
-def _sandbox(choice: str) -> str:
+def _sandbox(choice: str) -> tuple[Level, str]:
     """Return what a sandbox is made of and what it does not promise; a run's preflight tries whether it holds."""
     backend = select_backend(choice, new_run_id())
     try:
@@ -84,14 +90,15 @@ def _sandbox(choice: str) -> str:
     finally:
         backend.close()
     made_of = f"works ({', '.join(dict.fromkeys((found.engine, found.runtime)))})"
-    return "; but ".join([made_of, *found.weaknesses, *known_escapes(found.engine, found.runtime)])
+    doubts = [*found.weaknesses, *known_escapes(found.engine, found.runtime)]
+    return "warn" if doubts else "ok", "; but ".join([made_of, *doubts])
 
 
-def _disk() -> str:
+def _disk() -> tuple[Level, str]:
     folder = cache_folder()
     while not folder.exists():
         folder = folder.parent
     free = shutil.disk_usage(folder).free
     if free < _NEEDED_BYTES:
-        raise CodegateError(f"{free >> 20} MiB free at {folder}.", "Free some space: environments are kept there.")
-    return f"{free >> 30} GiB free at {folder}"
+        return "warn", f"only {free >> 20} MiB free at {folder}: free some space"
+    return "ok", f"{free >> 30} GiB free at {folder}"

@@ -4,6 +4,8 @@ import contextlib
 import json
 import os
 import re
+import shlex
+import sys
 from importlib import resources
 from pathlib import Path
 from typing import Final
@@ -17,11 +19,14 @@ from codegate.cli.output import emit, say
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
 from codegate.gating import GatePolicy
-from codegate.running import CONFIG_NAME
+from codegate.operations import Project, look_at
+from codegate.running import CONFIG_NAME, named_candidates
 from codegate.running.plan import BASELINE_SAMPLES, call_needs
+from codegate.strict import read_text
 from codegate.suite import GitError, git, load_suite
 
-ACTION: Final = f"codegate-ci/codegate@v{codegate.__version__}"
+_ACTION: Final = "codegate-ci/codegate"
+_COMMIT_FILE: Final = "commit"  # of the package: the commit that it was built from, by `make dist`
 PLACEHOLDER: Final = f"codegate-ci/codegate@{'0' * 40} # filled in by `codegate init`"
 """What the templates say: no such commit exists, so a copy that nobody filled in fails at once."""
 
@@ -34,18 +39,17 @@ _GATE: Final = "codegate-gate.yml"
 _MATRIX: Final = "codegate-matrix.yml"  # both are called the same, and only one of them may be there
 _REFERENCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}@[A-Za-z0-9][A-Za-z0-9._/-]{0,199}")
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_UNPINNED: Final = "# zizmor: ignore[unpinned-uses] pin it: `codegate init --workflows --force --action {name}@COMMIT`"
-"""Follows a tag: only the remote repository knows its commit, and ``init`` does not use the network."""
-
 _SUITE: Final = Path("suites", "mine")
-_CANDIDATE: Final = CandidateSpec(provider="openai", model="gpt-4.1-2025-04-14", solver="tool_loop")
+_CANDIDATE: Final = "openai:gpt-4.1-2025-04-14"
+_SCHEMA: Final = f"https://raw.githubusercontent.com/{_ACTION}/v{codegate.__version__}/docs/schema/codegate.schema.json"
+_IGNORED: Final = "runs/"
+_MOST_IGNORED: Final = 1 << 20
 _TEXT: Final = """\
+# yaml-language-server: $schema={schema}
 # Configuration of codegate; every key but `candidates` has a default (docs/configuration.md).
 suite: suites/mine              # made by: codegate mine . --out suites/mine
 candidates:
-  - provider: openai            # or anthropic; any OpenAI-compatible server with base_url
-    model: {model}   # a dated snapshot: floating aliases are refused
-    solver: tool_loop           # or single_shot
+{candidate}
 concurrency:
   models: 4
   sandboxes: 2
@@ -60,62 +64,152 @@ gate:
 
 @click.command()
 @click.option("--out", type=FILE, default=Path(CONFIG_NAME), show_default=True, help="Where to write it.")
+@click.option("--candidate", help=f"provider:model[@base_url] to start with; default {_CANDIDATE}.")
 @click.option("--workflows", is_flag=True, help=f"Write the GitHub workflows too, into {_WORKFLOWS}.")
 @click.option("--matrix", is_flag=True, help="With --workflows: gate in shards side by side, for a large suite.")
 @click.option(
     "--action",
-    default=ACTION,
-    show_default=True,
     metavar="OWNER/REPO@REF",
-    help="What the workflows use; give a commit for REF, for tags can be moved.",
+    help=f"With --workflows: what they use; default {_ACTION} at the commit of this release.",
 )
 @click.option("--force", is_flag=True, help="With --workflows: overwrite those that are there.")
+@click.option("--yes", is_flag=True, help="Ask nothing: the default candidate, and workflows where origin is GitHub's.")
 @json_option
-def command(out: Path, workflows: bool, matrix: bool, action: str, force: bool, as_json: bool) -> None:
-    """Write a codegate.yml to start from; an existing file is left alone.
+def command(
+    out: Path,
+    candidate: str | None,
+    workflows: bool,
+    matrix: bool,
+    action: str | None,
+    force: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Write a codegate.yml to start from, and ignore runs/ in git; what is there is left alone.
 
     Where suites/mine is there, the limit of model calls leaves room for its baseline and its gate to finish.
 
     With --workflows, also: the gate on pull requests, the nightly run, the making of the baseline, the comment on
-    pull requests from forks, and the mining of a suite.
+    pull requests from forks, and the mining of a suite. On a terminal it asks for the candidate and the workflows.
     """
-    if not workflows and (matrix or force or action != ACTION):
+    if not workflows and (matrix or force or action is not None):
         raise UsageError("--matrix, --action and --force are about the workflows.", "Give --workflows, too.")
+    if action is not None and not _REFERENCE.fullmatch(action):
+        raise UsageError(f"--action {action[:100]!r} is no OWNER/REPO@REF.", f"Give one such as {_ACTION}@COMMIT.")
+    specs = named_candidates([candidate] if candidate else [], "--candidate")
+    project = look_at(Path())
+    say(f"here: {project.words() if project else 'no git repository'}", as_json=as_json)
+    asks = sys.stdin.isatty() and not (yes or as_json)
     present = os.path.lexists(out)
-    if present and not workflows:
-        raise UsageError(f"{out} exists.", "Remove it first, or give another --out.")
-    texts = _workflows(action, matrix=matrix, force=force) if workflows else {}
-    if not present:
-        limit = _limit(out.parent / _SUITE)
-        write_atomic(out, _TEXT.format(model=_CANDIDATE.model, limit=limit).encode("utf-8"))
-    say(f"{out} is left as it is" if present else f"wrote {out}", as_json=as_json)
-    for path, text in texts.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, text.encode("utf-8"))
-        say(f"wrote {path}", as_json=as_json)
-    if workflows and not _is_pinned(action):
-        name, _, reference = action.partition("@")
+    if not specs:
+        asked = "Candidate (provider:model[@base_url])"
+        name = click.prompt(asked, default=_CANDIDATE, err=True) if asks and not present else _CANDIDATE
+        specs = named_candidates([name], name)
+    asked_for = workflows
+    gated = any(os.path.lexists(_WORKFLOWS / name) for name in (_GATE, _MATRIX))
+    if project is not None and project.slug and not workflows and not gated and Path(".git").exists():
+        workflows = yes or (asks and click.confirm(f"Write workflows into {_WORKFLOWS}?", default=True, err=True))
+    spec = specs[0]
+    try:
+        used = action or (_own_action() if workflows else "")
+    except UsageError as error:
+        if asked_for:
+            raise
+        workflows, used = False, ""
+        say(f"no workflows were written: {error}", as_json=as_json)
+    files = _workflows(used, matrix=matrix) if workflows else {}
+    config = _TEXT.format(schema=_SCHEMA, candidate=_entry(spec), limit=_limit(out.parent / _SUITE, spec))
+    written = [
+        path
+        for path, text in {out: config, **files}.items()
+        if _write(path, text, force=force and path != out, as_json=as_json)
+    ]
+    if project is not None and _ignore(out.with_name(".gitignore")):
+        written.append(out.with_name(".gitignore"))
+        say(f"wrote {written[-1]}: git ignores {_IGNORED}", as_json=as_json)
+    if workflows and not _COMMIT.fullmatch(used.partition("@")[2].partition(" ")[0]):
+        name, _, reference = used.partition("@")
         say(
-            f"The workflows use {action}, and the owner of that tag can move it. To pin its present commit:\n"
+            f"The workflows use {used}, and the owner of that tag can move it. To pin its present commit:\n"
             f"  git ls-remote https://github.com/{name} {reference}\n"
             f"  codegate init --workflows --force --action {name}@COMMIT",
             as_json=as_json,
         )
+    if project is not None and project.shallow:
+        say("This clone is shallow, and has few bug fixes to mine: git fetch --unshallow", as_json=as_json)
+    following = _following(out, project)
+    say("\n".join(["Next:", *(f"  {line}" for line in following)]), as_json=as_json)
     if as_json:
-        written = [path.as_posix() for path in texts]
-        emit({"schema": "codegate.files/1", "config": None if present else str(out), "workflows": written})
+        emit(
+            {
+                "schema": "codegate.files/1",
+                "config": str(out) if out in written else None,
+                "workflows": [path.as_posix() for path in files if path in written],
+                "next": following,
+            }
+        )
 
 
-def _limit(suite: Path) -> str:
+def _write(path: Path, text: str, *, force: bool, as_json: bool) -> bool:
+    """Write a file that is not there, or is to be overwritten, and say which; return whether it was written."""
+    if os.path.lexists(path) and not force:
+        same = not path.is_symlink() and path.is_file() and path.read_bytes() == text.encode("utf-8")
+        say(f"{path} is {'up to date' if same else 'left as it is'}", as_json=as_json)
+        return False
+    write_atomic(path, text.encode("utf-8"))
+    say(f"wrote {path}", as_json=as_json)
+    return True
+
+
+def _ignore(path: Path) -> bool:
+    """Have git ignore the folder of runs; return whether the file had to be changed."""
+    text = read_text(path, _MOST_IGNORED) if os.path.lexists(path) else ""
+    if any(line.strip().strip("/") == _IGNORED.strip("/") for line in text.splitlines()):
+        return False
+    lines = text if not text or text.endswith("\n") else f"{text}\n"
+    write_atomic(path, f"{lines}{_IGNORED}\n".encode())
+    return True
+
+
+def _following(out: Path, project: Project | None) -> list[str]:
+    """Return the next three commands."""
+    own = "" if out == Path(CONFIG_NAME) else f" --config {shlex.quote(str(out))}"
+    if (out.parent / _SUITE / "suite.yml").exists():
+        first = f"codegate plan{own}"
+    else:
+        known = project is None or not project.commits or project.language
+        other = "" if known else " --command 'make test' --reports report.xml"
+        first = f"codegate mine . --out {shlex.quote(str(out.parent / _SUITE))}{other}"
+    return [
+        first,
+        f"codegate run{own} --no-gate --samples {BASELINE_SAMPLES} --out runs/pinned",
+        "codegate baseline pin runs/pinned",
+    ]
+
+
+def _entry(spec: CandidateSpec) -> str:
+    """Return the first keys of the candidate's entry, with what else can stand there."""
+    lines = [(f"  - provider: {spec.provider}", "or anthropic; any OpenAI-compatible server with base_url")]
+    if spec.model:
+        lines.append((f"    model: {json.dumps(spec.model)}", "a dated snapshot: floating aliases are refused"))
+    if spec.base_url:
+        lines.append((f"    base_url: {spec.base_url}", "where its server is"))
+    if spec.calls_a_model:
+        lines.append(("    solver: tool_loop", "or single_shot"))
+    return "\n".join(f"{line:<31} # {words}" for line, words in lines)
+
+
+def _limit(suite: Path, spec: CandidateSpec) -> str:
     """Return the lines about ``max_model_calls``: a number that the workflows can finish with, and why it is that."""
+    if not spec.calls_a_model:
+        return "# max_model_calls: 500          # of a candidate that calls a model: the run stops before it makes more"
     if not (suite / "suite.yml").exists():
         return (
             "# max_model_calls:              # no limit yet: there is no suite to compute it from. Once there is one,\n"
             "#                               # `codegate plan` prints a limit that the workflows can finish with"
         )
-    problems, policy = len(load_suite(suite).active), GatePolicy()
-    needs = call_needs(problems, (_CANDIDATE,), policy)
-    calls = _CANDIDATE.max_iterations
+    problems, spec = len(load_suite(suite).active), spec.model_copy(update={"solver": "tool_loop"})
+    needs, calls = call_needs(problems, (spec,), GatePolicy()), spec.max_iterations
     return (
         f"# {problems} problems, up to {calls} calls an answer: a baseline of {BASELINE_SAMPLES} samples makes at most "
         f"{needs.baseline} calls,\n"
@@ -124,29 +218,34 @@ def _limit(suite: Path) -> str:
     )
 
 
-def _workflows(action: str, *, matrix: bool, force: bool) -> dict[Path, str]:
-    """Return the text of every workflow to write, by where it goes, after a look at what is there."""
-    if not _REFERENCE.fullmatch(action):
-        raise UsageError(f"--action {action[:100]!r} is no OWNER/REPO@REF.", f"Give one such as {ACTION}.")
+def _workflows(action: str, *, matrix: bool) -> dict[Path, str]:
+    """Return the text of every workflow, by where it goes, after a look at what is there."""
     if not Path(".git").exists():
         raise UsageError("this is not the root of a git repository.", f"GitHub reads {_WORKFLOWS} there only.")
     gate, other = (_MATRIX, _GATE) if matrix else (_GATE, _MATRIX)
     if os.path.lexists(_WORKFLOWS / other):
         raise UsageError(f"{_WORKFLOWS / other} exists, and gates already.", "Remove it first: one of them may gate.")
-    paths = {name: _WORKFLOWS / name for name in (gate, *_ALWAYS)}
-    there = [str(path) for path in paths.values() if os.path.lexists(path)]
-    if there and not force:
-        raise UsageError(f"{', '.join(there)} exists already.", "Remove it first, or give --force to overwrite it.")
     templates, branch = _templates(), json.dumps(_default_branch())
-    used = action if _is_pinned(action) else f"{action} {_UNPINNED.format(name=action.partition('@')[0])}"
     return {
-        path: (templates / name).read_text(encoding="utf-8").replace(PLACEHOLDER, used).replace(BRANCH, branch)
-        for name, path in paths.items()
-    }
+        _WORKFLOWS / name: (templates / name).read_text(encoding="utf-8").replace(PLACEHOLDER, action)
+        .replace(BRANCH, branch)
+        for name in (gate, *_ALWAYS)
+    }  # fmt: skip
 
 
-def _is_pinned(action: str) -> bool:
-    return _COMMIT.fullmatch(action.partition("@")[2]) is not None
+def _own_action() -> str:
+    """Return the action at the commit that this installation was built from, or of this checkout."""
+    package = Path(codegate.__file__).parent
+    with contextlib.suppress(GitError, OSError):
+        built = package / _COMMIT_FILE
+        commit = built.read_text() if built.exists() else git(package.parent, "rev-parse", "--verify", "HEAD").decode()
+        if (built.exists() or (package.parent / ".git").exists()) and _COMMIT.fullmatch(commit.strip()):
+            return f"{_ACTION}@{commit.strip()} # v{codegate.__version__}"
+    raise UsageError(
+        "this installation does not know the commit that it was built from, which the workflows are pinned to.",
+        f"Give --action {_ACTION}@COMMIT; this prints it:\n"
+        f"git ls-remote https://github.com/{_ACTION} v{codegate.__version__}",
+    )
 
 
 def _default_branch() -> str:

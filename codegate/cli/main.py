@@ -12,9 +12,10 @@ from types import FrameType
 from typing import Any, Final, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from codegate import __version__
-from codegate.cli.output import note, print_error
+from codegate.cli.output import note, print_error, set_level
 from codegate.errors import CodegateError, ExitCode, InfrastructureError, Interrupted, UsageError
 
 _COMMANDS: Final = {
@@ -22,6 +23,7 @@ _COMMANDS: Final = {
     "init": "Write a codegate.yml to start from, and the GitHub workflows.",
     "doctor": "Check what this machine has: git, sandboxes, keys.",
     "mine": "Mine a suite from a repository's past bug fixes.",
+    "pool": "Make one suite of several repositories' suites.",
     "review": "Show every problem of a suite on one page; drop those that a maintainer rejects.",
     "validate": "Prove again, by execution, that every problem of a suite is sound.",
     "plan": "Show what a gate can find and what it costs, before any model call.",
@@ -32,6 +34,7 @@ _COMMANDS: Final = {
     "baseline": "Pin runs as the baseline; show, compare, check, refresh or reset it.",
     "calibrate": "Gate the pinned model against itself: false alarms and noise, without a model call.",
     "history": "Keep a line of each run; show the trend; watch the pinned model night by night.",
+    "record": "Write a run's answers as transcripts that can be replayed without a network.",
     "report": "Write a run's reports again.",
     "sweep": "Show what each setting of the candidates does: temperature, prompt, solver.",
     "action": "Entry point of the GitHub Action.",
@@ -56,7 +59,13 @@ class _LazyGroup(click.Group):
         command = import_module(_ELSEWHERE.get(cmd_name, f"codegate.cli.{cmd_name}")).command
         if not isinstance(command, click.Command):
             raise TypeError(f"codegate.cli.{cmd_name} has no command")
+        _add_levels(command)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the subcommands' names without importing them."""
+        named = [CompletionItem(name, help=words) for name, words in _COMMANDS.items() if name.startswith(incomplete)]
+        return named + click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -82,6 +91,32 @@ class _LazyGroup(click.Group):
             raise InfrastructureError("the reader of the output went away.") from error
 
 
+def _level_options(*, hidden: bool) -> tuple[click.Option, ...]:
+    def choose(_context: click.Context, parameter: click.Parameter, value: Any) -> None:
+        if value:
+            set_level({"quiet": "error", "verbose": "debug"}.get(parameter.name or "", str(value)))
+
+    def option(*names: str, words: str, **kind: Any) -> click.Option:
+        return click.Option(names, expose_value=False, callback=choose, help=words, hidden=hidden, **kind)
+
+    levels = click.Choice(["error", "info", "debug"])
+    return (
+        option("-q", "--quiet", words="Print results and errors alone, here or after a command.", is_flag=True),
+        option("-v", "--verbose", words="Print a log of git, sandboxes and model calls, too.", is_flag=True),
+        option("--log-level", words="What stderr has: -q is error, -v is debug; default info.", type=levels),
+    )
+
+
+_EVERYWHERE: Final = _level_options(hidden=True)
+
+
+def _add_levels(command: click.Command) -> None:
+    """Let a command and its subcommands take the options for what is printed; the help of the whole lists them."""
+    command.params += [one for one in _EVERYWHERE if one not in command.params]
+    for inner in command.commands.values() if isinstance(command, click.Group) else ():
+        _add_levels(inner)
+
+
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="codegate")
 def group() -> None:
@@ -92,6 +127,9 @@ def group() -> None:
     """
 
 
+group.params += _level_options(hidden=False)
+
+
 def run(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit.
 
@@ -100,6 +138,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     """
     words = sys.argv[1:] if arguments is None else arguments
     signal.signal(signal.SIGTERM, _terminated)
+    set_level("info")
     try:
         code: Any = group.main(args=words, prog_name="codegate", standalone_mode=False)
     except BaseException as error:
@@ -119,12 +158,18 @@ def _explain(error: BaseException, *, as_json: bool) -> int:
             return int(ExitCode.USAGE)
         case click.Abort() | KeyboardInterrupt():
             known = Interrupted("interrupted.")
+        case click.UsageError() if error.ctx is not None:
+            words = error.format_message()
+            known = UsageError(
+                words if words.endswith(("?", ".")) else f"{words}.", f"Try:\n{error.ctx.command_path} --help"
+            )
         case click.ClickException():
             known = CodegateError(error.format_message())
         case OSError() if error.errno in _MACHINE:
             place = f"{error.filename}: " if error.filename else ""
             known = InfrastructureError(f"{place}{error.strerror}.", "Check the disk, its space and its permissions.")
         case Exception():
+            set_level("info")
             note("".join(traceback.format_exception(error)))
             known = InfrastructureError("this is a bug in codegate.", "Please report it with the lines above.")
         case _:

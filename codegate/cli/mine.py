@@ -1,10 +1,12 @@
 """``codegate mine``: a suite from a repository's own history, and what belongs to keeping one."""
 
 import os
+import re
 import shlex
 from datetime import datetime
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -34,6 +36,7 @@ from codegate.sandbox import Choice, cache_folder
 from codegate.suite import Kind
 
 _STRICT_ROUNDS: Final = 5
+_ADDRESS: Final = re.compile(r"[a-z][a-z+]*://|[\w.-]+@[\w.-]+:")
 
 
 class _MineGroup(click.Group):
@@ -41,6 +44,12 @@ class _MineGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or args[0] not in self.commands:
+            named = bool(args) and not args[0].startswith("-") and not Path(args[0]).exists()
+            near = get_close_matches(args[0], self.commands, 1, 0.7) if named else []
+            if near:
+                raise UsageError(
+                    f"{args[0]} is neither a folder nor a command of `codegate mine`.", f"Did you mean {near[0]}?"
+                )
             args = ["history", *args]
         return super().parse_args(ctx, args)
 
@@ -51,6 +60,21 @@ class _History(click.Command):
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         parent = ctx.parent or ctx
         formatter.write_usage(parent.command_path, " ".join(self.collect_usage_pieces(ctx)))
+
+
+class _Clone(click.Path):
+    """The folder of a clone; an address comes with the command that clones it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and _ADDRESS.match(value):
+            address = without_credentials(value.encode()).decode()
+            name = address.rstrip("/").removesuffix(".git").rpartition("/")[2].rpartition(":")[2]
+            raise UsageError(
+                f"{address} is an address, and only a clone on this machine can be mined.",
+                f"Clone it with its whole history, and mine that:\n"
+                f"git clone {shlex.quote(address)} && codegate mine {shlex.quote(name)}",
+            )
+        return super().convert(value, param, ctx)
 
 
 @click.group(cls=_MineGroup)
@@ -71,14 +95,21 @@ command.add_command(mine_exchange.import_command)
     "smaller one of it, `codegate mine export SUITE` and `codegate mine import FILE` exchange it with other tools. A "
     "repository in a folder of one of these names is written ./report.",
 )
-@click.argument("repository", type=FOLDER)
-@click.option("--out", type=FOLDER, required=True, help="Folder of the suite; a suite there is replaced.")
+@click.argument("repository", type=_Clone(path_type=Path, file_okay=False))
+@click.option(
+    "--out",
+    type=FOLDER,
+    default=Path("suites/mine"),
+    show_default=True,
+    help="Folder of the suite; a suite there is replaced.",
+)
 @click.option("--refresh", is_flag=True, help="Keep the suite there: add what was merged since, retire what fails.")
 @click.option("--pull-requests", is_flag=True, help="Fetch the heads of pull requests from origin first, by git.")
 @click.option(
     "--github", metavar="OWNER/NAME", help="Ask GitHub for issues and labels; auto: origin's. Needs GITHUB_TOKEN."
 )
-@click.option("--name", help="Name of the suite; default the repository's folder.")
+@click.option("--name", help="Name of the suite; default: that of its remote origin, else of its folder.")
+@click.option("--path", default=".", help="Folder to mine, such as a service of a monorepo: its tests, its changes.")
 @click.option("--branch", help="Whose history; default HEAD's.")
 @click.option(
     "--since",
@@ -124,6 +155,7 @@ def history(
     pull_requests: bool,
     github: str | None,
     name: str | None,
+    path: str,
     branch: str | None,
     since: datetime | None,
     max_problems: int | None,
@@ -151,6 +183,7 @@ def history(
     """
     options = MineOptions(
         name=name,
+        path="" if (folder := os.path.normpath(path)) == "." else folder,
         branch=branch,
         since=since.date() if since else None,
         max_problems=max_problems,

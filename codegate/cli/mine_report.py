@@ -10,7 +10,8 @@ from codegate.cli.options import FILE, FOLDER, json_option
 from codegate.cli.output import emit, say
 from codegate.errors import ExitCode
 from codegate.mining import Distribution, Strengths, assess, read_summary
-from codegate.running import CONFIG_NAME
+from codegate.reporting import bug, one_line
+from codegate.running import CONFIG_NAME, origin_of
 from codegate.running.config import load_config
 from codegate.suite import load_suite
 
@@ -31,10 +32,15 @@ def command(suite: Path, config: Path | None, as_json: bool) -> ExitCode:
     cutoffs = {entry.label: entry.training_cutoff for entry in load_config(place).candidates} if known else {}
     strengths = assess(loaded, datetime.now(UTC).date(), cutoffs)
     mined = read_summary(suite)
+    origins = {problem.id: origin_of(problem.manifest.provenance) for problem in loaded.problems}
     for line in _lines(strengths, mined):
         say(line, as_json=as_json)
+    for name, origin in origins.items():
+        title = bug(origin)
+        say(one_line(f"  {name}: {title or 'no title'} {title.address}".rstrip(), 500), as_json=as_json)
     if as_json:
-        emit({**strengths.document(), "mining": mined})
+        problems = [{"id": name, **origin.model_dump()} for name, origin in origins.items()]
+        emit({**strengths.document(), "mining": mined, "problems": problems})
     return ExitCode.PASS
 
 

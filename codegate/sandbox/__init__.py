@@ -53,6 +53,5 @@ __all__ = [
     "known_escapes",
     "preflight",
     "reap_job",
-    "run_program",
     "select_backend",
 ]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import codegate
 from codegate.cli.init import PLACEHOLDER, command
 from codegate.errors import UsageError
 from codegate.suite import LockedEnvironment, Suite, make_problem, write_suite
+from tests.kit.repository import make_repository
 from tests.running.world import ModelServer, Said, lines
 from tests.running.world import codegate as run_codegate
 
@@ -64,52 +66,128 @@ def test_pull_requests_to_the_remotes_default_branch_are_gated(repository: Path)
     assert yaml.safe_load(text)[True]["pull_request"]["branches"] == ["v2/main"]
 
 
-def test_a_tag_is_used_where_no_commit_is_named_and_that_is_said(
+def test_without_an_action_the_workflows_are_pinned_to_the_commit_of_this_code(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     init("--workflows")
-    tag = f"v{codegate.__version__}"
-    assert f"codegate-ci/codegate@{tag}" in (repository / ".github" / "workflows" / "codegate-gate.yml").read_text()
-    assert f"git ls-remote https://github.com/codegate-ci/codegate {tag}" in capsys.readouterr().out
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=TEMPLATES, capture_output=True, text=True, check=True)
+    text = (repository / ".github" / "workflows" / "codegate-gate.yml").read_text()
+    assert f"uses: codegate-ci/codegate@{head.stdout.strip()} # v{codegate.__version__}\n" in text
+    assert "ls-remote" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("words", [(), ("--action", COMMIT), ("--matrix",)], ids=["tag", "commit", "matrix"])
+def test_a_tag_that_was_named_is_used_and_can_be_moved(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    init("--workflows", "--action", "octo/codegate@v1")
+    assert "octo/codegate@v1\n" in (repository / ".github" / "workflows" / "codegate-gate.yml").read_text()
+    assert "git ls-remote https://github.com/octo/codegate v1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [(), ("--matrix",)], ids=["gate", "matrix"])
 def test_zizmor_finds_nothing_in_the_workflows_as_they_are_written(repository: Path, words: tuple[str, ...]) -> None:
     init("--workflows", *words)
     found = subprocess.run(
-        [Path(sys.executable).with_name("zizmor"), "--offline", "--no-progress", "--format", "json", repository],
+        [Path(sys.executable).with_name("zizmor"), "--offline", "--no-progress", "--no-config", "--format", "json",
+         repository],
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
-    )
+    )  # fmt: skip
     assert (found.returncode, json.loads(found.stdout)) == (0, []), found.stdout
-    gate = "codegate-matrix.yml" if "--matrix" in words else "codegate-gate.yml"
-    text = (repository / ".github" / "workflows" / gate).read_text()
-    assert ("pin it: `codegate init --workflows --force --action" in text) == ("--action" not in words)
 
 
-def test_what_is_there_is_not_overwritten(repository: Path) -> None:
+def test_what_is_there_is_not_overwritten(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = repository / ".github" / "workflows" / "codegate-nightly.yml"
     own.parent.mkdir(parents=True)
     own.write_text("mine\n")
     (repository / "codegate.yml").write_text("mine too\n")
-    with pytest.raises(UsageError, match=r"codegate-nightly\.yml exists"):
-        init("--workflows")
-    assert [path.name for path in own.parent.iterdir()] == [own.name]
-    assert own.read_text() == "mine\n"
+    init("--workflows")
+    assert (own.read_text(), len(list(own.parent.iterdir()))) == ("mine\n", 5)
+    assert f"{own.relative_to(repository)} is left as it is" in capsys.readouterr().out
     init("--workflows", "--force")
     assert yaml.safe_load(own.read_text())["name"] == "codegate nightly"
     assert (repository / "codegate.yml").read_text() == "mine too\n"
+
+
+def test_a_second_time_changes_nothing(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / ".gitignore").write_text("*.log")
+    subprocess.run(["git", "remote", "add", "origin", "https://github.com/octo/app.git"], check=True)
+    init("--yes")
+    first = {path: path.read_bytes() for path in repository.rglob("*") if path.is_file() and ".git/" not in str(path)}
+    assert (repository / ".gitignore").read_text() == "*.log\nruns/\n"
+    assert {path.name for path in first} == {*WRITTEN, "codegate.yml", ".gitignore"}
+    capsys.readouterr()
+    init("--yes")
+    assert {path: path.read_bytes() for path in first} == first
+    assert "wrote" not in capsys.readouterr().out
+    workflows = repository / ".github" / "workflows"
+    (workflows / "codegate-gate.yml").rename(workflows / "codegate-matrix.yml")
+    init("--yes")
+    assert not (workflows / "codegate-gate.yml").exists(), "one of them gates already"
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"pyproject.toml": "[project]\nname = 'a'\n", "a.py": "", "tests/test_a.py": "def test_a(): pass\n"},
+         "python (tests run by pytest), 1 commit"),
+        ({"package.json": '{"devDependencies": {"vitest": "1"}}', "a.js": "", "a.test.js": ""},
+         "javascript (tests run by vitest), 1 commit"),
+        ({"go.mod": "module a\n", "a.go": "package a\n", "a_test.go": "package a\n"}, "go (tests run by go), 1 commit"),
+        ({"a.rb": ""}, "no language that is mined without a command, 1 commit"),
+    ],
+    ids=["python", "javascript", "go", "ruby"],
+)  # fmt: skip
+def test_it_looks_at_the_repository_and_ends_with_the_next_three_commands(
+    empty: Path,
+    files: dict[str, str],
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make_repository(empty / "own", {path: text.encode() for path, text in files.items()})
+    monkeypatch.chdir(empty / "own")
+    init()
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == f"here: {words}"
+    mining, running, pinning = (line.strip() for line in out[-3:])
+    assert mining.startswith("codegate mine . --out suites/mine")
+    assert ("--command" in mining) == ("no language" in words)
+    assert running == "codegate run --no-gate --samples 10 --out runs/pinned"
+    assert pinning == "codegate baseline pin runs/pinned"
+
+
+def test_on_a_terminal_it_asks_for_the_candidate_and_the_workflows(repository: Path) -> None:
+    subprocess.run(["git", "remote", "add", "origin", "git@github.com:octo/app.git"], check=True)
+    here, there = pty.openpty()
+    os.write(here, b"anthropic:claude-haiku-4-5-20251001\nyes\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "codegate", "init"], stdin=there, capture_output=True, text=True, timeout=60, check=False
+    )
+    os.close(there)
+    os.close(here)
+    assert done.returncode == 0, done.stderr
+    assert yaml.safe_load((repository / "codegate.yml").read_text())["candidates"][0]["provider"] == "anthropic"
+    assert (repository / ".github" / "workflows" / "codegate-gate.yml").exists()
+
+
+def test_the_schema_line_names_a_file_of_the_release(empty: Path) -> None:
+    init()
+    line = (empty / "codegate.yml").read_text().splitlines()[0]
+    found = re.fullmatch(
+        rf"# yaml-language-server: \$schema=https://\S+/v{re.escape(codegate.__version__)}/(\S+)", line
+    )
+    assert found is not None, line
+    assert json.loads((TEMPLATES.parents[1] / found[1]).read_text())["title"] == "codegate.yml"
 
 
 def test_a_link_that_leads_nowhere_is_there_too(repository: Path) -> None:
     own = repository / ".github" / "workflows" / "codegate-gate.yml"
     own.parent.mkdir(parents=True)
     own.symlink_to(repository / "elsewhere")
-    with pytest.raises(UsageError, match=r"codegate-gate\.yml exists"):
-        init("--workflows")
+    init("--workflows")
     assert own.is_symlink()
+    assert not own.exists()
 
 
 def test_one_workflow_gates(repository: Path) -> None:
@@ -147,6 +225,14 @@ def test_without_a_suite_there_is_no_limit_and_that_is_said(empty: Path) -> None
     text = (empty / "codegate.yml").read_text()
     assert "max_model_calls" not in yaml.safe_load(text)
     assert "no limit yet: there is no suite" in text
+
+
+def test_a_candidate_without_a_model_has_no_limit_either(empty: Path) -> None:
+    (empty / "suites" / "mine").mkdir(parents=True)
+    (empty / "suites" / "mine" / "suite.yml").touch()
+    init("--candidate", "reference")
+    settings = yaml.safe_load((empty / "codegate.yml").read_text())
+    assert (settings["candidates"], "max_model_calls" in settings) == ([{"provider": "reference"}], False)
 
 
 @pytest.mark.full

@@ -26,7 +26,7 @@ MEASURED = {
     "seconds", "peak_memory_bytes", "output", "sandbox_seconds", "infrastructure_median", "infrastructure_p95",
 }  # fmt: skip
 """Keys of ``report.json`` whose values a clock or a machine measured; ``output`` has pytest's own time in it."""
-NAMED = {"id", "created", "run"}
+NAMED = {"trace_id", "span_id", "id", "created", "run"}
 
 
 @pytest.mark.full

@@ -1,6 +1,7 @@
 """Ctrl-C and SIGTERM: how a command ends, what is left on the machine, and what can be continued."""
 
 import contextlib
+import shlex
 import signal
 import subprocess
 import sys
@@ -55,9 +56,9 @@ def test_a_run_ends_in_order_leaves_nothing_and_can_be_continued(
     suite: Suite, server: ModelServer, tmp_path: Path, number: signal.Signals
 ) -> None:
     server.script = hang_on_square
-    out = tmp_path / "r"
-    run = ("run", suite.folder, "--sandbox", "bwrap")
-    with start(*run, "--candidate", server.candidate, "--out", out, cwd=tmp_path) as process:
+    out = tmp_path / "a run"
+    run = ("run", suite.folder, "--candidate", server.candidate, "--sandbox", "bwrap")
+    with start(*run, "--samples", "1", "--out", out, cwd=tmp_path) as process:
         wait_until(lambda: len(lines(out)) == 2 and "square" in server.asked)
         sandboxes = {pid for pid in children(process.pid) if alive(pid)}
         assert sandboxes, "some wait, started ahead of need"
@@ -65,10 +66,11 @@ def test_a_run_ends_in_order_leaves_nothing_and_can_be_continued(
     assert (process.returncode, "Traceback" in said) == (130, False), said
     assert seconds <= SECONDS
     assert f"interrupted after 2 of 3 outcomes; they are kept in {out}." in said
-    assert f"codegate run {suite.folder} --resume {out}" in said
+    pasted = shlex.split(said.splitlines()[-1])
+    assert pasted == ["codegate", *map(str, run), "--resume", str(out)]
     wait_until(lambda: not any(alive(pid) for pid in sandboxes), 5)
     server.reset()
-    assert codegate(*run, "--resume", out, cwd=tmp_path).code == 0
+    assert codegate(*pasted[1:], cwd=tmp_path).code == 0
     assert server.asked == ["square"]
     assert set(results(out).values()) == {True}
 

@@ -51,6 +51,8 @@ def test_it_leaves_the_reports_that_it_names(demo: Demo) -> None:
     report = json.loads((reports / "report.json").read_text())
     assert [verdict["kind"] for verdict in report["verdicts"]] == ["pass", "regressed"]
     assert 24 <= len(report["problems"]) <= 30
+    counts = [one["measures"][f"{side}_tokens"]["n"] for one in report["candidates"] for side in ("input", "output")]
+    assert counts == [0] * 4, "no model wrote these answers, so no token was counted"
     classes = (reports / "report.md").read_text().partition("### Failure classes")[2].partition("###")[0]
     assert "logic error" in classes
     assert "| — | — | — |" not in classes, "beside the baseline's"

@@ -8,7 +8,7 @@ from codegate.candidates.providers import ModelProvider
 
 PROVIDER = ModelProvider(
     address="https://models.shout.example/v1",
-    host="models.shout.example",
+    hosts=("models.shout.example",),
     key_variable="SHOUT_API_KEY",
     example="shout-1.2",
     is_pinned=lambda model: model.rpartition("-")[2].replace(".", "").isdigit(),

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.bwrap, pytest.mark.timeout(900)]
 #: What differs from one demo to the next, or from one host to another; all else in the reports is the same.
 _VOLATILE_KEYS: Final = {
     "created", "codegate", "assurance", "seconds", "sandbox_seconds", "peak_memory_bytes",
-    "infrastructure_median", "infrastructure_p95",
+    "infrastructure_median", "infrastructure_p95", "trace_id", "span_id",
 }  # fmt: skip
 _VOLATILE_TEXT: Final = {
     r"\d{8}T\d{6}Z-[0-9a-f]{6}": "RUN",

@@ -1,0 +1,64 @@
+"""What people install, outside of a clone: the wheel, as ``uvx codegate-ci`` and ``pipx run codegate-ci`` do it."""
+
+import os
+import re
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+from uv import find_uv_bin
+
+from tests.e2e.conftest import ROOT
+
+pytestmark = [pytest.mark.full, pytest.mark.bwrap, pytest.mark.timeout(900)]
+
+COMMIT = "0123456789abcdef" * 2 + "01234567"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel that is made of the source package."""
+    folder = tmp_path_factory.mktemp("dist")
+    subprocess.run([find_uv_bin(), "build", "--quiet", "--out-dir", folder, ROOT], check=True)
+    (made,) = folder.glob("*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def bin_(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment in which the wheel alone was installed."""
+    home = tmp_path_factory.mktemp("fresh") / "venv"
+    subprocess.run([find_uv_bin(), "venv", "--quiet", home], check=True)
+    subprocess.run([find_uv_bin(), "pip", "install", "--quiet", "--python", home / "bin" / "python", wheel], check=True)
+    return home / "bin"
+
+
+def run(program: Path, *words: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
+    environment = {**os.environ, "PYTHONPATH": "", "CODEGATE_CACHE": str(cwd / "cache")}  # nothing is remembered
+    return subprocess.run([program, *words], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_wheel_holds_the_workflows_the_schemas_and_the_demo(wheel: Path) -> None:
+    found = set(zipfile.ZipFile(wheel).namelist())
+    for inside, folder in (("workflow_templates", ".github/workflow-templates"), ("schema", "docs/schema")):
+        assert {f"codegate/{inside}/{path.name}" for path in (ROOT / folder).iterdir()} <= found
+    assert "codegate/bundled/quickstart/history.fast-export" in found
+
+
+def test_the_demo_runs_under_the_name_of_the_distribution(bin_: Path, tmp_path: Path) -> None:
+    done = run(bin_ / "codegate-ci", "demo", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert re.findall(r"^(?:good|worse) .*: (PASS|REGRESSED)\.", done.stdout, re.MULTILINE) == ["PASS", "REGRESSED"]
+
+
+def test_init_pins_the_commit_that_the_package_was_built_from(bin_: Path, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    refused = run(bin_ / "codegate", "init", "--workflows", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert refused.stderr.splitlines()[-1].strip().startswith("git ls-remote https://github.com/")
+    (package,) = bin_.parent.glob("lib/python3*/site-packages/codegate")
+    (package / "commit").write_text(f"{COMMIT}\n")
+    done = run(bin_ / "codegate", "init", "--workflows", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"codegate-ci/codegate@{COMMIT} # v" in (tmp_path / ".github/workflows/codegate-gate.yml").read_text()
