@@ -6,7 +6,7 @@ RUN command -v git >/dev/null || \
     (apt-get update && apt-get install -y --no-install-recommends git && rm -rf /var/lib/apt/lists/*)
 
 # Everything that is installed is pinned by hash; codegate itself needs no build, only a place on the path.
-COPY .ci/requirements.lock /opt/codegate/requirements.lock
+COPY .ci/requirements-image.lock /opt/codegate/requirements.lock
 RUN python3 -m venv /opt/codegate/venv && \
     /opt/codegate/venv/bin/python -m pip install --no-cache-dir --disable-pip-version-check \
         --require-hashes --only-binary :all: -r /opt/codegate/requirements.lock

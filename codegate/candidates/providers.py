@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from codegate.candidates.endpoint import Endpoint
     from codegate.candidates.spec import CandidateSpec
 
-SECRET_NAME: Final = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+SECRET_NAME: Final = re.compile(
+    r"(KEY|TOKEN|SECRET|PASSWORD|WEBHOOK|ACCESS_KEY_ID|BEARER_TOKEN_BEDROCK)$", re.IGNORECASE
+)
 """Ends the names of variables whose values are redacted everywhere; no other holds a key."""
 
 _GROUP: Final = "codegate.providers"

@@ -151,10 +151,10 @@ def _check_keyless(candidates: Sequence[CandidateSpec], trusted: Sequence[Candid
     Raises:
         Skipped: some candidate is such a one.
     """
-    known = {(spec.base_url, spec.api_key_env) for spec in trusted if spec.allow_http}
+    known = {spec.destination for spec in trusted if spec.allow_http}
     for spec in candidates:
         here = spec.base_url is not None and check_base_url(spec.base_url, allow_http=spec.allow_http)
-        if spec.calls_a_model and not here and not (spec.allow_http and (spec.base_url, spec.api_key_env) in known):
+        if spec.calls_a_model and not here and not (spec.allow_http and spec.destination in known):
             raise Skipped(
                 f"{spec.label} needs a key, or is at an address that the base commit does not name; pull requests from "
                 "forks and of Dependabot get no secrets: nothing was run.",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from codegate.candidates import CandidateSpec, Prices
+from codegate.candidates import CandidateSpec, Prices, listed
 from codegate.errors import UsageError
 from codegate.github.inputs import Inputs, inside, relative
 from codegate.github.pinned import Pinned
@@ -67,6 +67,9 @@ def project_of(inputs: Inputs, base: str | None, scratch: Path, *, needs_candida
         _read_base(inputs.workspace, base, config, scratch)
     rules = proposed if base is None else _config(scratch, config, needed=False)
     candidates = _candidates(inputs, proposed or rules, needs_candidates)
+    trusted = rules.candidates if rules is not None and base is not None else ()
+    if base is not None:
+        _check_commands(candidates, trusted)
     settings = _settings(rules, proposed, candidates, foreign=base is not None)
     home = Path(config).parent
 
@@ -96,7 +99,7 @@ def project_of(inputs: Inputs, base: str | None, scratch: Path, *, needs_candida
         lock=inside(root, lock, "the lock of the baseline").relative_to(root).as_posix() if given else None,
         repository=inside(inputs.workspace, repository, "the repository") if repository else None,
         transcripts=inputs.workspace / (Path() if inputs.candidates else home),
-        trusted=rules.candidates if rules is not None and base is not None else (),
+        trusted=trusted,
     )
 
 
@@ -122,19 +125,21 @@ def _candidates(inputs: Inputs, config: Config | None, needed: bool) -> tuple[Ca
 def _settings(
     rules: Config | None, proposed: Config | None, candidates: tuple[CandidateSpec, ...], *, foreign: bool
 ) -> Config:
-    """Return the rules, with the candidates and prices that are proposed; a price that the rules know is theirs.
+    """Return the rules, with the candidates and prices that are proposed; a price that rules or list know is theirs.
 
     What a proposal calls its candidates is not shown: it could call the answers in the suite a model.
     """
     known = {**_priced(rules.candidates), **rules.prices} if rules is not None and foreign else {}
     prices = {**(proposed.prices if proposed else {}), **(rules.prices if rules else {}), **known}
-    named = tuple(
-        spec.model_copy(update={"prices": known.get(spec.model, spec.prices)} | ({"name": ""} if foreign else {}))
-        for spec in priced(candidates, prices)
-    )
+    named = priced(candidates, prices)
+    if foreign:
+        named = tuple(
+            spec.model_copy(update={"prices": known.get(spec.model) or listed(spec).prices or spec.prices, "name": ""})
+            for spec in named
+        )
     if rules is None:
         return Config(candidates=named, prices=prices)
-    if foreign and rules.budget_usd is not None:
+    if foreign and (rules.budget_usd is not None or rules.budget_usd_per_month is not None):
         _check_prices(named)
     return rules.model_copy(update={"candidates": named, "prices": prices})
 
@@ -149,6 +154,18 @@ def _check_prices(candidates: Sequence[CandidateSpec]) -> None:
             raise UsageError(
                 f"the proposal says that {spec.label} costs nothing, and the base commit has a budget in dollars.",
                 "Write what it costs under `prices`.",
+            )
+
+
+def _check_commands(candidates: Sequence[CandidateSpec], trusted: Sequence[CandidateSpec]) -> None:
+    """Refuse a program on the host, outside of any sandbox, that only the proposal names."""
+    known = {spec.destination for spec in trusted}
+    for spec in candidates:
+        if spec.api_key_command is not None and spec.destination not in known:
+            raise UsageError(
+                f"{spec.label} has an `api_key_command`, or an address for its key, that no candidate of the base "
+                "commit's configuration has.",
+                "Merge the command first: a pull request decides nothing that runs beside the keys.",
             )
 
 

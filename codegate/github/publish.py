@@ -1,15 +1,18 @@
-"""Publish a result where the inputs ask for it: in a comment, a check run or the nightly issue."""
+"""Publish a result where the inputs ask for it: in a comment, a check run, the nightly issue or a team's chat."""
 
 import re
 from collections.abc import Mapping
 from typing import Final
 
+from codegate.errors import CodegateError
 from codegate.github.event import Event
 from codegate.github.inputs import Inputs
 from codegate.github.posts import Posted, post_check, post_comment, post_issue
 from codegate.github.step import Job, Result
-from codegate.reporting import render_comment, render_notice
+from codegate.github.webhook import post_message
+from codegate.reporting import one_line, render_comment, render_notice
 
+_MESSAGE: Final = 2000  # characters of a message to a chat
 _FINE: Final = frozenset({"pass", "ungated", "skipped"})
 
 
@@ -44,6 +47,12 @@ def publish(result: Result, job: Job) -> str | None:
                     github, event.head_sha, name, kind, body, details_url=event.run_url, on_inconclusive=undecided
                 )
             )
+    if inputs.mode == "nightly" and kind == "regressed":
+        notices = " ".join(message for level, _, message in result.annotations if level == "error")
+        try:
+            post_message(job.environment, one_line(f"codegate ({key}): {notices} {event.run_url or ''}", _MESSAGE))
+        except CodegateError as error:
+            posted.append(Posted("nothing", warning=str(error)))
     for one in posted:
         if one.warning:
             job.log.annotate("warning", "codegate", one.warning)

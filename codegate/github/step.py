@@ -20,6 +20,7 @@ OUTPUTS: Final = (
     "baseline-pass-rate",
     "difference",
     "problems",
+    "cost-usd",
     "report-path",
     "run-path",
     "resumable",
@@ -101,17 +102,26 @@ def figures(view: ReportView, code: ExitCode) -> dict[str, str]:
         return "" if value is None else f"{value:.4f}"
 
     verdict = next(iter(worst_first(view.verdicts)), None)
+    paid = {"cost-usd": _dollars(view)}
     if verdict is None:
         share = view.candidates[0].pass_rate
         kind = "ungated" if code == ExitCode.PASS else "infrastructure"
-        return {"pass-rate": rate(share.value), "problems": str(share.n), "verdict": kind}
+        return {"pass-rate": rate(share.value), "problems": str(share.n), "verdict": kind, **paid}
     return {
+        **paid,
         "pass-rate": rate(verdict.candidate_rate),
         "baseline-pass-rate": rate(verdict.baseline_rate),
         "difference": rate(verdict.difference),
         "problems": str(verdict.problems),
         "verdict": verdict.kind,
     }
+
+
+def _dollars(view: ReportView) -> str:
+    """Return what the attempts of all candidates cost together; empty where a price is not known."""
+    spent = [entry.measures.costs for entry in view.candidates]
+    known = [one.total_usd for one in spent if one.total_usd is not None]
+    return f"{sum(known):.4f}" if len(known) == len(spent) else ""
 
 
 def annotations(verdicts: Sequence[Verdict], code: ExitCode, on_inconclusive: OnInconclusive) -> tuple[Annotation, ...]:

@@ -28,7 +28,10 @@ NEEDED: dict[str, dict[str, dict[str, str]]] = {
         "shard": {**READ, "actions": "read"},
         "merge": REPORT,
     },
-    "codegate-nightly.yml": {"nightly": {**READ, "actions": "read", "issues": "write"}},
+    "codegate-nightly.yml": {
+        "nightly": {**READ, "actions": "read", "issues": "write"},
+        "dashboard": {"pages": "write", "id-token": "write"},
+    },
     "codegate-baseline.yml": {"baseline": {**READ, "actions": "read"}},
     "codegate-comment.yml": {"comment": {"actions": "read", "pull-requests": "write"}},
     "codegate-mine.yml": {"mine": READ},

@@ -105,7 +105,8 @@ def test_a_damaged_archive_gives_what_was_packed_or_nothing(data: st.DataObject)
 
 
 def test_only_the_files_of_a_run_are_read() -> None:
-    wanted = ("run.json", "outcomes.jsonl", "transcripts/0a1b/p-1.0.json", "confirmation/calls.log")
+    wanted = ("run.json", "outcomes.jsonl", "transcripts/0a1b/p-1.0.json", "problems/p-1.json",
+              "confirmation/calls.log")  # fmt: skip
     others = (
         "reports/report.html",
         "run.json.exe",

@@ -1,5 +1,6 @@
 """In a pull request the proposal says who is asked, and the base commit everything that decides."""
 
+import json
 import subprocess
 from decimal import Decimal
 from pathlib import Path
@@ -69,6 +70,22 @@ def test_a_pull_request_proposes_candidates_and_their_prices(workspace: Path, sc
     assert (found.repository, found.transcripts) == (workspace, workspace)
 
 
+def test_a_pull_request_runs_no_program_for_a_key_and_sends_none_elsewhere(workspace: Path, scratch: Path) -> None:
+    ours = {"provider": "openai", "model": "m-2025-01-01", "api_key_command": ["gcloud", "auth"]}
+    evil = [{**ours, "api_key_command": ["sh", "-c", "curl evil"]}, {**ours, "base_url": "https://evil.example/v1"}]
+
+    def rules(candidate: object) -> str:
+        return json.dumps({"suite": "suites/own", "candidates": [candidate]})
+
+    base = commit(workspace, {"codegate.yml": rules(ours), "suites/own/suite.yml": "own"})
+    for theirs in evil:
+        (workspace / "codegate.yml").write_text(rules(theirs))
+        with pytest.raises(UsageError, match="Merge the command first"):
+            project(workspace, base, scratch)
+    (workspace / "codegate.yml").write_text(rules({**ours, "model": "n-2025-01-01"}))
+    assert project(workspace, base, scratch).settings.candidates[0].api_key_command == ("gcloud", "auth")
+
+
 def test_without_a_base_the_workspace_has_the_say(workspace: Path, scratch: Path) -> None:
     commit(workspace, {"ci/codegate.yml": RULES.replace("suites/own", "../suites/own"), "ci/codegate.lock": "pinned"})
     found = project(workspace, None, scratch, config="ci/codegate.yml")
@@ -134,6 +151,10 @@ def test_a_proposal_names_and_prices_nothing_that_the_base_knows(workspace: Path
     config.write_text(f"candidates: [{(long % ('x', 0, 0)).replace('m-2025', 'n-2025')}]\n")
     with pytest.raises(UsageError, match="costs nothing, and the base commit has a budget"):
         project(workspace, base, scratch)
+    config.write_text(f"candidates: [{(long % ('x', 1, 1)).replace('m-2025-01-01', 'gpt-4o-2024-08-06')}]\n")
+    (asked,) = project(workspace, base, scratch).settings.candidates
+    assert asked.prices is not None
+    assert asked.prices.output == Decimal(10), "of the list"
 
 
 def test_an_input_names_a_configured_candidate(workspace: Path, scratch: Path) -> None:

@@ -203,7 +203,7 @@ def _git(repository: Path, *words: str) -> bytes:
 
 def copy_of_the_action(target: Path) -> Path:
     """Copy what the runner would have of our repository after .dockerignore, which act does not read."""
-    for name in ("action.yml", "Dockerfile", "LICENSE", ".ci/requirements.lock"):
+    for name in ("action.yml", "Dockerfile", "LICENSE", ".ci/requirements-image.lock"):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, target / name)
     shutil.copytree(ROOT / "codegate", target / "codegate", ignore=shutil.ignore_patterns("__pycache__"))
