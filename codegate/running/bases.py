@@ -1,14 +1,16 @@
-"""Base trees of a run's problems: that the repository has them, and which of them stay in memory."""
+"""Base trees of a run's problems, and what prompts show of them: that the repository has them, and what is kept."""
 
 import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Generic, TypeVar
 
+from codegate.solving import Shown, show_context
 from codegate.suite import Problem, Suite, Tree, find_repository, git, load_base
 
-MOST_KEPT_BYTES: Final = 256 << 20
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 def check_bases(suite: Suite, problems: Sequence[Problem], repository: Path | None) -> None:
@@ -24,30 +26,47 @@ def check_bases(suite: Suite, problems: Sequence[Problem], repository: Path | No
             load_base(suite, problem, repository)  # raises with cause and remedy
 
 
-class BaseTrees:
-    """The base trees of a suite's problems, by problem id. Thread-safe.
+class Kept(Generic[Key, Value]):
+    """What is made of a problem and needed again for each of its samples. Thread-safe.
 
-    A run comes back to every problem once a sample, so the trees read first are kept, as many as there is room for.
-    Of the others the ``recent`` last ones are.
+    A run comes back to every problem once a sample, so the values made first are kept, as many as there is room for.
+
+    Args:
+        make: returns the value of a key.
+        size: returns the bytes of a value.
+        most_bytes: of all values that are kept.
     """
 
-    def __init__(self, suite: Suite, repository: Path | None, recent: int) -> None:
-        problems = {problem.id: problem for problem in suite.problems}
-        self._read: Callable[[str], Tree] = lru_cache(recent)(
-            lambda problem: load_base(suite, problems[problem], repository)
-        )
-        self._kept: dict[str, Tree] = {}
-        self._room = MOST_KEPT_BYTES
+    def __init__(self, make: Callable[[Key], Value], size: Callable[[Value], int], most_bytes: int) -> None:
+        self._make, self._size = make, size
+        self._kept: dict[Key, Value] = {}
+        self._room = most_bytes
         self._lock = threading.Lock()
 
-    def __call__(self, problem: str) -> Tree:
-        """Return the base tree of ``problem``; raises as ``load_base``."""
-        if (kept := self._kept.get(problem)) is not None:
+    def __call__(self, key: Key) -> Value:
+        """Return the value of ``key``; raises as ``make``."""
+        if (kept := self._kept.get(key)) is not None:
             return kept
-        tree = self._read(problem)
-        size = sum(len(file.data) for file in tree.values())
+        value = self._make(key)
+        size = self._size(value)
         with self._lock:
-            if problem not in self._kept and size <= self._room:
-                self._kept[problem] = tree
+            if key not in self._kept and size <= self._room:
+                self._kept[key] = value
                 self._room -= size
-        return tree
+        return value
+
+
+def base_trees(suite: Suite, repository: Path | None, recent: int) -> Kept[str, Tree]:
+    """Return the base trees of a suite's problems, by problem id; of the rest the ``recent`` last are kept."""
+    problems = {problem.id: problem for problem in suite.problems}
+    read = lru_cache(recent)(lambda problem: load_base(suite, problems[problem], repository))
+    return Kept(read, lambda tree: sum(len(file.data) for file in tree.values()), 256 << 20)
+
+
+def shown_once(suite: Suite, base: Callable[[str], Tree]) -> Shown:
+    """Return ``show_context`` for a suite's problems, which ranks the files of each once."""
+    problems = {problem.id: problem for problem in suite.problems}
+    shown: Kept[tuple[str, int | None], str] = Kept(
+        lambda key: show_context(problems[key[0]], base(key[0]), key[1]), len, 64 << 20
+    )
+    return lambda problem, _, most: shown((problem.id, most))

@@ -18,7 +18,7 @@ from typing import Final, NoReturn
 from codegate.candidates import Provider, redactor_for
 from codegate.errors import InfrastructureError, Interrupted
 from codegate.grading import Grade, Sandboxes, grade, run_tests, test_selection
-from codegate.running.bases import BaseTrees
+from codegate.running.bases import base_trees, shown_once
 from codegate.running.cache import AnswerCache
 from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.endings import (
@@ -165,7 +165,8 @@ class _Execution:
         self._failure: BaseException | None = None
         self._limit: CallLimitReached | None = None
         self._lock = threading.Lock()
-        self._base = BaseTrees(suite, options.repository, self._width)
+        self._base = base_trees(suite, options.repository, self._width)
+        self._show = shown_once(suite, self._base)
 
     def prepare(self, left: list[Job]) -> None:
         """Build the environments of ``left`` and check its problems' soundness; raises as ``work``."""
@@ -376,7 +377,7 @@ class _Execution:
         if job.candidate.agent is None:
             if job.candidate.solver == "tool_loop":
                 call = self._setup.journal.paid_answers(*job.key, self._redactor).reused(call)
-            return solve(*what, partial(self._public_tests, job.problem), call)
+            return solve(*what, partial(self._public_tests, job.problem), call, self._show)
         # It is not started again when its sandbox fails: its calls are paid.
         paid = self._setup.journal.paid_answers(*job.key, self._redactor)
         return with_retries(partial(agent_attempt, *what, self._open_for_agent, call, paid), self._stop, "agent")

@@ -6,6 +6,7 @@ this room.
 
 from codegate.solving.agent import agent_attempt
 from codegate.solving.attempt import Attempt, AttemptStop, AttemptSummary, request_bytes
+from codegate.solving.context import Shown, show_context
 from codegate.solving.edits import BlockEdit, parse_edits
 from codegate.solving.prompts import read_prompt
 from codegate.solving.single_shot import first_request
@@ -16,6 +17,7 @@ __all__ = [
     "AttemptStop",
     "AttemptSummary",
     "BlockEdit",
+    "Shown",
     "agent_attempt",
     "first_request",
     "parse_edits",
@@ -23,5 +25,6 @@ __all__ = [
     "read_prompt",
     "record_attempt",
     "request_bytes",
+    "show_context",
     "solve",
 ]

@@ -7,12 +7,13 @@ words against the statement's, identifiers split at underscores and capitals. No
 import math
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from codegate.durable import sha256
 from codegate.languages import PathClassifier
-from codegate.suite import Tree
+from codegate.suite import Problem, Tree
 
 DEFAULT_BUDGET: Final = 60_000
 MAX_LISTED: Final = 400
@@ -48,6 +49,15 @@ class _Piece:
     @property
     def whole(self) -> bool:
         return self.first == 1 and self.last == self.of
+
+
+Shown: TypeAlias = Callable[[Problem, Tree, int | None], str]
+"""Returns what a prompt shows of a problem's base tree, in at most so many characters where there is a limit."""
+
+
+def show_context(problem: Problem, base: Tree, most: int | None) -> str:
+    """Return what a prompt shows of ``base``, in at most ``most`` characters; see ``build_context``."""
+    return build_context(base, problem.statement, problem.manifest.public_tests, most=most)
 
 
 def build_context(

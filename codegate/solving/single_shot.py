@@ -2,33 +2,40 @@
 
 from codegate.candidates import CandidateSpec, Message, ProblemKey, Provider
 from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, counted, request_bytes, stop_of
-from codegate.solving.context import CHARACTERS_PER_TOKEN, build_context
+from codegate.solving.context import CHARACTERS_PER_TOKEN, Shown, show_context
 from codegate.solving.edits import apply_edits, contains_code, parse_edits
 from codegate.solving.prompts import fill, prompt_version
 from codegate.solving.workspace import Workspace
 from codegate.suite import Problem, Tree
 
 
-def first_request(problem: Problem, base: Tree, candidate: CandidateSpec) -> tuple[Message, Message]:
+def first_request(
+    problem: Problem, base: Tree, candidate: CandidateSpec, show: Shown = show_context
+) -> tuple[Message, Message]:
     """Return system prompt and task of the only request, which keeps to the candidate's ``max_prompt_tokens``."""
     statement = problem.statement.strip()
     most = None
     if candidate.max_prompt_tokens is not None:
         rest = sum(map(len, fill(candidate, statement=statement, context="")))
         most = max(0, CHARACTERS_PER_TOKEN * candidate.max_prompt_tokens - rest)
-    context = build_context(base, problem.statement, problem.manifest.public_tests, most=most)
-    system, task = fill(candidate, statement=statement, context=context)
+    system, task = fill(candidate, statement=statement, context=show(problem, base, most))
     return Message(role="system", text=system), Message(role="user", text=task)
 
 
 def single_shot(
-    problem: Problem, base: Tree, candidate: CandidateSpec, provider: Provider, sample: int, call: ModelCall
+    problem: Problem,
+    base: Tree,
+    candidate: CandidateSpec,
+    provider: Provider,
+    sample: int,
+    call: ModelCall,
+    show: Shown = show_context,
 ) -> Attempt:
     """Return the attempt of a single model call.
 
     A refusal changes nothing. The edits of a truncated answer count if all that it begins are complete.
     """
-    messages = first_request(problem, base, candidate)
+    messages = first_request(problem, base, candidate, show)
     key = ProblemKey(problem=problem.id, sample=sample)
     completion = call(lambda: provider.complete(key, messages, (), candidate.sampling), request_bytes(messages))
     stop: AttemptStop = stop_of(completion) or "answered"

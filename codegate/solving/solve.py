@@ -15,6 +15,7 @@ from codegate.candidates import (
 from codegate.errors import UsageError
 from codegate.solving.agent import agent_version
 from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, counted
+from codegate.solving.context import Shown, show_context
 from codegate.solving.prompts import prompt_version
 from codegate.solving.single_shot import single_shot
 from codegate.solving.tool_loop import tool_loop, tool_loop_version
@@ -39,6 +40,7 @@ def solve(
     sample: int,
     run_public_tests: TestTool,
     call: ModelCall,
+    show: Shown = show_context,
 ) -> Attempt:
     """Return the attempt of ``candidate``, which has no agent, on ``problem``.
 
@@ -50,6 +52,7 @@ def solve(
         sample: number of the sample, from 0.
         run_public_tests: runs the public tests on a tree and returns their output.
         call: makes each model call, with retries, budgets and limits.
+        show: returns what a single shot's prompt shows of the base tree, in so many characters.
 
     Raises:
         ProviderError: no usable answer came, in spite of the retries of ``call``.
@@ -68,7 +71,7 @@ def solve(
             )
     if candidate.solver == "tool_loop":
         return tool_loop(problem, base, candidate, provider, sample, run_public_tests, call)
-    return single_shot(problem, base, candidate, provider, sample, call)
+    return single_shot(problem, base, candidate, provider, sample, call, show)
 
 
 def _reference(problem: Problem, base: Tree, candidate: CandidateSpec, sample: int) -> Attempt:
