@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CHECK := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 TESTS := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-gate test-fast test-all test-action test-llm redteam golden golden-update check lint format schema docs screenshots lock dist clean
+.PHONY: demo test test-gate test-fast test-all test-action test-llm redteam golden golden-update bench check lint format schema docs screenshots lock dist clean
 
 demo: $(VENV)/installed
 	@sh .ci/sandbox.sh
@@ -76,6 +76,11 @@ docs: $(VENV)/installed-docs schema
 # The README's pictures, of the demo; needs Chromium.
 screenshots: demo
 	$(BIN)/python .ci/screenshots.py demo
+
+# Every figure of docs/performance.md; twenty minutes on an idle machine.
+bench: $(VENV)/installed-dev
+	@sh .ci/sandbox.sh
+	$(BIN)/python -m bench
 
 # Exact versions with hashes, for CI, the demo and the action's image; pyproject.toml keeps the lower bounds.
 lock: $(VENV)/installed-dev

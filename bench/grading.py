@@ -1,10 +1,11 @@
-"""What a sandbox costs: grading a suite's reference fixes against running the same tests bare.
+"""What grading costs, as a ratio to running the same tests bare.
 
-Usage: python bench/grading.py SUITE [--sandbox bwrap] [--problems 20] [--rounds 3] [--jobs 2]
+    python -m bench.grading SUITE [--sandbox bwrap docker] [--jobs 1 2 4] [--problems 20] [--rounds 5]
 
-Each round times the floor (plain ``pytest`` subprocesses on prepared folders, no isolation) and the grader on the
-same problems with the same width, one after the other, and prints wall-clock milliseconds per problem and their
-ratio. Quote the median of the ratios: single times drift with the machine.
+The floor of a round is plain ``pytest`` on prepared folders, as many processes at once, without isolation. In the same
+round the grader grades the reference fixes (passing attempts, of which each takes the hidden tests and a control) and
+patches that fix nothing (failing ones). Prints the medians of the rounds' ratios, by wall clock and by the processor
+time that the whole machine was busy, the Docker daemon included: nothing else should run.
 """
 
 import argparse
@@ -14,10 +15,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from codegate.grading import Sandboxes, grade
 from codegate.sandbox import EnvironmentRecipe, cache_folder, select_backend
@@ -33,18 +36,37 @@ def run_floor(folder: Path, problem: Problem, site: Path) -> None:
         raise SystemExit(f"{problem.id}: the floor fails: {done.stdout[-400:].decode()}")
 
 
-def run_graded(problem: Problem, base: Tree, sandboxes: Sandboxes) -> None:
-    result = grade(problem, base, make_patch(base, problem.fix), sandboxes)
-    if not result.resolved:
-        raise SystemExit(f"{problem.id}: the reference is not resolved: {result.detail}")
+def run_graded(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes, *, resolved: bool) -> None:
+    result = grade(problem, base, patch, sandboxes)
+    if result.resolved is not resolved:
+        raise SystemExit(f"{problem.id}: resolved should be {resolved}: {result.detail}")
 
 
-def timed(jobs: int, work: Sequence[Callable[[], None]]) -> float:
-    started = time.perf_counter()
+def useless_patch(problem: Problem, base: Tree) -> str:
+    """Return a patch of the fixed file that changes what it says, not what it does."""
+    path = next(path for path in problem.fix if path in base)
+    return make_patch(base, {path: replace(base[path], data=base[path].data + b"\n\nUNUSED = 1\n")})
+
+
+class Cost(NamedTuple):
+    """Of a problem, in seconds."""
+
+    wall: float
+    processor: float
+
+
+def timed(jobs: int, work: Sequence[Callable[[], None]]) -> Cost:
+    started, busy = time.perf_counter(), busy_seconds()
     with ThreadPoolExecutor(jobs) as pool:
         for done in [pool.submit(step) for step in work]:
             done.result()
-    return 1000 * (time.perf_counter() - started) / len(work)
+    return Cost((time.perf_counter() - started) / len(work), (busy_seconds() - busy) / len(work))
+
+
+def busy_seconds() -> float:
+    """Return the machine's processor time since it started: https://man7.org/linux/man-pages/man5/proc_stat.5.html."""
+    user, nice, system, _idle, _waits, hard, soft = map(int, Path("/proc/stat").read_text().split()[1:8])
+    return (user + nice + system + hard + soft) / os.sysconf("SC_CLK_TCK")
 
 
 def write_out(folder: Path, tree: Tree) -> Path:
@@ -72,36 +94,58 @@ def site_of(suite: Suite, problem: Problem) -> Path:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suite", type=Path)
-    parser.add_argument("--sandbox", choices=["docker", "bwrap"], default="bwrap")
+    parser.add_argument("--sandbox", choices=["docker", "bwrap"], nargs="+", default=["bwrap"])
+    parser.add_argument("--jobs", type=int, nargs="+", default=[2])
     parser.add_argument("--problems", type=int, default=20)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     suite = load_suite(options.suite)
     problems = suite.active[: options.problems]
     bases = {problem.id: load_base(suite, problem) for problem in problems}
     site = site_of(suite, problems[0])
-    backend = select_backend(options.sandbox, "bench")
-    sandboxes = Sandboxes(backend, suite.locks, ahead=options.jobs)
-    ratios = []
+    with tempfile.TemporaryDirectory(prefix="codegate-bench-") as name:
+        floor = []
+        for problem in problems:
+            fixed = bases[problem.id].overlay(problem.fix).overlay(problem.hidden)
+            floor.append(partial(run_floor, write_out(Path(name) / problem.id, fixed), problem, site))
+        print(f"{len(problems)} problems, medians of {options.rounds} rounds; ratios to bare pytest, wall (processor)")
+        print("sandbox  jobs  bare         passing      failing")
+        for sandbox in options.sandbox:
+            for jobs in options.jobs:
+                print(compare(suite, problems, bases, floor, sandbox, jobs, options.rounds), flush=True)
+
+
+def compare(
+    suite: Suite,
+    problems: Sequence[Problem],
+    bases: Mapping[str, Tree],
+    floor: Sequence[Callable[[], None]],
+    sandbox: str,
+    jobs: int,
+    rounds: int,
+) -> str:
+    """Return a line: sandbox, jobs, the floor's milliseconds, and the ratios of passing and of failing attempts."""
+    backend = select_backend(sandbox, "bench")
+    sandboxes = Sandboxes(backend, suite.locks, ahead=jobs)
+    passing, failing = [], []
+    for problem in problems:
+        base = bases[problem.id]
+        right, wrong = make_patch(base, problem.fix), useless_patch(problem, base)
+        passing.append(partial(run_graded, problem, base, right, sandboxes, resolved=True))
+        failing.append(partial(run_graded, problem, base, wrong, sandboxes, resolved=False))
     try:
-        with tempfile.TemporaryDirectory(prefix="codegate-bench-") as name:
-            folders = {
-                p.id: write_out(Path(name) / p.id, bases[p.id].overlay(p.fix).overlay(p.hidden)) for p in problems
-            }
-            floor = [partial(run_floor, folders[p.id], p, site) for p in problems]
-            graded = [partial(run_graded, p, bases[p.id], sandboxes) for p in problems]
-            timed(options.jobs, graded[:2])
-            for _ in range(options.rounds):
-                bare, sandboxed = timed(options.jobs, floor), timed(options.jobs, graded)
-                ratios.append(sandboxed / bare)
-                print(f"bare {bare:6.0f} ms   graded {sandboxed:6.0f} ms   ratio {ratios[-1]:.2f}")
+        timed(jobs, passing[:2])
+        found = [[timed(jobs, work) for work in (floor, passing, failing)] for _ in range(rounds)]
     finally:
         sandboxes.close()
         backend.close()
-    print(
-        f"{options.sandbox}, {len(problems)} problems, {options.jobs} at once: median {statistics.median(ratios):.2f}"
-    )
+    bare = statistics.median(1000 * costs[0].wall for costs in found)
+    columns = [
+        f"{statistics.median(costs[which].wall / costs[0].wall for costs in found):.2f} "
+        f"({statistics.median(costs[which].processor / costs[0].processor for costs in found):.2f})"
+        for which in (1, 2)
+    ]
+    return f"{sandbox:7}  {jobs:4}  {bare:6.0f} ms    {columns[0]:11}  {columns[1]}"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """CPU seconds of ``codegate --help`` and of each command's help: user and system time of the whole process.
 
-Run it with the interpreter that codegate is installed for: ``python bench/startup.py``. The smallest of five runs
+Run it with the interpreter that codegate is installed for: ``python -m bench.startup``. The smallest of five runs
 counts: everything else that a machine does can only add to it.
 """
 
