@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -263,7 +264,8 @@ class _Making:
 
     def _statement(self, opener: OpenSandbox, validated: Validated, interface: Interface) -> StatementText:
         unit, public = self.prospect.unit, public_text(self.parts)
-        statement = write_statement(
+        write = partial(
+            write_statement,
             unit,
             self.parts,
             validated.outcomes,
@@ -272,8 +274,11 @@ class _Making:
             later=entries_of(self.builder.tip, [number for number in (unit.pull_request, *unit.closes) if number]),
             interface=interface,
             public=public,
-            overturned=overturned_tests(self.parts, validated, opener),
         )
+        statement = write()
+        # The base's tests are run only for a unit that has a statement.
+        overturned = () if isinstance(statement, str) else overturned_tests(self.parts, validated, opener)
+        statement = write(overturned=overturned) if overturned else statement
         return _kept(Rejected("no_statement", statement) if isinstance(statement, str) else statement)
 
     def _rewritten(

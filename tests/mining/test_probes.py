@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from codegate.durable import sha256
-from codegate.grading import Sandboxes
+from codegate.grading import RunCount, Sandboxes, counted_runs
 from codegate.mining.cut import Cut
 from codegate.mining.probes.example import Example, Found, chosen, overturned_tests, public_text
 from codegate.mining.probes.finding import find_examples
@@ -189,6 +189,19 @@ class TestExamples:
             "test_lists.py::test_nothing",
         }
         assert overturned_tests(parts(), *proved(parts(), sandboxes, recipe)) == set()
+
+    def test_no_test_is_run_to_find_those_that_a_fix_breaks_where_tests_were_only_added(
+        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
+    ) -> None:
+        old = "from lists import join\n\ndef test_one():\n    assert join(['tea']) == 'tea'\n"
+        new = f"{old}\ndef test_two():\n    assert join(['tea', 'milk']) == 'tea and milk'\n"
+        right = WRONG.replace("+ words", "+ (f' {last} ' if words[1:] else '') + words")
+        cut = cut_of({"lists.py": WRONG, "test_lists.py": old}, {"lists.py": right}, {"test_lists.py": new})
+        validated, opened = proved(cut, sandboxes, recipe)
+        count = RunCount()
+        with counted_runs(count):
+            assert overturned_tests(cut, validated, opened) == set()
+        assert count.runs == 0
 
     def test_another_order_of_the_same_values_is_no_difference(
         self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
