@@ -16,6 +16,7 @@ from codegate.grading.controls.instruments import Instruments, instrument
 from codegate.grading.controls.search import SitesUnknown, search_once
 from codegate.grading.controls.sites import Function, Mutant, Sites, function_of, mutants_of
 from codegate.grading.grade import file_of
+from codegate.grading.runners import find_runner
 from codegate.grading.sandboxes import Sandboxes
 from codegate.grading.testreport import TestReport
 from codegate.suite import ControlAudit, Problem, Tree
@@ -60,6 +61,8 @@ def audit_controls(
     sites = {path: found for path, found in sites.items() if path not in unfit}
     left = {function: _in_turn(sites, function, rows) for function, rows in _rows(problem, report, sites).items()}
     seconds = max(_LEAST_SECONDS, _SLOWNESS * report.seconds)
+    # What runs in other processes than the changed tests has no part in how these end.
+    batches = find_runner(problem.manifest.runner).batches(files)
     tried = 0
     killed: list[str] = []
     found = dict.fromkeys(((function, row) for function, rows in left.items() for row in rows), 0)
@@ -74,7 +77,9 @@ def audit_controls(
             break
         tried += len(chosen)
         used = instrument(sites, tuple(chosen.values()))
-        changed = run_instrumented(problem, fixed, used, sandboxes, seconds=seconds)
+        mutated = {path for (path, _), _ in chosen}
+        own = tuple(file for batch in batches if mutated.intersection(batch) for file in batch)
+        changed = run_instrumented(problem, fixed, used, sandboxes, files=own, seconds=seconds)
         for place, mutant in chosen.items():
             if _is_killed(mutant, problem, report, changed, sites, used):
                 killed.append(mutant.name)
