@@ -71,11 +71,11 @@ def _pinning(*, model: str) -> Callable[[Decorated], Decorated]:
 @click.option("--out", type=FILE, default=Path("baseline.json"), show_default=True, help="The baseline file.")
 @click.option("--replace", is_flag=True, help="Replace a lock or baseline file of the same model that is there.")
 def pin_command(
-    runs: tuple[Path, ...], name: str | None, out: Path, lock: Path, replace: bool, min_samples: int, as_json: bool
+    runs: tuple[Path, ...], name: str | None, out: Path, lock: Path, replace: bool, min_samples: int
 ) -> None:
     """Pin all samples of all runs: writes the baseline file and the lock that holds its digest."""
     made, written = pin(read_runs(runs, name), out, lock, replace=replace, min_samples=min_samples)
-    _conclude(made, written, out, lock, "pinned", as_json=as_json)
+    _conclude(made, written, out, lock, "pinned")
 
 
 @command.command("refresh")
@@ -91,7 +91,6 @@ def refresh_command(
     accept_drift: bool,
     reason: str,
     min_samples: int,
-    as_json: bool,
 ) -> None:
     """Add new samples of the pinned model to the baseline.
 
@@ -100,8 +99,8 @@ def refresh_command(
     made, written, change = refresh(
         lock, read_runs(runs, name), replace=replace, accept_drift=accept_drift, reason=reason, min_samples=min_samples
     )
-    say(f"stored against new samples: {change.words()}", as_json=as_json)
-    _conclude(made, written, lock.parent / written.baseline, lock, "refreshed", change, as_json=as_json)
+    say(f"stored against new samples: {change.words()}")
+    _conclude(made, written, lock.parent / written.baseline, lock, "refreshed", change)
 
 
 @command.command("reset")
@@ -117,13 +116,12 @@ def reset_command(
     out: Path | None,
     lock: Path,
     min_samples: int,
-    as_json: bool,
 ) -> None:
     """Pin another model instead of the pinned one: the only way that a new snapshot is accepted."""
     pinned = load_lock(lock)
     made, written = reset(lock, old, read_runs(runs, name), reason=reason, out=out, min_samples=min_samples)
     place = lock.parent / written.baseline
-    _conclude(made, written, place, lock, f"{pinned.model} is replaced by", as_json=as_json)
+    _conclude(made, written, place, lock, f"{pinned.model} is replaced by")
 
 
 def _conclude(
@@ -133,15 +131,12 @@ def _conclude(
     lock: Path,
     done: str,
     change: Change | None = None,
-    *,
-    as_json: bool,
 ) -> None:
     counts = [len(entries) for entries in baseline.samples.samples.values()]
     what = f"{baseline.samples.label} ({baseline.samples.model})"
-    say(f"{done} {what}: {len(counts)} problems, {sum(counts)} samples", as_json=as_json)
-    say(f"baseline  {out}\nlock      {lock}", as_json=as_json)
-    if as_json:
-        emit(_pinned_document(written, baseline, change))
+    say(f"{done} {what}: {len(counts)} problems, {sum(counts)} samples")
+    say(f"baseline  {out}\nlock      {lock}")
+    emit(_pinned_document(written, baseline, change))
 
 
 def _pinned_document(lock: Lock, baseline: Baseline, change: Change | None) -> dict[str, Any]:
@@ -156,33 +151,31 @@ def _pinned_document(lock: Lock, baseline: Baseline, change: Change | None) -> d
 @command.command("show")
 @_lock_option
 @json_option
-def show_command(lock: Path, as_json: bool) -> None:
+def show_command(lock: Path) -> None:
     """Show the pinned baseline, after checking its digests: samples, pass rate, age, provenance, conditions."""
     baseline = load_pinned(lock)
     for line in summary_words(baseline):
-        say(line, as_json=as_json)
-    if as_json:
-        emit(summary(baseline))
+        say(line)
+    emit(summary(baseline))
 
 
 @command.command("diff")
 @click.argument("old", type=FILE)
 @click.argument("new", type=FILE)
 @json_option
-def diff_command(old: Path, new: Path, as_json: bool) -> None:
+def diff_command(old: Path, new: Path) -> None:
     """Show what changed from one baseline file to another: OLD and NEW."""
     found = difference_of(load_baseline(old), load_baseline(new))
     for line in difference_words(found):
-        say(line, as_json=as_json)
-    if as_json:
-        emit(difference_document(found))
+        say(line)
+    emit(difference_document(found))
 
 
 @command.command("verify")
 @_lock_option
 @click.option("--suite", type=FOLDER, help="Also check that a run of this suite would be comparable today.")
 @json_option
-def verify_command(lock: Path, suite: Path | None, as_json: bool) -> ExitCode:
+def verify_command(lock: Path, suite: Path | None) -> ExitCode:
     """Check the baseline against its lock, its age, and a suite.
 
     Exits 0 when all is well, 3 when a run could not be compared with it or it has expired, and 2 when lock or
@@ -196,22 +189,21 @@ def verify_command(lock: Path, suite: Path | None, as_json: bool) -> ExitCode:
         found, noted = _against(baseline, suite)
         findings += found
         warnings += noted
-    say(f"{baseline.samples.label} ({baseline.samples.model}): file, lock and digests agree", as_json=as_json)
+    say(f"{baseline.samples.label} ({baseline.samples.model}): file, lock and digests agree")
     for kind, lines in (("note", warnings), ("fault", findings)):
         for line in lines[:_SHOWN]:
-            say(f"{kind}: {line}", as_json=as_json)
+            say(f"{kind}: {line}")
         if len(lines) > _SHOWN:
-            say(f"{kind}: and {len(lines) - _SHOWN} more", as_json=as_json)
-    if as_json:
-        emit(
-            {
-                "schema": "codegate.verification/1",
-                "digest": baseline.digest,
-                "usable": not findings,
-                "faults": findings,
-                "notes": warnings,
-            }
-        )
+            say(f"{kind}: and {len(lines) - _SHOWN} more")
+    emit(
+        {
+            "schema": "codegate.verification/1",
+            "digest": baseline.digest,
+            "usable": not findings,
+            "faults": findings,
+            "notes": warnings,
+        }
+    )
     return ExitCode.INCONCLUSIVE if findings else ExitCode.PASS
 
 

@@ -33,7 +33,6 @@ def command(
     splits: int,
     seed: int,
     config: Path | None,
-    as_json: bool,
 ) -> ExitCode:
     """Split the samples of one model into halves, gate one half against the other, and count the false alarms.
 
@@ -45,11 +44,10 @@ def command(
         raise UsageError("runs and --baseline exclude each other.", "Give one of the two.")
     samples = pool(read_runs(runs, name)) if runs else load_pinned(baseline or lock).samples
     found = calibrate(samples, policy, splits=splits, seed=seed)
-    say(f"{samples.label} ({samples.model}) against itself", as_json=as_json)
+    say(f"{samples.label} ({samples.model}) against itself")
     for line in _words(found, policy.margin):
-        say(line, as_json=as_json)
-    if as_json:
-        emit({"schema": "codegate.calibration/1", "model": samples.model, "kept": found.kept, **asdict(found)})
+        say(line)
+    emit({"schema": "codegate.calibration/1", "model": samples.model, "kept": found.kept, **asdict(found)})
     return ExitCode.PASS if found.kept else ExitCode.INCONCLUSIVE
 
 

@@ -15,7 +15,7 @@ import click
 import codegate
 from codegate.candidates import CandidateSpec
 from codegate.cli.options import FOLDER, jobs_option, json_option, sandbox_option
-from codegate.cli.output import say
+from codegate.cli.output import json_wanted, say
 from codegate.cli.progress import mine_progress, run_progress
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import GatePolicy
@@ -37,7 +37,7 @@ _MADE: Final = ("repository", "suite", "runs", "reports", "baseline.json", "code
 @jobs_option
 @sandbox_option
 @json_option
-def command(out: Path, fresh: bool, jobs: int, sandbox: Choice, as_json: bool) -> ExitCode:
+def command(out: Path, fresh: bool, jobs: int, sandbox: Choice) -> ExitCode:
     """Mine a bundled history, run a good and a worse candidate, and gate both: one pass, one regressed.
 
     Exits 0 when the gate says exactly that, and 3 when it does not. With --sandbox auto, bubblewrap is preferred where
@@ -46,36 +46,30 @@ def command(out: Path, fresh: bool, jobs: int, sandbox: Choice, as_json: bool) -
     started = time.monotonic()
     chosen = _quick_sandbox() if sandbox == "auto" else sandbox
     _clear(out)
-    say(f"1. A library's history, unpacked into {out / 'repository'}", as_json=as_json)
+    say(f"1. A library's history, unpacked into {out / 'repository'}")
     _unpack(out / "repository")
-    say(
-        f"2. Mining its bug fixes; every problem is proven by execution ({chosen} sandboxes, no network inside)",
-        as_json=as_json,
-    )
+    say(f"2. Mining its bug fixes; every problem is proven by execution ({chosen} sandboxes, no network inside)")
     with mine_progress() as progress:
         # One round of each state, and the grader's word on the fix: the bundled history is known to hold no flake.
         memory = None if fresh else cache_folder() / "mining"
         options = MineOptions(name="quickstart", max_problems=_PROBLEMS, concurrency=jobs, rounds=1, memory=memory)
         mined = mine(out / "repository", out / "suite", options, progress, sandbox=chosen)
     for line in mining_words(mined):
-        say(f"   {line}", as_json=as_json)
-    say(
-        "3. The pinned candidate makes the baseline (its answers were written by hand, as are the next two)",
-        as_json=as_json,
-    )
-    pinned, _ = _run(out, "pinned", ("pinned",), chosen, as_json=as_json)
+        say(f"   {line}")
+    say("3. The pinned candidate makes the baseline (its answers were written by hand, as are the next two)")
+    pinned, _ = _run(out, "pinned", ("pinned",), chosen)
     # One sample of each: an answer that was written by hand is the same every time, and five copies prove no more.
     baseline, _ = pin([samples_of(pinned)], out / "baseline.json", out / "codegate.lock", min_samples=1)
-    say("4. A good and a worse candidate, compared with it", as_json=as_json)
-    _, journal = _run(out, "upgrade", ("good", "worse"), chosen, as_json=as_json)
+    say("4. A good and a worse candidate, compared with it")
+    _, journal = _run(out, "upgrade", ("good", "worse"), chosen)
     report = gate(journal, Gate(baseline, GatePolicy()), reports=out / "reports")
-    say(render_console(report.view), as_json=as_json)
+    say(render_console(report.view))
     for verdict in report.verdicts:
-        say(f"{verdict.label}: {verdict.kind.upper()}. {verdict.reason}", as_json=as_json)
+        say(f"{verdict.label}: {verdict.kind.upper()}. {verdict.reason}")
     for name in ("html", "junit", "json"):
-        say(f"{name:6} {report.files[name]}", as_json=as_json)
-    say(f"Done in {time.monotonic() - started:.0f} s.", as_json=as_json)
-    if as_json:
+        say(f"{name:6} {report.files[name]}")
+    say(f"Done in {time.monotonic() - started:.0f} s.")
+    if json_wanted():
         click.echo(render_json(report.view))
     return (
         ExitCode.PASS
@@ -119,7 +113,7 @@ def _unpack(repository: Path) -> None:
     git(repository, "reset", "--quiet", "--hard", "main")
 
 
-def _run(out: Path, name: str, transcripts: tuple[str, ...], sandbox: Choice, *, as_json: bool) -> tuple[Run, Journal]:
+def _run(out: Path, name: str, transcripts: tuple[str, ...], sandbox: Choice) -> tuple[Run, Journal]:
     candidates = [
         CandidateSpec(provider="replay", model=f"{transcript}.jsonl", name=f"{transcript} (handwritten)")
         for transcript in transcripts
@@ -127,4 +121,4 @@ def _run(out: Path, name: str, transcripts: tuple[str, ...], sandbox: Choice, *,
     options = RunOptions(transcripts=_bundle() / "transcripts")
     request = RunRequest(out / "suite", candidates, sandbox=sandbox, out=out / "runs" / name, options=options)
     with run_progress() as progress:
-        return run_suite(request, progress, lambda text: say(f"   {text}", as_json=as_json))
+        return run_suite(request, progress, lambda text: say(f"   {text}"))

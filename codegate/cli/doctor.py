@@ -37,7 +37,7 @@ class _Check:
 
 @click.command()
 @json_option
-def command(as_json: bool) -> ExitCode:
+def command() -> ExitCode:
     """Check git, the sandboxes, disk space and keys.
 
     ok is there, warn works with the limitation shown, missing is not there. Exits 2 without a git that is new enough,
@@ -55,9 +55,8 @@ def command(as_json: bool) -> ExitCode:
         there = bool(os.environ.get(key, "").strip())
         checks[key] = _Check("ok" if there else "missing", "set" if there else "not set", f"`{provider}` candidates")
     for name, found in checks.items():
-        say(f"{found.level:7}  {name:17}  {found.detail}; needed for {found.needed_for}", as_json=as_json)
-    if as_json:
-        emit({"schema": "codegate.doctor/2", "checks": {name: asdict(found) for name, found in checks.items()}})
+        say(f"{found.level:7}  {name:17}  {found.detail}; needed for {found.needed_for}")
+    emit({"schema": "codegate.doctor/2", "checks": {name: asdict(found) for name, found in checks.items()}})
     if checks["git"].level == "missing":
         return ExitCode.USAGE
     usable = any(checks[name].level != "missing" for name in ("docker", "bwrap"))

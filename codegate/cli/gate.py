@@ -19,10 +19,10 @@ from codegate.running import Gate, Journal
 @config_option
 @click.option("--reports", type=FOLDER, help="Where the reports go; default <run>/reports.")
 @json_option
-def command(run: Path, baseline: Path | None, config: Path | None, reports: Path | None, as_json: bool) -> ExitCode:
+def command(run: Path, baseline: Path | None, config: Path | None, reports: Path | None) -> ExitCode:
     """Compare every candidate of RUN (a run's folder) with the pinned baseline."""
     policy, lock = gate_settings(config)
     journal = Journal.open(run)
     chosen = Gate(load_pinned(baseline or lock), policy)
     report = gate(journal, chosen, reports=reports, terms=report_terms(config))
-    return conclude(report, as_json=as_json)
+    return conclude(report)

@@ -1,12 +1,13 @@
 """``codegate grade``: patches from a predictions file, graded by execution."""
 
 import threading
+from functools import partial
 from pathlib import Path
 
 import click
 
-from codegate.cli.options import FILE, FOLDER, jobs_option, repository_option, sandbox_option
-from codegate.cli.output import say
+from codegate.cli.options import FILE, FOLDER, jobs_option, json_option, repository_option, sandbox_option
+from codegate.cli.output import json_wanted, say
 from codegate.errors import ExitCode
 from codegate.reporting import one_line
 from codegate.running import new_run_id, opened_backend
@@ -22,10 +23,8 @@ from codegate.suite.exchange import predictions_for
 @jobs_option
 @repository_option
 @sandbox_option
-@click.option("as_json", "--json", is_flag=True, help="Print one outcome per line on stdout.")
-def command(
-    suite: Path, predictions: Path, jobs: int, repository: Path | None, sandbox: Choice, as_json: bool
-) -> ExitCode:
+@partial(json_option, words="Print one outcome per line on stdout.")
+def command(suite: Path, predictions: Path, jobs: int, repository: Path | None, sandbox: Choice) -> ExitCode:
     """Grade the patches in --predictions on SUITE. Exits 0 when every patch got a grade, 4 when one could not."""
     loaded = load_suite(suite)
     read = predictions_for(loaded, predictions)
@@ -36,8 +35,8 @@ def command(
         for outcome in outcomes:
             graded += outcome.grade is not None
             solved += bool(outcome.grade and outcome.grade.resolved)
-            if as_json:
+            if json_wanted():
                 click.echo(outcome.line())
-            say(f"{one_line(outcome.candidate)}: {outcome.problem} {outcome.words()}", as_json=as_json)
-    say(f"{solved} of {graded} graded patches solve their problem", as_json=as_json)
+            say(f"{one_line(outcome.candidate)}: {outcome.problem} {outcome.words()}")
+    say(f"{solved} of {graded} graded patches solve their problem")
     return ExitCode.PASS if graded == len(read) else ExitCode.INFRASTRUCTURE

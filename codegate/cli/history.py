@@ -48,17 +48,16 @@ def command() -> None:
 @click.option("--candidate", "name", help="Only this candidate.")
 @_history_option
 @json_option
-def append_command(runs: tuple[Path, ...], name: str | None, path: Path, as_json: bool) -> None:
+def append_command(runs: tuple[Path, ...], name: str | None, path: Path) -> None:
     """Append RUN (folders of finished runs) to the history: one line for each candidate.
 
     A run that is there already is not added again.
     """
     added, entries = append(path, [load_run(folder) for folder in runs], name)
     for entry in added:
-        say(f"{entry.run}  {entry.label} ({entry.model}): {pass_rate(entry.counts).words()} problems", as_json=as_json)
-    say(f"{len(added)} of {len(entries)} appended to {path}, the others were there", as_json=as_json)
-    if as_json:
-        emit({"schema": "codegate.history-append/1", "appended": [_point(entry) for entry in added]})
+        say(f"{entry.run}  {entry.label} ({entry.model}): {pass_rate(entry.counts).words()} problems")
+    say(f"{len(added)} of {len(entries)} appended to {path}, the others were there")
+    emit({"schema": "codegate.history-append/1", "appended": [_point(entry) for entry in added]})
 
 
 @command.command("show")
@@ -67,7 +66,7 @@ def append_command(runs: tuple[Path, ...], name: str | None, path: Path, as_json
 @click.option("--stale-days", type=click.IntRange(min=1), default=STALE_DAYS, show_default=True)
 @click.option("--html", type=FILE, help="Also write a dashboard: one page that needs nothing else.")
 @json_option
-def show_command(path: Path, baseline: Path | None, stale_days: int, html: Path | None, as_json: bool) -> None:
+def show_command(path: Path, baseline: Path | None, stale_days: int, html: Path | None) -> None:
     """Show the trend of every candidate, which model did what on which suite, and what is alarming.
 
     With --json: the data of the dashboard's charts.
@@ -80,22 +79,21 @@ def show_command(path: Path, baseline: Path | None, stale_days: int, html: Path 
     lines += ["models and suites:", *(f"  {_cell_words(cell)}" for cell in matrix_of(entries))]
     lines.append("no run yet" if age is None else f"the last run is {age} day{'' if age == 1 else 's'} old")
     for line in (*lines, *_alarm_words(alarms)):
-        say(line, as_json=as_json)
+        say(line)
     if html is not None:
         write_atomic(html, render_dashboard(entries, alarms).encode("utf-8"))
-        say(f"dashboard: {html}", as_json=as_json)
-    if as_json:
-        emit(
-            {
-                "schema": "codegate.history-view/1",
-                "runs": len({entry.run for entry in entries}),
-                "age_days": age,
-                "series": [_series(one) for one in series],
-                "matrix": [asdict(cell) for cell in matrix_of(entries)],
-                "watch": None if found is None else _watch(found),
-                "alarms": [asdict(alarm) for alarm in alarms],
-            }
-        )
+        say(f"dashboard: {html}")
+    emit(
+        {
+            "schema": "codegate.history-view/1",
+            "runs": len({entry.run for entry in entries}),
+            "age_days": age,
+            "series": [_series(one) for one in series],
+            "matrix": [asdict(cell) for cell in matrix_of(entries)],
+            "watch": None if found is None else _watch(found),
+            "alarms": [asdict(alarm) for alarm in alarms],
+        }
+    )
 
 
 @command.command("watch")
@@ -103,7 +101,7 @@ def show_command(path: Path, baseline: Path | None, stale_days: int, html: Path 
 @click.option("--baseline", type=FILE, default=Path("codegate.lock"), show_default=True, help="The baseline's lock.")
 @click.option("--stale-days", type=click.IntRange(min=1), default=STALE_DAYS, show_default=True)
 @json_option
-def watch_command(path: Path, baseline: Path, stale_days: int, as_json: bool) -> ExitCode:
+def watch_command(path: Path, baseline: Path, stale_days: int) -> ExitCode:
     """Compare the runs of the pinned model since the pinning with the baseline, night by night.
 
     Exits 1 when somebody is to be paged: the last seven nights together are worse (exact test, one-sided p < 0.002),
@@ -112,27 +110,26 @@ def watch_command(path: Path, baseline: Path, stale_days: int, as_json: bool) ->
     pinned = load_pinned(baseline)
     found = watch(path, pinned, stale_days=stale_days)
     for night in found.nights:
-        say(f"{night.date}  {night.alone.words()}", as_json=as_json)
+        say(f"{night.date}  {night.alone.words()}")
     if found.nights:
         last = found.nights[-1]
-        say(f"last {last.nights} together: {last.window.words()}", as_json=as_json)
+        say(f"last {last.nights} together: {last.window.words()}")
     else:
-        say("no night to compare: nothing was run since the pinning under its conditions", as_json=as_json)
+        say("no night to compare: nothing was run since the pinning under its conditions")
     for run, reason in found.left_out:
-        say(f"left out: {run}: {reason}", as_json=as_json)
+        say(f"left out: {run}: {reason}")
     for line in _alarm_words(found.alarms):
-        say(line, as_json=as_json)
-    if as_json:
-        emit(
-            {
-                "schema": "codegate.watch/1",
-                "baseline": pinned.digest,
-                "model": pinned.samples.model,
-                "page": found.pages,
-                **_watch(found),
-                "alarms": [asdict(alarm) for alarm in found.alarms],
-            }
-        )
+        say(line)
+    emit(
+        {
+            "schema": "codegate.watch/1",
+            "baseline": pinned.digest,
+            "model": pinned.samples.model,
+            "page": found.pages,
+            **_watch(found),
+            "alarms": [asdict(alarm) for alarm in found.alarms],
+        }
+    )
     return ExitCode.REGRESSED if found.pages else ExitCode.PASS
 
 

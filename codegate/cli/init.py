@@ -15,7 +15,7 @@ import click
 import codegate
 from codegate.candidates import CandidateSpec
 from codegate.cli.options import FILE, json_option
-from codegate.cli.output import emit, say
+from codegate.cli.output import emit, json_wanted, say
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
 from codegate.gating import GatePolicy
@@ -83,7 +83,6 @@ def command(
     action: str | None,
     force: bool,
     yes: bool,
-    as_json: bool,
 ) -> None:
     """Write a codegate.yml to start from, and ignore runs/ in git; what is there is left alone.
 
@@ -98,8 +97,8 @@ def command(
         raise UsageError(f"--action {action[:100]!r} is no OWNER/REPO@REF.", f"Give one such as {_ACTION}@COMMIT.")
     specs = named_candidates([candidate] if candidate else [], "--candidate")
     project = look_at(Path())
-    say(f"here: {project.words() if project else 'no git repository'}", as_json=as_json)
-    asks = sys.stdin.isatty() and not (yes or as_json)
+    say(f"here: {project.words() if project else 'no git repository'}")
+    asks = sys.stdin.isatty() and not (yes or json_wanted())
     present = os.path.lexists(out)
     if not specs:
         asked = "Candidate (provider:model[@base_url])"
@@ -116,48 +115,42 @@ def command(
         if asked_for:
             raise
         workflows, used = False, ""
-        say(f"no workflows were written: {error}", as_json=as_json)
+        say(f"no workflows were written: {error}")
     files = _workflows(used, matrix=matrix) if workflows else {}
     config = _TEXT.format(schema=_SCHEMA, candidate=_entry(spec), limit=_limit(out.parent / _SUITE, spec))
-    written = [
-        path
-        for path, text in {out: config, **files}.items()
-        if _write(path, text, force=force and path != out, as_json=as_json)
-    ]
+    written = [path for path, text in {out: config, **files}.items() if _write(path, text, force=force and path != out)]
     if project is not None and _ignore(out.with_name(".gitignore")):
         written.append(out.with_name(".gitignore"))
-        say(f"wrote {written[-1]}: git ignores {_IGNORED}", as_json=as_json)
+        say(f"wrote {written[-1]}: git ignores {_IGNORED}")
     if workflows and not _COMMIT.fullmatch(used.partition("@")[2].partition(" ")[0]):
         name, _, reference = used.partition("@")
         say(
             f"The workflows use {used}, and the owner of that tag can move it. To pin its present commit:\n"
             f"  git ls-remote https://github.com/{name} {reference}\n"
-            f"  codegate init --workflows --force --action {name}@COMMIT",
-            as_json=as_json,
+            f"  codegate init --workflows --force --action {name}@COMMIT"
         )
     if project is not None and project.shallow:
-        say("This clone is shallow, and has few bug fixes to mine: git fetch --unshallow", as_json=as_json)
+        say("This clone is shallow, and has few bug fixes to mine: git fetch --unshallow")
     following = _following(out, project)
-    say("\n".join(["Next:", *(f"  {line}" for line in following)]), as_json=as_json)
-    if as_json:
-        emit(
-            {
-                "schema": "codegate.files/1",
-                "config": str(out) if out in written else None,
-                "workflows": [path.as_posix() for path in files if path in written],
-                "next": following,
-            }
-        )
+    say("\n".join(["Next:", *(f"  {line}" for line in following)]))
+    emit(
+        {
+            "schema": "codegate.files/1",
+            "config": str(out) if out in written else None,
+            "workflows": [path.as_posix() for path in files if path in written],
+            "next": following,
+        }
+    )
 
 
-def _write(path: Path, text: str, *, force: bool, as_json: bool) -> bool:
+def _write(path: Path, text: str, *, force: bool) -> bool:
     """Write a file that is not there, or is to be overwritten, and say which; return whether it was written."""
     if os.path.lexists(path) and not force:
         same = not path.is_symlink() and path.is_file() and path.read_bytes() == text.encode("utf-8")
-        say(f"{path} is {'up to date' if same else 'left as it is'}", as_json=as_json)
+        say(f"{path} is {'up to date' if same else 'left as it is'}")
         return False
     write_atomic(path, text.encode("utf-8"))
-    say(f"wrote {path}", as_json=as_json)
+    say(f"wrote {path}")
     return True
 
 

@@ -15,7 +15,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from codegate import __version__
-from codegate.cli.output import note, print_error, set_level
+from codegate.cli.output import note, print_error, set_level, want_json
 from codegate.errors import CodegateError, ExitCode, InfrastructureError, Interrupted, UsageError
 
 _COMMANDS: Final = {
@@ -139,14 +139,15 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     words = sys.argv[1:] if arguments is None else arguments
     signal.signal(signal.SIGTERM, _terminated)
     set_level("info")
+    want_json("--json" in words)  # what cannot be parsed is explained as JSON, too
     try:
         code: Any = group.main(args=words, prog_name="codegate", standalone_mode=False)
     except BaseException as error:
-        code = _explain(error, as_json="--json" in words)
+        code = _explain(error)
     _leave(int(code) if isinstance(code, int) else 0)
 
 
-def _explain(error: BaseException, *, as_json: bool) -> int:
+def _explain(error: BaseException) -> int:
     """Say what ended the command, and return its exit code."""
     match error:
         case CodegateError():
@@ -175,7 +176,7 @@ def _explain(error: BaseException, *, as_json: bool) -> int:
         case _:
             raise error
     with contextlib.suppress(BrokenPipeError):  # there may be nobody left to tell
-        print_error(known, as_json=as_json)
+        print_error(known)
     return int(known.exit_code)
 
 

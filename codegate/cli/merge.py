@@ -30,7 +30,6 @@ def command(
     baseline: Path | None,
     config: Path | None,
     reports: Path | None,
-    as_json: bool,
 ) -> ExitCode:
     """Put the SHARDS of a run together, report it, and compare it with the baseline that it was planned with.
 
@@ -50,7 +49,7 @@ def command(
     note(f"run {report.run.manifest.id} in {report.folder}")
     if gate is None:
         note("not gated: the run was planned without a baseline")
-    code = conclude(report, as_json=as_json)
+    code = conclude(report)
     if code == ExitCode.REGRESSED and policy.confirm_samples:
         note(
             f"`codegate run SUITE --resume {report.folder}` asks the pinned model again, where its key is set, and "

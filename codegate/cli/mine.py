@@ -174,7 +174,6 @@ def history(
     profile: bool,
     jobs: int,
     sandbox: Choice,
-    as_json: bool,
 ) -> ExitCode:
     """Mine a suite of proven problems from the history of REPOSITORY (a local clone).
 
@@ -202,21 +201,20 @@ def history(
         memory=None if fresh else cache_folder() / "mining",
     )
     if pull_requests:
-        say(f"{fetch_pull_heads(repository)} heads of pull requests", as_json=as_json)
+        say(f"{fetch_pull_heads(repository)} heads of pull requests")
     before = read_summary(out) or {}
     with mine_progress() as progress:
         report = mine(repository, out, options, progress, sandbox=sandbox, image=image)
     for line in mining_words(report):
-        say(line, as_json=as_json)
+        say(line)
     for line in report.profile.lines() if profile else []:
-        say(line, as_json=as_json)
+        say(line)
     if report.suite is not None and report.suite.digest == before.get("suite_digest"):
-        say("the suite is the one that was there before", as_json=as_json)
+        say("the suite is the one that was there before")
     elif report.suite is not None and report.suite.active:
         for line in power_statement(suite_model(report.suite, USUAL_RATE), GatePolicy()).sentences():
-            say(f"gate: {line}", as_json=as_json)
-    if as_json:
-        emit(report.summary())
+            say(f"gate: {line}")
+    emit(report.summary())
     return ExitCode.PASS if report.problems else ExitCode.INCONCLUSIVE
 
 

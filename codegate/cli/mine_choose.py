@@ -17,11 +17,10 @@ from codegate.suite import load_suite
 @click.option("--size", type=click.IntRange(min=1), required=True, help="How many problems: 10, 30 and 100 are usual.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of what chance decides.")
 @json_option
-def command(suite: Path, out: Path, size: int, seed: int, as_json: bool) -> ExitCode:
+def command(suite: Path, out: Path, size: int, seed: int) -> ExitCode:
     """Choose problems of SUITE in turns from its components, tiers and years, the freshest first."""
     chosen = write_selection(load_suite(suite), out, size, seed)
     fewer = f", all that {suite} has: fewer than {size}" if len(chosen.problems) < size else ""
-    say(f"{out}: {len(chosen.problems)} problems{fewer}", as_json=as_json)
-    if as_json:
-        emit({"schema": "codegate.selection/1", "suite_digest": chosen.digest, "problems": chosen.manifest.problems})
+    say(f"{out}: {len(chosen.problems)} problems{fewer}")
+    emit({"schema": "codegate.selection/1", "suite_digest": chosen.digest, "problems": chosen.manifest.problems})
     return ExitCode.PASS

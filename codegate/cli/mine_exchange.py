@@ -23,16 +23,13 @@ _SHOWN = 10
 @click.option("--slug", help="The repository as owner/name; default from its remote origin.")
 @repository_option
 @json_option
-def export_command(
-    suite: Path, kind: ExportFormat, out: Path, slug: str | None, repository: Path | None, as_json: bool
-) -> ExitCode:
+def export_command(suite: Path, kind: ExportFormat, out: Path, slug: str | None, repository: Path | None) -> ExitCode:
     """Write SUITE as SWE-bench rows or Harbor task folders; problems that are left out are named."""
     report = export_suite(load_suite(suite), out, kind, repository, slug)
-    say(f"{out}: {len(report.ids)} problems", as_json=as_json)
+    say(f"{out}: {len(report.ids)} problems")
     for problem, reason in report.left_out.items():
-        say(f"left out: {problem}: {reason}", as_json=as_json)
-    if as_json:
-        emit({"schema": "codegate.export/1", "ids": report.ids, "left_out": report.left_out})
+        say(f"left out: {problem}: {reason}")
+    emit({"schema": "codegate.export/1", "ids": report.ids, "left_out": report.left_out})
     return ExitCode.PASS
 
 
@@ -61,7 +58,6 @@ def import_command(
     rounds: int,
     repository: Path | None,
     sandbox: Choice,
-    as_json: bool,
 ) -> ExitCode:
     """Make a suite of FILE. Rows are proven by execution first; HumanEval tasks by `codegate validate` afterwards.
 
@@ -70,26 +66,25 @@ def import_command(
     options = MineOptions(name=name, python=python, rounds=rounds)
     with opened_backend(sandbox, new_run_id()) as backend:
         report = import_proven(file, kind, out, options, backend, repository)
-    say(f"{out}: {len(report.suite.problems)} problems", as_json=as_json)
+    say(f"{out}: {len(report.suite.problems)} problems")
     for skipped in report.skipped[:_SHOWN]:
-        say(str(skipped), as_json=as_json)
+        say(str(skipped))
     if len(report.skipped) > _SHOWN:
-        say(f"and {len(report.skipped) - _SHOWN} rows more", as_json=as_json)
+        say(f"and {len(report.skipped) - _SHOWN} rows more")
     for problem, rejected in report.rejected.items():
-        say(f"{problem}: {rejected.reason}: {rejected.detail}", as_json=as_json)
+        say(f"{problem}: {rejected.reason}: {rejected.detail}")
     differing = [problem for problem, agreement in report.agreements.items() if not agreement.exact]
     if differing:
-        say(f"published and measured tests differ: {', '.join(differing)}", as_json=as_json)
-    if as_json:
-        emit(
-            {
-                "schema": "codegate.import/1",
-                "suite": report.suite.name,
-                "suite_digest": report.suite.digest,
-                "problems": [problem.id for problem in report.suite.problems],
-                "skipped": [str(entry) for entry in report.skipped],
-                "rejected": {problem: entry.reason for problem, entry in report.rejected.items()},
-                "differing": differing,
-            }
-        )
+        say(f"published and measured tests differ: {', '.join(differing)}")
+    emit(
+        {
+            "schema": "codegate.import/1",
+            "suite": report.suite.name,
+            "suite_digest": report.suite.digest,
+            "problems": [problem.id for problem in report.suite.problems],
+            "skipped": [str(entry) for entry in report.skipped],
+            "rejected": {problem: entry.reason for problem, entry in report.rejected.items()},
+            "differing": differing,
+        }
+    )
     return ExitCode.PASS

@@ -24,7 +24,7 @@ _LONGEST = 8
     "--config", type=FILE, help=f"Whose candidates' training cut-offs to compare with; default {CONFIG_NAME} if any."
 )
 @json_option
-def command(suite: Path, config: Path | None, as_json: bool) -> ExitCode:
+def command(suite: Path, config: Path | None) -> ExitCode:
     """Show the funnel that SUITE came from, and what its problems are worth."""
     loaded = load_suite(suite)
     place = config or Path(CONFIG_NAME)
@@ -34,13 +34,12 @@ def command(suite: Path, config: Path | None, as_json: bool) -> ExitCode:
     mined = read_summary(suite)
     origins = {problem.id: origin_of(problem.manifest.provenance) for problem in loaded.problems}
     for line in _lines(strengths, mined):
-        say(line, as_json=as_json)
+        say(line)
     for name, origin in origins.items():
         title = bug(origin)
-        say(one_line(f"  {name}: {title or 'no title'} {title.address}".rstrip(), 500), as_json=as_json)
-    if as_json:
-        problems = [{"id": name, **origin.model_dump()} for name, origin in origins.items()]
-        emit({**strengths.document(), "mining": mined, "problems": problems})
+        say(one_line(f"  {name}: {title or 'no title'} {title.address}".rstrip(), 500))
+    problems = [{"id": name, **origin.model_dump()} for name, origin in origins.items()]
+    emit({**strengths.document(), "mining": mined, "problems": problems})
     return ExitCode.PASS
 
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from codegate.cli.output import want_json
 from codegate.sandbox import check_choice
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -32,9 +33,15 @@ def dollars(_context: click.Context, _parameter: click.Parameter, value: str | N
     return sum_
 
 
-def json_option(function: Decorated) -> Decorated:
-    """Add ``--json``."""
-    return click.option("as_json", "--json", is_flag=True, help="Print one JSON document on stdout.")(function)
+def json_option(function: Decorated, words: str = "Print one JSON document on stdout.") -> Decorated:
+    """Add ``--json``; ``codegate.cli.output`` knows whether it was given."""
+    return click.option(
+        "--json",
+        is_flag=True,
+        expose_value=False,
+        callback=lambda _context, _option, value: want_json(value),
+        help=words,
+    )(function)
 
 
 def sandbox_option(function: Decorated) -> Decorated:

@@ -17,13 +17,27 @@ if TYPE_CHECKING:
     from codegate.candidates import Redactor
 
 
-def say(text: str = "", *, as_json: bool = False) -> None:
+_json_wanted = False
+
+
+def want_json(wanted: bool) -> None:
+    """Set whether stdout is for JSON, and people's lines go to stderr."""
+    global _json_wanted  # noqa: PLW0603 - a process has one stdout
+    _json_wanted = wanted
+
+
+def json_wanted() -> bool:
+    """Return whether the command was called with ``--json``."""
+    return _json_wanted
+
+
+def say(text: str = "") -> None:
     """Print lines for people, without anything that a terminal or a CI system would act on, and without keys.
 
     They go to stderr where stdout is for JSON, unless only errors are wanted there.
     """
-    if not (as_json and is_quiet()):
-        _print(text, err=as_json)
+    if not (_json_wanted and is_quiet()):
+        _print(text, err=_json_wanted)
 
 
 def note(text: str) -> None:
@@ -94,11 +108,12 @@ def _json(document: Any, indent: int | None = None) -> str:
 
 
 def emit(document: Any) -> None:
-    """Print the one machine-readable document."""
-    click.echo(_json(document, indent=2))
+    """Print the one machine-readable document, if it is wanted."""
+    if _json_wanted:
+        click.echo(_json(document, indent=2))
 
 
-def print_error(error: CodegateError, *, as_json: bool) -> None:
+def print_error(error: CodegateError) -> None:
     """Print an expected error: one line on stderr, and one on stdout, a document, when JSON was asked for.
 
     A command that the remedy ends with stands on a line of its own, to be pasted.
@@ -107,7 +122,7 @@ def print_error(error: CodegateError, *, as_json: bool) -> None:
     _print(f"codegate: {' '.join(f'{error.cause} {advice}'.split())}", err=True)
     if command:
         _print(f"  {command}", err=True)
-    if as_json:
+    if _json_wanted:
         about = {"cause": error.cause, "remedy": error.remedy, "exit_code": int(error.exit_code)}
         click.echo(_json({"schema": "codegate.error/1", "error": about}))
 

@@ -66,7 +66,6 @@ def command(
     shards: int | None,
     no_gate: bool,
     repository: Path | None,
-    as_json: bool,
 ) -> None:
     """Show which drop a gate on SUITE finds in 4 of 5 cases, how often it ends without an answer, and what it costs.
 
@@ -108,44 +107,40 @@ def command(
 
     assumed = f"no baseline: a pass rate of {rate or USUAL_RATE:.0%} assumed"
     source = f"baseline {pinned.samples.label}" if pinned is not None else assumed
-    say(f"{loaded.name}: {len(loaded.active)} problems; {source}; scope {settings.gate.scope}", as_json=as_json)
+    say(f"{loaded.name}: {len(loaded.active)} problems; {source}; scope {settings.gate.scope}")
     again = settings.gate.confirm_samples * model.problems
     where = repository or (home / settings.repository if settings.repository else None)
     expenses = forecasts(loaded, settings, runs, (*statement.expected_samples, again), where)
     tables = [gate_table(statement), *([expense_table(expenses, settings)] if expenses else [])]
-    say(f"\n{render_tables(tables, width=_WIDTH)}", as_json=as_json)
+    say(f"\n{render_tables(tables, width=_WIDTH)}")
     for one in expenses:
-        say(f"  {price_words(one.spec)}", as_json=as_json)
+        say(f"  {price_words(one.spec)}")
     found = _found(model, settings.gate, together, drop) if drop is not None else {}
     for most, share in found.items():
-        say(
-            f"  a drop of {(drop or 0) * 100:.3g} pp is found in {share:.0%} of gates with up to {most} samples",
-            as_json=as_json,
-        )
+        say(f"  a drop of {(drop or 0) * 100:.3g} pp is found in {share:.0%} of gates with up to {most} samples")
     if again:
-        say(f"  a regression is confirmed by {again} fresh samples of the pinned model", as_json=as_json)
+        say(f"  a regression is confirmed by {again} fresh samples of the pinned model")
     calls = call_needs(len(loaded.active), settings.candidates, settings.gate, samples)
     if calls.limit:
-        say(f"  {_calls_words(calls, settings.max_model_calls)}", as_json=as_json)
+        say(f"  {_calls_words(calls, settings.max_model_calls)}")
     if shared is not None:
-        say(f"  run {shared.run_id} in {len(shared.shards)} shards: {', '.join(shared.shards)}", as_json=as_json)
-    if as_json:
-        emit(
-            {
-                "schema": "codegate.plan/1",
-                "suite": loaded.name,
-                "suite_digest": loaded.digest,
-                "problems": model.problems,
-                "baseline": pinned.digest if pinned is not None else None,
-                "scope": settings.gate.scope,
-                "power": {**asdict(statement), "sentences": statement.sentences()},
-                "found": {str(most): share for most, share in found.items()},
-                "confirmation_samples": again,
-                "expenses": forecasts_json(expenses, settings),
-                "model_calls": {"baseline": calls.baseline, "gate": calls.gate, "limit": calls.limit},
-                "shards": shared.document() if shared is not None else None,
-            }
-        )
+        say(f"  run {shared.run_id} in {len(shared.shards)} shards: {', '.join(shared.shards)}")
+    emit(
+        {
+            "schema": "codegate.plan/1",
+            "suite": loaded.name,
+            "suite_digest": loaded.digest,
+            "problems": model.problems,
+            "baseline": pinned.digest if pinned is not None else None,
+            "scope": settings.gate.scope,
+            "power": {**asdict(statement), "sentences": statement.sentences()},
+            "found": {str(most): share for most, share in found.items()},
+            "confirmation_samples": again,
+            "expenses": forecasts_json(expenses, settings),
+            "model_calls": {"baseline": calls.baseline, "gate": calls.gate, "limit": calls.limit},
+            "shards": shared.document() if shared is not None else None,
+        }
+    )
 
 
 def _settings(config: Path | None, names: Sequence[str], *, alone: bool) -> tuple[Config, Path]:

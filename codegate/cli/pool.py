@@ -21,7 +21,7 @@ from codegate.suite import load_suite, pool_suites
     help="Where the base commits of the suite NAME are, if its own path does not lead there; can be repeated.",
 )
 @json_option
-def command(out: Path, suites: tuple[Path, ...], named: tuple[str, ...], as_json: bool) -> ExitCode:
+def command(out: Path, suites: tuple[Path, ...], named: tuple[str, ...]) -> ExitCode:
     """Write the problems of every SUITE as one suite into the folder OUT.
 
     It carries the base trees itself, so that it runs without the repositories. The tag `repository` says where a
@@ -32,8 +32,7 @@ def command(out: Path, suites: tuple[Path, ...], named: tuple[str, ...], as_json
         raise UsageError("--repository is NAME=PATH: the name of a suite and its repository.")
     repositories = {name: Path(path) for name, path in pairs.items()}
     pooled = pool_suites(out, [load_suite(suite) for suite in suites], repositories)
-    say(f"{out}: {len(pooled.problems)} problems of {len(suites)} suites, {len(pooled.active)} active", as_json=as_json)
-    say(f"next: codegate validate {out}", as_json=as_json)
-    if as_json:
-        emit({"schema": "codegate.pool/1", "suite_digest": pooled.digest, "problems": pooled.manifest.problems})
+    say(f"{out}: {len(pooled.problems)} problems of {len(suites)} suites, {len(pooled.active)} active")
+    say(f"next: codegate validate {out}")
+    emit({"schema": "codegate.pool/1", "suite_digest": pooled.digest, "problems": pooled.manifest.problems})
     return ExitCode.PASS

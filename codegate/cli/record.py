@@ -6,7 +6,7 @@ import click
 import yaml
 
 from codegate.cli.options import FOLDER, json_option
-from codegate.cli.output import emit, note
+from codegate.cli.output import emit, json_wanted, note
 from codegate.errors import ExitCode
 from codegate.running import Journal, record_run
 
@@ -15,7 +15,7 @@ from codegate.running import Journal, record_run
 @click.argument("run", type=FOLDER)
 @click.option("--out", type=FOLDER, default="recorded", show_default=True, help="Folder of the transcripts.")
 @json_option
-def command(run: Path, out: Path, as_json: bool) -> ExitCode:
+def command(run: Path, out: Path) -> ExitCode:
     """Write the answers of RUN as transcripts, and print the candidates that replay them, for a codegate.yml in --out.
 
     Replaying needs no network and no key, and is graded like any run. An agent is replayed by the patch that it made.
@@ -23,8 +23,7 @@ def command(run: Path, out: Path, as_json: bool) -> ExitCode:
     written = record_run(Journal.open(run), out)
     candidates = [spec.model_dump(mode="json", exclude_defaults=True) for spec in written.values()]
     note(f"wrote {', '.join(str(path) for path in written)}")
-    if as_json:
-        emit({"schema": "codegate.recorded/1", "candidates": candidates})
-    else:
+    emit({"schema": "codegate.recorded/1", "candidates": candidates})
+    if not json_wanted():
         click.echo(yaml.safe_dump({"candidates": candidates}, sort_keys=False), nl=False)
     return ExitCode.PASS

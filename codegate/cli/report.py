@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from codegate.cli.options import FILE, FOLDER, config_option, json_option
-from codegate.cli.output import emit, say
+from codegate.cli.output import emit, json_wanted, say
 from codegate.cli.policy import gate_settings, report_terms
 from codegate.errors import UsageError
 from codegate.gating import load_pinned
@@ -45,7 +45,6 @@ def command(
     show: bool,
     suite: Path | None,
     slug: str | None,
-    as_json: bool,
 ) -> None:
     """Write HTML, JUnit, JSON, CSV and Markdown reports of one or more RUNS (folders).
 
@@ -64,8 +63,8 @@ def command(
     if show and "html" not in wanted:
         raise UsageError("--open shows the HTML page.", "Give --format html, too.")
     page = runs[0] / "reports" / "report.html"
-    if show and out is None and len(runs) == 1 and page.is_file() and not (baseline or config or as_json):
-        _open(page, as_json=as_json)
+    if show and out is None and len(runs) == 1 and page.is_file() and not (baseline or config or json_wanted()):
+        _open(page)
         return
     if out is None and wanted.keys() != {SPANS}:
         raise UsageError("no folder for the reports was given.", "Give --out.")
@@ -74,7 +73,7 @@ def command(
     gate = Gate(load_pinned(baseline), policy) if baseline is not None else None
     if SPANS in wanted:
         for journal in journals:
-            say(send_trace(journal), as_json=as_json)
+            say(send_trace(journal))
     written: dict[str, Path] = {}
     if out is not None:
         written = report(journals, gate, out, formats=chosen, terms=report_terms(config))
@@ -86,16 +85,15 @@ def command(
         written[PREDICTIONS] = out / "predictions.jsonl"
         write_predictions(written[PREDICTIONS], predictions)
         if faults:
-            say(f"left out: {faults} samples that have no answer because of a fault", as_json=as_json)
+            say(f"left out: {faults} samples that have no answer because of a fault")
     for name, path in written.items():
-        say(f"{name:11} {path}", as_json=as_json)
-    if as_json:
-        emit({"schema": "codegate.files/1", "reports": {name: str(path) for name, path in written.items()}})
+        say(f"{name:11} {path}")
+    emit({"schema": "codegate.files/1", "reports": {name: str(path) for name, path in written.items()}})
     if show:
-        _open(written["html"], as_json=as_json)
+        _open(written["html"])
 
 
-def _open(page: Path, *, as_json: bool) -> None:
+def _open(page: Path) -> None:
     """Show a page in the user's browser, or say where it is."""
     opened = click.launch(page.absolute().as_uri(), wait=True) == 0
-    say(f"{'opened' if opened else 'no browser could be started; open'} {page}", as_json=as_json)
+    say(f"{'opened' if opened else 'no browser could be started; open'} {page}")

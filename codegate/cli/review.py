@@ -23,7 +23,7 @@ _PAGE = Path("review.html")
 @repository_option
 @json_option
 def command(
-    suite: Path, out: Path | None, drop: tuple[str, ...], keep: tuple[str, ...], repository: Path | None, as_json: bool
+    suite: Path, out: Path | None, drop: tuple[str, ...], keep: tuple[str, ...], repository: Path | None
 ) -> ExitCode:
     """Write a page with the statement, the fix and the hidden tests of every problem of SUITE.
 
@@ -33,27 +33,23 @@ def command(
     loaded = review_suite(load_suite(suite), drop, keep)
     statuses = {problem.id: problem.manifest.status for problem in loaded.problems}
     for name in dict.fromkeys((*drop, *keep)):
-        say(f"{name}: {'dropped' if name in drop else statuses[name]}", as_json=as_json)
+        say(f"{name}: {'dropped' if name in drop else statuses[name]}")
     page = out or (None if drop or keep else _PAGE)
     if page is not None:
         problems = tuple(reviewed_problem(one, load_base(loaded, one, repository)) for one in loaded.problems)
         view = review_view(loaded, shlex.join(["codegate", "review", str(suite)]), problems)
         write_atomic(page, render_review(view).encode("utf-8"))
-        say(f"page: {page}", as_json=as_json)
+        say(f"page: {page}")
     dropped = [problem.id for problem in loaded.problems if is_dropped(problem)]
-    say(
-        f"{loaded.name}: {len(loaded.active)} of {len(statuses)} problems active, {len(dropped)} dropped in review",
-        as_json=as_json,
+    say(f"{loaded.name}: {len(loaded.active)} of {len(statuses)} problems active, {len(dropped)} dropped in review")
+    emit(
+        {
+            "schema": "codegate.review/1",
+            "suite": loaded.name,
+            "suite_digest": loaded.digest,
+            "page": str(page) if page is not None else None,
+            "problems": statuses,
+            "dropped": dropped,
+        }
     )
-    if as_json:
-        emit(
-            {
-                "schema": "codegate.review/1",
-                "suite": loaded.name,
-                "suite_digest": loaded.digest,
-                "page": str(page) if page is not None else None,
-                "problems": statuses,
-                "dropped": dropped,
-            }
-        )
     return ExitCode.PASS

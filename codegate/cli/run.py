@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from codegate.candidates import CandidateSpec, check_base_url
 from codegate.cli.conclude import conclude
 from codegate.cli.options import FILE, FOLDER, dollars, json_option, repository_option, sandbox_option
-from codegate.cli.output import note
+from codegate.cli.output import json_wanted, note
 from codegate.cli.predictions import STAND_IN, check_predictions, given_answers, predictions_options
 from codegate.cli.progress import run_progress
 from codegate.errors import ExitCode, UsageError
@@ -87,7 +87,6 @@ def command(
     cache: Path | None,
     repository: Path | None,
     sandbox: Choice,
-    as_json: bool,
 ) -> ExitCode:
     """Run candidates on SUITE, and compare them with the pinned baseline where there is one.
 
@@ -181,7 +180,7 @@ def command(
         report = run(request, progress, announce, reports=reports, terms=terms_of(settings))
     if report.run.manifest.shard is not None:
         note(f"shard {report.run.manifest.shard.words} is done: `codegate merge` puts the shards together")
-    return conclude(report, as_json=as_json)
+    return conclude(report)
 
 
 def _again() -> tuple[str, ...]:
@@ -196,7 +195,7 @@ def _again() -> tuple[str, ...]:
         value = context.params[name]
         for each in value if one.multiple else (value,):
             words += [one.opts[0]] * isinstance(one, click.Option) + [str(each)] * (each is not True)
-    return tuple(words)
+    return (*words, *["--json"] * json_wanted())
 
 
 def _images(baseline: Baseline | Path) -> dict[str, str]:

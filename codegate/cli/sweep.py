@@ -14,7 +14,7 @@ from codegate.reporting import render_tables, sweep_tables
 @click.command()
 @click.argument("runs", metavar="RUN [RUN ...]", type=FOLDER, nargs=-1, required=True)
 @json_option
-def command(runs: tuple[Path, ...], as_json: bool) -> None:
+def command(runs: tuple[Path, ...]) -> None:
     """Show what the settings of the candidates of one or more RUNS (folders) do.
 
     Score by setting, the effect of each setting, the most sensitive problems, and what got better here and worse there.
@@ -22,6 +22,5 @@ def command(runs: tuple[Path, ...], as_json: bool) -> None:
     nothing is gated: the exit code is 0 whatever it shows.
     """
     found = sweep(runs)
-    say(render_tables(sweep_tables(found)), as_json=as_json)
-    if as_json:
-        emit({"schema": "codegate.sweep/1", **asdict(found)})
+    say(render_tables(sweep_tables(found)))
+    emit({"schema": "codegate.sweep/1", **asdict(found)})

@@ -18,7 +18,7 @@ from codegate.sandbox import Choice
 @repository_option
 @sandbox_option
 @json_option
-def command(suite: Path, rounds: int, jobs: int, repository: Path | None, sandbox: Choice, as_json: bool) -> ExitCode:
+def command(suite: Path, rounds: int, jobs: int, repository: Path | None, sandbox: Choice) -> ExitCode:
     """Prove that on every problem of SUITE the reference fix passes and no change fails.
 
     What is flaky or fails is quarantined in the suite's files. A problem whose quarantine has expired is released when
@@ -30,22 +30,21 @@ def command(suite: Path, rounds: int, jobs: int, repository: Path | None, sandbo
         suite, repository, lambda proof: note(proof_words(proof)), sandbox=sandbox, rounds=rounds, jobs=jobs
     )
     for line in validation_words(report):
-        say(line, as_json=as_json)
-    if as_json:
-        emit(
-            {
-                "schema": "codegate.validation/1",
-                "suite": report.suite.name,
-                "suite_digest": report.suite.digest,
-                "rounds": rounds,
-                "proven": [proof.problem for proof in report.proofs if proof.proven],
-                "quarantined": list(report.quarantined),
-                "released": list(report.released),
-                "faults": report.faults,
-                "place": report.proved.place if report.proved is not None else None,
-                "comparable": [place for place, alike in comparable_places(report) if alike],
-            }
-        )
+        say(line)
+    emit(
+        {
+            "schema": "codegate.validation/1",
+            "suite": report.suite.name,
+            "suite_digest": report.suite.digest,
+            "rounds": rounds,
+            "proven": [proof.problem for proof in report.proofs if proof.proven],
+            "quarantined": list(report.quarantined),
+            "released": list(report.released),
+            "faults": report.faults,
+            "place": report.proved.place if report.proved is not None else None,
+            "comparable": [place for place, alike in comparable_places(report) if alike],
+        }
+    )
     if report.faults:
         return ExitCode.INFRASTRUCTURE
     return ExitCode.PASS if report.proven else ExitCode.INCONCLUSIVE
