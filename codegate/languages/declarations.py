@@ -35,7 +35,7 @@ class Declaration:
         kind: ``field`` if the declaration of a type lists it, ``attribute`` if code sets it on an object, ``import`` if
             the file hands on what another one declares, ``key`` if it is only read, as options of JavaScript are.
         owner: the types around it, dotted; empty at the top of the file.
-        parameters: what a call must agree with: names, and in Go the types with them.
+        parameters: what a call must agree with: names, in Go the types in their place.
         public: the language's marks or habits let others use it.
         bare: its type is unknown, as in ``x.name = 1``.
     """

@@ -77,6 +77,11 @@ class TestPython:
         )
         assert interface_of(cut_of(base, fix, {test: "x = 3\n"})).signatures == ()
 
+    def test_another_name_of_a_parameter_is_not_given(self) -> None:
+        old = "def mean(items, of):\n    pass\n"
+        found = python(old.replace("of", "by"), "def test_x():\n    mean([], 1)\n", old=old)
+        assert found == Interface()
+
     def test_parameters_of_overloads_are_known(self) -> None:
         overloads = "@overload\ndef total(items, start): pass\n@overload\ndef total(items, stop): pass\n"
         last = "def total(*given, **more): pass\n"
@@ -211,6 +216,11 @@ class TestGo:
         base = {"a.go": old, "sum.go": "type Sum struct {}\n"}
         cut = cut_of(base, {"a.go": new}, {"a_test.go": "var x = of().Mean(1, 2)\n"})
         assert interface_of(cut).signatures == ("func (s *Sum) Mean(a, b int)",)
+
+    def test_another_name_of_a_parameter_is_not_given(self) -> None:
+        base = {"a.go": "func Mean(a int) int {}\n"}
+        cut = cut_of(base, {"a.go": "func Mean(of int) int {}\n"}, {"a_test.go": "var x = Mean(1)\n"})
+        assert interface_of(cut) == Interface()
 
     def test_a_member_that_the_fix_does_not_declare_is_another_packages(self) -> None:
         body = "(x lib.T) {\n\tx.AtMost()\n}\n"

@@ -38,7 +38,11 @@ def _declaration(
 
 def _function(node: "Node", shown: str, owner: str, *, bare: bool = False) -> Declaration:
     name, listed = text_of(field(node, "name")), field(node, "parameters")
-    given = [header(each) for each in listed.named_children] if listed is not None else []
+    given = [
+        f"{each.type} {header(field(each, 'type'))} {number}"
+        for each in (listed.named_children if listed is not None else ())
+        for number in range(max(1, len(each.children_by_field_name("name"))))
+    ]
     given.append(header(field(node, "result")))
     signature = shown + header(node, {"body": ""})
     return _declaration(name, signature, "function", owner, tuple(given), bare=bare)

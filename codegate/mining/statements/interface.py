@@ -115,12 +115,18 @@ def _new(declared: list[Declaration], before: list[Declaration], tests: Uses) ->
         unnamed_owner = each.owner in new_types and each.owner.rpartition(".")[2] not in tests.words
         # In Go, the key of a map may be a constant.
         used = each.name in tests.words or (each.kind in {"field", "value"} and each.name in tests.keywords)
-        given = set(each.parameters) - old.get(each.qualified, set())
+        known = old.get(each.qualified, set())
+        given = set(each.parameters) - known
+        # Another name of a parameter asks nothing of a call without names; another type does.
+        typed = any(not name.isidentifier() for name in given)
+        asked = given & tests.keywords
+        if each.name in tests.called and (typed or len(set(each.parameters)) > len(known)):
+            asked = asked or given
         if _DUNDER.fullmatch(each.name):
             continue
         if each.bare or unnamed_owner:
             yield each.name, each.signature, True
-        elif used if each.qualified not in old else given and (given & tests.keywords or each.name in tests.called):
+        elif used if each.qualified not in old else asked:
             for name in (each.name, *sorted(given & tests.keywords)):
                 yield name, each.signature, False
 
