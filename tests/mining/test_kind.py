@@ -289,6 +289,7 @@ def test_a_title_that_says_nothing_is_helped_by_the_texts_first_line(history: Hi
         ("Make clamp faster", "perf"),
         ("refactor: clamp", "refactor"),
         ("Rename the bounds of clamp", "refactor"),
+        ("Use sorted bounds instead of swapped ones", "refactor"),
         ("feat: clamp takes swapped bounds", "feature"),
         ("Deprecate swapped bounds", "feature"),
     ],

@@ -92,7 +92,7 @@ _OPENINGS: Final[tuple[tuple[str, Kind, re.Pattern[str]], ...]] = (
             r"refactor\w* renam\w+ mov(?:e[sd]?|ing) clean\w* simplif\w+ moderni[sz]\w+ reorgani[sz]\w+ rewrit\w+"
             r" rewrote extract\w* split convert\w* remov\w+ drop\w* delet\w+ replac\w+ restructur\w+ unif\w+"
             r" inline reformat\w* re-?implement\w* typ(?:e|ing|es) annotat\w+ migrat\w+ port bump upgrad\w+"
-            r" lint\w* tidy tests? docs? document\w*"
+            r" lint\w* tidy tests? docs? document\w* use\s[^\n]{1,60}\sinstead\sof"
         ),
     ),
     (
