@@ -30,7 +30,9 @@ _UNSTABLE: Final = re.compile(r"0x[0-9a-fA-F]{5,}|/tmp/|/workspace|codegate|pyte
 _CLOCK: Final = re.compile(r"\b(?:now|today|utcnow|time\.time|monotonic|perf_counter|urandom|uuid\d|random\.\w+)\(")
 #: What stands between the names in a test's id.
 _TITLES: Final = re.compile(r"::| > ")
-_POOR: Final = re.compile(r"True|False|None|true|false|null|undefined|<nil>|<class .*>|(?:type|len)\(.*\)")
+_POOR: Final = re.compile(r"True|False|None|true|false|null|undefined|<nil>|<class .*>|type\(.*\)")
+#: A number of things is no example: what they are would be.
+_COUNTS: Final = re.compile(r"len\(.*\)|.*\.(?:count\(.*\)|length)")
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ class Example:
         texts = (self.observed, self.expected)
         stable = self.observed != self.expected and not any(map(_UNSTABLE.search, texts))
         stable = stable and not _CLOCK.search(f"{self.code}\n{self.expression}")
+        stable = stable and not _COUNTS.fullmatch(self.expression)
         short = len(self.code) <= _MAX_CODE and len(self.code.splitlines()) <= MAX_LINES + MAX_LINES // 2
         return stable and short and not shows("\n".join((self.code, self.expression, *texts)), hidden)
 

@@ -21,7 +21,7 @@ from codegate.mining.statements.vocabulary import added_text
 
 _MAX_FUNCTIONS: Final = 5
 _MAX_ALSO: Final = 100
-_MAX_TRIED: Final = 6
+_MAX_TRIED: Final = 8
 _BUILTINS: Final = frozenset(dir(builtins))
 #: Functions of test helpers that start others.
 _STARTERS: Final = frozenset({"invoke", "run", "main", "call"})
@@ -271,7 +271,7 @@ def _needed(code: str, text: str, imported: frozenset[str], *, every_call: bool)
     """Return the statements of ``code`` that the value of ``text`` can depend on.
 
     Left out are definitions that nothing uses, assignments to other names that call nothing but what is imported, and
-    calls that ask it about plain values; without ``every_call`` also calls of functions whose result nobody keeps.
+    calls that ask it about plain values; without ``every_call`` also calls whose result nobody keeps.
     """
     wanted = _loaded(ast.parse(text))
     kept: list[str] = []
@@ -288,11 +288,8 @@ def _needed(code: str, text: str, imported: frozenset[str], *, every_call: bool)
     for node in reversed(body):
         bound = _bound(node)
         own = _loaded(node) - imported - aliases - _BUILTINS
-        # A method changes at most what it is called of.
-        method = isinstance(node, ast.Expr) and isinstance(getattr(node.value, "func", None), ast.Attribute)
-        method = method and bool(_loaded(node) & (wanted - imported))
         known = own <= plain_values and (bool(own) or not every_call)
-        asks = isinstance(node, ast.Expr) and (known or not (every_call or method))
+        asks = isinstance(node, ast.Expr) and (known or not every_call)
         idle = isinstance(node, ast.If | ast.For) and all(isinstance(each, ast.Pass) for each in node.body)
         idle = idle or (isinstance(node, ast.Try) and not every_call)
         if asks or idle:
