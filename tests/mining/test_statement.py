@@ -120,7 +120,7 @@ class TestSlots:
         assert isinstance(found, StatementText)
         assert "What works today must keep working" not in found.text
         assert found.text.endswith(
-            "These tests expect what is wrong, and will be changed: `tests/test_sums.py::test_total`.\n"
+            "These tests expect the wrong behaviour and will be changed: `tests/test_sums.py::test_total`.\n"
         )
         found = write_statement(unit, cut, tests, examples=[EXAMPLE], overturned=old)
         assert found == "the fix changes what existing tests expect, and no example shows it"
@@ -140,6 +140,19 @@ class TestSlots:
         assert written("Fix #12", examples=[EXAMPLE]).text.startswith("# `total([])` raises `IndexError`\n")
         long = replace(EXAMPLE, expression=f"total({list(range(30))})")
         assert write("Fix #12", examples=[long]) == "no source says in words what is wrong"
+
+    def test_a_demand_is_no_title_and_no_expectation(self) -> None:
+        demand = "Show zero in place of an error when summing lists"
+        assert write(demand, FAILED) == "no source says what should happen instead, and no probe shows it"
+        long = replace(EXAMPLE, expression=f"sums({list(range(30))})", called="sums")
+        assert write(demand, examples=[replace(long, called="")]) == "no source says in words what is wrong"
+        text = written(demand.replace("summing", "a `sums()` of"), examples=[long]).text
+        assert text.startswith("# `sums()` raises `IndexError`\n\nFor example")
+
+    def test_an_error_in_place_of_another_is_told_in_the_title(self) -> None:
+        other = replace(EXAMPLE, expected="raises ValueError: nothing to add up")
+        text = written("Fix #12", examples=[other]).text
+        assert text.startswith("# `total([])` raises `IndexError` instead of `ValueError`\n")
 
     def test_an_exception_of_the_code_is_observed_and_an_assertion_is_not(self) -> None:
         message = "Sum up nothing\n\nTotals should be zero when there is nothing."
@@ -170,7 +183,7 @@ class TestSlots:
         text = written("List excess items in sums", examples=several).text
         assert text.startswith("# `total()`, `mean()` and `low()` do not list excess items in sums\n")
         text = written("Do not lose items of total", examples=several).text
-        assert text.startswith("# `total([])` raises `IndexError`\n\nIt should not lose items of total.\n")
+        assert text.startswith("# `total([])` raises `IndexError`\n\nFor example")
         text = written("Sums of lists should not be zero", examples=several).text
         assert text.startswith("# Sums of lists are zero\n")
 

@@ -20,14 +20,13 @@ from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
 from codegate.mining.statements.interface import NO_INTERFACE, Interface
 from codegate.mining.statements.material import collect, internal_names
-from codegate.mining.statements.phrases import EXPECTED
 from codegate.mining.statements.sentences import EXCEPTION, PROBLEM, Sentence
 from codegate.mining.statements.testsource import named_case, python_tests
 from codegate.mining.statements.titles import symptom_of, title_from
 from codegate.mining.statements.vocabulary import FixVocabulary, added_text, gives_away, vocabulary
 
 _STAY: Final = "What works today must keep working."
-_BUT: Final = "What else works today must keep working. These tests expect what is wrong, and will be changed: "
+_BUT: Final = "What else works today must keep working. These tests expect the wrong behaviour and will be changed: "
 _MOST: Final = {"context": 1, "observed": 3, "expected": 3}
 _MAX_SHOWN: Final = 300
 _QUOTED_LENGTH: Final = 8
@@ -135,9 +134,6 @@ def write_statement(
     named = None if named is None or gates.reason(named.text) else named
     if named is not None and named.slot == "expected" and not chosen["expected"]:
         chosen["expected"].append(named)
-    demanded = EXPECTED.search(title) and not any(_mostly_in(_words(each.text), title) for each in chosen["expected"])
-    if demanded:
-        chosen["expected"].append(Sentence(f"{title}.", "expected", "title"))
     chosen["observed"] += _crashes(outcomes, gates, chosen["observed"], examples)
     if reason := _lacking(chosen, outcomes, examples):
         return reason

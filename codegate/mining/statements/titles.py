@@ -130,8 +130,7 @@ def symptom_of(
     if unmet or demand or not title:
         seen = unmet or _seen(examples, names, crash)
         told = set(WORD.findall(case.lower())) <= set(WORD.findall(seen.lower()))
-        imperative = re.sub("^not ", "do not ", title.removeprefix(_DEMANDS))
-        return (f"{seen} ({case})" if case and seen and not (told or unmet) else seen) or capital(imperative)
+        return f"{seen} ({case})" if case and seen and not (told or unmet) else seen
     if ORDER.match(title) or not (examples or crash):
         return title
     if crash and re.match(_ACTIVITY, title):
@@ -168,21 +167,21 @@ def _unmet(demand: str, names: Sequence[str]) -> str:
 
 
 def _seen(examples: Sequence[Example], names: Sequence[str], crash: re.Match[str] | None) -> str:
-    """Return what the first example shows: a short call with its results, or what the function does wrong."""
+    """Return what the first example shows: a short call with its results, or the error of the function."""
     if not examples:
         return ""
     first = examples[0]
     what = f"raises `{crash[1]}`" if crash else f"gives `{first.observed}` instead of `{first.expected}`"
     error = re.match(r"(?:raises|throws) (\w+)", first.expected)
-    if crash is None and error:
+    if error and crash:
+        what = f"{what} instead of `{error[1]}`"
+    elif error:
         wrong = first.observed.startswith(error[0])
         what = f"raises `{error[1]}` with a wrong message" if wrong else f"does not raise `{error[1]}`"
     call = first.expression if "(" in first.expression and first.called in first.expression else ""
     if call and len(f"{call}{what}") <= _MAX_SHOWN and "`" not in call and what.count("`") in {2, 4}:
         return f"`{call}` {what}"
-    if len(names) == 1 and names[0]:
-        return f"`{names[0]}()` " + (f"raises `{crash[1]}`" if crash else "returns a wrong result")
-    return ""
+    return f"`{names[0]}()` {what}" if "raise" in what and len(names) == 1 and names[0] else ""
 
 
 def _wrong(title: str) -> str:
