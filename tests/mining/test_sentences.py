@@ -2,6 +2,7 @@
 
 import pytest
 
+from codegate.mining.statements.grammar import plural
 from codegate.mining.statements.sentences import sentences
 from codegate.mining.statements.titles import title_of
 
@@ -73,6 +74,14 @@ from codegate.mining.statements.titles import title_of
         ("Fix how the filter handles large numbers",
          [("observed", "The filter does not handle large numbers correctly.")]),
         ("Values should be kept in their order.", [("expected", "Values should be kept in their order.")]),
+        ("``get`` will raise an error for lists.", [("expected", "`get` should raise an error for lists.")]),
+        ("Prevent short names being used for files.", [("observed", "Short names are used for files.")]),
+        ("Fix a bug that causes ``str(total)`` to always appear empty.",
+         [("observed", "`str(total)` always appears empty.")]),
+        ("Ensure setting the limit to 0 results in an error.",
+         [("expected", "Setting the limit to 0 should result in an error.")]),
+        ("Ensure parity of all of the names.", []),
+        ("Fix names given twice to be kept in order.", [("expected", "Names given twice should be kept in order.")]),
     ],
 )  # fmt: skip
 def test_a_sentence_says_what_is_or_what_should_be(text: str, slots: list[tuple[str, str]]) -> None:
@@ -126,6 +135,11 @@ def test_what_tells_how_or_talks_of_the_change_is_left_out(text: str) -> None:
 )
 def test_a_title_is_one_of_a_bug(title: str, shown: str) -> None:
     assert title_of(title) == shown
+
+
+def test_of_several_words_the_noun_says_whether_there_are_many() -> None:
+    assert plural("Errors thrown in builders")
+    assert not plural("The broken list")
 
 
 def test_what_a_message_says_in_the_present_is_what_is_wrong() -> None:

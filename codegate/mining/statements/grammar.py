@@ -15,7 +15,7 @@ def plural(subject: str) -> bool:
     if " and " in subject:
         return True
     head = (
-        re.split(r" (?:of|in|on|with|for|from|to|when|that|at|by|\w+ing) ", subject.strip())[0]
+        re.split(r" (?:of|in|on|with|for|from|to|when|that|at|by|\w+ing) |(?<=s) \w+(?:ed|en|wn) ", subject.strip())[0]
         .rpartition(" ")[2]
         .strip("`")
     )

@@ -71,8 +71,8 @@ _DEMANDED: Final = """
     make map mark match merge mutate narrow normali[sz]e not omit open order output override overwrite pad parse
     pass permit pick prefer preserve prevent print process produce propagate protect provide push put quote raise
     read recogni[sz]e recover reject relax render report require reset resolve respect restore restrict retain retry
-    return reuse round run sanitize save scan select send separate serialize set shorten show skip sort split stop
-    stringify strip support suppress swallow sync take tell terminate throw tolerate track transform translate
+    return reuse round run sanitize save scan select send separate serialize set shorten show skip sort specify split
+    stop stringify strip support suppress swallow sync take tell terminate throw tolerate track transform translate
     traverse treat trigger trim truncate try turn unescape unify unwrap use validate verify wait walk warn work
     write yield
 """
@@ -106,7 +106,7 @@ NEUTRAL: Final = _has(
     instead_of rather_than even_(?:if|though|when)"""
 )
 EXPECTED: Final = _has(
-    r"""should(?:n't)? must(?:n't)? ought_to expected (?:is|are)_(?:meant|supposed|intended)_to will shall
+    r"""should(?:n't)? must(?:n't)? ought_to expected (?:is|are)_(?:meant|supposed|intended)_to shall
     (?:is|are)_allowed guarantee[sd]?"""
 )
 FIX: Final = (
@@ -149,6 +149,7 @@ TENSES: Final[tuple[tuple[str, str], ...]] = (
     (r"(?<!/)\bwere\b(?!/)", "are"),
     (r"\bdid(?: not|n't)\b", "does not"),
     (r"\bcould(?: not|n't)\b", "cannot"),
+    (r"\bcould\b", "can"),
     (r"(?<!is )(?<!was )(?<!are )(?<!were )(?<!be )(?<!been )\bused to\b", "would"),
     (r"\bhad\b", "has"),
 )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from codegate.mining.statements.grammar import base_form, capital, plural
+from codegate.mining.statements.grammar import base_form, capital, plural, third
 from codegate.mining.statements.phrases import (
     ABOUT_CHANGE,
     ACTION,
@@ -141,6 +141,8 @@ def read(sentence: str, *, after: bool = False) -> _Said:
         sentence: without a full stop.
         after: a plain statement in the present tense is of the program after the change.
     """
+    if after:
+        sentence = re.sub(r"\bwill\b(?! now| no longer)", "should", sentence)
     if _DEMANDS_ALREADY.search(sentence):
         yield "expected", sentence
         return
@@ -171,6 +173,12 @@ def _within(match: re.Match[str]) -> _Said:
 
 
 def _cause(match: re.Match[str]) -> _Said:
+    moved = re.fullmatch(_MOVED, match["x"]) if match["verb"].lower().startswith("caus") else None
+    if moved is not None:
+        who, verb, many = moved["who"], moved["verb"], plural(moved["who"])
+        verb = {True: "are", False: "is"}[many] if verb == "be" else verb if many else third(verb)
+        yield "observed", capital(f"{who} {moved['how'] or ''}{verb}{moved['rest']}")
+        return
     forms = {
         "caused": "causes",
         "causing": "causes",
@@ -182,7 +190,7 @@ def _cause(match: re.Match[str]) -> _Said:
 
 
 def _being(match: re.Match[str]) -> _Said:
-    yield "observed", f"{match['x']} {'are' if plural(match['x']) else 'is'} {match['y']}"
+    yield "observed", capital(f"{match['x']} {'are' if plural(match['x']) else 'is'} {match['y']}")
 
 
 def _doing(match: re.Match[str]) -> _Said:
@@ -289,7 +297,10 @@ def _ensured(match: re.Match[str]) -> _Said:
     demand, changed = re.subn(r"\b(?:does not|doesn't|do not|don't)\b", "should not", match["x"], count=1)
     if not changed:
         demand, changed = re.subn(r"\b(?:is|are)\b(?P<no> not)?", r"should\g<no> be", demand, count=1)
-    yield "expected", capital(demand) if changed else f"It should be ensured that {match['x']}"
+    if not changed:
+        demand, changed = re.subn(rf"\b(?:{_THIRD})\b", lambda verb: f"should {base_form(verb[0])}", demand, count=1)
+    if changed:
+        yield "expected", capital(demand)
 
 
 def _made(match: re.Match[str]) -> _Said:
@@ -310,6 +321,8 @@ _PREPOSITION: Final = re.compile(
     r"(?:for|of|in|on|with|when|and|to|by|from|if|without|after|before|while|at) ", re.IGNORECASE
 )
 _DOES: Final = "|".join(DOING)
+_THIRD: Final = "|".join([*PRESENT.values(), *DOING.values()])
+_MOVED: Final = r"(?P<who>.{2,80}?) to (?P<how>always |never |\w+ly )?(?P<verb>[a-z]+)(?P<rest>\b.*)"
 _WORKS: Final = "work|return|raise|accept|use|respect|behave|handle|ignore|preserve"
 
 #: The first rule that fits a sentence reads it.
@@ -341,6 +354,7 @@ _RULES: Final[tuple[_Rule, ...]] = (
     _rule(rf"^stops? (?P<x>\S+(?: \S+){{0,4}}?) (?P<verb>{_DOES}) (?P<y>.+?)(?P<z>$)", _doing),
     _rule(rf"^(?:properly |correctly )?(?P<verb>{_KEEPS}) (?P<x>.+)", _passive),
     _rule(r"^(?:properly|correctly) (?P<verb>[a-z]+(?<!ed)(?<!ing)(?<!s)) (?P<x>.+)", _imperative),
+    _rule(r"^(?:avoids?|prevents?) (?P<x>.{3,120}?) being (?P<y>.+)", _being),
     _rule(r"^(?:avoids?|prevents?) (?P<x>.+)", _unwanted),
     _rule(r"^(?:ensures?|makes? sure|guarantees?) (?:that )?(?P<x>.+)", _ensured),
     _rule(rf"^makes? (?P<x>.{{2,80}}?) (?P<verb>{_WORKS})\b(?P<y>.*)", _made),
