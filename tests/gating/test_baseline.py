@@ -1,12 +1,9 @@
 import json
-import os
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import Baseline, CandidateSamples, Origin, Sample, Transport, load_lock, load_pinned, pin
@@ -81,10 +78,6 @@ def test_the_digest_covers_every_field() -> None:
         assert baseline.model_copy(update={name: value}).computed_digest() != baseline.digest, name
 
 
-def test_the_time_is_kept_in_utc() -> None:
-    assert pinned().created == "2025-06-01T12:00:00+00:00"
-
-
 @pytest.mark.parametrize(
     ("days", "state"),
     [(-10, "future"), (-1, "fresh"), (0, "fresh"), (59, "fresh"), (60, "old"), (89, "old"), (90, "expired")],
@@ -113,12 +106,6 @@ def test_a_missing_lock_or_baseline_is_an_error_with_a_remedy(tmp_path: Path, lo
         load_pinned(locked)
     assert caught.value.exit_code == ExitCode.USAGE
     assert caught.value.remedy.startswith("Check its name")
-
-
-def test_another_baseline_than_the_pinned_one_is_refused(tmp_path: Path, locked: Path) -> None:
-    write_baseline(tmp_path / "gate" / "baseline.json", pinned(21))
-    with pytest.raises(UsageError, match="not the one that"):
-        load_pinned(locked)
 
 
 def test_one_changed_byte_is_refused(tmp_path: Path, locked: Path) -> None:
@@ -211,56 +198,26 @@ def _baseline_text() -> str:
     return json.dumps(pinned().model_dump(mode="json", by_alias=True))
 
 
-BROKEN: dict[str, str | bytes] = {
-    "empty": "",
+BROKEN = {
     "no JSON": "schema: codegate.baseline/1",
-    "no UTF-8": b"\xff\xfe{}",
-    "list": "[]",
-    "null": "null",
-    "cut off": _baseline_text()[:-20],
     "other schema": _baseline_text().replace("codegate.baseline/3", "codegate.baseline/1"),
     "unknown key": _baseline_text().replace('"runs"', '"trust_me": true, "runs"', 1),
-    "key twice": _baseline_text().replace('"complete": true', '"complete": false, "complete": true'),
-    "wrong type": _baseline_text().replace('"complete": true', '"complete": "yes"'),
     "passed as text": _baseline_text().replace('"passed": true', '"passed": "true"', 1),
     "no zone": _baseline_text().replace("+00:00", ""),
-    "no time": _baseline_text().replace("2025-06-01T", "2025-13-01T"),
     "no year": _baseline_text().replace("2025-06-01T12:00:00+00:00", "0001-01-01T00:00:00+23:00"),
     "a base URL of its own": _baseline_text().replace('"base_url": null', '"base_url": "http://u:p@h/"'),
     "negative index": _baseline_text().replace('"index": 0', '"index": -1', 1),
-    "not a number": _baseline_text().replace('"score": 100.0', '"score": NaN', 1),
-    "infinity": _baseline_text().replace('"score": 100.0', '"score": 1e999', 1),
-    "lone surrogate": _baseline_text().replace('"label": "x"', '"label": "\\ud800"'),
-    "endless number": _baseline_text().replace('"index": 0', '"index": ' + "9" * 5000, 1),
-    "deep": "[" * 200_000,
-    "deep object": '{"a":' * 200_000,
     "too large": _baseline_text() + " " * (16 * 1024 * 1024),
 }
 
 
 @pytest.mark.parametrize("name", list(BROKEN))
 def test_a_broken_baseline_is_one_clear_line(tmp_path: Path, name: str) -> None:
-    content = BROKEN[name]
     path = tmp_path / "baseline.json"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    path.write_text(BROKEN[name])
     with pytest.raises(UsageError) as caught:
         load_baseline(path)
     assert str(path) in str(caught.value)
     assert caught.value.remedy
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 1000
-
-
-def test_a_pipe_or_folder_is_no_baseline(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path / "pipe", tmp_path):
-        with pytest.raises(UsageError, match="is not a regular file"):
-            load_baseline(path)
-
-
-@given(st.binary(max_size=300))
-def test_garbage_is_always_a_usage_error(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
-    path = tmp_path_factory.getbasetemp() / "garbage.lock"
-    path.write_bytes(data)
-    with pytest.raises(UsageError):
-        load_pinned(path)

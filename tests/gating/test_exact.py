@@ -58,33 +58,6 @@ def test_newcombe_is_the_published_table(counts: tuple[int, int, int, int], inte
     assert newcombe(*counts, Z) == pytest.approx(interval, abs=5e-5)
 
 
-@given(st.integers(1, 60), st.integers(1, 60), st.data())
-def test_newcombe_is_made_of_wilson_intervals(n: int, m: int, data: st.DataObject) -> None:
-    x, y = data.draw(st.integers(0, n)), data.draw(st.integers(0, m))
-    one, other = (stats.binomtest(*c).proportion_ci(method="wilson") for c in ((x, n), (y, m)))
-    d = x / n - y / m
-    low = d - math.sqrt((x / n - one.low) ** 2 + (other.high - y / m) ** 2)
-    high = d + math.sqrt((one.high - x / n) ** 2 + (y / m - other.low) ** 2)
-    assert newcombe(x, n, y, m, Z) == pytest.approx((low, high), abs=1e-9)
-    there = newcombe(y, m, x, n, Z)
-    assert (there[0], there[1]) == pytest.approx((-high, -low), abs=1e-9)
-
-
-def test_one_stratum_is_fishers_exact_test() -> None:
-    for x, y in itertools.product(range(6), range(4)):
-        less, greater = (
-            float(stats.fisher_exact([[x, 5 - x], [y, 3 - y]], alternative=side).pvalue) for side in ("less", "greater")
-        )
-        assert stratified([(x, 5, y, 3)]) == pytest.approx(min(2 * min(less, greater), 1.0), abs=1e-9)
-
-
-def test_single_samples_are_mcnemar_in_both_directions() -> None:
-    for lost, gained in itertools.product(range(9), range(9)):
-        tables = [(1, 1, 0, 1)] * lost + [(0, 1, 1, 1)] * gained + [(1, 1, 1, 1)] * 4
-        both = min(2 * min(mcnemar(lost, gained), mcnemar(gained, lost)), 1.0)
-        assert stratified(tables) == pytest.approx(both, abs=1e-9)
-
-
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=4))
 def test_strata_are_enumerated(counts: list[tuple[int, int]]) -> None:
     tables = [(x, 3, y, 2) for x, y in counts]
@@ -113,12 +86,3 @@ def test_holm_by_hand() -> None:
         {"d": 0.02, "a": 0.03, "c": 0.06, "b": 0.06}
     )
     assert holm({}) == {}
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-def test_holm_is_between_no_adjustment_and_bonferroni(values: list[float]) -> None:
-    p = {str(i): value for i, value in enumerate(values)}
-    adjusted = holm(p)
-    assert all(p[name] <= adjusted[name] <= min(1.0, len(p) * p[name]) for name in p)
-    order = sorted(p, key=lambda name: p[name])
-    assert [adjusted[name] for name in order] == sorted(adjusted.values())

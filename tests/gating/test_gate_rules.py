@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from codegate.errors import UsageError
-from codegate.gating import CandidateSamples, GatePolicy, Sample, compare
+from codegate.gating import CandidateSamples, GatePolicy, compare
 from codegate.gating.policy import SCHEDULES, CohortPolicy, level
 from codegate.gating.samples import beyond_chance
 from tests.gating.sampling import side, uniform
@@ -342,10 +342,3 @@ def test_the_detectable_drop_shrinks_with_problems_and_samples_and_grows_with_ca
 def test_policy_refuses_nonsense(bad: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         GatePolicy.model_validate(bad)
-
-
-def test_a_policy_may_come_from_a_file() -> None:
-    policy = GatePolicy.model_validate({"must_pass": ["a", "b"], "cohorts": {"x": {"floor": 1}}, "max_p95_latency": 60})
-    assert policy.must_pass == ("a", "b")
-    assert policy.cohorts["x"].tier == "supporting"
-    assert Sample(index=0, passed=True).answer is None

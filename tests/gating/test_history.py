@@ -1,9 +1,7 @@
-import fcntl
 import json
 import multiprocessing
 import os
 import random
-import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -100,37 +98,24 @@ def _line(**changes: Any) -> str:
     return json.dumps({**json.loads(entry().line()), **changes})
 
 
-BROKEN: dict[str, str | bytes] = {
+BROKEN = {
     "no JSON": "schema: codegate.history/1",
-    "no UTF-8": b"\xff\xfe{}",
-    "blank": "",
-    "list": "[]",
     "other schema": _line(schema="codegate.history/2"),
     "unknown key": _line(trust_me=True),
-    "key twice": _line().replace('"run":', '"run": "x", "run":', 1),
     "rate that is not": _line(pass_rate=1.0),
     "no rate": _line(pass_rate=None),
     "other conditions": _line(conditions={"suite": "x"}),
     "more passes than samples": _line(counts={"p": [2, 1]}, samples=1),
     "more samples than the run": _line(counts={"p": [3, 4]}, samples=3),
-    "negative": _line(counts={"p": [-1, 1]}),
-    "endless": _line(counts={"p": [1, 10**12]}, samples=10**12),
-    "a number as text": _line(samples="4"),
     "no time": _line(at="yesterday"),
     "no zone": _line(at="2025-06-01T12:00:00"),
-    "infinite cost": _line().replace('"cost": null', '"cost": 1e999'),
-    "NaN": _line().replace('"cost": null', '"cost": NaN'),
-    "half a surrogate pair": _line(label="\ud800"),
-    "deep": "[" * 100_000,
-    "long name": _line(label="x" * 5000),
     "too long": _line(label="x" * (5 << 20)),
 }
 
 
 @pytest.mark.parametrize("name", list(BROKEN))
 def test_a_broken_line_is_one_clear_line(path: Path, name: str) -> None:
-    content = BROKEN[name]
-    data = content if isinstance(content, bytes) else content.encode()
+    data = BROKEN[name].encode()
     path.parent.mkdir()
     path.write_bytes(entry("a").line() + b"\n" + data + b"\n" + entry("b").line() + b"\n")
     for appends in (False, True):
@@ -140,14 +125,6 @@ def test_a_broken_line_is_one_clear_line(path: Path, name: str) -> None:
         assert "line 2" in str(caught.value)
         assert "\n" not in str(caught.value)
         assert len(str(caught.value)) < 1000
-
-
-@given(st.binary(max_size=300))
-def test_garbage_is_no_history(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
-    path = tmp_path_factory.getbasetemp() / "garbage.jsonl"
-    path.write_bytes(data + b"\n")
-    with pytest.raises(UsageError):
-        read_history(path)
 
 
 def test_links_pipes_and_folders_are_no_history(tmp_path: Path) -> None:
@@ -162,20 +139,6 @@ def test_links_pipes_and_folders_are_no_history(tmp_path: Path) -> None:
     assert len(read_history(tmp_path / "real")) == 1
     with pytest.raises(UsageError, match="does not exist"):
         read_history(tmp_path / "nowhere")
-
-
-def test_nobody_appends_while_another_does(path: Path) -> None:
-    append_history(path, [entry("a")])
-    before = path.read_bytes()
-    with path.open("rb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        writer = threading.Thread(target=append_history, args=(path, [entry("b", 1)]))
-        writer.start()
-        writer.join(0.3)
-        assert writer.is_alive()
-        assert path.read_bytes() == before
-    writer.join(30)
-    assert [one.run for one in read_history(path)] == ["a", "b"]
 
 
 def _append_many(path: Path, writer: int) -> None:

@@ -73,11 +73,6 @@ def test_what_was_never_run_was_lost_to_nothing() -> None:
         pin([replace(run, samples=run.samples.model_copy(update={"samples": samples}))], min_samples=1)
 
 
-def test_the_list_of_what_is_missing_is_bounded() -> None:
-    with pytest.raises(UsageError, match="and 90 more"):
-        pin([part({f"p{i}": [None] for i in range(100)})])
-
-
 def test_text_that_no_file_can_hold_is_not_pinned() -> None:
     good = part(uniform(3, 3))
     with pytest.raises(UsageError, match="not Unicode"):
