@@ -308,7 +308,7 @@ def finish(built: Built, imported: ImportedUnit) -> tuple[Built, Agreement]:
         date=imported.prospect.unit.date,
         project=f"https://github.com/{row.repo}",
         evidence=agreement.lines,
-        upstream=row.upstream,
+        upstream=row.instance_id,
     )
     text = row.problem_statement
     facts = {

@@ -139,8 +139,8 @@ class Provenance(Strict):
     reported: datetime | None = Field(default=None, description="When the oldest of those issues was opened.")
     merge_base: Commit | None = Field(default=None, description="Where the merged branch left the base's history.")
     project: WebAddress | None = Field(default=None, description="Web page of the repository, for links in reports.")
-    upstream: dict[str, str] = Field(
-        default={}, description="Fields of the benchmark row that the problem was imported from, kept for its export."
+    upstream: str | None = Field(
+        default=None, max_length=200, description="The id of the benchmark's task that the problem was imported from."
     )
 
 

@@ -43,7 +43,7 @@ def test_a_task_is_a_module_with_a_hidden_test() -> None:
     assert problem.tests.FAIL_TO_PASS == ("tests/test_solution.py::test_area",)
     assert "Return the area." in problem.statement
     assert TASK["canonical_solution"].strip() not in problem.statement
-    assert (problem.manifest.base.folder, problem.manifest.provenance.upstream["task_id"]) == ("bases/Own-0", "Own/0")
+    assert (problem.manifest.base.folder, problem.manifest.provenance.upstream) == ("bases/Own-0", "Own/0")
     assert not problem.manifest.public_tests
 
 

@@ -89,7 +89,7 @@ def _suite(folder: Path) -> Suite:
         problem("p-17", pull_request=17),
         problem("p-17-again", pull_request=17),
         problem("p-abc", commit="abc" + "0" * 37),
-        problem("p-row", upstream={"instance_id": "django__django-17"}),
+        problem("p-row", upstream="django__django-17"),
         problem("p-hand"),
         repository="../shop",
     )

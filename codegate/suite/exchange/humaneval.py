@@ -83,11 +83,7 @@ def task_problem(row: Row, environment: EnvironmentManifest) -> tuple[str, tuple
         statement=Statement(mode="imported", sha256=sha256(statement.encode("utf-8"))),
         limits=_LIMITS,
         tags={"benchmark": "humaneval"},
-        provenance=Provenance(
-            kind="imported",
-            title=task.task_id,
-            upstream={"task_id": task.task_id, "entry_point": task.entry_point},
-        ),
+        provenance=Provenance(kind="imported", title=task.task_id, upstream=task.task_id),
     )
     problem = make_problem(
         manifest,

@@ -2,8 +2,7 @@
 
 Fields, of princeton-nlp's data sets: ``repo``, ``instance_id``, ``base_commit``, ``patch``, ``test_patch``,
 ``problem_statement``, ``hints_text``, ``created_at``, ``version``, ``environment_setup_commit``, ``FAIL_TO_PASS`` and
-``PASS_TO_PASS`` (lists as JSON texts). Those that say nothing about code or tests are kept in ``Provenance.upstream``
-when a row is imported, and an export has them again.
+``PASS_TO_PASS`` (lists as JSON texts). Of those that say nothing about code or tests only the id and the time are read.
 """
 
 import json
@@ -22,7 +21,6 @@ from codegate.suite.patch import make_patch
 from codegate.suite.reader import check_model
 from codegate.suite.tree import Changes, Tree
 
-_KEPT: Final = ("repo", "instance_id", "hints_text", "created_at", "version", "environment_setup_commit")
 _NOT_IN_IDS: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _PULL_REQUEST: Final = re.compile(r".+-(\d{1,9})")
 _INSTANCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -43,7 +41,6 @@ def _text(value: object) -> str:
 Text = Annotated[str, StringConstraints(min_length=1)]
 Ids = Annotated[tuple[Text, ...], BeforeValidator(_list)]
 Short = Annotated[str, BeforeValidator(_text), StringConstraints(max_length=1000)]
-Long = Annotated[str, BeforeValidator(_text), StringConstraints(max_length=400_000)]
 
 
 class SweBenchRow(BaseModel):
@@ -57,10 +54,7 @@ class SweBenchRow(BaseModel):
     patch: Text = Field(repr=False)
     test_patch: Text = Field(repr=False)
     problem_statement: Annotated[str, StringConstraints(pattern=r"\S")] = Field(repr=False)
-    hints_text: Long = Field(default="", repr=False)
     created_at: Short = ""
-    version: Short = ""
-    environment_setup_commit: Short = ""
     FAIL_TO_PASS: Ids = ()
     PASS_TO_PASS: Ids = ()
 
@@ -82,11 +76,6 @@ class SweBenchRow(BaseModel):
             return _zoned(datetime.fromisoformat(self.created_at))
         except ValueError:
             return None
-
-    @property
-    def upstream(self) -> dict[str, str]:
-        """Return the fields that a problem keeps in ``Provenance.upstream``."""
-        return {name: text for name in _KEPT if (text := getattr(self, name))}
 
 
 def check_row(row: Row) -> tuple[str, SweBenchRow]:
@@ -128,7 +117,7 @@ def export_row(problem: Problem, base: Tree, slug: str, instance: str, setup_com
     if manifest.base.commit is None:
         raise UsageError("its base tree is a folder of the suite; a row needs a base commit.")
     date = manifest.provenance.date
-    row = {
+    return {
         "repo": slug,
         "instance_id": instance,
         "base_commit": manifest.base.commit,
@@ -142,8 +131,6 @@ def export_row(problem: Problem, base: Tree, slug: str, instance: str, setup_com
         "FAIL_TO_PASS": json.dumps(problem.tests.FAIL_TO_PASS),
         "PASS_TO_PASS": json.dumps(problem.tests.PASS_TO_PASS),
     }
-    upstream = manifest.provenance.upstream
-    return {**row, **{name: upstream[name] for name in _KEPT if name in upstream and name != "instance_id"}}
 
 
 def instance_ids(suite: Suite, slug: str | None) -> dict[str, str]:
@@ -164,9 +151,8 @@ def instance_ids(suite: Suite, slug: str | None) -> dict[str, str]:
 def _instance_id(problem: Problem, slug: str | None) -> str:
     """Return the id that SWE-bench would give to ``problem``: that of its row, else ``owner__repo-number``."""
     provenance = problem.manifest.provenance
-    published = provenance.upstream.get("instance_id")
-    if published is not None or slug is None:
-        return published or problem.id
+    if provenance.upstream is not None or slug is None:
+        return provenance.upstream or problem.id
     which = provenance.pull_request or (provenance.commit or "")[:12]
     made = f"{slug.replace('/', '__')}-{which}"
     return made if which and _INSTANCE.fullmatch(made) else problem.id
