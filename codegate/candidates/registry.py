@@ -1,17 +1,25 @@
-"""Open the provider of a candidate."""
+"""Open the provider of a candidate, with a key that a program prints where the candidate names one."""
 
+import os
+import shlex
+import subprocess
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from codegate.candidates.agents import AGENTS
 from codegate.candidates.chat import Provider
 from codegate.candidates.endpoint import resolve_endpoint
-from codegate.candidates.key_command import key_from
 from codegate.candidates.providers import model_provider
+from codegate.candidates.redaction import learn, redactor_for
 from codegate.candidates.replay import ReplayProvider
 from codegate.candidates.snapshots import check_snapshot
 from codegate.candidates.spec import CandidateSpec
 from codegate.errors import UsageError
+from codegate.host_program import run_program
+
+KEY_SECONDS: Final = 30.0
+_MAX_KEY: Final = 16_384
 
 
 def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool = False) -> Provider | None:
@@ -67,3 +75,35 @@ def protocol_of(spec: CandidateSpec) -> str:
             "Choose another agent for this model.",
         )
     return found
+
+
+def key_from(command: tuple[str, ...]) -> str:
+    """Return the key that ``command`` prints; from now on every redactor knows it.
+
+    It has the whole environment, since it may need a token of its own, and starts in ``/``: nothing of the checkout,
+    which a pull request writes, is found by a relative path.
+
+    Raises:
+        UsageError: it cannot be started, fails, takes too long, or prints nothing or too much.
+    """
+    shown = f"`api_key_command` {shlex.join(command)[:200]}"
+    try:
+        done = run_program(command, env=os.environ, cwd="/", seconds=KEY_SECONDS)
+    except OSError as error:
+        raise UsageError(
+            f"{shown} cannot be started: {error.strerror}.", "It is a program and its arguments."
+        ) from error
+    except subprocess.TimeoutExpired as error:
+        raise UsageError(f"{shown} printed no key within {KEY_SECONDS:g} s.", "Try it by hand.") from error
+    if done.returncode != 0:
+        said = redactor_for().redact(" ".join(done.stderr[-1000:].decode("utf-8", "replace").split()))[-300:]
+        raise UsageError(
+            f"{shown} ended with status {done.returncode}: {said or 'it wrote nothing'}", "Try it by hand."
+        )
+    key = done.stdout[: _MAX_KEY + 1].decode("utf-8", "replace").strip()
+    if not key or len(key) > _MAX_KEY:
+        raise UsageError(
+            f"{shown} printed {'too much for' if key else 'no'} key.", "It prints the key and nothing else."
+        )
+    learn(key)
+    return key

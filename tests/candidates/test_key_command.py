@@ -7,8 +7,16 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from codegate.candidates import CandidateSpec, Message, ProblemKey, ProviderError, Sampling, open_provider, redactor_for
-from codegate.candidates import key_command as module
+from codegate.candidates import (
+    CandidateSpec,
+    Message,
+    ProblemKey,
+    ProviderError,
+    Sampling,
+    open_provider,
+    redactor_for,
+    registry,
+)
 from codegate.errors import UsageError
 from tests.kit.model_server import as_json, chat_answer, wire_server
 
@@ -61,7 +69,7 @@ def test_a_key_is_printed_once_and_again_when_it_is_refused(tmp_path: Path, monk
 )
 def test_what_prints_no_key_is_named(command: tuple[str, ...], words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_SECRET", "leaked-canary-value")
-    monkeypatch.setattr(module, "SECONDS", 0.5 if "sleep" in str(command) else 30.0)
+    monkeypatch.setattr(registry, "KEY_SECONDS", 0.5 if "sleep" in str(command) else 30.0)
     with pytest.raises(UsageError, match=words):
         open_provider(candidate("http://127.0.0.1:1", *command))
 
