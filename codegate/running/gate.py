@@ -156,12 +156,7 @@ def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
 
 def check_finished(run: Run, settled: Collection[str] = ()) -> None:
     """Raise UsageError if a planned outcome is missing; candidates in ``settled`` need no more of them."""
-    wanted = {
-        (candidate.key(), problem, sample)
-        for candidate in run.manifest.candidates
-        if candidate.key() not in settled
-        for problem, sample in run.manifest.planned()
-    }
+    wanted = {key for key in run.manifest.outcome_keys() if key[0] not in settled}
     made = len(wanted.intersection(outcome.key for outcome in run.outcomes))
     if made < len(wanted):
         raise UsageError(

@@ -29,6 +29,10 @@ MAX_SHARDS: Final = 256
 """Jobs that a matrix of GitHub Actions can have."""
 
 
+BY_PROBLEM: Final = ("problems", "clusters", "tags", "origins", "plain")
+"""Fields of a plan that are by problem id, and in a shard's plan of its part only."""
+
+
 class Fault(BaseModel):
     """Why an outcome has no grade: an infrastructure fault, after its retries."""
 
@@ -210,6 +214,11 @@ class RunManifest(BaseModel):
         """Return (problem, sample) of each planned outcome of a candidate, sample by sample."""
         return tuple((name, index) for index in range(self.samples) for name in self.problems)
 
+    def outcome_keys(self) -> tuple[tuple[str, str, int], ...]:
+        """Return the key of each planned outcome, sample by sample and problem by problem."""
+        candidates = [candidate.key() for candidate in self.candidates]
+        return tuple((candidate, *place) for place in self.planned() for candidate in candidates)
+
     def fingerprint(self) -> str:
         """Return the digest of all that is fixed before the first look.
 
@@ -218,14 +227,13 @@ class RunManifest(BaseModel):
         plan = self.model_dump(mode="json", by_alias=True, exclude={"id", "created", "codegate", "candidates"})
         return digest({"plan": plan, "candidates": [candidate.key() for candidate in self.candidates]})
 
-    def only(self, problems: Collection[str], part: str) -> "RunManifest":
+    def only(self, problems: Collection[str]) -> "RunManifest":
         """Return the manifest with these of its problems alone."""
-        names = ("problems", "clusters", "tags", "origins", "plain")
         kept = {
             name: {problem: value for problem, value in getattr(self, name).items() if problem in problems}
-            for name in names
+            for name in BY_PROBLEM
         }
-        return self.model_copy(update={**kept, "part": part})
+        return self.model_copy(update=kept)
 
     def without(self, unsound: Mapping[str, str]) -> "RunManifest":
         """Return the manifest with ``unsound`` problems excluded as quarantined."""
@@ -293,17 +301,12 @@ def result_text(run: Run) -> str:
     manifest = run.manifest
     plan = manifest.model_dump(mode="json", include=set(_PLAN))
     made = {outcome.key: outcome for outcome in run.outcomes}
-    keys = [
-        (candidate.key(), problem, sample)
-        for problem, sample in manifest.planned()
-        for candidate in manifest.candidates
-    ]
     document = {
         "schema": RESULT_SCHEMA,
         **plan,
         "excluded": dict(sorted(manifest.excluded.items())),
         "candidates": [candidate.key() for candidate in manifest.candidates],
-        "outcomes": [_entry(made[key]) for key in keys if key in made],
+        "outcomes": [_entry(made[key]) for key in manifest.outcome_keys() if key in made],
     }
     return json.dumps(document, indent=1, ensure_ascii=True, allow_nan=False).replace("##[", "#\\u0023[") + "\n"
 

@@ -227,7 +227,8 @@ def _new_journal(
             reason = manifest.excluded.get(unknown, "there is none of that name")
             raise UsageError(f"problem {unknown[:100]!r}: {reason}.", f"Did you mean {near[0]}?" if near else "")
         chosen = chosen[: request.limit]
-        manifest = manifest.only(chosen, f"{len(chosen)} of {len(manifest.problems)} problems")
+        words = f"{len(chosen)} of {len(manifest.problems)} problems"
+        manifest = manifest.only(chosen).model_copy(update={"part": words})
     if choice is not None:
         part = part_of(manifest, choice)
         return _created(request.out or _RUNS / f"{part.id}-shard-{choice.number}-of-{choice.of}", part, request)

@@ -22,7 +22,16 @@ from codegate.durable import digest
 from codegate.errors import InfrastructureError, UsageError
 from codegate.running.gate import Gate, settled_candidates
 from codegate.running.journal import MANIFEST, MAX_JOURNAL_BYTES, OUTCOMES, Journal
-from codegate.running.outcome import MAX_SHARDS, Outcome, Run, RunManifest, Shard, SoundnessRecord, write_result
+from codegate.running.outcome import (
+    BY_PROBLEM,
+    MAX_SHARDS,
+    Outcome,
+    Run,
+    RunManifest,
+    Shard,
+    SoundnessRecord,
+    write_result,
+)
 from codegate.running.plan import RunOptions
 from codegate.running.readiness import refuse_unsound
 from codegate.suite import is_place
@@ -99,17 +108,8 @@ def part_of(plan: RunManifest, choice: ShardChoice) -> RunManifest:
             "Give `codegate plan --shards` and `codegate run --shard` the same files and options.",
         )
     shard = Shard(number=choice.number, of=choice.of, problems=len(plan.problems))
-    mine = dict(list(plan.problems.items())[shard.number - 1 :: shard.of])
-    return plan.model_copy(
-        update={
-            "id": choice.run_id,
-            "problems": mine,
-            "clusters": {name: value for name, value in plan.clusters.items() if name in mine},
-            "tags": {name: value for name, value in plan.tags.items() if name in mine},
-            "origins": {name: value for name, value in plan.origins.items() if name in mine},
-            "shard": shard,
-        }
-    )
+    mine = list(plan.problems)[shard.number - 1 :: shard.of]
+    return plan.only(mine).model_copy(update={"id": choice.run_id, "shard": shard})
 
 
 def joined(parts: Sequence[RunManifest]) -> RunManifest:
@@ -121,17 +121,10 @@ def joined(parts: Sequence[RunManifest]) -> RunManifest:
     shares = [list(part.problems) for part in parts]
     longest = max(map(len, shares))
     order = [names[turn] for turn in range(longest) for names in shares if turn < len(names)]
-    problems = {name: digest_ for part in parts for name, digest_ in part.problems.items()}
-    whole = first.model_copy(
-        update={
-            "created": min(part.created for part in parts),
-            "problems": {name: problems[name] for name in order},
-            "clusters": {name: value for part in parts for name, value in part.clusters.items()},
-            "tags": {name: value for part in parts for name, value in part.tags.items()},
-            "origins": {name: value for part in parts for name, value in part.origins.items()},
-            "shard": None,
-        }
-    )
+    known = {name: {problem: v for part in parts for problem, v in getattr(part, name).items()} for name in BY_PROBLEM}
+    together = {name: {problem: of[problem] for problem in order if problem in of} for name, of in known.items()}
+    created = min(part.created for part in parts)
+    whole = first.model_copy(update={**together, "created": created, "shard": None})
     planned = [list(whole.problems)[number :: len(parts)] for number in range(len(parts))]
     if planned != shares or first.id.rpartition("-")[2] != plan_digest(whole, len(parts)):
         raise UsageError(
@@ -174,7 +167,7 @@ def _problems_up_to(shard: Shard, number: int) -> int:
 
 
 _RUNS: Final = Path("runs")
-_OWN: Final = frozenset({"problems", "clusters", "tags", "origins", "created", "shard"})
+_OWN: Final = frozenset({*BY_PROBLEM, "created", "shard"})
 """What shards of one run may differ in."""
 
 
@@ -321,12 +314,7 @@ def _soundness(parts: Sequence[_Part], total: int) -> SoundnessRecord | None:
 
 def _check_finished(part: _Part, unsound: Mapping[str, str], over: Collection[str]) -> None:
     manifest = part.journal.manifest.without(unsound)
-    wanted = {
-        (candidate.key(), problem, sample)
-        for problem, sample in manifest.planned()
-        for candidate in manifest.candidates
-        if candidate.key() not in over
-    }
+    wanted = {key for key in manifest.outcome_keys() if key[0] not in over}
     made = len(wanted.intersection(outcome.key for outcome in part.outcomes))
     if made < len(wanted):
         raise UsageError(
@@ -369,14 +357,9 @@ def _write(folder: Path, whole: RunManifest, parts: Sequence[_Part], soundness: 
             for name in part.journal.manifest.problems:
                 if (record := part.journal.read_problem(name)) is not None:
                     merged.write_problem(name, record)
-        for problem, sample in whole.planned():
-            for candidate in whole.candidates:
-                key = (candidate.key(), problem, sample)
-                if key not in made:
-                    continue
-                outcome, journal = made[key]
-                attempt = journal.read_attempt(*key)
-                if attempt is not None:
-                    merged.write_attempt(attempt)
-                merged.append(outcome)
+        for outcome, journal in (made[key] for key in whole.outcome_keys() if key in made):
+            attempt = journal.read_attempt(*outcome.key)
+            if attempt is not None:
+                merged.write_attempt(attempt)
+            merged.append(outcome)
     write_result(merged.load(), folder)

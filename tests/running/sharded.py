@@ -79,19 +79,11 @@ def made(manifest: RunManifest, key: Key) -> Outcome:
     )
 
 
-def keys(manifest: RunManifest) -> list[Key]:
-    return [
-        (candidate.key(), problem, sample)
-        for problem, sample in manifest.planned()
-        for candidate in manifest.candidates
-    ]
-
-
 def write(folder: Path, manifest: RunManifest, done: Iterable[Key] | None = None) -> Path:
     """Write the run of ``manifest`` with the outcomes ``done``, all by default, the last planned first."""
     Journal.create(folder, manifest)
     lines = []
-    for key in reversed(keys(manifest)) if done is None else done:
+    for key in reversed(manifest.outcome_keys()) if done is None else done:
         path = folder / "transcripts" / key[0] / f"{key[1]}.{key[2]}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json_text(attempt(key)))  # as a journal does it, without waiting for the disk each time

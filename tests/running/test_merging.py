@@ -17,7 +17,7 @@ from codegate.running import Gate, Journal, Run, RunManifest, candidate_samples,
 from codegate.running.outcome import RESULT, Fault, SoundnessRecord, write_result
 from codegate.running.shards import shard_folders
 from tests.running.runs import SPECS
-from tests.running.sharded import keys, made, parts, plan, write, write_shards
+from tests.running.sharded import made, parts, plan, write, write_shards
 
 WHOLE = plan(samples=1)
 FAULT = Fault(cause="provider.timeout", message="late.", retries=1)
@@ -48,10 +48,10 @@ def test_shards_and_merge_are_one_run(tmp_path: Path, of: int) -> None:
     assert run.manifest == WHOLE.model_copy(update={"id": merged.manifest.id})
     assert list(run.manifest.problems) == list(WHOLE.problems)
     assert (merged.folder / RESULT).read_bytes() == (single.folder / RESULT).read_bytes()
-    assert [outcome.key for outcome in run.outcomes] == keys(WHOLE)
+    assert tuple(outcome.key for outcome in run.outcomes) == WHOLE.outcome_keys()
     assert set(run.outcomes) == set(single.load().outcomes), "every outcome, in full"
     assert merged.spending() == single.spending()
-    for key in keys(WHOLE):
+    for key in WHOLE.outcome_keys():
         assert merged.read_attempt(*key) == single.read_attempt(*key) is not None
     for name in WHOLE.problems:
         assert merged.read_problem(name) == single.read_problem(name) is not None
@@ -65,7 +65,7 @@ def test_the_order_of_the_shards_changes_no_byte(tmp_path: Path) -> None:
     one = merge_shards(folders, tmp_path / "one").folder
     other = merge_shards(list(reversed(folders)), tmp_path / "other").folder
     files = sorted(path.relative_to(one) for path in one.rglob("*") if path.is_file())
-    assert len(files) == 4 + len(WHOLE.problems) + len(keys(WHOLE))
+    assert len(files) == 4 + len(WHOLE.problems) + len(WHOLE.outcome_keys())
     for path in files:
         assert (one / path).read_bytes() == (other / path).read_bytes(), path
 
@@ -146,7 +146,7 @@ def test_a_plan_that_was_changed_in_every_shard_is_not_that_of_the_id(tmp_path: 
 
 def test_an_outcome_of_another_shard_is_refused(tmp_path: Path) -> None:
     one, two, three = write_shards(tmp_path, WHOLE, 3)
-    stranger = made(WHOLE, keys(parts(WHOLE, 3)[2])[0])
+    stranger = made(WHOLE, parts(WHOLE, 3)[2].outcome_keys()[0])
     with (two / "outcomes.jsonl").open("a") as journal:
         journal.write(stranger.line() + "\n")
     refused(rf"{two}/outcomes.jsonl line \d+ is of another run", [one, two, three], tmp_path / "out")
@@ -159,7 +159,7 @@ def test_an_outcome_of_another_shard_is_refused(tmp_path: Path) -> None:
 def test_two_grades_of_one_sample_are_refused_and_a_fault_that_was_tried_again_is_not(tmp_path: Path) -> None:
     folders = write_shards(tmp_path, WHOLE, 3)
     manifest = parts(WHOLE, 3)[0]
-    outcomes = [made(manifest, key) for key in keys(manifest)]
+    outcomes = [made(manifest, key) for key in manifest.outcome_keys()]
     graded = next(outcome for outcome in outcomes if outcome.grade)
     fault = graded.model_copy(update={"grade": None, "fault": FAULT})
     path = folders[0] / "outcomes.jsonl"
@@ -175,14 +175,14 @@ def test_an_unfinished_shard_is_refused_until_it_is_finished(tmp_path: Path) -> 
     manifests = parts(WHOLE, 3)
     folders = write_shards(tmp_path, WHOLE, 3)
     shutil.rmtree(folders[1])
-    write(folders[1], manifests[1], keys(manifests[1])[:-2])
-    total = len(keys(manifests[1]))
+    write(folders[1], manifests[1], manifests[1].outcome_keys()[:-2])
+    total = len(manifests[1].outcome_keys())
     refused(rf"shard 2/3 .* is unfinished: {total - 2} of {total} outcomes\.", folders, tmp_path / "out")
     journal = Journal.open(folders[1])
     with journal.writing():
-        for key in keys(manifests[1])[-2:]:
+        for key in manifests[1].outcome_keys()[-2:]:
             journal.append(made(manifests[1], key))
-    assert len(merge_shards(folders, tmp_path / "out").load().outcomes) == len(keys(WHOLE))
+    assert len(merge_shards(folders, tmp_path / "out").load().outcomes) == len(WHOLE.outcome_keys())
 
 
 def test_what_is_unsound_in_a_shard_is_left_out_of_the_whole(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_what_is_unsound_in_a_shard_is_left_out_of_the_whole(tmp_path: Path) -> 
     run = merge_shards(folders, tmp_path / "out").load()
     assert run.manifest.excluded[bad] == "quarantined: it does not pass here"
     assert bad not in run.manifest.problems
-    assert len(run.outcomes) == len(keys(WHOLE)) - 2
+    assert len(run.outcomes) == len(WHOLE.outcome_keys()) - 2
     record = Journal.open(tmp_path / "out").soundness()
     assert record is not None
     assert record.problems.keys() == WHOLE.problems.keys()
@@ -221,7 +221,7 @@ def test_a_gated_run_is_merged_under_its_gate_only(tmp_path: Path) -> None:
     other = Gate(gate.baseline, GatePolicy(margin=0.2))
     refused("planned for another baseline or gate policy", folders, tmp_path / "out", gate=other)
     refused("planned for another baseline or gate policy", folders, tmp_path / "out")
-    assert len(merge_shards(folders, tmp_path / "out", gate=gate).load().outcomes) == len(keys(WHOLE))
+    assert len(merge_shards(folders, tmp_path / "out", gate=gate).load().outcomes) == len(WHOLE.outcome_keys())
     ungated = write_shards(tmp_path / "ungated", WHOLE, 3)
     refused("planned without a baseline, but one is configured", ungated, tmp_path / "again", gate=gate)
 
@@ -235,7 +235,9 @@ def test_a_candidate_that_cannot_be_compared_need_not_have_been_asked(tmp_path: 
 
 def _gate(manifest: RunManifest) -> Gate:
     solved = Grade(resolved=True, score=100, tests_total=1)
-    outcomes = tuple(made(manifest, key).model_copy(update={"grade": solved, "fault": None}) for key in keys(manifest))
+    outcomes = tuple(
+        made(manifest, key).model_copy(update={"grade": solved, "fault": None}) for key in manifest.outcome_keys()
+    )
     run = Run(manifest=manifest, outcomes=outcomes)
     samples = candidate_samples(run, SPECS[0])
     finished = datetime.now(UTC).isoformat(timespec="seconds")

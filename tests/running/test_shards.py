@@ -11,7 +11,7 @@ from codegate.running import RunOptions
 from codegate.running.outcome import Shard
 from codegate.running.shards import ShardChoice, joined, part_of, shard_choice, share, shared_options
 from tests.running.runs import SPECS
-from tests.running.sharded import keys, parts, plan
+from tests.running.sharded import parts, plan
 
 CANDIDATE = SPECS[:1]
 
@@ -21,8 +21,8 @@ def test_every_job_is_in_exactly_one_shard(problems: int, samples: int, of: int)
     whole = plan(problems, samples)
     shards = parts(whole, of)
     assert len(shards) == min(of, problems), "a shard without a problem is none"
-    done = [key for part in shards for key in keys(part)]
-    assert sorted(done) == sorted(keys(whole))
+    done = [key for part in shards for key in part.outcome_keys()]
+    assert sorted(done) == sorted(whole.outcome_keys())
     assert len(set(done)) == len(done)
     sizes = [len(part.problems) for part in shards]
     assert max(sizes) - min(sizes) <= 1
