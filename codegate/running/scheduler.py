@@ -10,14 +10,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final, NoReturn
 
 from codegate.candidates import Provider, redactor_for
 from codegate.errors import InfrastructureError, Interrupted
-from codegate.grading import Grade, Sandboxes, grade, run_tests, test_selection
+from codegate.grading import Grade, Sandboxes, grade, run_public_tests
 from codegate.running.bases import base_trees, shown_once
 from codegate.running.cache import AnswerCache
 from codegate.running.calls import CallLimitReached, ModelCalls
@@ -29,13 +29,14 @@ from codegate.running.endings import (
     probe_candidates,
     verbatim_recall,
 )
+from codegate.running.engine import Engine, ThisMachine
 from codegate.running.faults import Faulted, with_retries
 from codegate.running.journal import Journal
 from codegate.running.outcome import Fault, Outcome, ProblemRecord, Run
 from codegate.running.plan import Job, RunOptions, jobs
 from codegate.running.progress import Doing, Progress
 from codegate.running.readiness import check_soundness, prepare_environments
-from codegate.sandbox import Backend, EnvironmentRecipe, FilesRefused, Sandbox
+from codegate.sandbox import Backend, EnvironmentRecipe, Sandbox
 from codegate.solving import Attempt, agent_attempt, solve
 from codegate.solving.attempt import ModelCall
 from codegate.suite import Problem, Suite, Tree, make_patch
@@ -61,6 +62,7 @@ class Setup:
         interrupt: set when the user stops the run.
         cache: answers of earlier runs.
         again: the command that continues the run.
+        engine: where answers are graded and problems checked; None: in sandboxes of ``backend``.
     """
 
     journal: Journal
@@ -72,6 +74,7 @@ class Setup:
     interrupt: threading.Event
     cache: AnswerCache | None = None
     again: str = ""
+    engine: Engine | None = None
 
 
 def execute(setup: Setup, settled: Callable[[Run], Collection[str]] | None = None, *, probe: bool = True) -> Run:
@@ -155,6 +158,7 @@ class _Execution:
         )
         self._sandbox_slots = threading.Semaphore(options.sandboxes)
         self._sandboxes = Sandboxes(setup.backend, suite.locks, min(options.sandboxes, _WARM), suite.packages)
+        self._engine: Engine = setup.engine or ThisMachine(self._sandboxes)
         self._redactor = redactor_for(journal.manifest.candidates)
         self._doing = Doing()
         self._broken: dict[str, Fault] = {}
@@ -251,6 +255,7 @@ class _Execution:
                 self._tell()
         if self._setup.interrupt.is_set() or self._stop.is_set():
             self._stop.set()
+            self._engine.stop()
             for provider in self._setup.providers.values():
                 if provider is not None:
                     provider.close()
@@ -287,7 +292,7 @@ class _Execution:
             problems = {job.problem.id: job.problem for job in left if self._fault(job.problem) is None}
             at_once = self._setup.options.sandboxes
             self._not_run |= check_soundness(
-                self._setup.journal, problems.values(), self._base, self._sandboxes, at_once, self._stop, checked
+                self._setup.journal, problems.values(), self._base, self._engine, at_once, self._stop, checked
             )
         self._doing.preparing = ""
 
@@ -336,7 +341,7 @@ class _Execution:
             attempt=attempt.summary() if attempt else None,
             grade=result,
             fault=fault if result is None else None,
-            sandbox=self._sandboxes.words,
+            sandbox=self._engine.words,
             recall=verbatim_recall(self._base(problem.id), problem.fix, attempt.patch) if attempt else None,
             recited=attempt is not None and self._recites(attempt),
             grading_seconds=round(time.monotonic() - started, 3),
@@ -384,7 +389,7 @@ class _Execution:
 
     def _grade(self, problem: Problem, patch: str) -> Grade:
         with self._sandbox_slots, self._doing.grading():
-            return grade(problem, self._base(problem.id), patch, self._sandboxes)
+            return self._engine.run(partial(grade, patch=patch), problem, self._base)
 
     @contextmanager
     def _open_for_agent(self, problem: Problem, agent: EnvironmentRecipe | None, seconds: float) -> Iterator[Sandbox]:
@@ -392,20 +397,12 @@ class _Execution:
             yield sandbox
 
     def _public_tests(self, problem: Problem, tree: Tree) -> str:
-        files = tuple(path for path in problem.manifest.public_tests if path in tree)
-        if not files:
+        if not any(path in tree for path in problem.manifest.public_tests):
             return "There are no public tests for this problem."
-        limits = problem.manifest.limits
-        service = problem.manifest.service
-        # What is expected of the calls is as hidden as the hidden tests.
-        service = service.model_copy(update={"expects": ()}) if service else None
-        selection = replace(test_selection(problem), files=files, service=service)
 
         def run() -> str:
-            with self._sandbox_slots, self._sandboxes.open(problem.environment, limits) as sandbox:
-                try:
-                    return run_tests(sandbox, tree, selection).summary
-                except FilesRefused as error:  # caused by the model, so no infrastructure fault
-                    return f"The tests could not be run: {error}"
+            with self._sandbox_slots:
+                changes = self._base(problem.id).changes_to(tree)
+                return self._engine.run(partial(run_public_tests, changes=changes), problem, self._base)
 
         return with_retries(run, self._stop)

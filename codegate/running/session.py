@@ -20,6 +20,7 @@ from codegate.running.answers import PROVIDER, Answers, keep_answers
 from codegate.running.bases import check_bases
 from codegate.running.cache import AnswerCache
 from codegate.running.confirmation import confirm_regressions, pinned_prices, why_not
+from codegate.running.engine import connect
 from codegate.running.gate import Gate, check_gate, settled_candidates
 from codegate.running.journal import ANSWERS, Journal
 from codegate.running.outcome import Run, RunManifest, Shard, write_result
@@ -139,6 +140,7 @@ def run_suite(
                 raise answers_in_file(f"candidate {candidate.label}")
     check_bases(suite, suite.active, request.options.repository)
     _check_prices(request, candidates)
+    cluster = connect(request.options.engine, request.options.sandboxes, announce)
     stop = threading.Event()
     with (
         opened_providers(candidates, request.options.transcripts, request.keyless) as providers,
@@ -173,7 +175,9 @@ def run_suite(
             conditions = journal.manifest.conditions
             cache = AnswerCache(options.cache, conditions, announce) if options.cache is not None else None
             command = (*(request.command or ("codegate", "run", str(suite.folder))), "--resume", str(journal.folder))
-            setup = Setup(journal, suite, backend, providers, options, progress, stop, cache, shlex.join(command))
+            engine = cluster(suite, run_id, backend.name, images) if cluster is not None else None
+            again_with = shlex.join(command)
+            setup = Setup(journal, suite, backend, providers, options, progress, stop, cache, again_with, engine)
             run = execute(setup, settled)
             if reused := sum(outcome.reused for outcome in run.outcomes):
                 announce(

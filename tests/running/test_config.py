@@ -40,6 +40,7 @@ candidates:
     prices: {input: 2.5, output: 10, cache_read: 1.25, cache_write: 3.125}
 samples: 3
 sandbox: bwrap
+engine: ray
 concurrency: {models: 8, sandboxes: 3}
 max_model_calls: 100
 budget_usd: 20.5

@@ -1,0 +1,87 @@
+"""Where a run's sandboxes are: on this machine, or on the nodes of a Ray cluster."""
+
+from collections.abc import Callable, Mapping
+from typing import Literal, Protocol, TypeVar
+
+from codegate.errors import UsageError
+from codegate.grading import Sandboxes
+from codegate.suite import Problem, Suite, Tree
+
+EngineName = Literal["local", "ray"]
+Result = TypeVar("Result")
+Made_co = TypeVar("Made_co", covariant=True)
+
+
+class Task(Protocol[Made_co]):
+    """Work that needs sandboxes: a function of a module, or a ``partial`` of one, so that it can be sent to a node."""
+
+    def __call__(self, problem: Problem, base: Tree, *, sandboxes: Sandboxes) -> Made_co:
+        """Do the work."""
+        ...
+
+
+class Engine(Protocol):
+    """Runs tasks. Thread-safe."""
+
+    @property
+    def words(self) -> str | None:
+        """Return what was found of the sandboxes, for people; None before the first."""
+        ...
+
+    def run(self, task: Task[Result], problem: Problem, base: Callable[[str], Tree]) -> Result:
+        """Return what ``task`` returns for ``problem`` and its base tree, which ``base`` returns by problem id.
+
+        Raises:
+            SandboxError: a fault of a sandbox, a daemon or the cluster.
+            SandboxClosed: ``stop`` was called.
+            CodegateError: the task's own.
+        """
+        ...
+
+    def stop(self) -> None:
+        """End the tasks under way, and refuse new ones."""
+        ...
+
+
+class ThisMachine:
+    """An ``Engine`` that runs tasks in the calling thread."""
+
+    def __init__(self, sandboxes: Sandboxes) -> None:
+        self._sandboxes = sandboxes
+
+    @property
+    def words(self) -> str | None:
+        """Return what was found of the sandboxes; None before the first."""
+        return self._sandboxes.words
+
+    def run(self, task: Task[Result], problem: Problem, base: Callable[[str], Tree]) -> Result:
+        """Return what ``task`` returns for ``problem``; see ``Engine``."""
+        return task(problem, base(problem.id), sandboxes=self._sandboxes)
+
+    def stop(self) -> None:
+        """Do nothing: the owner of the backend closes its sandboxes."""
+
+
+EngineFactory = Callable[[Suite, str, str, Mapping[str, str]], Engine]
+"""Makes an engine for a suite, a run's id, the name of its kind of sandbox, and its base images."""
+
+
+def connect(name: EngineName, sandboxes: int, announce: Callable[[str], None]) -> EngineFactory | None:
+    """Connect to the cluster that ``name`` says; None where tasks run on this machine.
+
+    Ray handles SIGTERM from then on, so connect before signals are caught.
+
+    Raises:
+        UsageError: Ray is not installed.
+        InfrastructureError: no cluster answers.
+    """
+    if name == "local":
+        return None
+    try:
+        from codegate.running import ray_engine  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as error:
+        raise UsageError("engine ray needs Ray, which is not installed.", "Install codegate-ci[ray].") from error
+    cpus = ray_engine.connect()
+    more = f" (--jobs {cpus} uses every CPU)" if sandboxes < cpus else ""
+    announce(f"Ray cluster with {cpus} CPU{'s' * (cpus != 1)}; up to {sandboxes} sandboxes at once{more}")
+    return ray_engine.RayCluster

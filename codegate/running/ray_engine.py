@@ -1,0 +1,160 @@
+"""Runs tasks on the nodes of a Ray cluster; model calls, budgets and the journal stay in this process.
+
+A task takes one CPU of a node and opens its sandboxes there. Where the cluster can grow, waiting tasks make it start
+nodes. A task whose node is lost fails like any sandbox and is retried by the same rule (``faults``), never by Ray.
+Ray's documentation of tasks: https://docs.ray.io/en/latest/ray-core/tasks.html.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import ray
+from ray.exceptions import RayError, RayTaskError, TaskCancelledError
+
+from codegate import __version__
+from codegate.errors import CodegateError, InfrastructureError, UsageError
+from codegate.grading import Sandboxes, base_images
+from codegate.running.engine import Result, Task
+from codegate.sandbox import SandboxClosed, SandboxError, select_backend
+from codegate.suite import EnvironmentManifest, Problem, Suite, Tree
+
+_MOST_SENT: Final = 64
+"""Problems whose trees stay in the cluster's memory; others are sent again when they are needed."""
+
+
+def connect() -> int:
+    """Connect to the cluster at RAY_ADDRESS, else to one on this machine, and return its number of CPUs.
+
+    Where there is none, Ray starts one of this machine alone.
+
+    Raises:
+        InfrastructureError: the cluster does not answer, or has no CPU.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        ray.init(log_to_driver=False, logging_level="error", include_dashboard=False, ignore_reinit_error=True)
+    except (RayError, OSError, RuntimeError, ValueError) as error:
+        raise InfrastructureError(
+            f"no Ray cluster answers: {_words(error)}.", "Set RAY_ADDRESS to HOST:6379, the address of its head node."
+        ) from error
+    cpus = int(ray.cluster_resources().get("CPU", 0))
+    if cpus < 1:
+        raise InfrastructureError("the Ray cluster has no CPU.", "Start a node with `ray start --address HOST:6379`.")
+    return cpus
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What a node needs to know of the run."""
+
+    version: str
+    run: str
+    sandbox: str
+    environments: tuple[EnvironmentManifest, ...]
+    locks: Mapping[str, str]
+    packages: Mapping[str, Mapping[str, str]]
+    images: Mapping[str, str]
+
+
+class RayCluster:
+    """An ``Engine`` on the cluster that ``connect`` connected to.
+
+    Args:
+        suite: the run's.
+        run: the run's id, for the labels of sandboxes.
+        sandbox: name of the backend; it has to work on every node.
+        images: the base images that outcomes are comparable on.
+    """
+
+    def __init__(self, suite: Suite, run: str, sandbox: str, images: Mapping[str, str]) -> None:
+        environments = tuple(suite.manifest.environments)
+        plan = _Plan(__version__, run, sandbox, environments, dict(suite.locks), dict(suite.packages), dict(images))
+        self._plan = ray.put(plan)
+        self._on_node = ray.remote(num_cpus=1, max_retries=0)(_on_node)
+        self._sent: dict[str, Any] = {}
+        self._under_way: set[Any] = set()
+        self._stopped = False
+        self._words: dict[str, None] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def words(self) -> str | None:
+        """Return what was found of the nodes' sandboxes; None before the first."""
+        with self._lock:
+            return "; ".join(self._words)[:1000] or None
+
+    def run(self, task: Task[Result], problem: Problem, base: Callable[[str], Tree]) -> Result:
+        """Return what ``task`` returns for ``problem`` on one of the nodes; see ``Engine``."""
+        with self._lock:
+            if self._stopped:
+                raise SandboxClosed("the run was interrupted.")
+            if problem.id not in self._sent:
+                while len(self._sent) >= _MOST_SENT:  # tasks under way keep theirs
+                    del self._sent[next(iter(self._sent))]
+                self._sent[problem.id] = ray.put((problem, base(problem.id)))
+            running = self._on_node.remote(self._plan, self._sent[problem.id], task)
+            self._under_way.add(running)
+        try:
+            result, words = ray.get(running)
+        except TaskCancelledError as error:
+            raise SandboxClosed("the run was interrupted.") from error
+        except RayTaskError as error:
+            if isinstance(error.cause, CodegateError):
+                raise error.cause from error
+            raise
+        except RayError as error:
+            if self._stopped:
+                raise SandboxClosed("the run was interrupted.") from error
+            raise SandboxError(f"the cluster lost a task: {_words(error)}.", "Look at the node's memory.") from error
+        finally:
+            with self._lock:
+                self._under_way.discard(running)
+        with self._lock:
+            self._words |= dict.fromkeys(filter(None, [words]))
+        return result  # type: ignore[no-any-return]
+
+    def stop(self) -> None:
+        """Kill the processes of tasks under way; a sandbox ends with the process that holds it."""
+        with self._lock:
+            self._stopped = True
+            running = list(self._under_way)
+        for task in running:
+            ray.cancel(task, force=True)
+
+
+def _words(error: Exception) -> str:
+    """Return the beginning of Ray's message, which goes on for pages."""
+    return " ".join(str(error).split())[:300].rstrip(".")
+
+
+_SANDBOXES: Final[dict[str, Sandboxes]] = {}
+"""Sandboxes of this process of a node, by run: a process serves many tasks, one after the other."""
+
+
+def _on_node(plan: _Plan, work: tuple[Problem, Tree], task: Task[Result]) -> tuple[Result, str | None]:
+    """Do ``task`` on a node; return its result, and in words what was found of the sandboxes."""
+    if plan.run not in _SANDBOXES:
+        _SANDBOXES[plan.run] = _opened(plan)
+    sandboxes = _SANDBOXES[plan.run]
+    return task(*work, sandboxes=sandboxes), sandboxes.words
+
+
+def _opened(plan: _Plan) -> Sandboxes:
+    node = ray.util.get_node_ip_address()
+    if plan.version != __version__:
+        raise UsageError(
+            f"the Ray node {node} has codegate {__version__}, and the run is of {plan.version}.",
+            f"Install codegate-ci[ray]=={plan.version} on every node.",
+        )
+    backend = select_backend(plan.sandbox, plan.run)
+    backend.sweep()
+    images = base_images(backend, plan.environments, plan.images)
+    if images != plan.images:
+        raise UsageError(
+            f"the Ray node {node} has other base images: {', '.join(sorted(images.values()))}.",
+            f"Load these there: {', '.join(sorted(plan.images.values()))}.",
+        )
+    return Sandboxes(backend, plan.locks, packages=plan.packages)
