@@ -41,15 +41,8 @@ def collect(
     found: list[Sentence] = []
     for text, source in _texts(unit, cut, outcomes, enrichment, later):
         for paragraph in re.split(r"\n\s*\n|\n(?=\s*[-*+•] )", scrub_text("", text)):
-            found += (each for each in sentences(paragraph, source) if _describes(each))
+            found += (each for each in sentences(paragraph, source) if each.slot != "context" or source in _DESCRIBING)
     return list({_key(each.text): each for each in reversed(found)}.values())[::-1]
-
-
-def _describes(sentence: Sentence) -> bool:
-    """Return whether a sentence is of the program; a title that is an order is the fix in words."""
-    if sentence.source == "title" and sentence.text.startswith("It should "):
-        return False
-    return sentence.slot != "context" or sentence.source in _DESCRIBING
 
 
 def entries_of(tip: Tree, numbers: Iterable[int]) -> list[str]:

@@ -21,7 +21,8 @@ def _opens(words: str) -> re.Pattern[str]:
 ABOUT_CHANGE: Final = _has(
     r"""I we we're we've I'm I've my our this_(?:commit|pr|patch|change|fix|mr|pull_request|branch|adds|fixes|makes)
     the_(?:fix|patch|solution|change)_(?:is|was|here) pull_request follow[-_]?up merge[ds]? refactor\w* unit_tests?
-    test(?:s|ed|ing)?_(?:case|suite|added|for|cover) test\w?\x5f\w* coverage changelog lint\w* mypy pylint CI TODO
+    test(?:s|ed|ing)?_(?:case|suite|added|for|cover|pass|now) test\w?\x5f\w* coverage changelog lint\w* mypy pylint CI
+    TODO
     backport\w* TL;?DR the_old inner if-elif code_path \w+_(?:branch|clause) implementation revert\w* LGTM review\w*
     guard\w* blindly typo misspel\w* spelling docstring bug[-_]?fix(?:es)? still[-_]open
     this_(?:does(?:_not|n't)|should_(?:not|n't))_(?:address|cover|touch)"""
@@ -30,6 +31,7 @@ ABOUT_CHANGE: Final = _has(
 DEPENDENT: Final = _opens(
     r"""it its that this they these those such both only here the_(?:latter|former|same) also however thus but and or
     which so now is are was were has have had even although while rather matching mirroring then otherwise similarly
+    does doesn't cannot can can't could should must will may might apparently maybe because since
     in_(?:this|that|addition|other) with_(?:this|that) something_like
     as_such likewise therefore for_(?:this|that|example|instance) e\.g i\.e where"""
 )
@@ -111,7 +113,7 @@ EXPECTED: Final = _has(
 )
 FIX: Final = (
     "^(?:also )?"
-    + _any("fix(?:e[sd]|ing)? resolve[sd]? correct(?:ed|s)? repair(?:ed|s)? address(?:ed|es)?")
+    + _any("fix(?:e[sd]|ing)? resolve[sd]? correct(?:ed|s)? repair(?:ed|s)? address(?:ed|es)? solve[sd]?")
     + "(?: up)? "
 )
 BUG: Final = r"(?:(?:an?|the|some|another) )?(?:\w+ )?" + _any(

@@ -59,9 +59,9 @@ TRAILING: Final = re.compile(
     r"\s*(?:\((?:by|thanks|via|see|patch|reported|contributed)\b[^()]{0,100}\)|\s[-–—]\s*@\w+)\s*\.?$", re.IGNORECASE
 )
 PREFIX: Final = re.compile(
-    r"^(?:(?:\*\*)?(?:fix(?:es|ed)?|bug ?fix(?:es)?|bugs?|feat|chore|hotfix|regression|perf|internal|security)"
-    r"(?:\([^()]{0,60}\))?!?(?:\*\*)?:\s+|\[[^\]]{1,40}\]:?\s+|\*\*[\w.() -]{1,60}:?\*\*:?\s+"
-    r"|[\w.-]{1,40}:\s+(?=[A-Za-z`]))",
+    r"^(?:(?:\*\*)?(?:fix(?:es|ed)?|bug ?fix(?:es)?|bugs?|breaking(?: change)?|feat|chore|hotfix|regression|perf"
+    r"|internal|security)(?:\([^()]{0,60}\))?!?(?:\*\*)?:\s+|\[[^\]]{1,40}\]:?\s+|\*\*[\w.() -]{1,60}:?\*\*:?\s+"
+    r"|`?[\w.-]{1,40}`?:\s+(?=[A-Za-z`])){1,2}",
     re.IGNORECASE,
 )
 _CAUSE: Final = re.compile(r"(?:,|,? --)? (?:because|since|due to|as a result of|mirroring)\b.*", re.IGNORECASE)
@@ -73,6 +73,13 @@ _HOLE: Final = re.compile(
 _STARS: Final = re.compile(r"(?<![\w*])\*{1,2}(\w[\w -]{0,60}\w)\*{1,2}(?![\w*])")
 _FINITE: Final = re.compile(r"\b(?:is|are|can|cannot|may|has|have|does|do|takes?|returns?)\b")
 _NEGATION: Final = re.compile(r"\b(?:do(?:es)?|(?P<be>is|are))(?: not|n't)\b")
+#: An order to the code, after a condition or without one.
+_COMMANDS: Final = re.compile(
+    rf"{DEMAND.pattern}(?! \w+ (?:is|are|was|were|does|do|has|have|can|cannot)\b)"
+    r"|(?:^|, )(?:do not|don't|never) \w+",
+    re.IGNORECASE,
+)
+_CONDITION: Final = re.compile(r"(.*?)(?:( (?:when|even if|even when|if|unless|instead of|rather than) )(.*))?$")
 _DEMANDS_ALREADY: Final = re.compile(r"\b(?:should|must)\b.*\b(?:no longer|now)\b", re.IGNORECASE)
 PRIVATE: Final = re.compile(r"(?<![\w-])_[A-Za-z]\w+")
 
@@ -151,7 +158,7 @@ def read(sentence: str, *, after: bool = False) -> _Said:
         if match is not None:
             yield from make(match)
             return
-    if ACTION.match(sentence) or ORDER.match(sentence):
+    if ACTION.match(sentence) or ORDER.match(sentence) or _COMMANDS.search(sentence):
         return
     if EXPECTED.search(sentence):
         yield "expected", sentence
@@ -194,7 +201,9 @@ def _being(match: re.Match[str]) -> _Said:
 
 
 def _doing(match: re.Match[str]) -> _Said:
-    noun = _PREPOSITION.match(match["y"]) and match["verb"].lower() not in _ALONE
+    if " by " in f" {match['x']} ":
+        return
+    noun = re.match(BUG, match["y"]) or (_PREPOSITION.match(match["y"]) and match["verb"].lower() not in _ALONE)
     if noun or _PREPOSITION.match(f"{match['x'].rpartition(' ')[2]} "):
         yield from _noun(match)
         return
@@ -203,14 +212,6 @@ def _doing(match: re.Match[str]) -> _Said:
     yield "observed", capital(f"{subject} {shown} {match['y']}")
     if match["z"] and len(WORD.findall(match["z"])) >= _MIN_WORDS:
         yield from read(match["z"])
-
-
-def _how(match: re.Match[str]) -> _Said:
-    subject = capital(match["x"])
-    yield (
-        "observed",
-        f"{subject} {'do' if plural(subject) else 'does'} not {base_form(match['verb'])} {match['y']} correctly",
-    )
 
 
 def _lacking(match: re.Match[str]) -> _Said:
@@ -227,16 +228,13 @@ def _noun(match: re.Match[str]) -> _Said:
         yield "observed", PROBLEM + said
 
 
-def _conditional(match: re.Match[str]) -> _Said:
-    yield "observed", PROBLEM + re.sub(FIX, "", match[0], flags=re.IGNORECASE)
-
-
 def _demanded(match: re.Match[str]) -> _Said:
     yield "expected", f"{capital(match['x'])} should {match['y']}"
 
 
 def _unwanted(match: re.Match[str]) -> _Said:
-    yield "observed", f"{PROBLEM}{match['x']}"
+    if DEFECT.search(match["x"]):
+        yield "observed", f"{PROBLEM}{match['x']}"
 
 
 def _no_longer(match: re.Match[str]) -> _Said:
@@ -245,43 +243,21 @@ def _no_longer(match: re.Match[str]) -> _Said:
         yield "expected", f"{match['x']} should not {base_form(match['verb'])}{match['y']}"
 
 
-def _none(match: re.Match[str]) -> _Said:
-    yield "expected", f"There should be no {match['y']}"
-
-
 def _now(match: re.Match[str]) -> _Said:
-    if _is_verb(match["verb"]):
+    if _is_verb(match["verb"]) and not re.search(r"\b(?:which|whereas)\b", match["x"]):
         yield "expected", f"{match['x']} should {base_form(match['verb'])}{match['y']}"
 
 
 def _can_now(match: re.Match[str]) -> _Said:
-    yield "expected", f"{match['x']} should be able to {match['y']}"
-
-
-def _imperative(match: re.Match[str]) -> _Said:
-    yield "expected", f"It should {match['verb'].lower()} {match['x']}"
-
-
-def _negative(match: re.Match[str]) -> _Said:
-    yield "expected", f"It should not {match['x']}"
-
-
-def _stopped(match: re.Match[str]) -> _Said:
-    verb = DOING.get(match["verb"].lower())
-    if verb:
-        yield "expected", f"It should not {base_form(verb)} {match['x']}"
+    yield "expected", f"{capital(match['x'])} should be able to {match['y']}"
 
 
 def _passive(match: re.Match[str]) -> _Said:
     verb = match["verb"].lower().removesuffix("s")
     participle = "kept" if verb == "keep" else verb + ("d" if verb.endswith("e") else "ed")
-    subject, when, rest = match["x"].partition(" when ")
+    subject, when, rest = _CONDITION.findall(match["x"])[0]
     if match["x"].startswith("when "):
         yield "observed", f"The case that {match['x'].removeprefix('when ')} is not {participle}"
-        return
-    what, where, place = subject.rpartition(" in ")
-    if where and verb in {"accept", "allow", "reject", "respect"}:
-        yield "expected", f"{capital(place)} should {verb} {what}{when}{rest}"
         return
     if verb == "handle":
         # How it should be handled is not said.
@@ -298,7 +274,12 @@ def _ensured(match: re.Match[str]) -> _Said:
     if not changed:
         demand, changed = re.subn(r"\b(?:is|are)\b(?P<no> not)?", r"should\g<no> be", demand, count=1)
     if not changed:
-        demand, changed = re.subn(rf"\b(?:{_THIRD})\b", lambda verb: f"should {base_form(verb[0])}", demand, count=1)
+        demand, changed = re.subn(
+            rf"(?P<how>\b(?:always|never|only) )?\b(?P<verb>{_THIRD})\b",
+            lambda match: f"should {match['how'] or ''}{base_form(match['verb'])}",
+            demand,
+            count=1,
+        )
     if changed:
         yield "expected", capital(demand)
 
@@ -314,7 +295,6 @@ def _rule(pattern: str, make: Callable[[re.Match[str]], _Said]) -> _Rule:
 _CAUSES: Final = "caused|causing|causes|made|makes|prevented|prevents|preventing"
 _OF_THE_PROGRAM: Final = re.compile(r"(?:ensure|allow|accept|reject|raise|return|throw|warn)\b", re.IGNORECASE)
 _KEEPS: Final = "respects?|preserves?|honou?rs?|keeps?|handles?|accepts?|rejects?|ignores?|allows?"
-_SHOWS: Final = "return|raise|show|display|print|emit|escape|treat|produce|generate|warn|report"
 #: Verbs that need no object, so that what follows may be a preposition.
 _ALONE: Final = frozenset({"crashing", "failing", "hanging", "breaking", "leaking", "blocking"})
 _PREPOSITION: Final = re.compile(
@@ -328,38 +308,31 @@ _WORKS: Final = "work|return|raise|accept|use|respect|behave|handle|ignore|prese
 #: The first rule that fits a sentence reads it.
 _RULES: Final[tuple[_Rule, ...]] = (
     _rule(rf"{FIX}{BUG},? (?:where|in which|whereby|that when)(?: when)?,? (?P<x>.+)", _clause),
-    _rule(rf"{FIX}{BUG},? (?:when|if) .+", _conditional),
     _rule(rf"{FIX}(?P<x>.{{3,80}}?) to (?P<y>(?:never |not )?(?:be|{TO_DO}) .+)", _demanded),
     _rule(rf"{FIX}{BUG},? (?:that|which)? ?(?P<verb>{_CAUSES}) (?P<x>.+)", _cause),
-    _rule(rf"{FIX}{BUG} (?:with|in|of|on|for) (?P<x>.{{2,80}}?),? (?:where|in which|when|whereby) (?P<y>.+)", _within),
-    _rule(rf"{FIX}{BUG} (?:with|in|of|on|for|regarding|related to) (?P<x>.+)", _noun),
-    _rule(rf"{FIX}(?P<x>.{{3,120}}?) (?:not|never) (?P<verb>\w+ing)\b(?P<y>.*)", _lacking),
-    _rule(rf"{FIX}how (?P<x>.{{3,80}}?) (?P<verb>handles?|treats?|parses?|reads?|renders?|prints?) (?P<y>.+)", _how),
+    _rule(rf"{FIX}{BUG} (?:with|in|of|on|for) (?P<x>.{{2,80}}?),? (?:where|in which|whereby) (?P<y>.+)", _within),
+    _rule(rf"{FIX}(?P<x>.{{3,120}}?)(?<! by) (?:not|never) (?P<verb>\w+ing)\b(?P<y>.*)", _lacking),
     _rule(rf"{FIX}(?P<x>.{{3,120}}?) being (?P<y>.+)", _being),
     _rule(
         rf"{FIX}(?!for )(?P<x>\S+(?: \S+){{0,6}}?) (?P<verb>{'|'.join(DOING)}) (?P<y>[^:]+)(?:: (?P<z>.+))?$", _doing
     ),
     _rule(rf"{FIX}(?P<x>.+)", _noun),
-    _rule(
-        r"^there (?:is|are)(?: now)? no (?:longer )?(?P<y>(?:\w+ )?\w*(?:errors?|exceptions?|warnings?|crash\w*)\b.*)",
-        _none,
-    ),
-    _rule(r"^(?P<x>.{2,150}?) (?:(?:do|does|will) )?no longer (?P<verb>\w+)(?P<y>.*)", _no_longer),
     _rule(r"^(?P<x>.{2,150}?) (?P<verb>is|are|has|have) no longer(?P<y> .*)", _no_longer),
+    _rule(r"^(?P<x>.{2,150}?) (?:(?:do|does|will) )?no longer (?P<verb>\w+)(?P<y>.*)", _no_longer),
     _rule(r"^(?P<x>.{2,150}?) (?P<verb>is|are|has|have) now(?: properly| correctly)?(?P<y> .*)", _now),
     _rule(r"^(?P<x>.{2,150}?) can now (?P<y>.+)", _can_now),
-    _rule(r"^(?P<x>.{2,150}?) (?:will )?now (?:(?:properly|correctly|also) )?(?P<verb>[a-z]+)\b(?P<y> .*)", _now),
-    _rule(r"^(?:do(?: not|n't)|never) (?P<x>.+)", _negative),
-    _rule(r"^stops? (?P<verb>\w+ing) (?P<x>.+)", _stopped),
-    _rule(rf"^stops? (?P<x>\S+(?: \S+){{0,4}}?) (?P<verb>{_DOES}) (?P<y>.+?)(?P<z>$)", _doing),
+    _rule(
+        rf"^(?P<x>.{{2,60}}?) (?:will )?now (?:(?:properly|correctly|also) )?(?P<verb>{_THIRD}|{TO_DO})\b(?P<y> .*)",
+        _now,
+    ),
+    _rule(rf"^(?:allows?|lets?|permits?) (?P<x>\S+(?: \S+){{0,4}}?) to (?P<y>(?:{TO_DO}|be) .+)", _can_now),
     _rule(rf"^(?:properly |correctly )?(?P<verb>{_KEEPS}) (?P<x>.+)", _passive),
-    _rule(r"^(?:properly|correctly) (?P<verb>[a-z]+(?<!ed)(?<!ing)(?<!s)) (?P<x>.+)", _imperative),
-    _rule(r"^(?:avoids?|prevents?) (?P<x>.{3,120}?) being (?P<y>.+)", _being),
+    _rule(r"^(?:avoids?|prevents?) (?P<x>.{3,120}?)(?: from)? being (?P<y>.+)", _being),
     _rule(r"^(?:avoids?|prevents?) (?P<x>.+)", _unwanted),
     _rule(r"^(?:ensures?|makes? sure|guarantees?) (?:that )?(?P<x>.+)", _ensured),
-    _rule(rf"^makes? (?P<x>.{{2,80}}?) (?P<verb>{_WORKS})\b(?P<y>.*)", _made),
-    _rule(rf"^lets? (?P<x>\S+(?: \S+){{0,3}}?) (?P<verb>{TO_DO})\b(?P<y>.*)", _made),
-    _rule(rf"^(?P<verb>{_SHOWS}) (?!that\b)(?P<x>.+)", _imperative),
+    _rule(
+        rf"^makes? (?P<x>\S+(?: \S+){{0,4}}?) (?:actually |correctly |properly )?(?P<verb>{_WORKS})\b(?P<y>.*)", _made
+    ),
 )
 
 

@@ -45,7 +45,9 @@ _SHOULD: Final = re.compile(
     r"(?P<verb>[a-z]+)(?P<rest>.*)"
 )
 _ACTIVITY: Final = r"\w+ing\b(?! of\b)"
-_OPENING: Final = re.compile(r"^(?:(?:an )?(?:additional|another|further)|an?|the|some|for) ", re.IGNORECASE)
+_OPENING: Final = re.compile(
+    r"^(?!the way )(?:(?:an )?(?:additional|another|further)|an?|the|some|for) ", re.IGNORECASE
+)
 _NUMBER: Final = re.compile(
     r"^(?:bug ?fix|fix(?:es|ed)?)?[ :]*(?:issue|gh|bug|ticket)[-_ #]*\d+[;:,. -]*", re.IGNORECASE
 )
@@ -85,10 +87,16 @@ def title_of(text: str) -> str:
     if ABOUT_CHANGE.search(title) or DEPENDENT.match(title) or PRIVATE.search(title):
         return ""
     found = list(read(title))
-    state = next((said for slot, said in found if slot == "observed"), "") or next((said for _, said in found), "")
-    if not state and not fixes and not TITLE_ACTION.match(title) and DEMAND.match(title):
-        state = f"{_DEMANDS}{title[0].lower()}{title[1:]}"
-    title = state or ("" if TITLE_ACTION.match(title) else re.sub(FIX, "", title, flags=re.IGNORECASE))
+    state = next((said for slot, said in found if slot == "observed"), "") or next(
+        (said for slot, said in found if slot == "expected"), ""
+    )
+    demand = re.sub(r"^(?:properly|correctly) ", "", title, flags=re.IGNORECASE)
+    demand = re.sub(r"^(?:do not|don't|never) ", "not ", demand, flags=re.IGNORECASE)
+    if not state and not fixes and not TITLE_ACTION.match(title) and DEMAND.match(demand):
+        state = f"{_DEMANDS}{demand[0].lower()}{demand[1:]}"
+    # What no fix is of, and tells of nothing wrong, is an order with a rare verb, or a topic of anything.
+    told = fixes or (not TITLE_ACTION.match(title) and _wrong_in(title))
+    title = state or (re.sub(FIX, "", title, flags=re.IGNORECASE) if told else "")
     title = re.sub(r" (?:bug ?)?fix(?:es)?$", "", title, flags=re.IGNORECASE)
     title = _OPENING.sub("", title.removeprefix(PROBLEM).strip(" .-:;,"))
     return capital(title) if len(WORD.findall(title)) > 1 else ""
@@ -115,7 +123,7 @@ def symptom_of(
     sentences = [each.text.removeprefix(PROBLEM).rstrip(".") for each in observed if each.source != EXCEPTION]
     short = [capital(text) for text in sentences if len(WORD.findall(text)) <= _MAX_TITLE]
     demand = EXPECTED.search(title)
-    if title and not demand and any(pattern.search(title) for pattern in (DEFECT, OBSERVED, _HAPPENS)):
+    if title and not demand and _wrong_in(title):
         words = set(WORD.findall(title.lower()))
         return next((text for text in short if words < set(WORD.findall(text.lower()))), title)
     if short:
@@ -136,6 +144,11 @@ def symptom_of(
     if crash and re.match(_ACTIVITY, title):
         return f"`{crash[1]}` is raised when {title[0].lower()}{title[1:]}"
     return f"{title}: `{crash[1]}` is raised" if crash else title if sentences else _wrong(title)
+
+
+def _wrong_in(title: str) -> bool:
+    """Return whether a title tells what goes wrong, and not only where."""
+    return any(pattern.search(title) for pattern in (DEFECT, OBSERVED, _HAPPENS))
 
 
 def _unmet(demand: str, names: Sequence[str]) -> str:
