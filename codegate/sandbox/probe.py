@@ -33,9 +33,18 @@ SOCKETS = (
     "/run/crio/crio.sock", "/run/dbus/system_bus_socket", "/run/systemd/private",
 )  # fmt: skip
 CALLS = {  # name: number on x86_64 and on aarch64
-    "bpf": (321, 280), "io_uring_setup": (425, 425), "keyctl": (250, 219), "mount": (165, 40),
-    "perf_event_open": (298, 241), "ptrace": (101, 117), "unshare": (272, 97),
-    "userfaultfd": (323, 282),
+    "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41), "unshare": (272, 97), "setns": (308, 268),
+    "bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282), "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426), "io_uring_register": (427, 427), "keyctl": (250, 219), "add_key": (248, 217),
+    "request_key": (249, 218), "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
+    "kexec_load": (246, 104), "kexec_file_load": (320, 294), "init_module": (175, 105), "finit_module": (313, 273),
+    "delete_module": (176, 106), "settimeofday": (164, 170), "clock_settime": (227, 112), "clock_adjtime": (305, 266),
+    "reboot": (169, 142), "syslog": (103, 116), "acct": (163, 89), "open_by_handle_at": (304, 265),
+    "name_to_handle_at": (303, 264), "fanotify_init": (300, 262), "fsopen": (430, 430), "fsmount": (432, 432),
+    "move_mount": (429, 429), "open_tree": (428, 428), "mount_setattr": (442, 442), "kcmp": (312, 272),
+    "pidfd_getfd": (438, 438), "quotactl": (179, 60), "swapon": (167, 224), "swapoff": (168, 225),
+    "sethostname": (170, 161), "setdomainname": (171, 162), "clone3": (435, 435), "process_madvise": (440, 440),
+    "move_pages": (279, 239), "migrate_pages": (256, 238),
 }  # fmt: skip
 FAMILIES = (17, 38, 40)  # AF_PACKET, AF_ALG, AF_VSOCK
 HARMLESS = ((1, 3), (1, 5), (1, 7), (1, 8), (1, 9))
