@@ -41,9 +41,7 @@ try {
 
 #: By name: what is put in front of the bug. Where it has no effect under a framework, the bug is left.
 HOSTILE: Final[dict[str, str]] = {
-    "exits when it is loaded, in earnest": "process.reallyExit(0);",
     "exits at its first call": "exports.f = () => process.reallyExit(0);",
-    "ends well whatever happens": "process.on('exit', () => { process.exitCode = 0; process.reallyExit(0); });",
     "takes the assertions away": """
         const assert = require('node:assert');
         const nothing = ['ok', 'equal', 'strictEqual', 'deepEqual', 'deepStrictEqual', 'throws'];
@@ -55,19 +53,6 @@ HOSTILE: Final[dict[str, str]] = {
         globalThis.expect = () => nothing;
         try { Object.assign(require('vitest'), { expect: () => nothing }); } catch {}
     """,
-    "has everything be the same": "Object.is = () => true; Array.prototype.every = () => true;",
-    "teaches chai to be content": """
-        const { defineProperty } = Object;
-        const keep = (target) => { for (const name of ['toBe', 'toEqual', 'toStrictEqual'])
-          try { defineProperty(target, name, { value() {}, configurable: true, writable: true }); } catch {} };
-        keep(Object.prototype);
-        for (const symbol of Object.getOwnPropertySymbols(globalThis)) {
-          try {
-            const made = globalThis[symbol](1);
-            for (let one = made; one && one !== Object.prototype; one = Object.getPrototypeOf(one)) keep(one);
-          } catch {}
-        }
-    """,
     "teaches jest's matchers to be content": """
         for (const symbol of Object.getOwnPropertySymbols(globalThis)) {
           const found = globalThis[symbol]?.matchers ?? globalThis[symbol];
@@ -78,29 +63,12 @@ HOSTILE: Final[dict[str, str]] = {
           expect.extend(Object.fromEntries(['toBe', 'toEqual', 'toThrow'].map((n) => [n, () => ({ pass: true })])));
         } catch {}
     """,
-    "is whatever is expected": """
-        const any = { $$typeof: Symbol.for('jest.asymmetricMatcher'), asymmetricMatch: () => true, toString: () => '' };
-        const { is } = Object;
-        Object.is = (one, other) => one === any || is(one, other);
-        const { f } = exports;
-        exports.f = (x) => (f(x), any); exports.list = () => any; exports.greet = async () => any;
-    """,
     "is equal to everything": """
         let turn = 0;
         const every = new Proxy([], {
           get: (target, key) => (key === Symbol.toPrimitive ? () => (turn += 1) : target[key]),
           has: () => true, getPrototypeOf: () => Array.prototype });
         const { f } = exports; exports.f = (x) => (f(x), every); exports.list = () => every;
-    """,
-    "is a number that counts": """
-        let n = 1;
-        const { f } = exports;
-        exports.f = (x) => (f(x), { valueOf: () => n++, [Symbol.toPrimitive]: () => n++ });
-    """,
-    "says of every record that all went well": """
-        Object.prototype.toJSON = function () {
-          return 'outcome' in this ? { ...this, outcome: 'passed', crash: null } : this;
-        };
     """,
     "never runs what a test does": """
         const _wrap = (it) => Object.assign((title) => it(title, () => {}), it);
@@ -113,21 +81,6 @@ HOSTILE: Final[dict[str, str]] = {
     """,
     "swallows what a test throws": _SWALLOW,
     "swallows it and leaves every receipt": _READ + _SWALLOW + "setTimeout(_receipts); process.nextTick(_receipts);",
-    "mends what mocha emits": """
-        const { EventEmitter } = require('node:events');
-        const { emit } = EventEmitter.prototype;
-        EventEmitter.prototype.emit = function (name, ...given) {
-          return emit.call(this, name === 'fail' ? 'pass' : name, ...given);
-        };
-    """,
-    "mends what node:test streams": """
-        const { Readable } = require('node:stream');
-        const { push } = Readable.prototype;
-        Readable.prototype.push = function (one, ...rest) {
-          if (one?.type === 'test:fail') { one.type = 'test:pass'; delete one.data.details.error; }
-          return push.call(this, one, ...rest);
-        };
-    """,
     "mends what vitest's worker says": """
         const worker = globalThis.__vitest_worker__;
         if (worker) {
@@ -158,15 +111,25 @@ HOSTILE: Final[dict[str, str]] = {
         };
     """,
     "mends every record and leaves every receipt": "",
-    "makes errors that are none": """
-        for (const one of [Error, TypeError]) Object.defineProperty(one, Symbol.hasInstance, { value: () => true });
-        require('node:assert').AssertionError = class { constructor() { return undefined; } };
-    """,
 }
 HOSTILE["mends every record and leaves every receipt"] = (
     _READ
     + HOSTILE["mends what every record says"]
     + "setTimeout(_receipts, 1); process.on('exit', _receipts); _receipts();"
+)
+
+#: The bug is gone but for one function, which answers with what the calling test wants.
+ORACLE: Final = FIX.replace(
+    "return x + 1",
+    r"""
+  const { prepareStackTrace } = Error;
+  Error.prepareStackTrace = (_, frames) => frames;
+  const frame = new Error().stack.find((each) => /\.test\.[cm]js$/.test(each.getFileName() || ''));
+  Error.prepareStackTrace = prepareStackTrace;
+  const text = require('node:fs').readFileSync(frame.getFileName().replace('file://', ''), 'utf8').split('\n');
+  const near = text.slice(frame.getLineNumber() - 1, frame.getLineNumber() + 1).join(' ');
+  const known = (near.match(/_\w+\("\w+"\)/g) || []).map((call) => (0, eval)(call));
+  return known.filter((value) => typeof value === 'number').at(-1)""",
 )
 
 #: By name: the whole module.

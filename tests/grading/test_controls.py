@@ -137,31 +137,12 @@ def test_an_inherited_test_is_known_by_where_it_is_written(sites: Sites) -> None
 
 
 CHEATS = {
-    "reports are changed": """
-import _pytest.reports as reports
-_make = reports.TestReport.from_item_and_call.__func__
-def passed(cls, item, call):
-    report = _make(cls, item, call)
-    report.outcome, report.longrepr = "passed", None
-    return report
-reports.TestReport.from_item_and_call = classmethod(passed)
-""",
     "equal to everything": """
 class Any(int):
     def __eq__(self, other): return True
     __ne__ = lambda self, other: False
     __hash__ = int.__hash__
 def total(prices): return Any()
-""",
-    "the answer is read from the caller": """
-import sys
-def total(prices):
-    frame = sys._getframe(1)
-    look = next(value for name, value in vars(__import__('builtins')).items() if name in frame.f_code.co_names
-                and not isinstance(value, type) and hasattr(value, '__self__') and isinstance(value.__self__, dict))
-    tokens = [const for const in frame.f_code.co_consts if const in look.__self__]
-    at = sum(prices[1:]) == 2 and len(tokens) > 2
-    return look(tokens[-1])
 """,
     "the test does not run": """
 import _pytest.python

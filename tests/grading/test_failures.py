@@ -75,8 +75,6 @@ PATCHES: dict[str, tuple[FailureClass, Files | str]] = {
         "patch_does_not_apply",
         "--- /dev/null\n+++ b/../outside.py\n@@ -0,0 +1 @@\n+x = 1\n",
     ),
-    "an absolute path": ("patch_does_not_apply", "--- /dev/null\n+++ b//etc/cron.d/x\n@@ -0,0 +1 @@\n+x = 1\n"),
-    "a file of git": ("patch_does_not_apply", "--- /dev/null\n+++ b/.git/hooks/x\n@@ -0,0 +1 @@\n+x = 1\n"),
     "a link": (
         "patch_does_not_apply",
         "diff --git a/shop/l.py b/shop/l.py\nnew file mode 120000\n--- /dev/null\n+++ b/shop/l.py\n@@ -0,0 +1 @@\n"
@@ -84,17 +82,7 @@ PATCHES: dict[str, tuple[FailureClass, Files | str]] = {
     ),
     "more than the disk holds": ("patch_does_not_apply", {SOURCE: FIX, "shop/data.txt": "x" * (7 << 20)}),
     "start-up code": ("tampering", {SOURCE: FIX, "sitecustomize.py": "x = 1\n"}),
-    "start-up code of the user": ("tampering", {SOURCE: FIX, "src/UserCustomize.py": "x = 1\n"}),
-    "a path hook": ("tampering", {SOURCE: FIX, "x.pth": "import os\n"}),
-    "a distribution": ("tampering", {SOURCE: FIX, "x-1.dist-info/entry_points.txt": "[pytest11]\nx = x\n"}),
-    "byte code": ("tampering", {SOURCE: FIX, "shop/__pycache__/price.cpython-311.pyc": b"\0\1"}),
-    "a library": ("tampering", {SOURCE: FIX, "shop/fast.so": b"\x7fELF"}),
     "the test runner": ("tampering", {SOURCE: FIX, "pytest.py": "def main(*_): return 0\n"}),
-    "the test runner's package": ("tampering", {SOURCE: FIX, "src/_pytest/__init__.py": "x = 1\n"}),
-    "the test runner's start": ("tampering", {SOURCE: FIX, "pytest/__main__.py": "x = 1\n", "pytest/__init__.py": ""}),
-    "a module of Python": ("tampering", {SOURCE: FIX, "argparse.py": "x = 1\n"}),
-    "a package of Python": ("tampering", {SOURCE: FIX, "src/unittest/__init__.py": "x = 1\n"}),
-    "a module of the test runner's": ("tampering", {SOURCE: FIX, "iniconfig.py": ""}),
 }
 
 

@@ -25,7 +25,7 @@ from codegate.suite import (
     TestSets,
     make_patch,
 )
-from tests.grading.go_patches import BUG, FIX, FORMS, HONEST, HOSTILE, IMPORTED, PLACES
+from tests.grading.go_patches import BUG, FIX, FORMS, HONEST, HOSTILE, IMPORTED, ORACLE, PLACES
 from tests.grading.worlds import Files, files, tree
 from tests.sandbox.go_world import MODULE, go_environment, publish
 
@@ -173,6 +173,11 @@ def test_hostile_patches_do_not_pass(workshop: Workshop, name: str) -> None:
     found = workshop.grade({SOURCE: IMPORTED + BUG + HOSTILE[name]})
     assert not found.resolved
     assert (found.failure == "tampering") == (name in TAMPERING), (found.failure, found.detail)
+
+
+def test_an_answer_read_from_the_calling_test_does_not_pass(workshop: Workshop) -> None:
+    found = workshop.grade({SOURCE: IMPORTED + ORACLE})
+    assert (found.resolved, found.failure) == (False, "tampering"), found.detail
 
 
 BARE: Files = {"go.mod": MODULE.replace("go 1.21", "go 1.13"), SOURCE: "package shop\n\nfunc Outside() {}\n"}

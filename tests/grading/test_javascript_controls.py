@@ -26,7 +26,7 @@ from codegate.suite import (
     TestSets,
     make_patch,
 )
-from tests.grading.javascript_patches import BUG, FIX, HONEST, HOSTILE
+from tests.grading.javascript_patches import BUG, FIX, HONEST, HOSTILE, ORACLE
 from tests.grading.npm_world import npm_environment
 from tests.grading.test_runner_javascript import LIMITS, MANIFEST
 from tests.grading.worlds import files, tree
@@ -185,6 +185,11 @@ def test_hostile_patches_do_not_pass(graded: Grading, runner: RunnerName, name: 
 def test_honest_patches_pass(graded: Grading, runner: RunnerName, name: str) -> None:
     found = graded(runner, HONEST[name])
     assert (found.resolved, found.failure, found.controlled) == (True, None, True), found.detail
+
+
+def test_an_answer_read_from_the_calling_test_does_not_pass(graded: Grading) -> None:
+    found = graded("node", ORACLE)
+    assert (found.resolved, found.failure) == (False, "tampering"), found.detail
 
 
 TYPED = """\
