@@ -4,7 +4,6 @@ In come an environment recipe, files and commands; out comes what a trusted supe
 knows what a problem or a model is.
 """
 
-from codegate.sandbox.assurance import Assurance, Finding, known_escapes
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import (
     Backend,
@@ -24,7 +23,7 @@ from codegate.sandbox.contract import (
 from codegate.sandbox.environment import TOOLS_LOCK
 from codegate.sandbox.interpreter import index_environment
 from codegate.sandbox.pool import SandboxPool
-from codegate.sandbox.preflight import preflight
+from codegate.sandbox.preflight import Assurance, Finding, preflight
 from codegate.sandbox.selection import CHOICE_PATTERN, Choice, check_choice, reap_job, select_backend
 
 __all__ = [
@@ -50,7 +49,6 @@ __all__ = [
     "cache_folder",
     "check_choice",
     "index_environment",
-    "known_escapes",
     "preflight",
     "reap_job",
     "select_backend",

@@ -11,7 +11,8 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final
 
-from codegate.sandbox.assurance import Assurance, Finding, assure
+from pydantic import BaseModel, ConfigDict, Field
+
 from codegate.sandbox.contract import (
     Backend,
     Command,
@@ -47,6 +48,41 @@ _UNENFORCED: Final = frozenset({
 })  # fmt: skip
 
 
+class Finding(BaseModel):
+    """One wall that was looked at, or one limit that was run into."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    check: str = Field(max_length=100)
+    held: bool
+    evidence: str = Field(max_length=2000, description="What was seen, as JSON.")
+
+
+class Assurance(BaseModel):
+    """The walls of one kind of environment, found standing before anything untrusted ran there."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sandbox: str = Field(max_length=100, description="What to choose to get the same kind again: `docker`, `bwrap`.")
+    tier: str = Field(max_length=100, description="What contains the code: `runc`, `runsc`, `kata`, `bubblewrap`.")
+    engine: str = Field(max_length=200, description="What manages the sandboxes, with its version.")
+    runtime: str = Field(max_length=200, description="What makes their walls, with its version.")
+    kernel: str = Field(max_length=200, description="Release of the kernel that the code talks to.")
+    environment: str = Field(max_length=200, description="Identity of the environment that was looked at.")
+    checks: tuple[Finding, ...] = Field(max_length=100)
+    weaknesses: tuple[str, ...] = Field(max_length=20, description="What this sandbox does not promise, a clause each.")
+
+    @property
+    def words(self) -> str:
+        """Return it in a few words, for a report: ``verified (docker, runc 1.1.5)``."""
+        return f"verified ({self.sandbox}, {self.runtime})"
+
+    @property
+    def place(self) -> tuple[str, str, str, str]:
+        """Return what it is about; of two with the same place the later one counts."""
+        return (self.sandbox, self.engine, self.runtime, self.environment)
+
+
 def preflight(backend: Backend, environment: PreparedEnvironment) -> Assurance:
     """Look at a sandbox's walls and run into its limits; return what was found, all of it held.
 
@@ -61,7 +97,16 @@ def preflight(backend: Backend, environment: PreparedEnvironment) -> Assurance:
         limits = _held(backend.name, tuple(_limits(sandbox, description)))
     finally:
         sandbox.close()
-    return assure(description, environment.identity, str(seen["release"]), (*walls, *limits))
+    return Assurance(
+        sandbox=description.name,
+        tier=description.tier,
+        engine=description.engine,
+        runtime=description.runtime,
+        kernel=str(seen["release"])[:200],
+        environment=environment.identity[:200],
+        checks=(*walls, *limits),
+        weaknesses=description.weaknesses,
+    )
 
 
 def judge_walls(seen: dict[str, Any], description: Description) -> tuple[Finding, ...]:

@@ -24,7 +24,6 @@ from codegate.sandbox import (
     preflight,
     select_backend,
 )
-from codegate.sandbox.assurance import known_escapes
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.conformance import Subject, lifecycle, resources
 from codegate.sandbox.docker import DockerBackend
@@ -263,27 +262,3 @@ def test_a_runtime_is_chosen_by_name_and_an_unknown_one_refused(docker_backend: 
 def test_what_is_no_choice_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match=r"is no sandbox\. Choose auto, docker, docker:RUNTIME"):
         select_backend(text, "test")
-
-
-@pytest.mark.parametrize(
-    ("program", "warned"),
-    [
-        ("runc 1.1.5+ds1", True),
-        ("runc 1.1.12", True),
-        ("runc 1.2.8", False),
-        ("runc 1.3.2", True),
-        ("runc 1.3.3", False),
-        ("runc 1.4.0", False),
-        ("Docker 20.10.17", True),
-        ("Docker 20.10.24+dfsg1", False),
-        ("Docker 28.2.2", False),
-        ("crun 1.8", False),
-        ("runsc", False),
-        ("runc", False),
-    ],
-)
-def test_versions_with_known_ways_out_are_warned_of(program: str, warned: bool) -> None:
-    clauses = known_escapes(program)
-    assert len(clauses) <= 1
-    assert bool(clauses) == warned
-    assert all("CVE-" in clause and "your package" in clause for clause in clauses)
