@@ -8,15 +8,13 @@ which a patch may not change, and a patch that brings metadata of its own is tam
 """
 
 import ast
-import configparser
 import re
-import tomllib
 from collections.abc import Iterator
 from typing import Any, Final
 
+from codegate.languages.declared import mapping, read_ini, read_text, read_toml, strings
 from codegate.suite import Tree, TreeFile, is_plain_path
 
-_MAX_BYTES: Final = 1 << 20
 _MAX_TEXT: Final = 500
 _MAX_ENTRIES: Final = 200
 _NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
@@ -78,16 +76,16 @@ class _Project:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self.pyproject = _toml(tree)
-        self.setup_cfg = _ini(tree)
+        self.pyproject = read_toml(tree, "pyproject.toml")
+        self.setup_cfg = read_ini(tree, "setup.cfg")
         self.setup_py = _setup_py(tree)
-        self.declared = _table(self.pyproject.get("project"))
-        self.tool = _table(self.pyproject.get("tool"))
-        self.poetry = _table(self.tool.get("poetry"))
+        self.declared = mapping(self.pyproject.get("project"))
+        self.tool = mapping(self.pyproject.get("tool"))
+        self.poetry = mapping(self.tool.get("poetry"))
 
     def name(self) -> str:
         """Return the distribution's name, or an empty string."""
-        flit = _table(_table(self.tool.get("flit")).get("metadata"))
+        flit = mapping(mapping(self.tool.get("flit")).get("metadata"))
         places = (
             self.declared.get("name"), self.poetry.get("name"), self.setup_cfg.get("metadata", {}).get("name"),
             self.setup_py.get("name"), flit.get("dist-name"), flit.get("module"),
@@ -101,7 +99,9 @@ class _Project:
             self.setup_py.get("version"),
         )  # fmt: skip
         modules = (match[1] for text in self._version_sources(name) if (match := _ASSIGNED.search(text)))
-        logs = (text for path in self.tree if _CHANGES.fullmatch(path) and (text := _text(self.tree, path)[:20_000]))
+        logs = (
+            text for path in self.tree if _CHANGES.fullmatch(path) and (text := read_text(self.tree, path)[:20_000])
+        )
         headings = (match[1] for text in logs if (match := _HEADING.search(text)))
         for candidates in (map(_line, stated), modules, headings):
             for text in candidates:
@@ -110,8 +110,8 @@ class _Project:
         return _UNKNOWN
 
     def _version_sources(self, name: str) -> Iterator[str]:
-        yield _text(self.tree, _line(_table(_table(self.tool.get("hatch")).get("version")).get("path")))
-        dynamic = _table(_table(_table(self.tool.get("setuptools")).get("dynamic")).get("version")).get("attr")
+        yield read_text(self.tree, _line(mapping(mapping(self.tool.get("hatch")).get("version")).get("path")))
+        dynamic = mapping(mapping(mapping(self.tool.get("setuptools")).get("dynamic")).get("version")).get("attr")
         attribute = _line(dynamic) or _line(self.setup_cfg.get("metadata", {}).get("version")).removeprefix("attr:")
         modules = [attribute.strip().rpartition(".")[0].replace(".", "/")] if "." in attribute else []
         package = re.sub(r"[-.]", "_", name)
@@ -119,17 +119,17 @@ class _Project:
             for root in ("", "src/", "lib/"):
                 for ending in (".py", "/__init__.py", "/__about__.py", "/_version.py", "/version.py"):
                     if folder:
-                        yield _text(self.tree, f"{root}{folder}{ending}")
+                        yield read_text(self.tree, f"{root}{folder}{ending}")
 
     def version_files(self) -> list[str]:
         """Return the paths that a version tool of the build writes to."""
-        scm = _table(self.tool.get("setuptools_scm")) or _table(self.tool.get("setuptools-scm"))
-        hooks = _table(_table(_table(self.tool.get("hatch")).get("build")).get("hooks"))
-        pdm = _table(_table(self.tool.get("pdm")).get("version"))
-        written = _table(_table(self.tool.get("versioningit")).get("write"))
-        used = _table(self.setup_py.get("use_scm_version"))
+        scm = mapping(self.tool.get("setuptools_scm")) or mapping(self.tool.get("setuptools-scm"))
+        hooks = mapping(mapping(mapping(self.tool.get("hatch")).get("build")).get("hooks"))
+        pdm = mapping(mapping(self.tool.get("pdm")).get("version"))
+        written = mapping(mapping(self.tool.get("versioningit")).get("write"))
+        used = mapping(self.setup_py.get("use_scm_version"))
         places = [
-            scm.get("version_file"), scm.get("write_to"), _table(hooks.get("vcs")).get("version-file"),
+            scm.get("version_file"), scm.get("write_to"), mapping(hooks.get("vcs")).get("version-file"),
             pdm.get("write_to"), written.get("file"), used.get("version_file"), used.get("write_to"),
         ]  # fmt: skip
         found = [_line(place).removeprefix("./") for place in places]
@@ -139,7 +139,7 @@ class _Project:
 
     def metadata(self, name: str, version: str) -> str:
         """Return the core metadata (https://packaging.python.org/specifications/core-metadata/) that is declared."""
-        urls = _table(self.declared.get("urls"))
+        urls = mapping(self.declared.get("urls"))
         fields = [
             ("Metadata-Version", "2.1"),
             ("Name", name),
@@ -148,7 +148,7 @@ class _Project:
             ("Requires-Python", _line(self.declared.get("requires-python"))),
             ("License", _line(self.declared.get("license"))),
             *(("Project-URL", f"{_line(key)}, {_line(value)}") for key, value in urls.items()),
-            *(("Requires-Dist", _line(entry)) for entry in _list(self.declared.get("dependencies"))),
+            *(("Requires-Dist", _line(entry)) for entry in strings(self.declared.get("dependencies"))),
         ]
         return "".join(f"{key}: {value}\n" for key, value in fields[:_MAX_ENTRIES] if value)
 
@@ -156,16 +156,16 @@ class _Project:
         """Return the content of ``entry_points.txt``; empty without any."""
         groups: dict[str, list[str]] = {}
         tables = {
-            **_table(self.declared.get("entry-points")),
-            **_table(self.poetry.get("plugins")),
-            "console_scripts": {**_table(self.declared.get("scripts")), **_table(self.poetry.get("scripts"))},
+            **mapping(self.declared.get("entry-points")),
+            **mapping(self.poetry.get("plugins")),
+            "console_scripts": {**mapping(self.declared.get("scripts")), **mapping(self.poetry.get("scripts"))},
         }
         for group, table in tables.items():
-            groups.setdefault(group, []).extend(f"{key} = {_line(value)}" for key, value in _table(table).items())
+            groups.setdefault(group, []).extend(f"{key} = {_line(value)}" for key, value in mapping(table).items())
         for group, text in self.setup_cfg.get("options.entry_points", {}).items():
             groups.setdefault(group, []).extend(text.splitlines())
-        for group, value in _table(self.setup_py.get("entry_points")).items():
-            groups.setdefault(group, []).extend(value.splitlines() if isinstance(value, str) else _list(value))
+        for group, value in mapping(self.setup_py.get("entry_points")).items():
+            groups.setdefault(group, []).extend(value.splitlines() if isinstance(value, str) else strings(value))
         lines: list[str] = []
         for group, entries in sorted(groups.items()):
             good = [entry.strip() for entry in entries[:_MAX_ENTRIES] if _ENTRY.fullmatch(entry.strip())]
@@ -174,33 +174,10 @@ class _Project:
         return "\n".join(lines)
 
 
-def _text(tree: Tree, path: str) -> str:
-    file = tree.get(path)
-    if file is None or file.is_link or len(file.data) > _MAX_BYTES:
-        return ""
-    return file.data.decode("utf-8", "replace")
-
-
-def _toml(tree: Tree) -> dict[str, Any]:
-    try:
-        return tomllib.loads(_text(tree, "pyproject.toml"))
-    except (ValueError, RecursionError):
-        return {}
-
-
-def _ini(tree: Tree) -> dict[str, dict[str, str]]:
-    parser = configparser.RawConfigParser(strict=False)
-    try:
-        parser.read_string(_text(tree, "setup.cfg"))
-        return {section: dict(parser.items(section)) for section in parser.sections()}
-    except (configparser.Error, AttributeError):  # AttributeError: a known flaw of configparser on broken lines
-        return {}
-
-
 def _setup_py(tree: Tree) -> dict[str, Any]:
     """Return the literal arguments of the call of ``setup``."""
     try:
-        module = ast.parse(_text(tree, "setup.py"))
+        module = ast.parse(read_text(tree, "setup.py"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
     found: dict[str, Any] = {}
@@ -212,14 +189,6 @@ def _setup_py(tree: Tree) -> dict[str, Any]:
                 except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
                     continue
     return found
-
-
-def _table(value: object) -> dict[str, Any]:
-    return {key: item for key, item in value.items() if isinstance(key, str)} if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
 
 
 def _line(value: object) -> str:

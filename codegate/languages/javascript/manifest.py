@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from codegate.errors import UsageError
 from codegate.languages.contract import is_test_data
+from codegate.languages.declared import read_json
 from codegate.languages.javascript.packages import check_npm_manifest, normal_lock
 from codegate.suite import Part, RunnerName, Tree
 
@@ -97,7 +98,7 @@ def read_manifest(tree: Tree) -> Manifest | None:
 
 def version_of(tree: Tree) -> str:
     """Return the project's own version, or an empty string where ``package.json`` has none that counts releases."""
-    version = _json(tree, "package.json").get("version")
+    version = read_json(tree, "package.json").get("version")
     return version if isinstance(version, str) and _RELEASED.fullmatch(version) else ""
 
 
@@ -191,7 +192,7 @@ def node_major(tree: Tree) -> int:
         match = re.match(rb"\s*v?(\d{1,2})(?:\.|\s|$)", file.data) if file is not None else None
         if match is not None:
             return next((major for major in sorted(_MAJORS) if major >= int(match[1])), max(_MAJORS))
-    engines = _json(tree, "package.json").get("engines")
+    engines = read_json(tree, "package.json").get("engines")
     text = engines.get("node") if isinstance(engines, dict) else None
     if not isinstance(text, str):
         return _MAJORS[0]
@@ -264,7 +265,7 @@ def _package_json(tree: Tree) -> dict[str, Any]:
     That is what the folders above declare, and what the members that it depends on need to run. The members themselves
     are left out: they are no packages of a registry.
     """
-    own = _json(tree, "package.json")
+    own = read_json(tree, "package.json")
     if not isinstance(tree, Part) or not own:
         return own
     places = [
@@ -274,12 +275,12 @@ def _package_json(tree: Tree) -> dict[str, Any]:
         and "node_modules" not in path.split("/")
         and not is_test_data(path)  # which may call itself as it likes
     ]
-    members = {str(content.get("name")): content for path in places for content in [_json(tree.whole, path)]}
+    members = {str(content.get("name")): content for path in places for content in [read_json(tree.whole, path)]}
     needed = [own]
     for content in needed:  # grows
         wanted = {name for section in _SECTIONS for name in _specs(content, section)}
         needed += [members[name] for name in sorted(wanted & members.keys()) if members[name] not in needed]
-    above = [_json(tree.whole, f"{folder}package.json") for folder in tree.above()]
+    above = [read_json(tree.whole, f"{folder}package.json") for folder in tree.above()]
     merged = dict(own)
     for section in _SECTIONS:
         givers = [own, *(needed[1:] if section == "dependencies" else []), *above]
@@ -292,17 +293,6 @@ def _package_json(tree: Tree) -> dict[str, Any]:
 def _specs(content: Mapping[str, Any], section: str) -> Mapping[str, Any]:
     found = content.get(section)
     return found if isinstance(found, dict) else {}
-
-
-def _json(tree: Tree, path: str) -> dict[str, Any]:
-    file = tree.get(path)
-    if file is None or file.is_link or len(file.data) > _LARGEST:
-        return {}
-    try:
-        content = json.loads(file.data.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 def _text(content: Mapping[str, Any]) -> str:

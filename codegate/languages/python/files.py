@@ -1,13 +1,13 @@
 """Which files of a Python project are tests: by pytest's configuration, by name, and by what the product imports."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from codegate.languages.contract import TEST_FOLDERS, FileRules, PathClass
-from codegate.languages.python.settings import read_settings, words
+from codegate.languages.declared import at, mapping, read_ini, read_toml
 from codegate.suite import Tree
 
 _TEST_MODULES: Final = frozenset({"test.py", "tests.py"})
@@ -32,9 +32,9 @@ class PythonFiles(FileRules):
 
     def __init__(self, tree: Tree) -> None:
         super().__init__(tree)
-        settings = read_settings(tree)
-        paths = (path.removeprefix("./").strip("/") for path in words(settings.get("testpaths")))
-        self.patterns = tuple(words(settings.get("python_files"))) or _DEFAULT_PATTERNS
+        settings = _settings(tree)
+        paths = (path.removeprefix("./").strip("/") for path in _words(settings.get("testpaths")))
+        self.patterns = tuple(_words(settings.get("python_files"))) or _DEFAULT_PATTERNS
         self.test_paths = tuple(path for path in paths if path not in {"", "."})
 
     def classify(self, path: str) -> PathClass | None:
@@ -134,3 +134,27 @@ def _with_parents(name: str) -> Iterator[str]:
     while name:
         yield name
         name = name.rpartition(".")[0]
+
+
+def _settings(tree: Tree) -> Mapping[str, Any]:
+    """Return pytest's ini options, from the first file that has them in pytest's own order of precedence."""
+    for name in ("pytest.toml", ".pytest.toml"):
+        if name in tree:
+            return mapping(read_toml(tree, name).get("pytest"))
+    for name in ("pytest.ini", ".pytest.ini"):
+        if name in tree:
+            return read_ini(tree, name).get("pytest", {})
+    tables = mapping(at(read_toml(tree, "pyproject.toml"), "tool", "pytest"))
+    found = (
+        mapping(tables.get("ini_options")) or tables,
+        read_ini(tree, "tox.ini").get("pytest", {}),
+        read_ini(tree, "setup.cfg").get("tool:pytest", {}),
+    )
+    return next((settings for settings in found if settings), {})
+
+
+def _words(value: object) -> list[str]:
+    """Return the words of an option that is a list, or a text with blanks between them."""
+    if isinstance(value, str):
+        return value.split()
+    return [word for word in value if isinstance(word, str)] if isinstance(value, list) else []

@@ -17,9 +17,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 
 from codegate.languages.contract import is_test_data
-from codegate.languages.syntax import parse_python
-from codegate.mining.environments.lockfiles import read_pins
-from codegate.mining.environments.manifests import (
+from codegate.languages.declared import (
     MAX_FILE_BYTES,
     at,
     first_text,
@@ -30,6 +28,8 @@ from codegate.mining.environments.manifests import (
     read_toml,
     strings,
 )
+from codegate.languages.syntax import parse_python
+from codegate.mining.environments.lockfiles import read_pins
 from codegate.mining.environments.recipes import read_recipe
 from codegate.suite import Part, Tree, is_plain_path
 

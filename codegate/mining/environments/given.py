@@ -7,8 +7,8 @@ from typing import Final
 from packaging.requirements import InvalidRequirement, Requirement
 
 from codegate.errors import UsageError
+from codegate.languages.declared import MAX_LOCK_BYTES, lines
 from codegate.mining.environments.lockfiles import read_pins
-from codegate.mining.environments.manifests import MAX_LOCK_BYTES, lines
 from codegate.sandbox.environment import check_lock
 from codegate.suite import Tree, TreeFile
 

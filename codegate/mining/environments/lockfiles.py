@@ -14,7 +14,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from codegate.mining.environments.manifests import MAX_LOCK_BYTES, mapping, read_json, read_requirements, read_toml
+from codegate.languages.declared import MAX_LOCK_BYTES, mapping, read_json, read_requirements, read_toml
 from codegate.suite import Tree, TreeFile
 
 _TOML_LOCKS: Final = {"uv.lock": "package", "poetry.lock": "package", "pdm.lock": "package", "pylock.toml": "packages"}

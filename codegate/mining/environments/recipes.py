@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from packaging.requirements import InvalidRequirement, Requirement
 
+from codegate.languages.declared import lines, mapping, read_ini, read_plain_yaml, read_text
 from codegate.languages.syntax import parse_python
-from codegate.mining.environments.manifests import lines, mapping, read_ini, read_plain_yaml, read_text
 from codegate.suite import Tree
 
 _TESTING: Final = re.compile(r"\b(?:pytest|py\.test|unittest|tox|nox|coverage run|make (?:test|check|ci)|trial)\b")

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from codegate.durable import sha256
 from codegate.grading.drivers import driver_source
+from codegate.languages.declared import read_json, read_text
 from codegate.languages.syntax import IDENTIFIER, decode
 from codegate.mining.environments.declarations import read_declarations
-from codegate.mining.environments.manifests import read_json, read_text
 from codegate.sandbox import Command, Sandbox, SandboxError, SandboxFile
 from codegate.suite import Changes, LeakAudit, Part, Tree, TreeFile
 

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, AliasPath, AwareDatetime, BaseModel, Before
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
 from codegate.forge import DEFAULT_API, GitHub, GitHubError, TooMuch
-from codegate.mining.environments.manifests import mapping
+from codegate.languages.declared import mapping
 from codegate.mining.sources.history import Unit
 from codegate.suite import GitError, git
 

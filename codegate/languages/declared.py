@@ -34,7 +34,7 @@ def read_toml(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> dict[str, An
 def read_json(tree: Tree, path: str, most: int = MAX_FILE_BYTES) -> dict[str, Any]:
     """Return a JSON file's object."""
     try:
-        return mapping(json.loads(read_text(tree, path, most)))
+        return mapping(json.loads(read_text(tree, path, most).removeprefix("\ufeff")))
     except (ValueError, RecursionError):
         return {}
 
