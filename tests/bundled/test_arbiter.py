@@ -1,0 +1,104 @@
+"""The suite ``arbiter``: its structure at each change, its proof and its failure classes by night."""
+
+import re
+import shutil
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from codegate.grading import Sandboxes, grade
+from codegate.operations import validate
+from codegate.sandbox import Choice
+from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.suite import Suite, TreeFile, load_base, load_suite, make_patch
+from tests.bundled.wrong import WRONG, Wrong
+
+FOLDER: Final = Path(__file__).parents[2] / "suites" / "arbiter"
+MARKED: Final = ("edge_case", "temporal", "performance")
+UNMARKED: Final = re.compile(r"^\n\ndef test_", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def suite() -> Suite:
+    return load_suite(FOLDER)
+
+
+def test_there_are_seventeen_problems_that_nothing_passes_at_first(suite: Suite) -> None:
+    assert len(suite.active) == len(suite.problems) == 17
+    for problem in suite.problems:
+        assert len(problem.tests.FAIL_TO_PASS) >= 10, problem.id
+        assert problem.tests.PASS_TO_PASS == (), problem.id
+        assert problem.tests.QUARANTINED == (), problem.id
+        assert problem.manifest.controls is not None, problem.id
+        assert problem.manifest.tags["category"], problem.id
+
+
+def test_each_problem_has_tests_of_each_class(suite: Suite) -> None:
+    for problem in suite.problems:
+        (path,) = problem.manifest.test_files
+        file = problem.hidden[path]
+        assert file is not None
+        text = file.data.decode()
+        assert UNMARKED.search(text), problem.id
+        assert set(re.findall(r"@pytest\.mark\.(\w+)", text)) >= set(MARKED), problem.id
+        assert "import time\n" not in text, problem.id  # no test measures time
+
+
+def test_a_statement_names_the_file_that_it_is_about(suite: Suite) -> None:
+    for problem in suite.problems:
+        (path,) = problem.fix
+        assert f"`{path}`" in problem.statement, problem.id
+        assert path in load_base(suite, problem, FOLDER), problem.id
+
+
+def wrong_source(suite: Suite, wrong: Wrong) -> tuple[str, str]:
+    """Return the path and the text of a wrong solution."""
+    name, _, old, new = wrong
+    (problem,) = (problem for problem in suite.problems if problem.id == name)
+    ((path, file),) = problem.fix.items()
+    assert file is not None
+    text = file.data.decode()
+    assert text.count(old) == 1, wrong
+    return path, text.replace(old, new)
+
+
+def test_each_problem_has_a_wrong_solution_of_each_marked_class(suite: Suite) -> None:
+    for wrong in WRONG:
+        wrong_source(suite, wrong)
+    classes = {"logic_error", "edge_case_error", "temporal_reasoning_error", "performance_error"}
+    for problem in suite.problems:
+        assert {failure for name, failure, _, _ in WRONG if name == problem.id} >= classes, problem.id
+
+
+@pytest.mark.full
+@pytest.mark.bwrap
+@pytest.mark.timeout(3000)
+def test_failures_are_classified_as_what_they_are(suite: Suite, bwrap_backend: BubblewrapBackend) -> None:
+    sandboxes = Sandboxes(bwrap_backend, {})
+    for entry in suite.manifest.environments:
+        sandboxes.add(suite.locked(entry.id))
+    problems = {problem.id: problem for problem in suite.problems}
+    mistaken = []
+    for wrong in WRONG:
+        problem = problems[wrong[0]]
+        base = load_base(suite, problem, FOLDER)
+        path, text = wrong_source(suite, wrong)
+        result = grade(problem, base, make_patch(base, {path: TreeFile(text.encode())}), sandboxes)
+        if result.failure != wrong[1]:
+            mistaken.append((wrong[0], wrong[1], result.failure, result.detail))
+    sandboxes.close()
+    assert len(mistaken) <= len(WRONG) * 0.05, mistaken
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "sandbox", [pytest.param("bwrap", marks=pytest.mark.bwrap), pytest.param("docker", marks=pytest.mark.docker)]
+)
+@pytest.mark.timeout(3000)
+def test_every_problem_is_proved(suite: Suite, sandbox: Choice, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    request.getfixturevalue(f"{sandbox}_backend")
+    shutil.copytree(FOLDER, tmp_path / "arbiter")
+    report = validate(tmp_path / "arbiter", None, lambda _: None, sandbox=sandbox, rounds=5)
+    assert (report.proven, report.quarantined, report.faults) == (True, (), {})
+    assert report.suite.digest == suite.digest
