@@ -54,13 +54,13 @@ def _at(path: str, value: object) -> object:
         ("extra", 1),
         ("runs/0/extra", 1),
         ("runs/0/samples", "1"),
-        ("runs/0/samples", True),
         ("runs/0/id", 7),
         ("verdicts/0/kind", "excellent"),
         ("verdicts/0/extra", 1),
         ("candidates/0/measures/extra", 1),
         ("candidates/0/measures/costs/total_usd", "0.1"),
         ("problems/0/cells/0/status", "<b>"),
+        ("problems/0/cells", []),
         ("candidates", {}),
         ("runs", None),
     ],
@@ -70,46 +70,12 @@ def test_another_form_is_refused(path: str, value: object) -> None:
 
 
 def test_a_key_that_is_missing_is_refused_even_where_it_has_a_default() -> None:
-    for path in ("baseline", "verdicts/0/warnings", "verdicts/0/look", "candidates/0/pass_rate/of"):
-        changed = document()
-        inner = changed
-        *parents, last = path.split("/")
-        for part in parents:
-            inner = inner[int(part)] if part.isdigit() else inner[part]
-        del inner[last]
-        assert "form" in refused(changed)
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        ("candidates/0/pass_rate/value", 0.99),
-        ("candidates/0/pass_rate/n", 7),
-        ("candidates/0/graded", 5),
-        ("candidates/0/planned", 1),
-        ("candidates/0/measures/failures/0/share/value", 1.5),
-        ("candidates/0/measures/failures/0/count", 400),
-        ("candidates/0/measures/correctness/score/value", 101.0),
-        ("candidates/0/measures/costs/total_usd", -1.0),
-        ("problems/0/cells/0/passed", 0),
-        ("problems/0/cells/0/graded", 2),
-        ("problems/0/cells/0/status", "failed"),
-        ("problems/0/cells/0/attempts", []),
-        ("problems/0/cells", []),
-        ("verdicts/0/difference", 0.25),
-        ("verdicts/0/candidate_rate", 1.25),
-        ("verdicts/0/baseline_rate", None),
-        ("verdicts/0/problems", 700),
-        ("verdicts/0/p_regression", 1.5),
-        ("verdicts/0/interval", [0.5, -0.5]),
-        ("verdicts/0/alpha", 0.9),
-        ("verdicts/0/kind", "pass"),
-        ("verdicts/0/regressions/0/candidate_rate", 1.0),
-        ("verdicts/0/regressions/0/candidate_n", 0),
-    ],
-)
-def test_a_result_that_contradicts_itself_is_refused(path: str, value: object) -> None:
-    assert "agree" in refused(_at(path, value))
+    changed = document()
+    del changed["verdicts"][0]["warnings"]
+    assert "form" in refused(changed)
+    changed = document()
+    del changed["candidates"][0]["pass_rate"]["of"]
+    assert "form" in refused(changed)
 
 
 def test_a_number_that_no_report_has_is_refused() -> None:
