@@ -38,6 +38,11 @@ NEEDED: dict[str, dict[str, dict[str, str]]] = {
 }
 """What each job of the shipped workflows may do."""
 
+# What a release writes: packages and attestations with the job's identity, and the release itself.
+WRITES = {
+    "release.yml": {("id-token", "write"), ("attestations", "write"), ("packages", "write"), ("contents", "write")}
+}
+
 # A newer commit of the same pull request makes an older run worthless; what else was begun has been paid for.
 CANCELS = {"codegate-gate.yml", "codegate-matrix.yml"}
 WITH_A_CHECKOUT = set(NEEDED) - {"codegate-comment.yml"}
@@ -160,6 +165,8 @@ def test_what_a_workflow_may_not_lack_is_missed(old: str, new: str, words: str) 
 def test_our_own_workflows_open_nothing(path: Path) -> None:
     text = path.read_text().replace("cancel-in-progress: ${{ github.event_name == 'pull_request' }}", "")
     assert complaints(text, cancels=False) == []
+    for job in yaml.safe_load(text)["jobs"].values():
+        assert job["permissions"].items() <= {("contents", "read")} | WRITES.get(path.name, set())
 
 
 def test_the_linters_accept_every_workflow_and_the_action() -> None:

@@ -63,26 +63,6 @@ class Ran:
         return str(found[-1]) if found else ""
 
 
-@dataclass
-class RunningWorkflow:
-    """A workflow under way; act prints one document a line."""
-
-    process: "subprocess.Popen[str]"
-
-    def finish(self, seconds: float) -> Ran:
-        """Wait for its end, and read what act says of it."""
-        try:
-            log, _ = self.process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            log, _ = self.process.communicate()
-            raise AssertionError(f"act took more than {seconds} s:\n{log[-5000:]}") from None
-        lines = [{"jobID": "", **json.loads(line)} for line in log.splitlines() if line.startswith("{")]
-        rest = [line for line in log.splitlines() if not line.startswith("{")]
-        words = [f"[{line['jobID']}] {str(line.get('msg')).rstrip()}" for line in lines]
-        return Ran(self.process.returncode, "\n".join([*words, *rest]), tuple(lines))
-
-
 @dataclass(frozen=True)
 class Act:
     """act with a home of its own.
@@ -108,7 +88,7 @@ class Act:
         runtime = self.github.store(Artifacts).runtime(self.github, Run(number))
         return replace(self, environment={**self.environment, **runtime}, number=number)
 
-    def start(
+    def run(
         self,
         repository: Path,
         workflow: str,
@@ -118,8 +98,8 @@ class Act:
         secrets: Mapping[str, str] | None = None,
         environment: Mapping[str, str] | None = None,
         read_only: bool = False,
-    ) -> RunningWorkflow:
-        """Start a workflow of ``repository``.
+    ) -> Ran:
+        """Run a workflow of ``repository`` to its end, and read what act says of it.
 
         Args:
             repository: a checkout with at least one commit.
@@ -176,11 +156,16 @@ class Act:
             text=True,
             start_new_session=True,
         )  # fmt: skip
-        return RunningWorkflow(process)
-
-    def run(self, repository: Path, workflow: str, event: str, payload: Mapping[str, Any], **more: Any) -> Ran:
-        """Run a workflow to its end."""
-        return self.start(repository, workflow, event, payload, **more).finish(600)
+        try:
+            log, _ = process.communicate(timeout=600)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            log, _ = process.communicate()
+            raise AssertionError(f"act took more than 600 s:\n{log[-5000:]}") from None
+        lines = [{"jobID": "", **json.loads(line)} for line in log.splitlines() if line.startswith("{")]
+        rest = [line for line in log.splitlines() if not line.startswith("{")]
+        words = [f"[{line['jobID']}] {str(line.get('msg')).rstrip()}" for line in lines]
+        return Ran(process.returncode, "\n".join([*words, *rest]), tuple(lines))
 
 
 def _permissions(workflow: Path, *, read_only: bool) -> frozenset[str]:
@@ -210,19 +195,10 @@ def copy_of_the_action(target: Path) -> Path:
     return target
 
 
-def containers(kind: str = "") -> list[str]:
-    """Return the names of act's containers for our workflows, all of which are called codegate-something.
-
-    ``kind`` is a part of their image's name: there is one for jobs and one for the action.
-    """
-    listed = ["docker", "ps", "--all", "--filter", "name=^act-codegate-", "--format", "{{.Names}} {{.Image}}"]
-    lines = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.splitlines()
-    return [name for name, image in map(str.split, lines) if kind in image]
-
-
 def sweep() -> None:
-    """Remove what act leaves where it was stopped: its containers and their volumes, by their names."""
-    if names := containers():
+    """Remove what act leaves where it was stopped: its containers and their volumes, called codegate-something."""
+    listed = ["docker", "ps", "--all", "--filter", "name=^act-codegate-", "--format", "{{.Names}}"]
+    if names := subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split():
         subprocess.run(["docker", "rm", "--force", "--volumes", *names], capture_output=True, check=False)
     listed = ["docker", "volume", "ls", "--filter", "name=^act-codegate-", "--format", "{{.Name}}"]
     if volumes := subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split():
