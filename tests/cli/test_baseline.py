@@ -169,10 +169,3 @@ def test_lines_appended_to_a_run_do_not_turn_a_regression_into_a_pass(tmp_path: 
     with (tmp_path / "bad" / "outcomes.jsonl").open("ab") as file:
         file.write((tmp_path / "good" / "outcomes.jsonl").read_bytes())
     refused(2, "outcomes.jsonl line 301 grades sample 0 of p-00 again", "gate", "bad", cwd=tmp_path)
-
-
-def test_a_report_on_a_journal_with_a_repeated_outcome_exits_2(tmp_path: Path) -> None:
-    write_run(tmp_path / "run", {"p-1": [True], "p-2": [True]})
-    path = tmp_path / "run" / "outcomes.jsonl"
-    path.write_text(path.read_text() + path.read_text().splitlines(keepends=True)[0])
-    refused(2, "outcomes.jsonl line 3 grades sample 0 of p-1 again", "report", "run", "--out", "r", cwd=tmp_path)

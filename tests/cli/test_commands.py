@@ -10,19 +10,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from codegate.cli.main import group
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import Suite, git
 from tests.running.world import NAMES, ModelServer, Said, codegate, lines, results, start
 
-COMMANDS = (
-    "demo", "init", "doctor", "mine", "pool", "review", "validate", "plan", "run", "merge", "grade", "gate", "baseline",
-    "calibrate", "history", "report", "sweep", "action",
-)  # fmt: skip
-LIFE = ("pin", "show", "diff", "verify", "refresh", "reset")
-TOLD = ("append", "show", "watch")
 ONE = ("--min-samples", "1")  # reference and empty are the same every time
 HEAVY = {"openai", "anthropic", "docker", "scipy", "pydantic", "rich", "yaml", "jinja2", "requests", "uv"}
 
@@ -62,21 +54,6 @@ def test_a_command_of_commands_alone_is_its_help_and_a_mistake(tmp_path: Path) -
         done = codegate(*words, cwd=tmp_path)
         assert (done.code, done.stderr.startswith("Usage: codegate")) == (2, True), done.stderr
         assert "\nCommands:\n" in done.stderr, "line by line"
-
-
-def test_help_of_every_command(tmp_path: Path) -> None:
-    overview = codegate("--help", cwd=tmp_path)
-    assert overview.code == 0
-    assert all(name in overview.stdout for name in COMMANDS)
-    for name in (
-        *((each,) for each in COMMANDS),
-        *(("baseline", each) for each in LIFE),
-        *(("history", each) for each in TOLD),
-    ):
-        done = CliRunner().invoke(group, [*name, "-h"], prog_name="codegate")
-        assert (done.exit_code, done.stderr) == (0, ""), name
-        assert f"Usage: codegate {' '.join(name)}" in done.stdout
-    assert "codegate" in codegate("--version", cwd=tmp_path).stdout
 
 
 def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
@@ -272,19 +249,6 @@ def test_a_lock_next_to_the_configuration_gates_at_once(home: Path, own_suite: S
     assert not (elsewhere / "third").exists(), "known before money is spent"
 
 
-def test_a_baseline_that_the_configuration_names_is_not_missing_in_silence(suite: Suite, tmp_path: Path) -> None:
-    config = tmp_path / "codegate.yml"
-    run = ("run", suite.folder, "--sandbox", "bwrap", "--out", "r")
-    config.write_text("candidates: [reference]\nbaseline: codegate.lock\n")
-    words = "there is no codegate.lock, which `baseline` in the configuration names. Restore it, or pin a run with"
-    refused(2, words, *run, cwd=tmp_path)
-    refused(2, words, *run, "--candidate", "empty", cwd=tmp_path)
-    config.write_text("candidates: [reference]\n")
-    (tmp_path / "codegate.lock").symlink_to("nowhere")
-    refused(2, "codegate.lock", *run, cwd=tmp_path)
-    assert not (tmp_path / "r").exists()
-
-
 @pytest.mark.bwrap
 def test_grade_prints_one_outcome_per_line(suite: Suite, tmp_path: Path) -> None:
     patch = "diff --git a/calc/half.py b/calc/half.py\n--- a/calc/half.py\n+++ b/calc/half.py\n@@ -1,2 +1,2 @@\n"
@@ -449,21 +413,6 @@ def test_a_suite_does_not_say_which_image_is_fetched(own_suite: Suite, tmp_path:
     refused(2, words, "run", own_suite.folder, "--candidate", "reference", cwd=tmp_path)
     refused(2, words, "grade", own_suite.folder, "--predictions", "p.json", "--sandbox", "bwrap", cwd=tmp_path)
     refused(2, words, "validate", own_suite.folder, "--sandbox", "bwrap", cwd=tmp_path)
-
-
-def test_init_writes_a_configuration_that_is_read(tmp_path: Path) -> None:
-    assert codegate("init", "--json", cwd=tmp_path).document["config"] == "codegate.yml"
-    again = codegate("init", "--json", cwd=tmp_path)
-    assert (again.code, again.document["config"]) == (0, None)
-    refused(2, "suites/mine is not a suite", "run", cwd=tmp_path)  # and no baseline that nobody pinned is asked for
-
-
-def test_a_folder_that_is_no_earlier_demo_is_left_alone(tmp_path: Path) -> None:
-    precious = tmp_path / "mine" / "precious"
-    precious.parent.mkdir()
-    precious.write_text("x")
-    refused(2, "mine exists and is no earlier demo", "demo", "--out", "mine", cwd=tmp_path)
-    assert precious.read_text() == "x"
 
 
 def test_of_an_earlier_demo_only_what_it_made_is_removed(tmp_path: Path) -> None:

@@ -213,13 +213,6 @@ def test_workflows_belong_to_the_root_of_a_repository(empty: Path) -> None:
     assert list(empty.iterdir()) == []
 
 
-def test_options_of_the_workflows_are_none_of_the_configurations(empty: Path) -> None:
-    for words in (["--force"], ["--matrix"], ["--action", COMMIT]):
-        with pytest.raises(UsageError, match="Give --workflows"):
-            init(*words)
-    assert list(empty.iterdir()) == []
-
-
 def test_without_a_suite_there_is_no_limit_and_that_is_said(empty: Path) -> None:
     init()
     text = (empty / "codegate.yml").read_text()

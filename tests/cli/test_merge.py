@@ -117,22 +117,6 @@ def _refused(words: str, *arguments: object) -> None:
     assert caught.value.exit_code == 2
 
 
-@pytest.mark.sandbox
-def test_options_that_contradict_sharing_are_refused(
-    suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    what = ("run", suite.folder, "--candidate", "reference")
-    _refused(r"`codegate plan --shards 3` gives both", *what, "--shard", "1/3")
-    _refused(r"`codegate plan --shards 3` gives both", *what, "--run-id", "x-0123456789abcdef")
-    _refused(r"'4/3' is no shard", *what, "--shard", "4/3", "--run-id", "x-0123456789abcdef")
-    _refused(r"Leave out --samples, --out, --shard and --run-id", "run", "--resume", "r", "--shard", "1/3")
-    _refused(r"was planned otherwise", *what, "--shard", "1/3", "--run-id", "x-0123456789abcdef", "--sandbox", "bwrap")
-    assert not list(tmp_path.iterdir()), "nothing was begun"
-    _refused(r"no candidate was given|codegate.yml does not exist", "plan", suite.folder, "--shards", "2")
-    _refused(r"Leave out --baseline", "plan", suite.folder, "--no-gate", "--baseline", "x.lock")
-
-
 def test_what_is_not_all_there_is_not_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     one, two, three = write_shards(tmp_path, plan(samples=1), 3)

@@ -97,18 +97,3 @@ def test_rows_of_a_suite_can_be_imported_again(own_suite: Suite, tmp_path: Path)
         "--repository", repository, "--sandbox", "bwrap", cwd=tmp_path,
     )  # fmt: skip
     assert not (tmp_path / "no").exists()
-
-
-@pytest.mark.sandbox
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("mine", "report", "nowhere"), "nowhere is not a suite"),
-        (("mine", "x", "--out", "o", "--kind", "wish"), "wish"),
-        (("mine", "x", "--out", "o", "--rewrite", "openai:gpt-5"), "floating alias"),
-        (("mine", "x", "--out", "o", "--refresh"), "x"),
-        (("mine",), "Missing argument 'REPOSITORY'"),
-    ],
-)
-def test_a_mistake_is_explained(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
-    refused(2, words, *arguments, cwd=tmp_path)

@@ -35,13 +35,6 @@ def test_without_a_baseline_a_usual_suite_is_assumed(suite: Suite, tmp_path: Pat
     assert max(map(len, done.stderr.splitlines())) <= 80
 
 
-def test_a_rate_is_not_for_a_baseline_and_a_suite_is_needed(suite: Suite, tmp_path: Path) -> None:
-    done = codegate("plan", cwd=tmp_path)
-    assert (done.code, "no suite was given" in done.stderr) == (2, True)
-    done = codegate("plan", suite.folder, "--baseline", "none.lock", cwd=tmp_path)
-    assert (done.code, "none.lock" in done.stderr) == (2, True)
-
-
 @pytest.mark.bwrap
 def test_with_a_baseline_all_follows_from_it(suite: Suite, tmp_path: Path) -> None:
     run = ("run", suite.folder, "--candidate", "reference", "--sandbox", "bwrap", "--out", "runs/r")

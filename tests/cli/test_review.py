@@ -56,20 +56,3 @@ def test_decisions_need_no_repository_and_a_page_does(own_suite: Suite, tmp_path
     assert (done.code, "Give --repository" in done.stderr) == (2, True)
     assert not (tmp_path / "review.html").exists()
     assert codegate("review", own_suite.folder, "--repository", "elsewhere", cwd=tmp_path).code == 0
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--drop", "calc-nothing"), "has no problem calc-nothing"),
-        (("--drop", "calc-half", "--keep", "calc-half"), "calc-half: both dropped and kept"),
-        (("--drop",), "requires an argument"),
-        (("--out", "."), "is a directory"),
-    ],
-)
-def test_a_mistake_is_exit_2_and_changes_nothing(
-    own_suite: Suite, tmp_path: Path, options: tuple[str, ...], words: str
-) -> None:
-    done = codegate("review", own_suite.folder, *options, cwd=tmp_path)
-    assert (done.code, words in done.stderr) == (2, True), done.stderr
-    assert load_suite(own_suite.folder).problems == own_suite.problems
