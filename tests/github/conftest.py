@@ -1,9 +1,31 @@
-"""What the tests of the action that really run something share."""
+"""What the tests of the action share: a GitHub whose tokens may post, and quick sandboxes."""
+
+from collections.abc import Iterator
 
 import pytest
 
 from codegate.sandbox import selection
 from codegate.sandbox.bubblewrap import BubblewrapBackend
+from tests.kit.github import FakeGitHub, Token, fake_github
+from tests.kit.github.rest import Rest
+
+HEAD = "a" * 40
+"""Head of pull request 7."""
+_MAY = frozenset({"pull-requests: write", "contents: read", "checks: write", "issues: write"})
+
+
+@pytest.fixture
+def server() -> Iterator[FakeGitHub]:
+    """An Enterprise server with one pull request, and tokens of a workflow, a person, an app and a fork's run."""
+    tokens = {
+        "ghs_workflow": Token(_MAY),
+        "ghp_person": Token(_MAY, login="alice", app=False),
+        "ghs_app": Token(_MAY, login="gatekeeper[bot]"),
+        "ghs_fork": Token(frozenset({"pull-requests: read", "issues: read", "contents: read"})),
+    }
+    with fake_github("/api/v3", tokens) as github:
+        github.store(Rest).add_pull(7, HEAD)
+        yield github
 
 
 @pytest.fixture

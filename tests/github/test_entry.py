@@ -14,7 +14,7 @@ from codegate.candidates import CandidateSpec
 from codegate.errors import ExitCode
 from codegate.gating import Baseline, GatePolicy, RunSamples, pin
 from codegate.gating.baseline import write_baseline, write_lock
-from codegate.github import run_action
+from codegate.github import reap_action, run_action
 from codegate.github.step import OUTPUTS
 from codegate.running import Gate, candidate_samples, load_run
 from codegate.running.shards import share
@@ -176,6 +176,17 @@ def test_without_a_daemon_it_is_infrastructure(
     assert step.outputs["verdict"] == "infrastructure"
     assert step.annotations == [("error", "codegate: infrastructure")]
     assert "no Docker daemon answers" in step.summary
+
+
+def test_the_step_after_the_job_never_fails_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
+    job = dict.fromkeys(("GITHUB_REPOSITORY", "GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT", "GITHUB_JOB"), "x")
+    assert reap_action({**job, "RUNNER_NAME": "one"}) == ExitCode.PASS
+    assert "no Docker daemon answers" in capsys.readouterr().out
+    assert reap_action({}) == ExitCode.PASS
+    assert "no sandbox was left over" in capsys.readouterr().out
 
 
 def test_on_inconclusive(act: Act, workspace: Path) -> None:

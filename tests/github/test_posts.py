@@ -1,7 +1,6 @@
-"""One comment, ours, updated in place, on the pull request that GitHub says it belongs on."""
+"""What is posted: one comment, ours, updated in place; one nightly issue; and check runs on the right commit."""
 
 import copy
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,31 +11,30 @@ from hypothesis import strategies as st
 from codegate.errors import UsageError
 from codegate.forge import GitHub, GitHubError
 from codegate.github.event import Event
-from codegate.github.posts import BOT, MAX_BODY_BYTES, cut, marker, post_comment
+from codegate.github.posts import (
+    BOT,
+    MAX_BODY_BYTES,
+    MAX_TEXT_BYTES,
+    conclusion_of,
+    cut,
+    marker,
+    post_check,
+    post_comment,
+    post_issue,
+)
 from codegate.github.report import pull_number
+from tests.github.conftest import HEAD
 from tests.github.test_event import FORK as STRANGERS
 from tests.github.test_event import event_of, pull_payload, run_payload
-from tests.kit.github import FakeGitHub, Fault, Reply, Token, fake_github, rate_limited
+from tests.kit.github import FakeGitHub, Fault, Reply, rate_limited
 from tests.kit.github.rest import HOME, Rest
 
-COMMENTS, ONE = r"/repos/acme/demo/issues/7/comments", r"/repos/acme/demo/issues/comments/\d+"
-HEAD = "a" * 40
-GATE = marker("gate")
-
-
-@pytest.fixture
-def server() -> Iterator[FakeGitHub]:
-    """An Enterprise server with one pull request, and tokens of a workflow, a person, an app and a fork's run."""
-    speak = frozenset({"pull-requests: write", "contents: read"})
-    tokens = {
-        "ghs_workflow": Token(speak),
-        "ghp_person": Token(speak, login="alice", app=False),
-        "ghs_app": Token(speak, login="gatekeeper[bot]"),
-        "ghs_fork": Token(frozenset({"pull-requests: read", "contents: read"})),
-    }
-    with fake_github("/api/v3", tokens) as github:
-        github.store(Rest).add_pull(7, HEAD)
-        yield github
+COMMENTS, ONE, ISSUES = (
+    r"/repos/acme/demo/issues/7/comments",
+    r"/repos/acme/demo/issues/comments/\d+",
+    "/repos/acme/demo/issues",
+)
+GATE, NIGHTLY = marker("gate"), marker("nightly")
 
 
 def client(server: FakeGitHub, token: str = "ghs_workflow") -> GitHub:
@@ -255,3 +253,98 @@ def test_what_cannot_be_asked_is_no_answer(server: FakeGitHub, tmp_path: Path) -
     server.fail(Fault("GET", f"/repos/acme/demo/commits/{HEAD}/pulls", Reply({"message": "no"}, 403)))
     with pytest.raises(GitHubError, match="pull-requests: read"):
         pull_number(client(server), ended(tmp_path))
+
+
+# The check run
+
+
+def checks(server: FakeGitHub) -> list[dict[str, Any]]:
+    return list(server.store(Rest).checks.values())
+
+
+@pytest.mark.parametrize(
+    ("kind", "conclusion"),
+    [
+        ("pass", "success"),
+        ("regressed", "failure"),
+        ("inconclusive", "neutral"),
+        ("incomparable", "neutral"),
+        ("infrastructure", "failure"),
+        ("error", "failure"),
+        ("no baseline", "failure"),
+        ("anything else", "failure"),
+        ("skipped", "skipped"),
+        ("ungated", "neutral"),
+        ("interrupted", "cancelled"),
+    ],
+)
+def test_a_verdict_ends_the_check(server: FakeGitHub, kind: str, conclusion: str) -> None:
+    done = post_check(client(server), HEAD, "codegate", kind, "Why.", details_url="https://git.acme.example/run")
+    assert (done.did, done.warning) == ("created", None)
+    (check,) = checks(server)
+    assert (check["head_sha"], check["status"], check["conclusion"]) == (HEAD, "completed", conclusion)
+    assert check["output"] == {"title": f"codegate: {kind}", "summary": "Why."}
+
+
+def test_what_undecided_means_is_the_policys() -> None:
+    assert conclusion_of("inconclusive", "fail") == "failure"
+    assert conclusion_of("incomparable", "pass") == "success"
+    assert conclusion_of("infrastructure", "pass") == "failure"
+
+
+def test_texts_of_a_check_stay_within_the_limits(server: FakeGitHub) -> None:
+    done = post_check(client(server), HEAD, "n" * 999, "pass", "row é\n" * 30_000)
+    assert done.warning is None
+    (check,) = checks(server)
+    assert len(check["output"]["summary"].encode()) <= MAX_TEXT_BYTES
+    assert len(check["name"]) <= 100
+
+
+# The nightly issue
+
+
+def tell(server: FakeGitHub, body: str, *, regressed: bool, token: str = "ghs_workflow") -> Any:
+    github = GitHub(server.api_url, "acme/demo", token, pause_seconds=0.01)
+    return post_issue(github, "nightly", body, regressed)
+
+
+def test_it_is_opened_updated_and_closed(server: FakeGitHub) -> None:
+    rest = server.store(Rest)
+    assert tell(server, "all is well", regressed=False).did == "nothing"
+    assert not server.asked("POST")
+    assert [tell(server, body, regressed=True).did for body in ("bad", "bad", "worse")] == [
+        "created", "unchanged", "updated",
+    ]  # fmt: skip
+    (issue,) = rest.issues.values()
+    assert (issue["title"], issue["body"]) == ("codegate: nightly has regressed", f"{NIGHTLY}\nworse")
+    done = tell(server, "well again", regressed=False)
+    assert (done.did, done.url) == ("closed", issue["html_url"])
+    assert (issue["state"], issue["state_reason"]) == ("closed", "completed")
+    assert [entry["body"] for entry in rest.comments[issue["number"]]] == [f"{NIGHTLY}\nwell again"]
+    assert tell(server, "well", regressed=False).did == "nothing"
+    assert tell(server, "bad again", regressed=True).did == "created"
+
+
+def test_ours_is_found_on_the_last_page_and_nobody_elses_is_touched(server: FakeGitHub) -> None:
+    rest = server.store(Rest)
+    for number in range(1, 240):
+        rest.add_issue(number, "bob", "broken")
+    rest.add_issue(240, "mallory", f"{NIGHTLY}\nplanted")
+    rest.add_issue(241, BOT, f"{marker('weekly')}\nanother watch")
+    rest.add_issue(242, BOT, f"{NIGHTLY}\na pull request", pull=True)
+    rest.add_issue(243, BOT, f"{NIGHTLY}\nours")
+    rest.add_issue(244, BOT, f"{NIGHTLY}\nours, too")
+    assert tell(server, "worse", regressed=True).did == "updated"
+    assert rest.issues[243]["body"] == f"{NIGHTLY}\nworse"
+    assert tell(server, "well", regressed=False).did == "closed"
+    assert [number for number, entry in rest.issues.items() if entry["state"] == "closed"] == [243, 244]
+    assert rest.issues[240]["body"] == f"{NIGHTLY}\nplanted"
+    assert len(rest.issues) == 244
+
+
+def test_what_is_not_allowed_is_a_warning(server: FakeGitHub) -> None:
+    done = tell(server, "bad", regressed=True, token="ghs_fork")
+    assert done.did == "nothing"
+    assert "permissions: issues: write" in done.warning
+    server.fail(Fault("GET", ISSUES, Reply({"message": "Issues are disabled for this repo"}, 410)))
+    assert "Issues are disabled" in tell(server, "bad", regressed=True).warning
