@@ -1,4 +1,4 @@
-"""Every command: its exit code, the shape of its ``--json`` and the files that it writes; and what mistakes end in.
+"""Every command: its exit code, the shape of its ``--json`` and the files that it writes.
 
 What the shape of the demo's document is, ``slow/test_demo.py`` says: it keeps the document.
 """
@@ -13,9 +13,8 @@ from typing import Any, Final
 
 import pytest
 
-from tests.golden.golden import QUICKSTART, check, codegate, lines, pretty, shape, union, unpack
+from tests.golden.golden import QUICKSTART, check, codegate, pretty, shape, union, unpack
 from tests.golden.runs import write_run
-from tests.kit.command import Done
 
 pytestmark = pytest.mark.timeout(1800)  # a hundred processes, on a machine that others may use
 
@@ -161,71 +160,3 @@ def test_commands_that_read(tmp_path: Path) -> None:
     bare = {"PATH": str(tmp_path / ".git" / "bin"), "DOCKER_HOST": f"unix://{tmp_path}/no.sock"}
     session.run("doctor", environment=bare)
     session.check("commands_reading.json")
-
-
-#: By name: the words of the command, and what its message has to name.
-_MISTAKES: Final = {
-    "no command": ("", ()),
-    "unknown command": ("frobnicate", ("frobnicate",)),
-    "misspelt command": ("rnu", ("rnu", "run")),
-    "unknown option": ("run --frobnicate", ("--frobnicate",)),
-    "value out of range": ("run x --samples 0", ("--samples",)),
-    "unknown sandbox": ("run x --candidate reference --sandbox chroot", ("chroot",)),
-    "no suite": ("run --candidate reference", ("suite",)),
-    "no configuration": ("run", ("codegate.yml",)),
-    "not a suite": ("run x --candidate reference", ("x",)),
-    "floating alias": ("run x --candidate openai:gpt-4o", ("gpt-4o",)),
-    "unknown provider": ("run x --candidate opnai:m", ("opnai", "openai")),
-    "options that exclude each other": ("run x --resume y --samples 2", ("--resume", "--samples")),
-    "nothing to resume": ("run x --resume nowhere", ("nowhere",)),
-    "no lock": ("run x --candidate reference --baseline no.lock", ("no.lock",)),
-    "bad configuration": ("run --config bad.yml", ("bad.yml", "candidate_s")),
-    "not a run": ("gate nowhere", ("nowhere",)),
-    "a broken journal": ("report broken --out o", ("outcomes.jsonl",)),
-    "nothing is pinned": ("baseline show", ("codegate.lock",)),
-    "a changed baseline": ("baseline verify --lock changed.lock", ("baseline.json",)),
-    "too few samples": ("baseline pin few --out other.json", ("--min-samples",)),
-    "not a repository": ("mine folder --out o", ("folder",)),
-    "no predictions": ("grade x --predictions p", ("x",)),
-    "a report without a run": ("report nowhere --out o", ("nowhere",)),
-    "no history": ("history show", ("history.jsonl",)),
-    "no shards": ("merge folder", ("folder",)),
-    "the demo's folder is taken": ("demo --out taken", ("taken",)),
-    "a place that cannot be written": ("report few --out taken/file/below", ("taken/file",)),
-}
-
-
-def _kind(done: Done, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return what a mistake ended in; of the message no more than what it names and that it is one line."""
-    messages = [line for line in done.stderr.splitlines() if line.startswith("codegate: ")]
-    document = json.loads(done.stdout) if done.stdout else {}
-    return {
-        "exit": done.code,
-        "messages": len(messages),
-        "names": [name for name in names if any(name in message for message in messages)],
-        "traceback": "Traceback" in done.stderr,
-        "document": document.get("schema"),
-        "exit in document": document.get("error", {}).get("exit_code"),
-        "remedy": bool(document.get("error", {}).get("remedy")),
-    }
-
-
-@pytest.mark.sandbox
-def test_mistakes(tmp_path: Path) -> None:
-    (tmp_path / "bad.yml").write_text("candidate_s: [reference]\n")
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "taken").mkdir()
-    (tmp_path / "taken" / "file").touch()
-    write_run(tmp_path / "few", {"p-0": [True] * 4})
-    journal = write_run(tmp_path / "broken", {"p-0": [True]}) / "outcomes.jsonl"
-    journal.write_text("no JSON\n" + journal.read_text())
-    write_run(tmp_path / "pinned", {"p-0": [True] * 5})
-    assert codegate("baseline", "pin", "pinned", "--lock", "changed.lock", cwd=tmp_path).code == 0
-    baseline = tmp_path / "baseline.json"
-    baseline.write_text(baseline.read_text().replace("true", "false", 1))
-
-    def mistake(name: str) -> dict[str, Any]:
-        words, names = _MISTAKES[name]
-        return _kind(codegate(*words.split(), "--json", cwd=tmp_path), names)
-
-    check("mistakes.json", lines({name: mistake(name) for name in _MISTAKES}))

@@ -22,12 +22,15 @@ from codegate.reporting import (
     figures,
     gather,
     render_console,
+    render_csv,
     render_html,
     render_json,
+    render_junit,
     render_markdown,
 )
 from codegate.reporting.measures_csv import MEASURE_COLUMNS, render_measures_csv
 from codegate.running import Journal, Run
+from codegate.sandbox import Assurance
 from codegate.solving import Attempt
 from tests.reporting.example import example, example_view, pinned_samples, run_of, samples_of
 from tests.reporting.hostile import PAYLOADS
@@ -191,6 +194,25 @@ def test_a_plain_verdict_says_nothing_of_what_it_did_not_ask(name: str) -> None:
     page = plainly(PEOPLE[name](build_view([run], verdicts[:1])))
     for unsaid in ("fresh baseline", "pull requests", "Floors", "must be", "warning:"):
         assert unsaid not in page
+
+
+def test_every_format_says_whether_the_sandbox_was_verified_and_what_it_does_not_promise() -> None:
+    run, verdicts = example()
+    weak = "runc 1.1.5 has a number older than 1.1.12"
+    looked_at = Assurance(sandbox="docker", tier="runc", engine="Docker 28.0.0", runtime="runc 1.1.5", kernel="6.1",
+                          environment="sha256:0", checks=(), weaknesses=(weak,))  # fmt: skip
+    verified = build_view([run.model_copy(update={"assurances": (looked_at,)})], verdicts)
+    for name, render in {**PEOPLE, "json": render_json, "junit": render_junit, "csv": render_csv}.items():
+        read = plainly if name in PEOPLE else unescape
+        assert "not verified (bwrap)" in read(render(build_view([run], verdicts))), name
+        page = read(render(verified))
+        assert "verified (docker, runc 1.1.5)" in page, name
+        assert "not verified" not in page, name
+        assert weak in page or name == "csv", name
+    odd = looked_at.model_copy(update={"runtime": "runc\n\x1b[31m::error::", "environment": "other"})
+    view = build_view([run.model_copy(update={"assurances": (looked_at, odd)})])
+    assert view.runs[0].assurance == "verified (docker, runc 1.1.5); verified (docker, runc ::error::)"
+    assert "::error" not in render_console(view, width=200)
 
 
 # Files for machines
