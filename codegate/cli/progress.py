@@ -32,11 +32,16 @@ def mine_progress() -> Iterator[Callable[[MineEvent], None]]:
     with _shown() as show:
 
         def step(event: MineEvent) -> None:
-            text = f"{event.accepted} problems; {event.message}"
-            important = event.kind in {"scanned", "kept"}
-            show(event.done, event.total, text, important=important, waiting=event.kind == "trying")
+            show(event.done, event.total, event.words, important=event.important, waiting=event.kind == "trying")
 
         yield step
+
+
+@contextmanager
+def waiting_progress() -> Iterator[Callable[[int, int, str], None]]:
+    """Give a function that shows how much is done of how much, and what is under way."""
+    with _shown() as show:
+        yield lambda done, total, text: show(done, total, text, important=False, waiting=True)
 
 
 def _shown() -> AbstractContextManager[_Show]:
@@ -51,7 +56,7 @@ def _bar() -> Iterator[_Show]:
     from rich.table import Column  # noqa: PLC0415
 
     console = Console(stderr=True)
-    doing = TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True))
+    doing = TextColumn("{task.description}", markup=False, table_column=Column(ratio=1))
     columns = (BarColumn(bar_width=12), MofNCompleteColumn(), TimeElapsedColumn(), doing)
 
     def above(text: str) -> None:
@@ -63,6 +68,6 @@ def _bar() -> Iterator[_Show]:
         def show(done: int, total: int, text: str, *, important: bool, waiting: bool = False) -> None:
             if important and not waiting:
                 note(f"[{done}/{total}] {one_line(text)}")
-            bar.update(task, completed=done, total=total, description=one_line(text, 100))
+            bar.update(task, completed=done, total=total, description=one_line(text, 200))
 
         yield show

@@ -6,6 +6,7 @@ import click
 
 from codegate.cli.options import FOLDER, jobs_option, json_option, repository_option, sandbox_option
 from codegate.cli.output import emit, note, say
+from codegate.cli.progress import waiting_progress
 from codegate.errors import ExitCode
 from codegate.operations import comparable_places, proof_words, validate, validation_words
 from codegate.sandbox import Choice
@@ -26,9 +27,11 @@ def command(suite: Path, rounds: int, jobs: int, repository: Path | None, sandbo
     sandboxes can be compared when it is proved in both. Exits 0 when all is proven, 3 when something was quarantined, 4
     when something could not be run.
     """
-    report = validate(
-        suite, repository, lambda proof: note(proof_words(proof)), sandbox=sandbox, rounds=rounds, jobs=jobs
-    )
+    with waiting_progress() as waiting:
+        report = validate(
+            suite, repository, lambda proof: note(proof_words(proof)), sandbox=sandbox, rounds=rounds, jobs=jobs,
+            waiting=waiting,
+        )  # fmt: skip
     for line in validation_words(report):
         say(line)
     emit(

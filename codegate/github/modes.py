@@ -113,11 +113,14 @@ def mine(job: Job) -> Result:
     """Mine the workspace's history into the folder that the input ``suite`` names, or into the reports' folder."""
     inputs = job.inputs
     suite = inside(inputs.workspace, inputs.suite, "input `suite`") if inputs.suite else inputs.reports / "suite"
+    lines = ProgressLines(job.log.log)
     report = operations.mine(
         inputs.workspace,
         suite,
         MineOptions(concurrency=inputs.jobs or 2, memory=cache_folder() / "mining"),
-        lambda event: job.log.log(f"[{event.done}/{event.total}] {event.accepted} problems; {event.message}"),
+        lambda event: lines(
+            event.done, event.total, event.words, important=event.important, waiting=event.kind == "trying"
+        ),
         sandbox="docker",
     )
     for line in operations.mining_words(report):
@@ -129,9 +132,11 @@ def validate(job: Job, scratch: Path) -> Result:
     """Prove again that every problem of the suite is sound."""
     inputs = job.inputs
     suite = project_of(inputs, job.base, scratch, needs_candidates=False).suite
+    lines = ProgressLines(job.log.log)
     report = operations.validate(
-        suite, inputs.workspace, lambda proof: job.log.log(operations.proof_words(proof)), sandbox="docker"
-    )
+        suite, inputs.workspace, lambda proof: job.log.log(operations.proof_words(proof)), sandbox="docker",
+        waiting=lambda done, total, text: lines(done, total, text, important=False, waiting=True),
+    )  # fmt: skip
     for line in operations.validation_words(report):
         job.log.log(line)
     if (suite / PROVED).is_file():  # to be committed: runs in other sandboxes are comparable by it

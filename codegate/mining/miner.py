@@ -63,6 +63,16 @@ class MineEvent:
     total: int
     accepted: int
 
+    @property
+    def words(self) -> str:
+        """Return the event with the number of problems so far."""
+        return f"{self.accepted} problem{'' if self.accepted == 1 else 's'}; {self.message}"
+
+    @property
+    def important(self) -> bool:
+        """Return whether a log shows the event however soon it comes after another."""
+        return self.kind in {"scanned", "kept"}
+
 
 def mine(
     repository: Path, out: Path, options: MineOptions, backend: Backend, progress: Callable[[MineEvent], None]

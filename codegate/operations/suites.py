@@ -92,16 +92,18 @@ def validate(
     sandbox: Choice = "auto",
     rounds: int = 3,
     jobs: int = 2,
+    waiting: Callable[[int, int, str], None] | None = None,
 ) -> ValidationReport:
     """Prove again that on every problem of a suite the reference fix passes and no change fails.
 
     What is flaky or fails is quarantined in the suite's files. ``repository`` has the base commits, by default where
-    the suite says; ``rounds`` are runs of each state, ``jobs`` sandboxes running at once.
+    the suite says; ``rounds`` are runs of each state, ``jobs`` sandboxes running at once. ``waiting`` is called every
+    second with problems done, all problems, and what is under way.
     """
     loaded = load_suite(suite)
     check_images(loaded)
     with opened_backend(sandbox, new_run_id()) as backend:
-        return validate_suite(loaded, repository, backend, rounds, show, jobs)
+        return validate_suite(loaded, repository, backend, rounds, show, jobs, waiting=waiting)
 
 
 def proof_words(proof: Proof) -> str:

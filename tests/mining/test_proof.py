@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -145,9 +146,14 @@ class TestValidateSuite:
             _problem("solved", tests="def test_a():\n    pass\n\ndef test_b():\n    pass\n"),
         )
         seen: list[str] = []
+        waited: list[str] = []
 
-        report = validate_suite(suite, None, bwrap_backend, rounds=2, progress=lambda proof: seen.append(proof.problem))
+        report = validate_suite(
+            suite, None, bwrap_backend, rounds=2, progress=lambda proof: seen.append(proof.problem),
+            waiting=lambda done, total, text: waited.append(f"{done} of {total}: {text}"),
+        )  # fmt: skip
 
+        assert re.match(r"0 of 3: proving (holds|unfixed) \(\d s\)", waited[0])
         assert sorted(seen) == ["holds", "solved", "unfixed"]
         assert [proof.proven for proof in report.proofs] == [True, False, False]
         assert report.quarantined == ("unfixed", "solved")

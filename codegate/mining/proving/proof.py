@@ -12,7 +12,7 @@ reach is audited again too. Retired problems are left out.
 import json
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -223,6 +223,7 @@ def validate_suite(
     progress: Callable[[Proof], None],
     concurrency: int = 2,
     today: date | None = None,
+    waiting: Callable[[int, int, str], None] | None = None,
 ) -> ValidationReport:
     """Prove every problem of ``suite`` again, retired ones aside, and write what was found to its files.
 
@@ -237,6 +238,7 @@ def validate_suite(
         progress: called for each problem when it is done, in the order of completion, from worker threads.
         concurrency: problems under way at the same time.
         today: the day that quarantines begin and expire by; default: the present one.
+        waiting: called every second with how many problems are done, how many there are, and what is under way.
 
     Raises:
         UsageError: the suite has no problems, or a base tree cannot be found.
@@ -252,17 +254,30 @@ def validate_suite(
     proofs: list[Proof] = []
     faults: dict[str, str] = {}
 
+    begun: dict[str, float] = {}  # by problem under way
+
     def task(problem: Problem) -> Proof:
-        proof = prove(problem, load_base(suite, problem, repository), sandboxes, rounds, day)
+        begun[problem.id] = time.monotonic()
+        try:
+            proof = prove(problem, load_base(suite, problem, repository), sandboxes, rounds, day)
+        finally:
+            del begun[problem.id]
         progress(proof)
         return proof
+
+    def wait_for(future: Future[Proof]) -> Proof:
+        while waiting is not None and not wait([future], 1.0).done:
+            now = time.monotonic()
+            under_way = ", ".join(f"{name} ({now - since:.0f} s)" for name, since in tuple(begun.items()))
+            waiting(sum(each.done() for _, each in futures), len(futures), f"proving {under_way}")
+        return future.result()
 
     pool = ThreadPoolExecutor(concurrency, thread_name_prefix="validate")
     try:
         futures = [(problem, pool.submit(task, problem)) for problem in tried]
         for problem, future in futures:
             try:
-                proofs.append(future.result())
+                proofs.append(wait_for(future))
             except SandboxError as error:
                 lock = suite.folder / problem.environment.lock
                 faults[problem.id] = f"{error} (environment {lock})"
