@@ -2,51 +2,33 @@
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from codegate.gating.drift import Rate, pass_rate
 from codegate.gating.history import HistoryEntry
 from codegate.gating.trend import Alarm, Series, days_since, matrix_of, series_of
 from codegate.reporting import figures
+from codegate.reporting.chart import Point, known, place
 from codegate.reporting.page import page_template
 from codegate.reporting.plain import one_line
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-WIDTH: Final = 640
-HEIGHT: Final = 160
-
-
-@dataclass(frozen=True)
-class Point:
-    """A run in a chart: where its pass rate and the ends of its interval are, in pixels; ``changed``: a new model."""
-
-    x: float
-    y: float
-    low: float
-    high: float
-    words: str
-    changed: bool
-
 
 def chart_points(series: Series) -> tuple[Point, ...]:
-    """Return a point for each run with a pass rate, by time from left to right, 100 % at the top."""
+    """Return a point for each run with a pass rate, by time from left to right."""
     runs = [(entry, pass_rate(entry.counts)) for entry in series.entries]
     times = [datetime.fromisoformat(entry.at).timestamp() for entry, _ in runs]
     first, length = times[0], (times[-1] - times[0]) or 1.0
     before = series.entries[0].model
     points = []
     for (entry, rate), time in zip(runs, times, strict=True):
-        if rate.value is not None and rate.low is not None and rate.high is not None:
-            y, low, high = (round(HEIGHT * (1.0 - value), 1) for value in (rate.value, rate.low, rate.high))
-            words = f"{entry.at[:10]}: {rate.words()}, {entry.model}"
-            x = round(WIDTH * (time - first) / length, 1)
-            points.append(Point(x, y, low, high, words, entry.model != before))
+        words = one_line(f"{entry.at[:10]}: {rate.words()}, {entry.model}")
+        points.append(place((time - first) / length, rate, words, new=entry.model != before))
         before = entry.model
-    return tuple(points)
+    return known(points)
 
 
 def render_dashboard(entries: Sequence[HistoryEntry], alarms: Sequence[Alarm]) -> str:
@@ -74,6 +56,4 @@ def _template() -> "Template":
         one_line=one_line,
         pass_rate=pass_rate,
         dollars=figures.dollars,
-        width=WIDTH,
-        height=HEIGHT,
     )

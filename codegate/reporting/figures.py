@@ -8,13 +8,16 @@ from codegate.reporting.view import BehaviourView, CandidateView, Cell, ReportVi
 
 
 class Figure(str):
-    """Text made of numbers and our own words, in which nothing is markup."""
+    """Text made of numbers and our own words, in which nothing is markup; ``estimate`` is what a page draws of it."""
 
-    __slots__ = ()
+    estimate: Estimate | None
+    is_share: bool
 
-    def __new__(cls, value: object) -> "Figure":
+    def __new__(cls, value: object, estimate: Estimate | None = None, *, is_share: bool = False) -> "Figure":
         """Return ``value`` as text."""
-        return super().__new__(cls, str(value))
+        made = super().__new__(cls, str(value))
+        made.estimate, made.is_share = estimate, is_share
+        return made
 
 
 UNKNOWN = Figure("—")
@@ -58,7 +61,8 @@ def share(value: Estimate) -> Figure:
     """Return a share with its n, and its interval if known: ``83.3% [64–93%] n=24``."""
     if value.value is None or value.low is None or value.high is None:
         return UNKNOWN
-    return Figure(f"{value.value:.1%} [{value.low * 100:.0f}–{value.high * 100:.0f}%] n={value.n:,}")
+    text = f"{value.value:.1%} [{value.low * 100:.0f}–{value.high * 100:.0f}%] n={value.n:,}"
+    return Figure(text, value, is_share=True)
 
 
 def estimate(value: Estimate, say: Callable[[float | None], str]) -> Figure:
@@ -69,7 +73,7 @@ def estimate(value: Estimate, say: Callable[[float | None], str]) -> Figure:
     if value.value is None:
         return UNKNOWN
     ends = "" if value.low is None and value.high is None else f" [{_end(value.low, say)}–{_end(value.high, say)}]"
-    return Figure(f"{say(value.value)}{ends} n={value.n:,}")
+    return Figure(f"{say(value.value)}{ends} n={value.n:,}", value)
 
 
 def _end(value: float | None, say: Callable[[float | None], str]) -> str:

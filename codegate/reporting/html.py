@@ -3,27 +3,30 @@
 import base64
 import functools
 import gzip
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from codegate.gating import Verdict, worst_first
 from codegate.reporting import figures, table
 from codegate.reporting.bugs import bug, links
-from codegate.reporting.estimates import Estimate
+from codegate.reporting.cells import Name, Table
+from codegate.reporting.chart import WIDTH, Point, known, place
+from codegate.reporting.figures import Figure
 from codegate.reporting.measure_table import cost_and_time
 from codegate.reporting.page import page_template
+from codegate.reporting.plain import one_line
 from codegate.reporting.view import Cell, ReportView
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-PLOT_WIDTH = 640
 _PLAIN = 6_000_000  # characters of attempts; more of them are compressed, so that the page opens at once
 
 
 @dataclass(frozen=True)
 class IntervalPlot:
-    """Where the marks of an interval plot are, in pixels of a drawing ``PLOT_WIDTH`` wide."""
+    """Where the marks of an interval plot are, in pixels of a drawing ``WIDTH`` wide."""
 
     zero: float
     margin: float
@@ -41,7 +44,7 @@ def interval_plot(verdict: Verdict) -> IntervalPlot | None:
     reach = max(abs(low), abs(high), verdict.margin * 1.5) * 1.12
 
     def place(value: float) -> float:
-        return round(PLOT_WIDTH * (0.5 + value / (2 * reach)), 1)
+        return round(WIDTH * (0.5 + value / (2 * reach)), 1)
 
     return IntervalPlot(
         zero=place(0.0),
@@ -65,11 +68,39 @@ def row_tags(cells: tuple[Cell, ...], excluded: str | None) -> str:
     return " ".join(name for name, holds in tags.items() if holds)
 
 
-def _pass_rates(view: ReportView) -> list[tuple[str, str, Estimate]]:
-    rates = [(entry.label, entry.model, entry.pass_rate) for entry in view.candidates]
+def _pass_rates(view: ReportView) -> Table:
+    rates = [(Name(entry.label), Name(entry.model), figures.share(entry.pass_rate)) for entry in view.candidates]
     if view.baseline:
-        rates.append((f"baseline: {view.baseline.label}", view.baseline.model, view.baseline.correctness.pass_at_1))
-    return rates
+        pinned = view.baseline
+        rates.append(
+            (Name(f"baseline: {pinned.label}"), Name(pinned.model), figures.share(pinned.correctness.pass_at_1))
+        )
+    return Table("pass-rates", "Pass rates", ("Candidate", "Model", "pass@1 [95% interval]"), tuple(rates))
+
+
+def _cost_points(view: ReportView) -> tuple[Point, ...]:
+    """Return each candidate's pass rate by what its run cost, from $0 on; empty below two known costs."""
+    costs = [(entry, entry.measures.costs.total_usd) for entry in view.candidates]
+    most = max((cost for _, cost in costs if cost), default=0.0)
+    points = known([
+        place(cost / most, entry.pass_rate, f"{entry.label}: {figures.share(entry.pass_rate)}, {figures.dollars(cost)}",
+              one_line(entry.label, 40))
+        for entry, cost in costs if cost is not None and most
+    ])  # fmt: skip
+    return points if len(points) > 1 else ()
+
+
+def _most_cost(view: ReportView) -> str:
+    return figures.dollars(max(entry.measures.costs.total_usd or 0.0 for entry in view.candidates))
+
+
+def meter_end(cells: Sequence[str]) -> float | None:
+    """Return the value at which the bars of a row's figures are full; None: there is nothing to compare."""
+    drawn = [cell for cell in cells if isinstance(cell, Figure) and cell.estimate is not None]
+    if any(cell.is_share for cell in drawn):
+        return 1.0
+    values = [cell.estimate.value for cell in drawn if cell.estimate and cell.estimate.value is not None]
+    return max(values) if len(values) > 1 else None
 
 
 @functools.cache
@@ -91,7 +122,9 @@ def _template() -> "Template":
         cost_and_time=cost_and_time,
         pack=_pack,
         pass_rates=_pass_rates,
-        plot_width=PLOT_WIDTH,
+        cost_points=_cost_points,
+        most_cost=_most_cost,
+        meter_end=meter_end,
     )
 
 

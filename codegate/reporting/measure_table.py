@@ -64,7 +64,7 @@ def _ungraded(entry: CandidateView) -> Figure:
 def _both(first: Estimate, second: Estimate) -> str:
     if first.value is None:
         return figures.UNKNOWN
-    return Figure(f"{figures.seconds(first.value)} / {figures.estimate(second, figures.seconds)}")
+    return Figure(f"{figures.seconds(first.value)} / {figures.estimate(second, figures.seconds)}", second)
 
 
 def figures_of_cost(measures: Measures) -> Figure:

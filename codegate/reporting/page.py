@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Literal
 
+from codegate.reporting.chart import HEIGHT, WIDTH
+
 if TYPE_CHECKING:
     from jinja2 import Template
 
@@ -27,7 +29,7 @@ def page_template(name: str, styles: Sequence[str], script: str | None = None, *
         script: file name of its script; None: it has none.
         names: what else the template can use.
     """
-    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - only pages need it
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only pages need it
     from markupsafe import Markup  # noqa: PLC0415
 
     style, code = "".join(map(_asset, styles)), _asset(script) if script is not None else ""
@@ -35,16 +37,19 @@ def page_template(name: str, styles: Sequence[str], script: str | None = None, *
         message = f"a style sheet or the script of {name} would end its own element"
         raise ValueError(message)
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, auto_reload=False
-    )
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, auto_reload=False,
+        loader=PackageLoader("codegate.reporting"),
+    )  # fmt: skip
     environment.globals.update(
         names,
         diff_lines=diff_lines,
         style=Markup(style),  # noqa: S704 - our own file, checked above
         script=Markup(code),  # noqa: S704 - our own file, checked above
         policy=_policy(style, code),
+        width=WIDTH,
+        height=HEIGHT,
     )
-    return environment.from_string(_asset(name))
+    return environment.get_template(name)
 
 
 def diff_lines(patch: str) -> list[tuple[DiffLineKind, str]]:

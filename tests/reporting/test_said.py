@@ -73,7 +73,7 @@ def looped() -> Run:
 def test_every_measure_is_said_with_its_n(name: str) -> None:
     page = plainly(PEOPLE[name](example_view()))
     for said in (
-        "83.3% [66–93%] n=30" if name != "html" else "83.3% 66–93%, n=30",
+        "83.3% [66–93%] n=30",
         "115/120 95.8% [82–99%] n=120",
         "2.30 s / 2.30 s [2.30 s–?] n=30",
         "1,850 [1,850–1,850] n=30",
