@@ -16,7 +16,7 @@ from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.proving.validation import Validated, validate_cut
 from codegate.sandbox import Command, EnvironmentRecipe, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import EnvironmentManifest, ProblemLimits, read_commit
+from codegate.suite import EnvironmentManifest, ProblemLimits, RunnerName, read_commit
 from tests.kit.repository import HistoryBuilder
 
 SOON = datetime.now(UTC) + timedelta(days=200)
@@ -226,6 +226,7 @@ def world(bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> Iterat
 
 
 NOTHING = TestOutcomes((), (), (), (), False, {}, {})
+RUNNERS: tuple[RunnerName, ...] = ("go", "jest", "junit")
 GRADED = TestSelection(("a/test_x.py", "test_y.py"), timeout_seconds=20)
 
 
@@ -252,6 +253,14 @@ class TestPlan:
         assert len(plan(GRADED, NOTHING, 3)) == 4
         assert len(plan(GRADED, NOTHING, 3, cpu_seconds=60.0)) == 3
         assert len(plan(replace(GRADED, runner="go"), NOTHING, 3)) == 3
+
+    def test_what_a_runner_cannot_vary_is_no_suspect(self) -> None:
+        causes = {
+            runner: [one.causes for one in plan(replace(GRADED, runner=runner), NOTHING, 3)] for runner in RUNNERS
+        }
+        assert causes["go"] == [("order",), ("order", "isolation"), ("isolation",)]
+        assert causes["jest"] == [("order", "clock"), ("order",), ()]
+        assert causes["junit"] == [("order",), ("order",), ()]
 
 
 class TestExplain:

@@ -16,7 +16,7 @@ LANGUAGE: Final = LanguagePack(
     readers=(PYTHON,),
     finder="codegate.languages.python.mutation:PythonFinder",
     compiled=(".py", ".pyi"),
-    hashed=True,
+    varies=frozenset({"clock", "isolation", "load", "seed"}),
     parameters="[",
     same_layout=same_syntax,
 )

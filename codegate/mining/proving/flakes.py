@@ -68,13 +68,16 @@ def plan(graded: TestSelection, outcomes: TestOutcomes, rounds: int, cpu_seconds
         for varied in steps.get(number)
         or _both(("seed", "order"), replace(graded if number % 2 else turned, hash_seed=number))
     ]
-    if rounds >= 3 and _is_hashed(graded.runner) and cpu_seconds <= _SWEEP_SECONDS:
+    possible = _possible(graded.runner)
+    if rounds >= 3 and "seed" in possible and cpu_seconds <= _SWEEP_SECONDS:
         found += [Varied("after", ("seed",), replace(graded, hash_seed=seed)) for seed in SWEEP]
-    return tuple(found)
+    return tuple(replace(each, causes=tuple(cause for cause in each.causes if cause in possible)) for each in found)
 
 
-def _is_hashed(runner: RunnerName) -> bool:
-    return any(language.hashed for language in languages() if runner in language.runners)
+def _possible(runner: RunnerName) -> frozenset[str]:
+    """Return what the runs of ``runner`` can vary."""
+    found = (language.varies for language in languages() if runner in language.runners)
+    return frozenset({"order", "timezone"}).union(*found)
 
 
 def _both(causes: tuple[Cause, ...], selection: TestSelection) -> list[Varied]:
