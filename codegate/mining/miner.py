@@ -4,9 +4,10 @@ Units are tried best first and independently of each other, several at a time; w
 does not depend on how many run at once.
 """
 
+import math
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
@@ -41,7 +42,6 @@ RECENT: Final = timedelta(days=3 * 365)
 
 _GRACE_SECONDS: Final = 5.0
 """How long what is under way may take to end when mining is stopped: a sandbox does at once, a build may not."""
-
 
 _TOLD_SECONDS: Final = 1.0
 _FEW: Final = 3
@@ -129,7 +129,7 @@ def mine(
     scanned_at = old.manifest.scanned if old is not None and untried else tip
     suite = _write(work.built, kept, repository, out, builder.name, scanned_at)
     results.sort(key=lambda result: (result.date, result.commit), reverse=True)
-    seconds = {"scan": scanned, **work.seconds, "total": time.monotonic() - started}
+    seconds = {"scan": scanned, **work.profile.seconds(), "total": time.monotonic() - started}
     report = MineReport(suite, out, tuple(results), seconds, kept, builder.rewrites, builder.usage, work.profile)
     write_report(report)
     return report
@@ -179,21 +179,19 @@ class _Budget:
         self.over = threading.Event()
         self.used_up = threading.Event()
         self._sandboxes = sandboxes
-        self._deadline = None if minutes is None else started + minutes * 60
-        self._timer: threading.Timer | None = None
-        if self._deadline is not None:
-            self._timer = threading.Timer(max(0.0, self._deadline - time.monotonic()), self._stop)
-            self._timer.daemon = True
-            self._timer.start()
+        self._deadline = math.inf if minutes is None else started + minutes * 60
+        left = max(0.0, self._deadline - time.monotonic())
+        self._timer = threading.Timer(min(left, threading.TIMEOUT_MAX), self._stop)
+        self._timer.daemon = True
+        self._timer.start()
 
-    def patience(self) -> float | None:
-        """Return for how many seconds a result is worth waiting; None: as long as it takes."""
-        return None if self._deadline is None else max(0.0, self._deadline + _GRACE_SECONDS - time.monotonic())
+    def patience(self) -> float:
+        """Return for how many seconds a result is worth waiting."""
+        return max(0.0, self._deadline + _GRACE_SECONDS - time.monotonic())
 
     def end(self) -> None:
         """Let the time pass from now on."""
-        if self._timer is not None:
-            self._timer.cancel()
+        self._timer.cancel()
 
     def _stop(self) -> None:
         self.used_up.set()
@@ -232,7 +230,6 @@ class _Work:
         self.needless: set[str] = set()
         self.built: list[Built] = []
         self.recent: datetime | None = None
-        self.seconds: Counter[str] = Counter()
         self.profile = Profile()
         self.trying: dict[str, tuple[Prospect, Steps]] = {}  # by thread
         self.ended = 0
@@ -269,7 +266,7 @@ class _Work:
             self.builder.stop.set()
             self.builder.sandboxes.stop()
             tasks.clear()
-            deadline = time.monotonic() + _GRACE_SECONDS
+            deadline = time.monotonic() + min(_GRACE_SECONDS, self.budget.patience())
             for worker in workers:
                 worker.join(max(0.0, deadline - time.monotonic()))
         if not self.built and self.builder.prepared == 0 and self.builder.unbuildable is not None:
@@ -347,7 +344,6 @@ class _Work:
         done = self._waited(future, total)
         ending = future.result() if done else _Ending(_CUT_OFF, Steps())
         end, seconds = ending.end, ending.steps.seconds
-        self.seconds.update(seconds)
         if isinstance(end, Built) and end.problem.id in self.ids:
             end = Rejected("duplicate", f"there is a problem {end.problem.id} already")
         if isinstance(end, Built):
@@ -367,9 +363,9 @@ class _Work:
         """Return whether a unit ends before the budget does, and say meanwhile what is at work."""
         while True:
             patience = self.budget.patience()
-            if wait([future], _TOLD_SECONDS if patience is None else min(patience, _TOLD_SECONDS)).done:
+            if wait([future], min(patience, _TOLD_SECONDS)).done:
                 return True
-            if patience is not None and patience <= 0:
+            if patience <= 0:
                 return False
             now = time.monotonic()
             at_work = [

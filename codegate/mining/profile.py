@@ -48,13 +48,17 @@ class Profile:
             into.runs[name].runs += steps.runs[name].runs
             into.runs[name].seconds += steps.runs[name].seconds
 
-    def runs(self, *, kept: bool) -> int:
-        """Return how often tests were run, of the units that were kept or of those that were rejected."""
-        return sum(counted.runs for counted in (self.kept if kept else self.rejected).runs.values())
+    def seconds(self) -> dict[str, float]:
+        """Return the seconds of each step."""
+        return {name: self.kept.seconds[name] + self.rejected.seconds[name] for name in self._names}
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.kept.seconds, *self.rejected.seconds)))
 
     def lines(self) -> list[str]:
         """Return a table for people; wall-clock seconds are summed over units that ran side by side."""
-        names = tuple(dict.fromkeys((*self.kept.seconds, *self.rejected.seconds)))
+        names = self._names
         rows = [_TITLES, *(self._row(name, (name,)) for name in names), self._row("total", names)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         table = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]

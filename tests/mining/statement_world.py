@@ -1,14 +1,17 @@
 """A small change of each language, as parts of a cut: what statements are made from in these tests."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Literal
 
 from codegate.grading import TestResult
 from codegate.mining.cut import Cut
+from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving.outcomes import TestKind, TestOutcomes
+from codegate.mining.proving.validation import OpenSandbox, Validated, try_cut
 from codegate.mining.sources.history import PathChange, Unit
-from codegate.suite import Tree, TreeFile
+from codegate.mining.units import Rejected
+from codegate.suite import ProblemLimits, Tree, TreeFile
 
 BODY = "\n\nThe result is wrong for some values. The result should be right for all values."
 """What a statement can be made of: something observed, and something expected."""
@@ -25,6 +28,7 @@ HIDDEN = "from pkg.sums import total\n\ndef test_total_of_nothing():\n    assert
 TEST = "tests/test_sums.py::TestTotals::test_total_of_nothing[x-1]"
 FAILED = TestResult(id=TEST, status="failed", exception="IndexError", message="list index out of range")
 DAY = datetime(2025, 1, 1, tzinfo=UTC)
+TODAY = DAY.date()
 
 
 def files(texts: Mapping[str, str]) -> dict[str, TreeFile]:
@@ -63,3 +67,12 @@ def failing(
         kinds=dict.fromkeys(tests, kind),
         evidence=evidence or {},
     )
+
+
+def validate_cut(
+    cut: Cut, open_sandbox: OpenSandbox, rounds: int = 1, today: date = TODAY, *, include_new_tests: bool = False
+) -> Validated | Rejected:
+    """Run the pytest files of ``cut`` in both states until it is proven."""
+    limits = ProblemLimits(seconds=120.0)
+    trial = try_cut(cut, open_sandbox, ("",), today, include_new_tests, RunnerSettings("pytest"), limits)
+    return trial if isinstance(trial, Rejected) else trial.confirm(rounds)

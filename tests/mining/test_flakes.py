@@ -4,7 +4,7 @@ from ast import literal_eval
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -13,11 +13,12 @@ from codegate.grading import Sandboxes, TestReport, TestResult, TestSelection, T
 from codegate.mining.cut import Cut
 from codegate.mining.proving.flakes import CLOCK_DAYS, Cause, Varied, explain, plan
 from codegate.mining.proving.outcomes import TestOutcomes
-from codegate.mining.proving.validation import Validated, validate_cut
+from codegate.mining.proving.validation import Validated
 from codegate.sandbox import Command, EnvironmentRecipe, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import EnvironmentManifest, ProblemLimits, RunnerName, read_commit
 from tests.kit.repository import HistoryBuilder
+from tests.mining.statement_world import validate_cut
 
 SOON = datetime.now(UTC) + timedelta(days=200)
 
@@ -312,7 +313,7 @@ def test_planted_flakes_are_set_aside_and_honest_tests_are_kept(world: _World, h
     tests = ("test_flaky.py", "test_honest.py")
     parts = Cut(first, {name: fixed[name] for name in tests}, {"pkg.py": fixed["pkg.py"]}, fixed, tests, (), 1)
 
-    found = validate_cut(parts, world.open, ("",), 3, date(2025, 6, 1))
+    found = validate_cut(parts, world.open, 3)
 
     assert isinstance(found, Validated), found
     outcomes = found.outcomes

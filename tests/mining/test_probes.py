@@ -5,7 +5,6 @@ import json
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from datetime import date
 from random import Random
 from typing import Any
 
@@ -24,11 +23,11 @@ from codegate.mining.probes.python_probe import HELPERS, probe_module
 from codegate.mining.probes.records import MARK, records
 from codegate.mining.probes.tables import failing_rows
 from codegate.mining.probes.variants import variants
-from codegate.mining.proving.validation import OpenSandbox, Validated, validate_cut
+from codegate.mining.proving.validation import OpenSandbox, Validated
 from codegate.sandbox import EnvironmentRecipe, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import EnvironmentManifest, ProblemLimits
-from tests.mining.statement_world import cut_of
+from tests.mining.statement_world import cut_of, validate_cut
 
 WRONG = "def join(words, last='and'):\n    return ', '.join(words[:-1]) + words[-1]\n"
 RIGHT = (
@@ -81,7 +80,7 @@ def proved(cut: Cut, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> tuple[V
     def opened(limits: ProblemLimits) -> AbstractContextManager[Sandbox]:
         return sandboxes.open(manifest, limits)
 
-    validated = validate_cut(cut, opened, ("",), 1, date(2025, 6, 1))
+    validated = validate_cut(cut, opened)
     assert isinstance(validated, Validated)
     return validated, opened
 

@@ -1,6 +1,5 @@
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from datetime import date
 
 import pytest
 
@@ -8,10 +7,11 @@ from codegate.durable import sha256
 from codegate.grading import Sandboxes
 from codegate.mining.cut import Cut
 from codegate.mining.proving.quality import MAX_HUNKS, hunk_coverage, measure_quality, without_each_hunk
-from codegate.mining.proving.validation import Validated, validate_cut
+from codegate.mining.proving.validation import Validated
 from codegate.sandbox import EnvironmentRecipe, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import EnvironmentManifest, ProblemLimits, Tree, TreeFile
+from tests.mining.statement_world import validate_cut
 
 GAP = "".join(f"# line {number}\n" for number in range(12))
 OLD = f"def double(n):\n    return n\n\n{GAP}\ndef half(n):\n    return n\n\n{GAP}\ndef square(n):\n    return n\n"
@@ -96,7 +96,7 @@ class TestCoverage:
             return sandboxes.open(manifest, limits)
 
         parts = _cut({"calc.py": OLD}, {"calc.py": NEW})
-        validated = validate_cut(parts, open_sandbox, ("",), 1, date(2025, 6, 1))
+        validated = validate_cut(parts, open_sandbox)
         assert isinstance(validated, Validated)
         opened.clear()
 

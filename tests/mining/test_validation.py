@@ -10,11 +10,12 @@ from codegate.grading import CollectionError, Sandboxes, TestReport, TestResult,
 from codegate.mining.cut import Cut
 from codegate.mining.proving import validation
 from codegate.mining.proving.outcomes import classify_tests, is_clean
-from codegate.mining.proving.validation import Validated, time_limit, validate_cut
+from codegate.mining.proving.validation import Validated, time_limit
 from codegate.mining.units import Rejected
 from codegate.sandbox import EnvironmentRecipe, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import EnvironmentManifest, ProblemLimits, Tree, TreeFile
+from tests.mining.statement_world import validate_cut
 
 TODAY = date(2025, 6, 1)
 
@@ -188,7 +189,7 @@ class TestExecution:
         return _Opener(sandboxes, recipe)
 
     def _validate(self, parts: Cut, opener: _Opener, *, rounds: int = 3, new: bool = False) -> Validated | Rejected:
-        return validate_cut(parts, opener, ("",), rounds, TODAY, new)
+        return validate_cut(parts, opener, rounds, TODAY, include_new_tests=new)
 
     def test_what_depends_on_order_or_seed_is_quarantined_and_the_rest_is_proven(self, opener: _Opener) -> None:
         parts = _cut("def answer(): return 41\n", "def answer(): return 42\n", TESTS)

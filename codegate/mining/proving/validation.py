@@ -23,8 +23,6 @@ from codegate.suite import ProblemLimits, Tree
 
 OpenSandbox = Callable[[ProblemLimits], AbstractContextManager[Sandbox]]
 
-FIRST_LIMITS: Final = ProblemLimits(seconds=120.0)
-PYTEST: Final = RunnerSettings("pytest")
 _SLOWNESS: Final = 10.0
 _SLEEPINESS: Final = 3.0
 _LIMITS: Final = (20.0, 60.0, 120.0, 300.0, 600.0)
@@ -101,7 +99,7 @@ class _Runs:
 
 
 def graded_selection(
-    files: tuple[str, ...], python_path: tuple[str, ...], limits: ProblemLimits, settings: RunnerSettings = PYTEST
+    files: tuple[str, ...], python_path: tuple[str, ...], limits: ProblemLimits, settings: RunnerSettings
 ) -> TestSelection:
     """Return how test files are run when a problem is graded."""
     return TestSelection(
@@ -171,9 +169,9 @@ def try_cut(
     open_sandbox: OpenSandbox,
     python_path: tuple[str, ...],
     today: date,
-    include_new_tests: bool = False,
-    settings: RunnerSettings = PYTEST,
-    allowed: ProblemLimits = FIRST_LIMITS,
+    include_new_tests: bool,
+    settings: RunnerSettings,
+    allowed: ProblemLimits,
 ) -> Trial | Rejected:
     """Run ``cut`` once in each state; return what came of it, or why nothing can.
 
@@ -208,19 +206,6 @@ def try_cut(
     if not include_new_tests and all(kind == "collection" for kind in outcomes.kinds.values()):
         return Rejected("only_new_tests", "no fail-to-pass test could be imported before the fix")
     return Trial(runs, graded, today, first, started)
-
-
-def validate_cut(
-    cut: Cut,
-    open_sandbox: OpenSandbox,
-    python_path: tuple[str, ...],
-    rounds: int,
-    today: date,
-    include_new_tests: bool = False,
-) -> Validated | Rejected:
-    """Run ``cut`` in both states until it is proven, as ``try_cut`` and ``Trial.confirm`` do."""
-    trial = try_cut(cut, open_sandbox, python_path, today, include_new_tests)
-    return trial if isinstance(trial, Rejected) else trial.confirm(rounds)
 
 
 def time_limit(report: TestReport) -> float:
