@@ -14,19 +14,10 @@ from codegate.grading.controls.search import find_sites
 from codegate.grading.controls.sites import Mutant, Sites, mutants_of
 from codegate.grading.testreport import TestSelection
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import (
-    Base,
-    EnvironmentManifest,
-    Problem,
-    ProblemLimits,
-    ProblemManifest,
-    Provenance,
-    Statement,
-    TestSets,
-    make_patch,
-)
+from codegate.suite import EnvironmentManifest, Problem, ProblemLimits, make_patch
 from tests.grading.go_patches import BUG, FIX, FORMS, HONEST, HOSTILE, IMPORTED, ORACLE, PLACES
-from tests.grading.worlds import Files, files, tree
+from tests.grading.worlds import Files, tree
+from tests.kit.problem import changes, problem
 from tests.sandbox.go_world import MODULE, go_environment, publish
 
 pytestmark = pytest.mark.bwrap
@@ -115,7 +106,7 @@ class Workshop:
             return run_tests(sandbox, tree(content), selection)
 
     def grade(self, change: Files) -> Grade:
-        return grade(self.validated, tree(BASE), make_patch(tree(BASE), files(change)), self.sandboxes)
+        return grade(self.validated, tree(BASE), make_patch(tree(BASE), changes(change)), self.sandboxes)
 
     @cached_property
     def validated(self) -> Problem:
@@ -127,18 +118,9 @@ class Workshop:
     @cached_property
     def problem(self) -> Problem:
         """What is graded."""
-        return Problem(
-            manifest=ProblemManifest(
-                id="shop-1", base=Base(folder="base"), language="go", environment="go", runner="go",
-                test_files=(INSIDE, OUTSIDE), statement=Statement(mode="handwritten", sha256="0" * 64), limits=LIMITS,
-                provenance=Provenance(kind="handwritten"),
-            ),
-            statement="The shop is out of order.",
-            tests=TestSets(FAIL_TO_PASS=TARGETS),
-            hidden=files(HIDDEN),
-            fix=files({SOURCE: IMPORTED + FIX}),
-            environment=self.manifest,
-            digest="0" * 64,
+        return problem(
+            "shop-1", self.manifest, hidden=changes(HIDDEN), fix=changes({SOURCE: IMPORTED + FIX}), wanted=TARGETS,
+            language="go", runner="go", limits=LIMITS,
         )  # fmt: skip
 
 

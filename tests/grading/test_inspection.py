@@ -6,7 +6,8 @@ from codegate.grading import Sandboxes
 from codegate.grading.inspection import Inspection, inspect
 from codegate.sandbox import EnvironmentRecipe
 from codegate.suite import ProblemLimits
-from tests.grading.worlds import Files, files, manifest_of, tree
+from tests.grading.worlds import Files, manifest_of, tree
+from tests.kit.problem import changes
 
 pytestmark = pytest.mark.bwrap
 
@@ -21,7 +22,7 @@ class Inspector:
     def inspect(self, base: Files, change: Files, *modules: str, limits: ProblemLimits | None = None) -> Inspection:
         chosen = limits or ProblemLimits(seconds=30, memory_mb=256)
         with self.sandboxes.open(self.environment, chosen) as sandbox:
-            return inspect(sandbox, tree(base), files(change), frozenset(modules))
+            return inspect(sandbox, tree(base), changes(change), frozenset(modules))
 
 
 @pytest.fixture(scope="module")

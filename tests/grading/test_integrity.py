@@ -5,7 +5,8 @@ import pytest
 from codegate.grading import FailureClass, Sandboxes
 from codegate.suite import make_patch
 from tests.grading.conftest import MakeWorld
-from tests.grading.worlds import BUG, EXPECTED, FIX, SOURCE, TEST, TESTS, Files, World, files
+from tests.grading.worlds import BUG, EXPECTED, FIX, SOURCE, TEST, TESTS, Files, World
+from tests.kit.problem import changes
 
 pytestmark = pytest.mark.bwrap
 
@@ -298,6 +299,6 @@ def test_docker_holds_against_the_same(docker_sandboxes: Sandboxes, make_world: 
 
 
 def test_a_patch_is_text_and_not_a_program(world: World) -> None:
-    patch = make_patch(world.base, files({SOURCE: FIX}))
+    patch = make_patch(world.base, changes({SOURCE: FIX}))
     assert world.grade(patch.replace("\n", "\r\n")).failure == "patch_does_not_apply"
     assert world.grade("From: x\nSubject: [PATCH] fix\n\n" + patch + "-- \n2.39\n").resolved

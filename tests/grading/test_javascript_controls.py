@@ -15,21 +15,12 @@ from codegate.grading.controls.instruments import Instruments, instrument
 from codegate.grading.controls.search import find_sites
 from codegate.grading.controls.sites import mutants_of
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import (
-    Base,
-    EnvironmentManifest,
-    Problem,
-    ProblemManifest,
-    Provenance,
-    RunnerName,
-    Statement,
-    TestSets,
-    make_patch,
-)
+from codegate.suite import EnvironmentManifest, Problem, RunnerName, make_patch
 from tests.grading.javascript_patches import BUG, FIX, HONEST, HOSTILE, ORACLE
 from tests.grading.npm_world import npm_environment
 from tests.grading.test_runner_javascript import LIMITS, MANIFEST
-from tests.grading.worlds import files, tree
+from tests.grading.worlds import tree
+from tests.kit.problem import changes, problem
 
 pytestmark = pytest.mark.bwrap
 
@@ -129,28 +120,11 @@ def problem_of(environment: tuple[EnvironmentManifest, str, dict[str, str]]) -> 
 
     def make(runner: RunnerName) -> Problem:
         path, text = HIDDEN[runner]
-        return Problem(
-            manifest=ProblemManifest(
-                id="sums-1",
-                base=Base(folder="base"),
-                language="javascript",
-                environment="javascript",
-                runner=runner,
-                test_files=(path,),
-                statement=Statement(mode="handwritten", sha256="0" * 64),
-                limits=LIMITS,
-                provenance=Provenance(kind="handwritten"),
-            ),
-            statement="Sums are not what they are.",
-            tests=TestSets(
-                FAIL_TO_PASS=tuple(f"{path}::sums > {title}" for title in BROKEN),
-                PASS_TO_PASS=(f"{path}::sums > refuses",),
-            ),
-            hidden=files({path: text}),
-            fix=files({SOURCE: FIX}),
-            environment=environment[0],
-            digest="0" * 64,
-        )
+        return problem(
+            "sums-1", environment[0], hidden=changes({path: text}), fix=changes({SOURCE: FIX}),
+            wanted=[f"{path}::sums > {title}" for title in BROKEN], known=[f"{path}::sums > refuses"],
+            language="javascript", runner=runner, limits=LIMITS,
+        )  # fmt: skip
 
     return make
 
@@ -168,7 +142,7 @@ def graded(sandboxes: Sandboxes, problem_of: Callable[[RunnerName], Problem]) ->
         return replace(problem, manifest=problem.manifest.model_copy(update={"controls": audit}))
 
     def run(runner: RunnerName, text: str) -> Grade:
-        return grade(validated(runner), base, make_patch(base, files({SOURCE: text})), sandboxes)
+        return grade(validated(runner), base, make_patch(base, changes({SOURCE: text})), sandboxes)
 
     return run
 

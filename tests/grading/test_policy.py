@@ -14,7 +14,8 @@ from codegate.grading import Sandboxes
 from codegate.grading.policy import SortedPatch, sort_patch
 from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.bubblewrap import BubblewrapBackend
-from tests.grading.worlds import SOURCE, Files, World, files
+from tests.grading.worlds import SOURCE, Files, World
+from tests.kit.problem import changes
 
 pytestmark = pytest.mark.bwrap
 
@@ -36,7 +37,7 @@ def world(bwrap_backend: BubblewrapBackend) -> World:
 
 
 def _sort(world: World, *paths: str, data: str | None = "x = 1\n") -> SortedPatch:
-    return sort_patch(world.problem, world.base, files(dict.fromkeys(paths, data)))
+    return sort_patch(world.problem, world.base, changes(dict.fromkeys(paths, data)))
 
 
 @pytest.mark.parametrize(

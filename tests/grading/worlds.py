@@ -3,23 +3,13 @@
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import replace
+from typing import Any
 
 from codegate.durable import sha256
 from codegate.grading import Grade, Sandboxes, audit_controls, grade
 from codegate.sandbox import EnvironmentRecipe
-from codegate.suite import (
-    Base,
-    EnvironmentManifest,
-    Problem,
-    ProblemLimits,
-    ProblemManifest,
-    Provenance,
-    Statement,
-    TestSets,
-    Tree,
-    TreeFile,
-    make_patch,
-)
+from codegate.suite import EnvironmentManifest, ProblemLimits, Tree, make_patch
+from tests.kit.problem import changes, problem
 
 SOURCE = "shop/price.py"
 TESTS = "tests/test_price.py"
@@ -40,17 +30,9 @@ EXPECTED = ("tests/test_price.py::test_total", "tests/test_price.py::test_nothin
 Files = Mapping[str, str | bytes | None]
 
 
-def files(content: Files) -> dict[str, TreeFile | None]:
-    """Return ``content`` as a change of a tree."""
-    return {
-        path: None if data is None else TreeFile(data.encode() if isinstance(data, str) else data)
-        for path, data in content.items()
-    }
-
-
 def tree(content: Files) -> Tree:
     """Return ``content`` as a tree."""
-    return Tree().overlay(files(content))
+    return Tree().overlay(changes(content))
 
 
 BASE: Files = {
@@ -100,27 +82,18 @@ class World:
         self.sandboxes = sandboxes
         self.base = tree({**BASE, **(base or {})})
         old = tuple(known)
-        wanted = tuple(test for test in expected if test not in old)
-        manifest = ProblemManifest(
-            id="shop-1",
-            base=Base(folder="base"),
-            environment=environment,
-            python_path=python_path,
-            test_files=tuple(run)
-            if run is not None
-            else tuple(dict.fromkeys(t.partition("::")[0] for t in (*wanted, *old))),
-            statement=Statement(mode="handwritten", sha256="0" * 64),
-            limits=limits or ProblemLimits(seconds=30, memory_mb=256),
-            provenance=Provenance(kind="handwritten"),
-        )
-        self.problem = Problem(
-            manifest=manifest,
+        fields: dict[str, Any] = {} if run is None else {"test_files": tuple(run)}
+        self.problem = problem(
+            "shop-1",
+            manifest_of(recipe, environment),
+            hidden=changes({TESTS: TEST, **(hidden or {})}),
+            fix=changes(fix if fix is not None else {SOURCE: FIX}),
+            wanted=[test for test in expected if test not in old],
+            known=old,
             statement="The first price is left out.",
-            tests=TestSets(FAIL_TO_PASS=wanted, PASS_TO_PASS=old),
-            hidden=files({TESTS: TEST, **(hidden or {})}),
-            fix=files(fix if fix is not None else {SOURCE: FIX}),
-            environment=manifest_of(recipe, environment),
-            digest="0" * 64,
+            python_path=python_path,
+            limits=limits or ProblemLimits(seconds=30, memory_mb=256),
+            **fields,
         )
 
     def validated(self, rounds: int = 3) -> "World":
@@ -133,5 +106,5 @@ class World:
 
     def grade(self, change: Files | str) -> Grade:
         """Grade a change of the base tree, or a patch as text."""
-        patch = change if isinstance(change, str) else make_patch(self.base, files(change))
+        patch = change if isinstance(change, str) else make_patch(self.base, changes(change))
         return grade(self.problem, self.base, patch, self.sandboxes)
