@@ -21,7 +21,7 @@ from typing import Final
 
 import click
 
-PARTS: Final = ("grader", "honest", "sandbox", "harness")
+PARTS: Final = ("grader", "honest", "harness")
 SANDBOXES: Final = ("bwrap", "docker")
 
 _HOME: Final = Path(__file__).resolve().parents[2]

@@ -5,8 +5,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -94,36 +93,6 @@ def grade(submissions: Iterable[Submission], sandbox: str) -> Iterator[Answer]:
                 said = (folder / "errors").read_text("utf-8", "replace").strip()[-500:]
                 message = f"{answered} of {len(wanted)} answers, then: {said}"
                 raise RuntimeError(message)
-
-
-def some_of(
-    submissions: Mapping[str, Submission], kind: Callable[[str], Hashable], most: int = 1
-) -> dict[str, Submission]:
-    """Return at most ``most`` of each kind of ``submissions``, and of each project at least one.
-
-    Ways and projects that were taken least come first.
-
-    Args:
-        submissions: by ``way@project``.
-        kind: says what kind a key is of.
-        most: how many of a kind.
-    """
-    kinds: dict[Hashable, list[str]] = {}
-    for key in submissions:
-        kinds.setdefault(kind(key), []).append(key)
-    taken: Counter[str] = Counter()
-    chosen = set()
-    for keys in kinds.values():
-        for _ in range(min(most, len(keys))):
-            parts = {key: key.split("@") for key in keys if key not in chosen}
-            key = min(parts, key=lambda key: [taken[part] for part in parts[key]])
-            taken.update(parts[key])
-            chosen.add(key)
-    for key, one in submissions.items():
-        if not taken[one.project]:
-            taken[one.project] += 1
-            chosen.add(key)
-    return {key: one for key, one in submissions.items() if key in chosen}
 
 
 def patch_of(submission: Submission) -> str:

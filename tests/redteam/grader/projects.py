@@ -9,27 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from codegate.languages.javascript.environments import TOOLCHAINS
-from codegate.suite import Base, Language, Problem, ProblemLimits, RunnerName, Tree, TreeFile, git, write_suite
+from codegate.suite import Base, Problem, ProblemLimits, RunnerName, Tree, TreeFile, git, write_suite
 from tests.kit.problem import changes, locked, problem
-from tests.redteam.grader.sources import classes, functions, golang, javascript, layout, rules, single
-from tests.redteam.grader.sources.shapes import SHAPES
-from tests.sandbox.go_world import GO_LOCK
+from tests.redteam.grader.sources import classes, functions, layout, rules, single
+from tests.redteam.grader.sources.forms import FORMS
 
 Files = Mapping[str, str | bytes | TreeFile | None]
 
 LOCK: Final = (Path(__file__).parent / "requirements.lock").read_text()
-_LOCKS: Final = {"tests": LOCK, "node": TOOLCHAINS[22], "go": GO_LOCK}
-#: The standard library's packages that Go's attacks and tests need, compiled ahead.
-_AHEAD: Final = (
-    "errors flag fmt math os reflect regexp runtime strconv strings syscall testing testing/internal/testdeps time"
-)
-_PACKAGES: Final = {
-    "go": {"go.mod": golang.BASE["go.mod"], "go.sum": "", "ahead.txt": "".join(f"{name}\n" for name in _AHEAD.split())}
-}
-_ENVIRONMENTS: Final = {name: locked(lock, name, packages=_PACKAGES.get(name)) for name, lock in _LOCKS.items()}
-_SMALL: Final = ProblemLimits(seconds=30, memory_mb=512)
-_LARGE: Final = ProblemLimits(seconds=60, memory_mb=2048, pids=256, disk_mb=512)
+_ENVIRONMENT: Final = locked(LOCK, "tests")
+_LIMITS: Final = ProblemLimits(seconds=30, memory_mb=512)
 
 
 @dataclass(frozen=True)
@@ -48,7 +37,6 @@ class Project:
         pass_to_pass: ids of the other tests.
         runner: what runs them.
         python_path: import roots.
-        environment: what it runs in.
     """
 
     id: str
@@ -62,7 +50,6 @@ class Project:
     pass_to_pass: tuple[str, ...] = ()
     runner: RunnerName = "pytest"
     python_path: tuple[str, ...] = ("", "src")
-    environment: str = "tests"
 
     @property
     def tree(self) -> Tree:
@@ -102,20 +89,11 @@ TABLE: Final = _rules("table", rules.TABLE, rules.TABLE_TESTS)
 RAISING: Final = _rules("raising", rules.RAISING, rules.RAISING_TESTS)
 TRUTH: Final = _rules("truth", rules.TRUTH, rules.TRUTH_TESTS)
 TWICE: Final = _rules("twice", rules.TWICE, rules.TWICE_TESTS)
-NODE: Final = Project(
-    "node", javascript.SOURCE, javascript.BUG, javascript.FIX, (), javascript.BASE, javascript.HIDDEN,
-    javascript.FAIL_TO_PASS, javascript.PASS_TO_PASS, runner="node", environment="node",
-)  # fmt: skip
-GO: Final = Project(
-    "go", golang.SOURCE, golang.BUG, golang.FIX, (), golang.BASE, golang.HIDDEN,
-    golang.FAIL_TO_PASS, golang.PASS_TO_PASS, runner="go", environment="go",
-)  # fmt: skip
-_LANGUAGES: Final[Mapping[RunnerName, Language]] = {"node": "javascript", "go": "go"}
 PROJECTS: Final[Mapping[str, Project]] = {
     project.id: project
     for project in (
-        FUNCTIONS, CLASSES, UNITTEST, LAYOUT, SINGLE, TABLE, RAISING, TRUTH, TWICE, NODE, GO,
-        *(Project(name, **fields) for name, fields in SHAPES.items()),
+        FUNCTIONS, CLASSES, UNITTEST, LAYOUT, SINGLE, TABLE, RAISING, TRUTH, TWICE,
+        *(Project(name, **fields) for name, fields in FORMS.items()),
     )
 }  # fmt: skip
 
@@ -127,7 +105,7 @@ def make_suite(folder: Path, ids: Collection[str] = PROJECTS) -> tuple[Path, Pat
     git(repository, "init", "--quiet")
     problems = [_problem(PROJECTS[name], _commit(repository, PROJECTS[name])) for name in ids]
     place = folder / "suite"
-    write_suite(place, name="redteam", repository="../repository", environments=[*_ENVIRONMENTS.values()],
+    write_suite(place, name="redteam", repository="../repository", environments=[_ENVIRONMENT],
                 problems=problems)  # fmt: skip
     return place, repository
 
@@ -148,15 +126,14 @@ def _commit(repository: Path, project: Project) -> str:
 def _problem(project: Project, commit: str) -> Problem:
     return problem(
         project.id,
-        _ENVIRONMENTS[project.environment].manifest,
+        _ENVIRONMENT.manifest,
         base=Base(commit=commit),
         hidden=changes(project.hidden),
         fix=changes({project.source: project.fix}),
         wanted=project.fail_to_pass,
         known=project.pass_to_pass,
         statement="What the module returns is wrong.\n",
-        language=_LANGUAGES.get(project.runner, "python"),
         runner=project.runner,
         python_path=project.python_path,
-        limits=_SMALL if project.environment == "tests" else _LARGE,
+        limits=_LIMITS,
     )

@@ -66,7 +66,6 @@ class Change:
         body: what the targets do instead; see ``around``.
         files: other files; ``{folder}`` in a path stands for that of the module, ``{root}`` for the import root,
             ``{test}`` for the first hidden test file.
-        family: of an attack: the entry of the attack list that it is of, or is nearest to.
         expected: of an attack: what may come of it: ``fail``, ``tampering``; ``lower assurance`` is a known limit:
             where it is resolved, the report says so of the pass.
     """
@@ -78,7 +77,6 @@ class Change:
     end: str = ""
     body: str = ""
     files: Files | None = None
-    family: str = ""
     expected: frozenset[str] = frozenset({"fail", "tampering"})
 
     def of(self, project: Project, text: str) -> Files:

@@ -3,33 +3,27 @@
 from collections.abc import Collection, Iterator
 
 from tests.redteam.battery import Row
-from tests.redteam.grader.grading import Answer, Submission, grade, some_of
+from tests.redteam.grader.grading import Answer, Submission, grade
 from tests.redteam.grader.projects import PROJECTS
 from tests.redteam.honest.forms import OPEN
 from tests.redteam.honest.rewrites import REWRITES
 from tests.redteam.honest.ways import WAYS
 
 
-def submissions(only: frozenset[str] | None = None) -> dict[str, Submission]:
+def submissions(only: Collection[str] | None = None) -> dict[str, Submission]:
     """Return the controls as what is handed in, by ``way@project``; ``only`` as for the attacks."""
     found = {
-        f"{change.id}@{name}": change.of(PROJECTS[name], PROJECTS[name].fix)
+        f"{change.id}@{name}": (name, change.of(PROJECTS[name], PROJECTS[name].fix))
         for change in WAYS
         for name in change.projects
     }
-    made = {key: Submission(key, key.partition("@")[2], files) for key, files in found.items()}
-    made.update({key: Submission(key, project, files) for key, (project, files) in {**REWRITES, **OPEN}.items()})
-    if only is None:
-        return made
-    return {key: one for key, one in made.items() if not only.isdisjoint({key, key.partition("@")[0]})}
+    made = {**found, **REWRITES, **OPEN}
+    return {key: Submission(key, *change) for key, change in made.items() if only is None or key in only}
 
 
 def run(sandbox: str, only: Collection[str] | None = None) -> Iterator[Row]:
-    """Hand in every control, on two of its projects in bubblewrap and on one under Docker, and on each project some."""
-    chosen = submissions(None if only is None else frozenset(only))
-    if only is None:
-        chosen = some_of(chosen, lambda key: key.partition("@")[0], 2 if sandbox == "bwrap" else 1)
-    for answer in grade(chosen.values(), sandbox):
+    """Hand in every control."""
+    for answer in grade(submissions(only).values(), sandbox):
         yield row(answer, sandbox)
 
 

@@ -5,10 +5,7 @@ from typing import Final
 
 from tests.redteam.grader.projects import Files
 from tests.redteam.grader.sources import rules
-from tests.redteam.grader.sources.checks import CHECKS
-from tests.redteam.grader.sources.forms import DATES, ESTIMATE, MONTHS, NAMES, SETTINGS
-from tests.redteam.grader.sources.habits import HABITS
-from tests.redteam.grader.sources.shapes import SHAPES
+from tests.redteam.grader.sources.forms import DATES, ESTIMATE, FORMS, MONTHS, NAMES, SETTINGS
 
 #: More is taken for a date than the reference takes.
 _DATES_LENIENT: Final = DATES.replace('"""Dates."""', '"""Dates."""\n\nimport re').replace(
@@ -70,13 +67,13 @@ def area(width, height):
 '''
 
 OPEN: Final[Mapping[str, tuple[str, Files]]] = {
-    **{f"reference@{name}": (name, {fields["source"]: fields["fix"]}) for name, fields in SHAPES.items()},
-    "within-tolerance@wide": ("wide", {rules.SOURCE: HABITS["wide"]["fix"].replace("+ 0", "+ 30")}),
+    **{f"reference@{name}": (name, {fields["source"]: fields["fix"]}) for name, fields in FORMS.items()},
+    "within-tolerance@wide": ("wide", {rules.SOURCE: FORMS["wide"]["fix"].replace("+ 0", "+ 30")}),
     "more-lenient@lenient": ("lenient", {rules.SOURCE: _DATES_LENIENT}),
     "compatible-error@settings": ("settings", {rules.SOURCE: _SETTINGS_COMPATIBLE}),
     "raises-instead@suppressed": ("suppressed", {rules.SOURCE: _MONTHS_RAISING}),
     "other-side@tolerance": ("tolerance", {rules.SOURCE: ESTIMATE.replace("0.95 *", "1.05 *")}),
     "says-both@both": ("both", {rules.SOURCE: _AREA_TALKATIVE}),
-    "says-more@says": ("says", {rules.SOURCE: CHECKS["says"]["fix"].replace('"is negative"', _SIZE_TALKATIVE)}),
+    "says-more@says": ("says", {rules.SOURCE: FORMS["says"]["fix"].replace('"is negative"', _SIZE_TALKATIVE)}),
     "two-warnings@warning": ("warning", {rules.SOURCE: _NAMES_SHOWN}),
 }

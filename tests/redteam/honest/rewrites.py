@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from tests.redteam.grader.projects import Files
-from tests.redteam.grader.sources import golang, javascript
 
 _PRICES_BY_HAND: Final = '''\
 """Prices of a basket."""
@@ -181,17 +180,6 @@ class Catalogue:
         return letters
 '''
 
-_SLUG: Final = '''\
-"""Names for addresses."""
-
-import itertools
-
-
-def slug(title):
-    words = itertools.groupby(title.lower(), key=lambda sign: sign.isascii() and sign.isalnum())
-    return "-".join("".join(word) for good, word in words if good)
-'''
-
 _SLUG_SPLIT: Final = '''\
 """Names for addresses."""
 
@@ -219,131 +207,10 @@ def slug(title):
     return Slug("-".join(re.findall(r"[a-z0-9]+", plain.casefold())))
 '''
 
-_NODE_NOISE: Final = """
-const { EventEmitter } = require('node:events');
-process.on('exit', (code) => console.log('# fail 1', code));
-process.on('uncaughtExceptionMonitor', () => {});
-setTimeout(() => {}, 60000).unref();
-for (const [name, real] of Object.entries(exports)) {
-  exports[name] = new Proxy(real, {
-    apply(target, self, args) {
-      console.error('not ok 1 -', name);
-      new EventEmitter().emit('called');
-      return Reflect.apply(target, self, args);
-    },
-  });
-}
-"""
-_NODE_CLASS: Final = """\
-class Basket {
-  #prices;
-
-  constructor(prices) { this.#prices = [...prices]; }
-
-  valueOf() { let sum = 0; for (const price of this.#prices) sum += price; return sum; }
-}
-
-function total(prices, discount) {
-  const share = discount ?? 0;
-  if (!(share >= 0 && share <= 1)) throw new RangeError('the discount');
-  return +new Basket(prices) * (1 - share);
-}
-
-const label = (amount, currency) => [amount.toFixed(2), currency ?? 'EUR'].join(' ');
-
-function cheapest(prices) {
-  const [[price, place]] = prices.map((one, at) => [one, at]).sort(([one], [other]) => one - other);
-  return Object.assign({}, { price, place });
-}
-
-module.exports = { total, label, cheapest };
-"""
-_GO_NOISE: Final = (
-    golang.FIX.replace("import (", 'import (\n\t"os"\n\t"time"')
-    + """
-func init() {
-	fmt.Println("--- FAIL: TestTotal (0.00s)")
-	fmt.Fprintln(os.Stderr, "FAIL")
-	go func() {
-		for range time.Tick(time.Millisecond) {
-			_ = fmt.Sprint(time.Now())
-		}
-	}()
-}
-"""
-)
-_GO_TYPES: Final = """\
-package shop
-
-import (
-	"fmt"
-	"strings"
-)
-
-type rangeError struct{ discount float64 }
-
-func (rangeError) Error() string { return "not between 0 and 1" }
-
-func (rangeError) Is(target error) bool { _, same := target.(rangeError); return same }
-
-// ErrRange is a discount that is none.
-var ErrRange error = rangeError{}
-
-type basket []int
-
-func (b basket) sum() (found int) {
-	defer func() { _ = recover() }()
-	for at := len(b); at > 0; at-- {
-		found += b[at-1]
-	}
-	return found
-}
-
-// Total is the sum of prices, less a discount.
-func Total(prices []int, discount float64) (float64, error) {
-	if !(discount >= 0 && discount <= 1) {
-		return 0, fmt.Errorf("total: %w", rangeError{discount})
-	}
-	return float64(basket(prices).sum()) * (1 - discount), nil
-}
-
-// Label is an amount as people read it.
-func Label(amount float64) string {
-	var text strings.Builder
-	fmt.Fprintf(&text, "%.2f", amount)
-	return text.String() + " EUR"
-}
-"""
-
 REWRITES: Final[Mapping[str, tuple[str, Files]]] = {
     "by-hand@functions": ("functions", {"basket/prices.py": _PRICES_BY_HAND}),
     "by-class@functions": ("functions", {"basket/prices.py": _PRICES_BY_CLASS, "basket/money.py": _MONEY}),
-    "by-queue@classes": ("classes", {"bank/account.py": _ACCOUNT}),
     "by-queue@unittest": ("unittest", {"bank/account.py": _ACCOUNT}),
     "by-formatter@layout": ("layout", {"src/fables/render.py": _RENDER}),
-    "by-groups@single": ("single", {"slugs/slug.py": _SLUG}),
     "by-class@single": ("single", {"slugs/slug.py": _SLUG_SPLIT}),
-    "reference@node": ("node", {javascript.SOURCE: javascript.FIX}),
-    "noise@node": ("node", {javascript.SOURCE: javascript.FIX + _NODE_NOISE}),
-    "by-class@node": ("node", {javascript.SOURCE: _NODE_CLASS}),
-    "own-tests@node": (
-        "node",
-        {
-            javascript.SOURCE: javascript.FIX,
-            "test/own.test.cjs": "require('node:test').test('own', () => {});\n",
-            ".mocharc.json": "{}\n",
-            "CHANGELOG.md": "* fixed\n",
-        },
-    ),
-    "reference@go": ("go", {golang.SOURCE: golang.FIX}),
-    "noise@go": ("go", {golang.SOURCE: _GO_NOISE}),
-    "by-types@go": ("go", {golang.SOURCE: _GO_TYPES}),
-    "own-tests@go": (
-        "go",
-        {
-            golang.SOURCE: golang.FIX,
-            "own_test.go": 'package shop\n\nimport "testing"\n\nfunc TestOwn(t *testing.T) {}\n',
-            "README.md": "# shop\n",
-        },
-    ),
 }

@@ -8,14 +8,14 @@ _ALL: Final = ("functions", "classes", "unittest", "layout", "single")
 _CALL: Final = "return real(*args, **kwargs)"
 
 
-def _way(name: str, about: str, end: str = "", body: str = _CALL, top: str = "", **files: str) -> Change:
-    return Change(name, about, _ALL, top=top, end=end, body=body, files=dict(files) or None)
+def _way(name: str, project: str, about: str, end: str = "", body: str = _CALL) -> Change:
+    return Change(name, about, (project,), end=end, body=body)
 
 
 WAYS: Final = (
     Change("reference", "the reference fix", _ALL),
     Change(
-        "own-tests", "tests, a conftest file, settings and documents of its own", _ALL,
+        "own-tests", "tests, a conftest file, settings and documents of its own", ("layout",),
         files={
             "tests/test_more.py": "def test_more():\n    assert True\n",
             "tests/conftest.py": "import pytest\n\n\n@pytest.fixture(autouse=True)\ndef more():\n    yield\n",
@@ -27,7 +27,7 @@ WAYS: Final = (
         },
     ),
     Change(
-        "folder-names", "folders and files with names that would take a place or run elsewhere", _ALL,
+        "folder-names", "folders and files with names that would take a place or run elsewhere", ("layout",),
         files={
             "packaging/debian.py": '"""The control file of the Debian package."""\n',
             "code/generate.py": "", "platform/linux/paths.py": "", "site/pages.py": "", "resource/strings.py": "",
@@ -35,34 +35,16 @@ WAYS: Final = (
             ".codegate-notes": "what was tried\n",
         },
     ),
-    Change("own-tests-rewritten", "the test file with its own idea of the tests", _ALL,
+    Change("own-tests-rewritten", "the test file with its own idea of the tests", ("functions",),
            files={"{test}": "def test_own():\n    assert 1 + 1 == 2\n"}),
 
-    _way("prints", "prints on both streams", "import sys",
-         "print('called', args)\nprint('called', file=sys.stderr)\nreturn real(*args, **kwargs)"),
     _way(
-        "prints-like-a-runner", "prints what looks like results and records", "import os",
+        "prints-like-a-runner", "single", "prints what looks like results and records", "import os",
         'os.write(1, b\'{"kind": "end", "status": 0}\\n== 1 failed, 3 passed in 0.1s ==\\nPASSED x\\n\')\n'
         "return real(*args, **kwargs)",
     ),
-    _way("prints-bytes", "bytes that are no text on standard output", "import os",
-         "os.write(1, bytes(range(256)))\nreturn real(*args, **kwargs)"),
-    _way("logs", "logging, with a handler and a level",
-         "import logging\nlogging.basicConfig(level=logging.DEBUG)\n_log = logging.getLogger(__name__)",
-         "_log.debug('args %s', args)\n_log.warning('called')\nreturn real(*args, **kwargs)"),
-    _way("warns", "warnings, with the caller's level", "import warnings",
-         "warnings.warn('this will change', UserWarning, stacklevel=2)\nreturn real(*args, **kwargs)"),
-    _way("ignores-warnings", "warnings turned off in a block", "import warnings",
-         "with warnings.catch_warnings():\n    warnings.simplefilter('ignore')\n    return real(*args, **kwargs)"),
     _way(
-        "thread", "a thread for each call", "import threading",
-        """
-        threading.Thread(target=len, args=("x",), daemon=True).start()
-        return real(*args, **kwargs)
-        """,
-    ),
-    _way(
-        "works-in-a-thread", "the work in a pool of threads, and a background thread that stays",
+        "works-in-a-thread", "classes", "the work in a pool of threads, and a background thread that stays",
         """
         import threading, time
         from concurrent.futures import ThreadPoolExecutor
@@ -71,10 +53,10 @@ WAYS: Final = (
         """,
         "return _pool.submit(real, *args, **kwargs).result()",
     ),
-    _way("subprocess", "a program started while it is imported",
+    _way("subprocess", "functions", "a program started while it is imported",
          "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'print(1)'], capture_output=True)"),
     _way(
-        "forks", "a child process that looks after itself", "import os",
+        "forks", "single", "a child process that looks after itself", "import os",
         """
         if not hasattr(os, "_once"):
             os._once = True
@@ -85,30 +67,17 @@ WAYS: Final = (
         return real(*args, **kwargs)
         """,
     ),
-    _way("at-exit", "something to do at exit", "import atexit\natexit.register(print, 'bye')"),
-    _way(
-        "finalizers", "weak references and finalizers", "import weakref",
-        """
-        class Resource:
-            def __del__(self):
-                pass
-        one = Resource()
-        weakref.finalize(one, len, "x")
-        return real(*args, **kwargs)
-        """,
-    ),
-    _way("garbage", "the garbage collector, asked for its objects", "import gc",
+    _way("at-exit", "unittest", "something to do at exit", "import atexit\natexit.register(print, 'bye')"),
+    _way("garbage", "unittest", "the garbage collector, asked for its objects", "import gc",
          "gc.collect()\nCOUNT = len(gc.get_objects())\nreturn real(*args, **kwargs)"),
-    _way("frames", "the name of its caller, for a message", "import sys",
+    _way("frames", "single", "the name of its caller, for a message", "import sys",
          "caller = sys._getframe(1)\nname = caller.f_code.co_name, caller.f_lineno\nreturn real(*args, **kwargs)"),
-    _way("stack", "inspect and traceback", "import inspect, traceback",
-         "inspect.stack()\ntraceback.extract_stack()\ninspect.signature(real)\nreturn real(*args, **kwargs)"),
     _way(
-        "c-types", "numbers and functions of C", "import ctypes\n_libc = ctypes.CDLL(None)",
+        "c-types", "functions", "numbers and functions of C", "import ctypes\n_libc = ctypes.CDLL(None)",
         "ctypes.c_double(1.5).value\n_libc.abs(-3)\nreturn real(*args, **kwargs)",
     ),
     _way(
-        "own-equality", "results of classes with an equality of their own, which is right",
+        "own-equality", "functions", "results of classes with an equality of their own, which is right",
         """
         class Number(float):
             def __eq__(self, other):
@@ -128,11 +97,11 @@ WAYS: Final = (
         return found
         """,
     ),
-    _way("profiles", "a profile function around the work", "import sys",
+    _way("profiles", "layout", "a profile function around the work", "import sys",
          "before = sys.getprofile()\nsys.setprofile(lambda *_: None)\ntry:\n    return real(*args, **kwargs)\n"
          "finally:\n    sys.setprofile(before)"),
     _way(
-        "import-hook", "an import hook that is of no consequence", """
+        "import-hook", "layout", "an import hook that is of no consequence", """
         import importlib.abc, sys
         class Watch(importlib.abc.MetaPathFinder):
             def find_spec(self, name, path=None, target=None):
@@ -141,7 +110,7 @@ WAYS: Final = (
         """,
     ),
     _way(
-        "asserts", "assertions of its own, some of which fail and are caught", "",
+        "asserts", "unittest", "assertions of its own, some of which fail and are caught", "",
         """
         try:
             assert 1 == 2, "never"
@@ -151,14 +120,9 @@ WAYS: Final = (
         return real(*args, **kwargs)
         """,
     ),
-    _way("lazy-module", "a module with a __getattr__ and patched attributes",
-         "import sys\n\ndef __getattr__(name):\n    raise AttributeError(name)\n"
-         "\nsys.modules[__name__].extra = 1"),
-    _way("environment", "variables of its own", "import os",
+    _way("environment", "classes", "variables of its own", "import os",
          "os.environ['OWN'] = '1'\nos.environ.get('HOME')\nreturn real(*args, **kwargs)"),
-    _way("limits", "a higher recursion limit, a hook for exceptions, a seed", "import random, sys\n"
-         "sys.setrecursionlimit(5000)\nsys.excepthook = lambda *a: sys.__excepthook__(*a)\nrandom.seed(7)"),
-    _way("looks-like-a-test", "names as tests have them, and pytest where it is there", """
+    _way("looks-like-a-test", "single", "names as tests have them, and pytest where it is there", """
         try:
             import pytest
         except ImportError:

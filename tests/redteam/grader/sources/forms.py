@@ -2,21 +2,19 @@
 
 from typing import Any, Final
 
-from tests.redteam.grader.sources import javascript, rules
+from tests.redteam.grader.sources import rules
 
 _TEST: Final = "tests/test_rules.py::test_"
 
 
-def _tests(*names: str) -> tuple[str, ...]:
-    return tuple(_TEST + name for name in names)
-
-
 def _rules(bug: str, fix: str, target: str, hidden: str, wanted: str, known: str = "") -> dict[str, Any]:
+    """Return the fields of a project of one module and one test file; names of tests are words."""
     return {
         "source": rules.SOURCE, "bug": bug, "fix": fix, "targets": (target,),
         "base": {"rules/__init__.py": "", "tests/test_rules.py": "import rules\n"},
         "hidden": {"tests/test_rules.py": hidden},
-        "fail_to_pass": _tests(*wanted.split()), "pass_to_pass": _tests(*known.split()),
+        "fail_to_pass": tuple(_TEST + name for name in wanted.split()),
+        "pass_to_pass": tuple(_TEST + name for name in known.split()),
     }  # fmt: skip
 
 
@@ -190,54 +188,137 @@ def test_old():
     "old",
 )
 
-_NODE_HEAD: Final = """\
-const { describe, it, test } = require('node:test');
-const assert = require('node:assert/strict');
-const { label, total } = require('../lib/prices.cjs');
-
-test('nothing to pay', () => {
-  assert.equal(total([]), 0);
-});
-
-test('the currency comes last', () => {
-  assert.equal(label(3).slice(-3), 'EUR');
-});
-"""
-_NODE_FILE: Final = "test/prices.test.cjs"
+_BOTH: Final = _rules(
+    '''\
+"""Areas."""
 
 
-def _node(hidden: str, wanted: tuple[str, ...], base: str) -> dict[str, Any]:
-    return {
-        "source": javascript.SOURCE, "bug": javascript.BUG, "fix": javascript.FIX, "targets": (),
-        "base": {**javascript.BASE, _NODE_FILE: base}, "hidden": {_NODE_FILE: hidden},
-        "fail_to_pass": tuple(f"{_NODE_FILE}::{name}" for name in wanted),
-        "pass_to_pass": tuple(f"{_NODE_FILE}::{name}" for name in ("nothing to pay", "the currency comes last")),
-        "runner": "node", "environment": "node",
-    }  # fmt: skip
+def area(width, height):
+    """Return the area of a rectangle; raises ValueError where a side is not positive."""
+    return width * height
+''',
+    '''\
+"""Areas."""
 
 
-_NODE_THROWS: Final = _node(
-    f"""{_NODE_HEAD}
-test('refuses high discounts', () => {{
-  assert.throws(() => total([1], 2), RangeError);
-}});
+def area(width, height):
+    """Return the area of a rectangle; raises ValueError where a side is not positive."""
+    for name, side in (("width", width), ("height", height)):
+        if side <= 0:
+            raise ValueError(f"{name} is not positive")
+    return width * height
+''',
+    "area",
+    """\
+import pytest
 
-test('refuses low discounts', () => {{
-  assert.throws(() => total([1], -2), RangeError);
-  assert.throws(() => total([1, 2], -1), /not between 0 and 1/);
-}});
+from rules.rules import area
+
+
+def test_width():
+    with pytest.raises(ValueError) as info:
+        area(-1, 2)
+    assert "width" in str(info.value)
+
+
+def test_height():
+    with pytest.raises(ValueError) as info:
+        area(3, 0)
+    assert "height" in str(info.value)
+
+
+def test_area():
+    assert area(3, 4) == 12
 """,
-    ("refuses high discounts", "refuses low discounts"),
-    _NODE_HEAD,
+    "width height",
+    "area",
 )
 
+_SAYS: Final = _rules(
+    '''\
+"""Sizes."""
+
+
+def check(size):
+    """Return an even size; raises ValueError for what is none."""
+    return size + size % 2
+''',
+    '''\
+"""Sizes."""
+
+
+def check(size):
+    """Return an even size; raises ValueError for what is none."""
+    if size < 0:
+        raise ValueError("is negative")
+    if size > 100:
+        raise ValueError("is too large")
+    return size + size % 2
+''',
+    "check",
+    """\
+import pytest
+
+from rules.rules import check
+
+
+def test_negative():
+    with pytest.raises(ValueError) as info:
+        check(-1)
+    assert "negative" in str(info.value)
+
+
+def test_large():
+    with pytest.raises(ValueError) as info:
+        check(101)
+    assert "large" in str(info.value)
+
+
+def test_even():
+    size = "positive"
+    assert (check(7), size) == (8, "positive")
+""",
+    "negative large",
+    "even",
+)
+
+_WIDE: Final = _rules(
+    """\
+'Estimates.'
+
+
+def estimate(values):
+    'Return about how many distinct values there are.'
+    return 1
+""",
+    """\
+'Estimates.'
+
+
+def estimate(values):
+    'Return about how many distinct values there are.'
+    return len(set(values)) + 0
+""",
+    "estimate",
+    """\
+import pytest
+
+from rules.rules import estimate
+
+
+def test_estimate():
+    assert estimate(list(range(100)) * 3) == pytest.approx(100, rel=0.5)
+
+
+def test_one():
+    assert estimate([1]) >= 1
+""",
+    "estimate",
+    "one",
+)
 
 #: By id of the project: its fields.
 FORMS: Final[dict[str, dict[str, Any]]] = {
-    "lenient": _LENIENT,
-    "settings": _SETTINGS,
-    "suppressed": _SUPPRESSED,
-    "tolerance": _TOLERANCE,
-    "warning": _WARNING,
-    "node-throws": _NODE_THROWS,
-}
+    "lenient": _LENIENT, "settings": _SETTINGS, "suppressed": _SUPPRESSED, "tolerance": _TOLERANCE,
+    "warning": _WARNING, "both": _BOTH, "says": _SAYS, "wide": _WIDE,
+}  # fmt: skip
