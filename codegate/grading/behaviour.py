@@ -46,7 +46,7 @@ class Behaviour(BaseModel):
     Attributes:
         watched: a hook counted inside every process that ran tests; where not, what is not here is unknown.
         counts: events by kind; a process that was killed may have tried more.
-        details: the first distinct ones by kind, as the process told them; untrusted text.
+        details: the first distinct ones by kind, as the process reported them; untrusted text.
         limits: what the run used up.
     """
 

@@ -1,4 +1,4 @@
-"""What is worked out once, however many threads ask for it."""
+"""Compute a value once for all threads that need it."""
 
 import math
 import threading
@@ -11,9 +11,9 @@ _Value = TypeVar("_Value")
 
 
 class Once(Generic[_Key, _Value]):
-    """Keeps values by key; who asks for one that is being made waits for it. Thread-safe.
+    """Keeps values by key; a caller waits for a value that another one computes. Thread-safe.
 
-    A failure is told to all who wait for it, and is not kept.
+    A failure reaches every caller that waits for it, and is not kept.
 
     Args:
         most: how many values are kept, those that were asked for last.

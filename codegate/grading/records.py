@@ -66,7 +66,7 @@ class CollectionFailure(Record):
 
 
 class Attempted(Record):
-    """Some of what the process tried to do, not said before; see ``behaviour_driver.py``.
+    """What the process tried to do since the last such record; see ``behaviour_driver.py``.
 
     Attributes:
         counts: of events, by kind.

@@ -154,7 +154,7 @@ def base_images(
 
 
 def environment_key(environment: EnvironmentManifest) -> tuple[str, ...]:
-    """Return what tells an environment from the others of a suite."""
+    """Return the key of an environment within a suite."""
     return environment.id, environment.lock_sha256, *(entry.sha256 for entry in environment.packages)
 
 

@@ -96,7 +96,7 @@ def read_daemon(client: "APIClient", runtime: str | None) -> Description:
 
 
 def _tier(name: str, entry: object) -> str:
-    """Return what a runtime is, by its program where the daemon tells it, else by its name."""
+    """Return what a runtime is, by its program where the daemon reports one, else by its name."""
     path = entry.get("path") if isinstance(entry, dict) else None
     for text in (PurePosixPath(str(path or "")).name, name.removeprefix("io.containerd.")):
         for known in (*_OWN_KERNEL, *_NAMESPACED):

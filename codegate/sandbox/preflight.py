@@ -1,4 +1,4 @@
-"""Does the sandbox hold? Asked once per run and kind of environment, from inside, on the path that grading takes.
+"""Verify the sandbox from inside, once per run and kind of environment, through the code path that grading takes.
 
 A backend can be misconfigured in ways that no unit test of ours can see: a daemon with its own defaults, a kernel
 without a filter, a proxy that adds a network, a runtime that takes a limit and forgets it. So a small program looks at

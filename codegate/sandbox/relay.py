@@ -62,7 +62,7 @@ class Relay:
 
 @dataclass
 class _Carried:
-    """A connection: our end of it, and what the sandbox has sent and nobody has read."""
+    """A connection: our end of it, and what the sandbox has sent that is not yet read."""
 
     number: int
     end: socket.socket

@@ -244,7 +244,7 @@ class SandboxSession:
 
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:
-        """Turn a broken stream into the error that tells why, and close what is left."""
+        """Turn a broken stream into an error with its cause, and close what is left."""
         if self._closed:
             raise SandboxClosed("the sandbox was closed.")
         try:

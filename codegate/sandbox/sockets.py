@@ -118,7 +118,7 @@ class AttachedConnection:
 
 
 def _read_ahead(raw: Any) -> int:
-    """Return the bytes that TLS has decrypted and nobody has received: the descriptor says nothing of them."""
+    """Return how many decrypted bytes TLS holds: the descriptor does not become readable for them."""
     return int(raw.pending()) if hasattr(raw, "pending") else 0
 
 

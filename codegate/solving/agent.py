@@ -147,7 +147,7 @@ def agent_attempt(
 
 
 def agent_version(candidate: CandidateSpec) -> str:
-    """Return the version of what an agent is told, and of how codegate starts it."""
+    """Return the version of an agent's prompt, and of how codegate starts it."""
     start = _agent(candidate).start(Task(prompt="", model="", protocol=protocol_of(candidate), address="", key=""))
     return prompt_version(candidate, [start.argv, dict(start.environment), dict(start.files)])
 
@@ -176,7 +176,7 @@ def _collect(sandbox: Sandbox, base: Tree, done: Completed) -> Completed | None:
 
 
 def _prompt(problem: Problem, candidate: CandidateSpec) -> str:
-    """Return what the agent is told: an agent has a system prompt of its own, so ours goes ahead of the task."""
+    """Return the agent's prompt: an agent has a system prompt of its own, so ours goes ahead of the task."""
     system, task = fill(candidate, statement=problem.statement.strip())
     return f"{system}\n\n{task}" if system else task
 

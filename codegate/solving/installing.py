@@ -58,7 +58,7 @@ def _tomorrow() -> date:
 
 
 def recipe_digest(recipe: EnvironmentRecipe) -> str:
-    """Return what tells two installations of an agent apart."""
+    """Return the digest that identifies an agent's installation."""
     return digest([recipe.lock, recipe.packages])[:16]
 
 

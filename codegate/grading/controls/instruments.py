@@ -1,4 +1,4 @@
-"""Instrumented hidden tests: the sites that were found, filled with words that nobody can have known before."""
+"""Instrumented hidden tests: the sites that were found, filled with random words of this run."""
 
 import re
 import secrets

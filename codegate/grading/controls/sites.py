@@ -58,7 +58,7 @@ class Mutant(_Site):
     Attributes:
         test: as of a receipt.
         order: the offset of the first place where the change can take effect.
-        assertion: where the assertion ends that has to fail; null where that cannot be said.
+        assertion: where the assertion ends that has to fail; null where that is unknown.
         row: the change is for the test's row of parameters with this number; null: for all of its ids.
         edits: applied to the file's text.
         value: number of the file's value that has ``text`` instead; null: the edits alone make the change.

@@ -126,7 +126,7 @@ class Unpacker:
 def tar_members(data: bytes) -> Iterator[tuple[str, int, int]]:
     """Yield name, start and size of a tar's regular files (POSIX ustar, GNU and pax long names).
 
-    The standard library's reader takes quadratic time for some sparse files, which nobody has to read here.
+    The standard library's reader takes quadratic time for some sparse files, which need not be read here.
     """
     position, count, long_name = 0, 0, ""
     while data[position + 257 : position + 262] == b"ustar" and count < MOST_MEMBERS:

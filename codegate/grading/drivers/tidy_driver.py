@@ -1,4 +1,4 @@
-"""Looks at what a test process left in the workspace, and clears it. Runs when that process and all its kin are dead.
+"""Looks at what a test process left in the workspace, once its descendants are dead too, and clears it.
 
 Like ``pytest_driver`` this text is sent into the sandbox. Standard input brings ``{"watched": {path: sha256},
 "wipe": bool}``; argument 1 is the pipe's descriptor. Answers with the watched paths that are not as they were.

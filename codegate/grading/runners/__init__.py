@@ -3,11 +3,11 @@
 from typing import cast
 
 from codegate.errors import UsageError
-from codegate.grading.runners.contract import Runner, Said
+from codegate.grading.runners.contract import Runner, RunnerReport
 from codegate.plugins import load_part, registered
 from codegate.suite import RunnerName
 
-__all__ = ["Runner", "Said", "find_runner"]
+__all__ = ["Runner", "RunnerReport", "find_runner"]
 
 
 def find_runner(name: RunnerName) -> Runner:

@@ -15,7 +15,7 @@ from codegate.sandbox import Command, Completed
 
 
 @dataclass(frozen=True)
-class Said:
+class RunnerReport:
     """What one process of a runner reported.
 
     Attributes:
@@ -48,6 +48,6 @@ class Runner(Protocol):
         """Return the command for one batch; its limits and its records pipe are set by the caller."""
         ...
 
-    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:
+    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
         """Return what the command reported; raises nothing whatever was written to the pipe."""
         ...

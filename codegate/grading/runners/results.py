@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from codegate.grading.grade import TestResult, TestStatus, file_of
 from codegate.grading.records import Crash, Phase, Records
-from codegate.grading.runners.contract import Said
+from codegate.grading.runners.contract import RunnerReport
 from codegate.grading.testreport import CollectionError
 
 Phases = tuple[Phase, ...]
@@ -44,14 +44,14 @@ def crashes_of(phases: Mapping[str, Phases]) -> dict[str, Crash]:
     return {test: phase.crash for test, phase in failing if phase and phase.crash}
 
 
-def said_of(
+def runner_report(
     records: Records,
     files: Collection[str],
     receipts: Callable[[Mapping[str, Phases]], Mapping[str, frozenset[str]]] = lambda _phases: {},
-) -> Said:
+) -> RunnerReport:
     """Return what a driver reported of ``files``; ``receipts`` finds them in the phases of the tests."""
     phases = {test: found for test, found in records.phases.items() if file_of(test) in files}
-    return Said(
+    return RunnerReport(
         results={test: result_of(test, status_of(found), found) for test, found in phases.items()},
         status=records.status,
         collection_errors=tuple(

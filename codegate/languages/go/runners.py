@@ -8,8 +8,8 @@ from typing import Final
 from codegate.grading.controls.instruments import Instruments
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.records import read_records
-from codegate.grading.runners.contract import Said
-from codegate.grading.runners.results import Phases, said_of
+from codegate.grading.runners.contract import RunnerReport
+from codegate.grading.runners.results import Phases, runner_report
 from codegate.grading.testreport import TestSelection
 from codegate.sandbox import Command, Completed
 
@@ -56,10 +56,10 @@ class Go:
         places = ("{site}", "{packages}", "{workspace}")
         return driver_command("go_driver", settings, *places, package=_DRIVERS, environment={"TZ": selection.timezone})
 
-    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:
+    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:
         """See ``Runner.read``."""
         records = read_records(completed.records, token)
-        return said_of(records, files, lambda phases: _receipts(selection.instruments, phases))
+        return runner_report(records, files, lambda phases: _receipts(selection.instruments, phases))
 
 
 def _companions(used: Instruments, files: tuple[str, ...], pipe: int) -> dict[str, str]:

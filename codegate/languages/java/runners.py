@@ -6,8 +6,8 @@ from typing import Final
 from codegate.grading.controls.instruments import Instruments
 from codegate.grading.drivers import driver_command
 from codegate.grading.records import read_records
-from codegate.grading.runners.contract import Said
-from codegate.grading.runners.results import said_of
+from codegate.grading.runners.contract import RunnerReport
+from codegate.grading.runners.results import runner_report
 from codegate.grading.testreport import TestSelection
 from codegate.sandbox import Command, Completed
 
@@ -44,9 +44,9 @@ class Java:
         }
         return driver_command("java_driver", settings, "{site}", "{packages}", "{workspace}", package=_DRIVERS)
 
-    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:  # noqa: ARG002
+    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:  # noqa: ARG002
         """See ``Runner.read``."""
-        return said_of(read_records(completed.records, token), files)
+        return runner_report(read_records(completed.records, token), files)
 
 
 def _originals(used: Instruments, files: tuple[str, ...]) -> Mapping[str, str]:

@@ -102,7 +102,7 @@ class JavaScript(LanguageSupport):
                 usable: str | None = lock
                 if name != "lockfile" and (bound is None or bound > earlier):
                     lacking.append(self._environment(node, manifest, lock, name, bound))
-                    # No date tells that the release is from before the fix; a lower version does.
+                    # A date does not prove that the release precedes the fix; a lower version does.
                     own = manifest.with_release_before(version)
                     usable = self._resolve(node, own, bound) if version else None
                 if usable is not None:

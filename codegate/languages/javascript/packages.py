@@ -68,7 +68,7 @@ def install(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:
     node = toolchain_site(recipe, _NODE)
     done = _npm(node, target, ["ci"], _INSTALL_SECONDS)
     if done.returncode != 0 and "ERESOLVE" in _words(done):
-        # The lock was made in spite of packages that disagree on their peers; npm wants to be told again.
+        # The lock was made in spite of packages that disagree on their peers; npm needs the option again.
         done = _npm(node, target, ["ci", "--legacy-peer-deps"], _INSTALL_SECONDS)
     if done.returncode != 0:
         raise SandboxError(

@@ -6,8 +6,8 @@ from typing import Final
 
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.records import read_records, receipts_of
-from codegate.grading.runners.contract import Said
-from codegate.grading.runners.results import Phases, said_of
+from codegate.grading.runners.contract import RunnerReport
+from codegate.grading.runners.results import Phases, runner_report
 from codegate.grading.testreport import TestSelection
 from codegate.sandbox import Command, Completed
 
@@ -54,13 +54,13 @@ class JavaScript:
         }
         return driver_command("node_driver", settings, "{site}", "{packages}", "{workspace}", package=_DRIVERS)
 
-    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:  # noqa: ARG002
+    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:  # noqa: ARG002
         """See ``Runner.read``."""
-        return said_of(read_records(completed.records, token), files, _receipts)
+        return runner_report(read_records(completed.records, token), files, _receipts)
 
 
 def _receipts(phases: Mapping[str, Phases]) -> Mapping[str, frozenset[str]]:
-    """Return all receipts for each test: a token tells its test, and some come only with the next one's report."""
+    """Return all receipts for each test: a token identifies its test, and some arrive with the next test's report."""
     return dict.fromkeys(phases, frozenset().union(*receipts_of(phases).values()))
 
 

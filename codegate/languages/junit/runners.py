@@ -11,7 +11,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from codegate.grading.drivers import driver_command
 from codegate.grading.grade import TestResult, TestStatus
 from codegate.grading.records import End, Record, read_frames
-from codegate.grading.runners.contract import Said
+from codegate.grading.runners.contract import RunnerReport
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
 from codegate.strict import XmlElement, parse_xml
@@ -42,7 +42,7 @@ class JUnit:
         environment = {"PYTHONHASHSEED": str(selection.hash_seed)}
         return driver_command("junit_driver", settings, package=_DRIVERS, environment=environment)
 
-    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:  # noqa: ARG002
+    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:  # noqa: ARG002
         """See ``Runner.read``."""
         reports, status, forged = read_frames(completed.records, token, _parse)
         results: dict[str, TestResult] = {}
@@ -56,8 +56,8 @@ class JUnit:
             for result in found:
                 results[result.id] = _both(results.get(result.id), result)
         if len(results) > _MOST_TESTS:
-            return Said(results={}, status=None)
-        return Said(results=results, status=status, collection_errors=tuple(broken), forged=forged)
+            return RunnerReport(results={}, status=None)
+        return RunnerReport(results=results, status=status, collection_errors=tuple(broken), forged=forged)
 
 
 def read_report(data: bytes) -> Iterator[TestResult]:

@@ -86,7 +86,7 @@ class Assertions(Finder):
         self.uses = [text_of(node) for node in names(function)]
 
     def finish(self) -> None:
-        """Add the mutants that can be told by their form, where the test has no others."""
+        """Add the mutants that are recognisable by their form, where the test has no others."""
         for at, node in self.odd if not self.count else ():
             self._mutate(
                 at,

@@ -45,7 +45,7 @@ WARNINGS: Final = ("ImportWarning", "SyntaxWarning", "BytesWarning", "UnicodeWar
 APART: Final = ("int", "float", "str", "bytes", "list", "dict", "tuple", "set")
 #: Contexts that wait for no exception.
 OPEN_CONTEXTS: Final = ("open(__file__)", "memoryview(b'')")
-#: Questions whose usual answer is yes: what they ask for is changed, since "not" alone tells what stood there.
+#: Questions whose usual answer is yes: what they ask for is changed, since "not" alone reveals what stood there.
 ASKING: Final = frozenset(
     {"startswith", "endswith", "isclose", "search", "match", "fullmatch", "assertIn", "assertRegex"}
 )

@@ -6,7 +6,7 @@ from typing import Final
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.grade import TestStatus
 from codegate.grading.records import read_records, receipts_of
-from codegate.grading.runners.contract import Said
+from codegate.grading.runners.contract import RunnerReport
 from codegate.grading.runners.results import Phases, crashes_of, first_failure, result_of
 from codegate.grading.testreport import CollectionError, TestSelection
 from codegate.sandbox import Command, Completed
@@ -33,12 +33,12 @@ class Pytest:
             settings["variations"] = driver_source("variations_driver", _DRIVERS)
         return _command("pytest_driver", settings, selection)
 
-    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> Said:  # noqa: ARG002
+    def read(self, completed: Completed, selection: TestSelection, files: tuple[str, ...], token: str) -> RunnerReport:  # noqa: ARG002
         """See ``Runner.read``."""
         (file,) = files
         records = read_records(completed.records, token)
         phases = {test: found for test, found in records.phases.items() if test.startswith(f"{file}::")}
-        return Said(
+        return RunnerReport(
             results={test: result_of(test, _status(found), found) for test, found in phases.items()},
             status=records.status,
             collection_errors=tuple(
@@ -84,7 +84,7 @@ class Django(Pytest):
 
 
 def _settings(selection: TestSelection, file: str, token: str) -> dict[str, object]:
-    """Return what every driver of Python tests is told."""
+    """Return the settings that every driver of Python tests gets."""
     settings: dict[str, object] = {
         "token": token,
         "file": file,

@@ -6,7 +6,7 @@ from codegate.sandbox.session import ENVIRONMENT, LIBRARIES, SITE, TOOLS, WORKSP
 
 
 def exit_statuses(subject: Subject) -> None:
-    """An exit code, a signal, an unknown program and one that may not be run are told apart."""
+    """An exit code, a signal, an unknown program and one that may not be run are distinguished."""
     with subject.sandbox() as sandbox:
         sandbox.put((SandboxFile("plain.txt", b"no program"),))
         for code in (0, 1, 3, 255):
@@ -91,7 +91,7 @@ def placeholders(subject: Subject) -> None:
 
 
 def fixed_environment(subject: Subject) -> None:
-    """A command sees the fixed variables and its own, in the workspace, as nobody in particular."""
+    """A command sees the fixed variables and its own, in the workspace, as an unprivileged user."""
     program = "import json, os; print(json.dumps([dict(os.environ), os.getcwd(), os.getuid(), os.umask(0)]))"
     with subject.sandbox() as sandbox:
         command = Command(("{python}", "-I", "-c", program), environment={"GIVEN": "hé\udcff", "TZ": "Asia/Tokyo"})

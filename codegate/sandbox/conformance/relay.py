@@ -57,7 +57,7 @@ def relay_ends(subject: Subject) -> None:
 
 
 def relay_flood(subject: Subject) -> None:
-    """Hundreds of connections that nobody reads take neither the host nor the sandbox down."""
+    """Hundreds of connections that are never read take neither the host nor the sandbox down."""
     program = (
         "ends = []\n"
         "for n in range(400):\n"

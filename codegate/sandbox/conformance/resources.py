@@ -1,11 +1,11 @@
-"""Resources: the sandbox survives what hits its limits; that they bite is for the preflight to say."""
+"""Resources: the sandbox survives what hits its limits; the preflight checks that they are enforced."""
 
 from codegate.sandbox.conformance.subject import Check, Subject, expect, python
 from codegate.sandbox.contract import Command, SandboxLimits
 
 
 def memory_of_one(subject: Subject) -> None:
-    """A process over the memory limit ends, it is told, and the sandbox lives on."""
+    """A process over the memory limit ends, the result has the flag, and the sandbox lives on."""
     with subject.sandbox() as sandbox:
         done = python(sandbox, "x = bytearray(512 << 20); print(len(x))")
         expect(not done.ok and done.stdout == b"", "no 512 MiB within 256", done)

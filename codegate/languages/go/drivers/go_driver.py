@@ -141,7 +141,7 @@ class Receipts:
         return bool(data)
 
     def close(self) -> None:
-        """Read the rest; not more than a pipe holds, whoever still writes to it."""
+        """Read the rest: at most what a pipe holds, even where a process still writes to it."""
         for _ in range(MAX_READS):
             if not (select.select([self.reading], [], [], 0)[0] and self.feed()):
                 break
@@ -278,7 +278,7 @@ def go_environment(site: str, packages: str, scratch: str) -> dict[str, str]:
 
 
 def build(argv: list[str], folder: str, variables: dict[str, str], printer: Printer) -> tuple[bool, str]:
-    """Compile; return whether that worked, and the last of what the compiler said."""
+    """Compile; return whether that worked, and the end of the compiler's output."""
     if not os.path.isdir(variables["GOCACHE"]):
         variables = {**variables, "GOCACHE": os.path.join(variables["GOTMPDIR"], "cache")}
     done = subprocess.run(

@@ -50,7 +50,7 @@ class Machine:
         self.libraries = [os.path.join(folder, name) for name in names if os.path.join(folder, name) != self.compiler]
 
     def compile(self, options: list[str], files: list[str], target: str) -> tuple[bool, str]:
-        """Compile files; return whether all of them compiled, and what the compiler said."""
+        """Compile files; return whether all of them compiled, and the compiler's output."""
         with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as listed:
             listed.write("\n".join('"%s"' % file for file in files))
             listed.flush()

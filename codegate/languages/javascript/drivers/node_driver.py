@@ -101,7 +101,7 @@ def node_options(found: list[list[str]], runner: str) -> list[str]:
 def mocha_command(found: list[list[str]], reporter: str, node: str, folder: str, workspace: str) -> list[str]:
     """Return Node's options, mocha's program and its options: those of the project's configuration and script.
 
-    Mocha is told to read no configuration itself, which could add files to the one that is to run.
+    Mocha reads no configuration of its own, which could add test files.
     """
     version = version_of("mocha")
     given = first_options(found, MOCHA_PROGRAMS, MOCHA_VALUED, MOCHA_PLAIN)
@@ -249,7 +249,7 @@ def link_siblings(workspace: str) -> None:
 
 
 class Relay:
-    """Passes the reporter's lines on, and knows whether the framework said that it has finished."""
+    """Passes the reporter's lines on, and records whether the framework reported its end."""
 
     def __init__(self, descriptor: int, token: str) -> None:
         self.descriptor, self.opening = descriptor, token.encode("ascii") + b" "

@@ -112,7 +112,7 @@ class Watch:
     def report(self, last: bool = False) -> None:
         """Send what was not sent; the lock keeps a thread from sending after the driver's last record."""
         if not self.lock.acquire(last, 5.0 if last else -1):
-            return  # what it would say is said later
+            return  # the next report includes it
         try:
             if self.open:
                 counts, details = self.counts, self.details

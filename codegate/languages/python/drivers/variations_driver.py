@@ -1,4 +1,4 @@
-"""What a run of tests may vary inside their own process: the clock, and company on the processor.
+"""What a run of tests may vary inside their own process: the clock, and the load on the processor.
 
 Like ``pytest_driver`` this text is sent into the sandbox; a driver of Python tests executes it when a selection asks
 for one of these, and calls its functions before the repository is imported.
@@ -38,7 +38,7 @@ def turn_clock(days: int) -> None:
     """Let ``time`` and ``datetime`` say a time ``days`` ahead; timers, file times and the kernel's clock stay.
 
     The classes of ``datetime`` are immutable and must stay the same objects for C extensions, pickles and ``type(x)
-    is datetime``: their namespaces are changed in place, and the interpreter's attribute cache is told.
+    is datetime``: their namespaces are changed in place, and the interpreter's attribute cache is invalidated.
     Where the environment has ``time_machine``, that does it: it takes these functions for builtins without looking.
     """
     with contextlib.suppress(ImportError):
