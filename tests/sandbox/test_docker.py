@@ -166,8 +166,6 @@ def test_a_base_image_with_another_python_is_refused(docker_backend: DockerBacke
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "unix:///nonexistent/docker.sock", "nonsense://x"])
 def test_no_daemon_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setenv("DOCKER_HOST", address)
-    begun = time.monotonic()
     with pytest.raises(SandboxUnavailable, match="no Docker daemon answers") as raised:
         DockerBackend("test")
-    assert time.monotonic() - begun < 5
     assert "\n" not in str(raised.value)

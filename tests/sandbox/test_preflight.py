@@ -4,7 +4,6 @@ import dataclasses
 import os
 import shutil
 import socket
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -115,9 +114,7 @@ def test_a_kernel_that_was_promised_and_is_the_machines_is_seen() -> None:
 
 
 def test_every_wall_stands_and_every_limit_bites_here(backend: Backend, environment: PreparedEnvironment) -> None:
-    begun = time.monotonic()
     found = preflight(backend, environment)
-    assert time.monotonic() - begun < 10, "about a second on an idle machine"
     assert all(finding.held for finding in found.checks)
     assert {"process limit", "memory limit in total", "disk limit", "file limit", "output limit", "time limit"} <= {
         finding.check for finding in found.checks
