@@ -46,7 +46,11 @@ CALLS = {  # name: number on x86_64 and on aarch64
     "sethostname": (170, 161), "setdomainname": (171, 162), "clone3": (435, 435), "process_madvise": (440, 440),
     "move_pages": (279, 239), "migrate_pages": (256, 238),
 }  # fmt: skip
-FAMILIES = (17, 38, 40)  # AF_PACKET, AF_ALG, AF_VSOCK
+FAMILIES = tuple(family for family in range(3, 46) if family not in {10, 16})  # all but AF_INET6 and AF_NETLINK
+KERNEL = (
+    "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sysrq-trigger", "/sys/kernel/uevent_helper",
+    "/sys/fs/cgroup/release_agent",
+)  # fmt: skip
 HARMLESS = ((1, 3), (1, 5), (1, 7), (1, 8), (1, 9))
 PR_GET_SECCOMP, PR_GET_NO_NEW_PRIVS = 21, 39
 BLOCK = 1 << 18
@@ -71,6 +75,11 @@ def connect(address: tuple[str, int]) -> None:
 def touch(path: str) -> None:
     """Make a file."""
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+
+
+def write_to(path: str) -> None:
+    """Open what is there for writing."""
+    os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
 
 
 def call(libc: ctypes.CDLL, number: int, argument: int) -> str:
@@ -119,7 +128,7 @@ def walls() -> dict[str, Any]:
                   for name, numbers in CALLS.items()},
         "system": {path: refused(partial(touch, path)) for path in ("/codegate", "/etc/codegate", "/usr/codegate")},
         "writable": writable(),
-        "kernel": refused(lambda: os.close(os.open("/proc/sys/kernel/core_pattern", os.O_WRONLY))),
+        "kernel": min(refused(partial(write_to, path)) for path in KERNEL),
         "supervisor": refused(lambda: os.close(os.open("/proc/1/environ", os.O_RDONLY))),
         "sockets": [path for path in SOCKETS if os.path.exists(path)],
         "variables": sorted(os.environ),
