@@ -141,6 +141,7 @@ def test_what_tells_how_or_talks_of_the_change_is_left_out(text: str) -> None:
         ("Order of nested lists", ""),
         ("fix: when the list is empty, properly keep its name", ""),
         ("Fix the way lists are stored", "The way lists are stored"),
+        ("Fix an issue with empty lists growing", "Empty lists growing"),
         ("Fix tests", ""),
         ("Add an option", ""),
     ],

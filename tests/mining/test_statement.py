@@ -65,6 +65,7 @@ class TestSlots:
         [
             ("Return zero for nothing", "`total()` does not return zero for nothing"),
             ("Disable nested lists", "`total()` does not disable nested lists"),
+            ("Do not apply limits to nested lists", "`total()` applies limits to nested lists"),
             ("Fix order of nested lists", "Order of nested lists is wrong"),
             ("Fix page count of lists", "Page count of lists is wrong"),
             ("Fix totals of nested lists", "Totals of nested lists are wrong"),

@@ -41,8 +41,8 @@ _DEMANDS: Final = "It should "
 #: "Markup printed on errors" is a state, "Columns added by rows" too.
 _HAPPENS: Final = re.compile(r"\w \w+ed (?:as|at|by|for|from|if|in|on|to|twice|when|with|without)\b")
 _SHOULD: Final = re.compile(
-    r"^(?P<who>.{2,120}?) (?:should|must)(?P<no>n't| not| never)?(?: (?:also|still|now))? (?!only\b|\w+ly\b|always\b)"
-    r"(?P<verb>[a-z]+)(?P<rest>.*)"
+    r"^(?P<who>.{2,120}?) (?:should|must)(?P<no>n't| not| never)?(?: (?:also|still|now))? "
+    r"(?!only\b|(?!\w*ply\b)\w+ly\b|always\b|not\b)(?P<verb>[a-z]+)(?P<rest>.*)"
 )
 _ACTIVITY: Final = r"\w+ing\b(?! of\b)"
 _OPENING: Final = re.compile(
@@ -98,6 +98,7 @@ def title_of(text: str) -> str:
     told = fixes or (not TITLE_ACTION.match(title) and _wrong_in(title))
     title = state or (re.sub(FIX, "", title, flags=re.IGNORECASE) if told else "")
     title = re.sub(r" (?:bug ?)?fix(?:es)?$", "", title, flags=re.IGNORECASE)
+    title = re.sub(r"^(?:an? |the )?(?:bug|issue|problem)s? (?:with|in|for) ", "", title, flags=re.IGNORECASE)
     title = _OPENING.sub("", title.removeprefix(PROBLEM).strip(" .-:;,"))
     return capital(title) if len(WORD.findall(title)) > 1 else ""
 
