@@ -268,7 +268,8 @@ class TestLines:
         assert all("'./kitchen'" in line.steps[0].text for line in lines)
 
     @pytest.mark.parametrize(
-        ("number", "other"), [("12", "13"), ("9.5", "8.5"), ("1", "1"), ("0x1f", "0x1f"), ("1e3", "1e3")]
+        ("number", "other"),
+        [("12", "13"), ("9.5", "8.5"), ("1", "1"), ("0x1f", "0x1f"), ("1e3", "1e4"), ("1e-05", "1e-06")],
     )
     def test_decimal_numbers_alone_are_others(self, number: str, other: str) -> None:
         assert Pieces(Random(1), lambda _: True, numbers=True).number(number) == other

@@ -15,6 +15,8 @@ MIN_HIDDEN: Final = 3
 _PIECE: Final = re.compile(r"(?:[$@%&\\]|</?)?[A-Za-z]+|\d+")
 _LONG_WORD: Final = re.compile(r"[^\W_]{3,}")
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
+_EXPONENT: Final = re.compile(r"[\d.]+e[-+]?\d+", re.IGNORECASE)
+_DIGITS_LAST: Final = re.compile(r"\d+$")
 _DIGITS: Final = re.compile(r"\d{3,}")
 _ANIMALS: Final = (
     "ox bee elk ant hen owl cod emu ewe yak lynx hare wolf deer swan crow toad newt moth wren heron otter bison tapir"
@@ -162,7 +164,9 @@ class Pieces:
         return _PIECE.sub(self._piece, text)
 
     def number(self, text: str) -> str:
-        """Return a decimal number, as it is written, with other digits before its point."""
+        """Return a decimal number, as it is written, with other digits before its point or in its exponent."""
+        if self.numbers and _EXPONENT.fullmatch(text):
+            return _DIGITS_LAST.sub(lambda digits: self._digits(digits[0]), text)
         whole, point, rest = text.partition(".")
         plain = _NUMBER.fullmatch(text) and text not in {"0.0", "1.0"} and (point or int(whole) >= self.least)
         return self._digits(whole) + point + rest if self.numbers and plain else text

@@ -265,7 +265,9 @@ def _recording(statement: ast.stmt) -> ast.stmt | None:
         call = statement.value
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         if method in _RAISES and len(call.args) > 1:
-            return _many(statement, [ast.Call(call.args[1], call.args[2:], call.keywords)])
+            given = call.args[1]
+            inner = given.body if isinstance(given, ast.Lambda) and len(call.args) == 2 else None
+            return _many(statement, [inner or ast.Call(given, call.args[2:], call.keywords)])
         if _ASSERT_METHOD.fullmatch(method) and call.args:
             sides = [argument for argument in call.args[:2] if not _is_literal(argument)]
             return _many(statement, sides[:1])
