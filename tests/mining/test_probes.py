@@ -21,7 +21,7 @@ from codegate.mining.probes.methods import classes_of, standalone
 from codegate.mining.probes.python_example import called_by
 from codegate.mining.probes.python_probe import HELPERS, probe_module
 from codegate.mining.probes.records import MARK, records
-from codegate.mining.probes.tables import failing_rows
+from codegate.mining.probes.tables import failing_rows, with_constants
 from codegate.mining.probes.variants import variants
 from codegate.mining.proving.validation import OpenSandbox, Validated
 from codegate.sandbox import EnvironmentRecipe, Sandbox
@@ -214,6 +214,15 @@ class TestExamples:
         [found] = examples(cut, sandboxes, recipe)
         assert found.expression == "list(found)"
         assert found.also == ()
+
+    def test_a_table_of_the_module_is_varied_and_hidden(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
+        tests = (
+            "from lists import join\n\nCASES = [(['apple', 'peach'], 'apple and peach')]\n\ndef test_join():\n"
+            "    for words, text in CASES:\n        assert join(words) == text\n"
+        )
+        [found] = examples(parts(tests), sandboxes, recipe)
+        assert "join(" in found.expression
+        assert "peach" not in f"{found.code}{found.observed}{found.expected}"
 
     def test_what_else_differs_is_told_with_it(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
         tests = (
@@ -448,6 +457,19 @@ class TestLiterals:
         test = ast.parse("assert f('one big apple\\n  end;\\n') == 'end;'")
         assert hidden_literals([test], "") == {"one big apple", "end;"}
         assert hidden_literals([ast.parse("f('one big apple\\n  end;\\n')")], "") == {"one big apple"}
+
+    def test_what_a_lambda_calls_is_recorded_without_it(self) -> None:
+        test = ast.parse("def test_x():\n    pytest.raises(ValueError, lambda: join([], 'pear'))\n")
+        text, _ = probe_module(test, {"test_x": [""]}, frozenset(), "seed")
+        assert """"join([], 'pear')", lambda: join([], 'pear'))""" in text
+
+    def test_the_data_of_constants_is_written_out_in_tests(self) -> None:
+        text = "CASES = [('a', 1), ('b', 2)]\nSIZE = len(CASES)\n"
+        test = "@parametrize('x', CASES)\ndef test_x(x):\n    f(SIZE)\n\ndef test_y(CASES):\n    f(CASES)\n"
+        found = ast.unparse(with_constants(ast.parse(f"{text}\n{test}")))
+        assert "@parametrize('x', [('a', 1), ('b', 2)])" in found
+        assert "f(SIZE)" in found
+        assert "f(CASES)" in found
 
     def test_one_word_of_a_text_is_replaced_at_a_time(self) -> None:
         [test] = ast.parse("def test_x():\n    assert parse('SELECT apple FROM pear')\n").body

@@ -5,7 +5,7 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from codegate.mining.probes.tables import Function
+from codegate.mining.probes.tables import Function, Writing
 
 _SETUPS: Final = ("setUp", "setup_method", "setUpClass", "setup_class")
 _DEPTH: Final = 3
@@ -139,20 +139,9 @@ class _Calling(ast.NodeTransformer):
         body = _statements(helper) if helper is not None else []
         if bound is None or len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None:
             return node
-        value = _Substituting(bound).visit(body[0].value)
+        value = Writing(bound).visit(body[0].value)
         assert isinstance(value, ast.expr)  # noqa: S101 (an expression's)
         return value
-
-
-class _Substituting(ast.NodeTransformer):
-    """Puts expressions in place of names."""
-
-    def __init__(self, values: Mapping[str, ast.expr]) -> None:
-        self._values = values
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        """Return the expression of the name, or the name."""
-        return copy.deepcopy(self._values.get(node.id, node))
 
 
 class _Naming(ast.NodeTransformer):

@@ -16,6 +16,7 @@ from codegate.mining.probes.literals import asserted_literals, hidden_literals, 
 from codegate.mining.probes.python_probe import PythonProbe, probe_module
 from codegate.mining.probes.python_shown import confirmed, shown_module
 from codegate.mining.probes.records import Record
+from codegate.mining.probes.tables import with_constants
 from codegate.mining.proving.validation import OpenSandbox, Validated
 from codegate.mining.statements.vocabulary import added_text
 
@@ -70,10 +71,12 @@ def python_examples(
     added = added_text(cut)
     for path, names in by_file.items():
         file = cut.hidden.get(path)
-        source = parse_python(file.data) if file is not None else None
-        if source is None:
+        parsed = parse_python(file.data) if file is not None else None
+        if parsed is None:
             continue
+        source = with_constants(parsed)
         old = parse_python(cut.base[path].data) if path in cut.base else None
+        old = with_constants(old) if old is not None else None
         text, probes = probe_module(source, dict(islice(names.items(), _MAX_FUNCTIONS)), known, seed, old)
         if probes:
             runs = Probing(cut, validated, open_sandbox, {path: text}, (path,))

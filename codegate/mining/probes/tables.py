@@ -2,12 +2,48 @@
 
 import ast
 import copy
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 _MAX_ROWS: Final = 200
+_MAX_TABLE: Final = 20_000
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def with_constants(module: ast.Module) -> ast.Module:
+    """Return a copy of a test module in whose tests the data of its constants is written out."""
+    values = {
+        node.targets[0].id: node.value
+        for node in module.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and _is_table(node.value)
+    }
+    copied = copy.deepcopy(module)
+    for node in ast.walk(copied) if values else ():
+        if isinstance(node, Function) and node.name.startswith("test"):
+            own = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
+            own |= {
+                each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+            }
+            Writing({name: value for name, value in values.items() if name not in own}).visit(node)
+    return copied
+
+
+def _is_table(value: ast.expr) -> bool:
+    """Return whether a constant of a module lists what is written out, and not too much of it."""
+    plain = not any(isinstance(node, ast.comprehension | ast.Starred | ast.Lambda) for node in ast.walk(value))
+    return isinstance(value, ast.List | ast.Tuple | ast.Dict) and plain and len(ast.unparse(value)) <= _MAX_TABLE
+
+
+class Writing(ast.NodeTransformer):
+    """Puts values in place of the names of constants."""
+
+    def __init__(self, values: Mapping[str, ast.expr]) -> None:
+        self._values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Return the value of the name, or the name."""
+        return copy.deepcopy(self._values.get(node.id, node))
 
 
 def unrolled(node: Function) -> Iterator[Function]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from codegate.languages.syntax import decode, parse_python
 from codegate.mining.cut import Cut
+from codegate.mining.probes.tables import with_constants
 from codegate.mining.statements.grammar import base_form
 from codegate.mining.statements.phrases import DEMAND
 from codegate.mining.statements.sentences import Sentence, read
@@ -118,7 +119,7 @@ def exact_texts(cut: Cut, tests: Iterable[str]) -> int | None:
 def _read(cut: Cut, path: str) -> tuple[ast.Module, list[str]] | None:
     file = cut.hidden.get(path) or cut.fixed.get(path)
     tree = parse_python(file.data) if file is not None and path.endswith(".py") else None
-    return (tree, decode(file.data).split("\n")) if file is not None and tree is not None else None
+    return (with_constants(tree), decode(file.data).split("\n")) if file is not None and tree is not None else None
 
 
 def _function(body: list[ast.stmt], names: list[str]) -> Function | None:
