@@ -34,6 +34,7 @@ def test_there_are_seventeen_problems_that_nothing_passes_at_first(suite: Suite)
         assert problem.manifest.tags["category"], problem.id
 
 
+@pytest.mark.requirement("D10")
 def test_each_problem_has_tests_of_each_class(suite: Suite) -> None:
     for problem in suite.problems:
         (path,) = problem.manifest.test_files
@@ -74,6 +75,7 @@ def test_each_problem_has_a_wrong_solution_of_each_marked_class(suite: Suite) ->
 @pytest.mark.full
 @pytest.mark.bwrap
 @pytest.mark.timeout(3000)
+@pytest.mark.requirement("D10")
 def test_failures_are_classified_as_what_they_are(suite: Suite, bwrap_backend: BubblewrapBackend) -> None:
     sandboxes = Sandboxes(bwrap_backend, {})
     for entry in suite.manifest.environments:

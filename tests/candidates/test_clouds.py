@@ -60,6 +60,7 @@ def forward(request: dict[str, Any], headers: dict[str, str] | None = None, **se
         client.close()
 
 
+@pytest.mark.requirement("C9")
 def test_azure_is_called_by_its_deployment_and_answers_by_its_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", CANARY)
     candidate = {"provider": "azure", "model": "our-gpt", "snapshot": "gpt-4o-2024-08-06"}
@@ -76,6 +77,7 @@ def test_azure_is_called_by_its_deployment_and_answers_by_its_snapshot(monkeypat
     assert request.headers["authorization"] == f"Bearer {CANARY}"
 
 
+@pytest.mark.requirement("C9")
 def test_gemini_is_called_in_chat_completions_and_its_errors_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", CANARY)
     refused = {"code": 400, "message": "API key not valid. Please pass a valid API key.", "status": "INVALID_ARGUMENT"}
@@ -134,6 +136,7 @@ def test_bedrock_is_called_with_a_key_in_its_own_form(aws: dict[str, str], monke
     assert request.body["anthropic_version"] == "bedrock-2023-05-31"
 
 
+@pytest.mark.requirement("C9")
 def test_bedrock_signs_requests_with_the_credentials_of_the_environment(aws: dict[str, str]) -> None:
     echo = " ".join(value for name, value in aws.items() if name != "AWS_REGION")
     with wire_server(as_json(messages_answer(content=[{"type": "text", "text": f"Hello. {echo}"}]))) as server:
@@ -237,6 +240,7 @@ def google(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("google")
+@pytest.mark.requirement("C9")
 def test_vertex_is_called_with_an_access_token_in_its_own_form(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOOGLE_OAUTH_ACCESS_TOKEN", CANARY)
     monkeypatch.setenv("CLOUD_ML_REGION", "us-east5")

@@ -78,6 +78,7 @@ def sent_key(request: Request) -> str:
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
+@pytest.mark.requirement("C9")
 def test_a_server_on_a_private_network_is_asked_over_plain_http_where_that_is_allowed(
     private_address: str, provider: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,6 +94,7 @@ def test_a_server_on_a_private_network_is_asked_over_plain_http_where_that_is_al
             ask(server, provider)
 
 
+@pytest.mark.requirement("C1")
 def test_chat_request() -> None:
     with wire_server(as_json(chat_answer())) as server:
         sampling = Sampling(temperature=0.5, top_p=0.9, max_output_tokens=77, seed=3, stop=("END",))
@@ -115,6 +117,7 @@ def test_chat_request() -> None:
     assert request.body["messages"][3] == {"role": "tool", "tool_call_id": "c1", "content": "A"}
 
 
+@pytest.mark.requirement("C1")
 def test_messages_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "another-secret-token")
     with wire_server(as_json(messages_answer())) as server:

@@ -263,6 +263,7 @@ def test_pinned_snapshots_are_accepted(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", FLOATING)
+@pytest.mark.requirement("C4")
 def test_floating_aliases_are_refused_by_name(text: str) -> None:
     spec = parse(text)
     with pytest.raises(UsageError, match="floating alias") as caught:

@@ -81,6 +81,7 @@ def test_pin_refuses(tmp_path: Path) -> None:
     assert not (tmp_path / "baseline.json").exists()
 
 
+@pytest.mark.requirement("C4")
 def test_a_new_snapshot_is_accepted_by_a_reset_only(home: Path) -> None:
     write_run(home / "r-3", pattern(20, 5), spec=NEWER)
     refused(2, "Only `codegate baseline reset` accepts", "baseline", "pin", "r-3", "--replace", cwd=home)

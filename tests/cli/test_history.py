@@ -59,6 +59,7 @@ def test_a_history_is_appended_once_and_shown(home: Path) -> None:
         assert words in shown.stderr, shown.stderr
 
 
+@pytest.mark.requirement("R4")
 def test_the_dashboard_shows_every_run_and_no_text_of_a_model_becomes_markup(tmp_path: Path) -> None:
     model = "<script>alert(1)</script>"
     runs = [nightly(tmp_path, day, pattern(10, 2, shift=day), model=model) for day in range(1, 5)]

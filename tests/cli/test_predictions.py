@@ -76,6 +76,7 @@ def test_grade_takes_the_ids_that_an_export_writes(own_suite: Suite, tmp_path: P
     assert [one["grade"]["resolved"] for one in graded] == [True, False] * 3
 
 
+@pytest.mark.requirement("V4")
 def test_answers_made_elsewhere_are_a_run_like_any_other(
     suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,6 +32,7 @@ def heat(document: dict[str, Any]) -> dict[str, float]:
 
 
 @pytest.mark.bwrap
+@pytest.mark.requirement("C5")
 def test_a_matrix_is_run_and_its_settings_are_compared(home: Path, server: ModelServer) -> None:
     def hot_doubles_only(name: str, turn: int, request: dict[str, Any]) -> Said:
         return Said(answer(name, right=name != "half" if request["temperature"] == 0 else name == "double"))

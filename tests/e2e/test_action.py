@@ -86,6 +86,7 @@ def none_left(run: str) -> bool:
 
 
 @pytest.mark.full
+@pytest.mark.requirement("M1", "M4", "M5")
 def test_a_model_upgrade_from_baseline_to_verdict(job: Job) -> None:
     with created_sandboxes() as ended:
         first = job.step({"report-path": "first", "on-inconclusive": "neutral", "samples": "3"})

@@ -47,6 +47,7 @@ def test_the_wheel_holds_the_workflows_the_schemas_and_the_demo(wheel: Path) -> 
     assert not any(name.startswith("codegate/bundled/arbiter") for name in found)  # for clones
 
 
+@pytest.mark.requirement("E2")
 def test_the_demo_runs_under_the_name_of_the_distribution(bin_: Path, tmp_path: Path) -> None:
     done = run(bin_ / "codegate-ci", "demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr + done.stdout

@@ -85,6 +85,7 @@ def test_swapping_the_sides_swaps_the_lists(both: tuple[CandidateSamples, Candid
         assert there.difference == -here.difference
 
 
+@pytest.mark.requirement("V1")
 def test_agreement_passes_with_the_numbers_in_the_reason() -> None:
     verdict = compare(side(uniform(24, 20, 10), label="old"), side(uniform(24, 20, 5), label="new"), POLICY)
     assert verdict.kind == "pass"
@@ -272,6 +273,7 @@ def test_one_problem_proves_nothing(results: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("field", list(CONDITIONS))
+@pytest.mark.requirement("V2")
 def test_any_condition_that_differs_is_incomparable(field: str) -> None:
     other = {**CONDITIONS, field: "another"}
     verdict = compare(side(uniform(30, 30)), side(uniform(30, 30), conditions=other), POLICY)
@@ -290,6 +292,7 @@ def test_a_condition_on_one_side_only_is_incomparable() -> None:
 LARGER = {**SETTINGS, "model": "y.jsonl", "max_output_tokens": "32000", "temperature": "0.2"}
 
 
+@pytest.mark.requirement("V2")
 def test_settings_may_differ_and_each_difference_is_listed_with_the_verdict() -> None:
     verdict = compare(side(uniform(40, 40, 3)), side(uniform(40, 40, 3), settings=LARGER), POLICY)
     assert (verdict.kind, verdict.mismatches) == ("pass", ())

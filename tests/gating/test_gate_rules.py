@@ -145,6 +145,7 @@ def test_an_easy_problem_that_is_answered_twice_alike_is_no_copy() -> None:
     assert compare(side(uniform(40, 40, 10)), side(results), POLICY).warnings == (), "unknown answers are no copies"
 
 
+@pytest.mark.requirement("V1")
 def test_pull_requests_are_the_units_of_the_population() -> None:
     policy = GatePolicy(scope="population")
     before, after = uniform(48, 48), lost(48, 8)
@@ -220,6 +221,7 @@ def tagged(results: Results, few: int) -> CandidateSamples:
         ("advisory", 4, "pass", True),
     ],
 )
+@pytest.mark.requirement("D5")
 def test_a_floor_gates_only_where_it_is_critical_and_broken_beyond_chance(
     tier: str, solved: int, kind: str, warned: bool
 ) -> None:

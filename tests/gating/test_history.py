@@ -191,6 +191,7 @@ def test_other_conditions_are_another_series() -> None:
     assert [one.slope is None for one in found] == [False, True]
 
 
+@pytest.mark.requirement("D11")
 def test_the_matrix_pools_runs_by_model_and_suite() -> None:
     entries = [entry("a", 0, (1, 4)), entry("b", 1, (3, 4)), entry("c", 2, model="model-2"), entry("d", 3)]
     entries[3] = entries[3].model_copy(update={"suite_digest": "e" * 64})
@@ -201,6 +202,7 @@ def test_the_matrix_pools_runs_by_model_and_suite() -> None:
     assert (cell.first, cell.last) == (entries[0].at, entries[1].at)
 
 
+@pytest.mark.requirement("D11")
 def test_a_history_alarms_about_age_snapshots_and_a_falling_line() -> None:
     now = datetime(2025, 6, 30, 12, tzinfo=UTC)
     steady = [entry(f"r{i}", i) for i in range(22)]

@@ -26,6 +26,7 @@ def failing(n: int, cut: int, failure: str = "truncated", limits: dict[str, str]
     return made.model_copy(update={"samples": samples, "limits": limits or {}})
 
 
+@pytest.mark.requirement("V3")
 def test_truncated_answers_are_reported_as_misconfiguration() -> None:
     baseline = side(uniform(30, 26, 3))
     assert compare(baseline, failing(30, 0), POLICY).kind == "regressed"

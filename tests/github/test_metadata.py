@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from click import Context
 
@@ -65,6 +66,7 @@ def test_defaults_are_those_of_the_code() -> None:
     assert GatePolicy().on_inconclusive == "neutral", "which the description names"
 
 
+@pytest.mark.requirement("M1")
 def test_the_dockerfile_is_what_the_runner_wants() -> None:
     lines = [line for line in (ROOT / "Dockerfile").read_text().splitlines() if line and not line.startswith("#")]
     words = [line.split()[0] for line in lines if not line.startswith((" ", "\t"))]

@@ -125,6 +125,7 @@ BY_NAME = Transport(artifact=NAME)
 # Where the bytes may come from.
 
 
+@pytest.mark.requirement("M5")
 def test_the_newest_artifact_of_a_trusted_run_is_used(scene: Scene) -> None:
     old = scene.put(GOOD)
     new = scene.put(GOOD, replace(TRUSTED, id=12, event="schedule", path=f"{TRUSTED.path}@refs/heads/main"))

@@ -50,6 +50,7 @@ def bodies(server: FakeGitHub) -> list[str]:
 
 
 @pytest.mark.parametrize("token", ["ghs_workflow", "ghp_person", "ghs_app"])
+@pytest.mark.requirement("R2")
 def test_the_same_comment_is_updated(server: FakeGitHub, token: str) -> None:
     server.store(Rest).add_comment(7, "bob", "Nice.")
     done = [post_comment(client(server, token), 7, "gate", body) for body in ("red", "green", "green")]
@@ -278,6 +279,7 @@ def checks(server: FakeGitHub) -> list[dict[str, Any]]:
         ("interrupted", "cancelled"),
     ],
 )
+@pytest.mark.requirement("R2")
 def test_a_verdict_ends_the_check(server: FakeGitHub, kind: str, conclusion: str) -> None:
     done = post_check(client(server), HEAD, "codegate", kind, "Why.", details_url="https://git.acme.example/run")
     assert (done.did, done.warning) == ("created", None)

@@ -133,6 +133,7 @@ names = st.lists(st.sampled_from(["verdict", "pass-rate", "report-path", "exit-c
 
 
 @given(names, st.lists(hostile, min_size=4, max_size=4))
+@pytest.mark.requirement("R2")
 def test_outputs_are_what_was_set_and_nothing_else(
     tmp_path_factory: pytest.TempPathFactory, chosen: list[str], values: list[str]
 ) -> None:

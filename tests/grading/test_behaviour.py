@@ -56,6 +56,7 @@ os.wait()
 
 
 @pytest.mark.bwrap
+@pytest.mark.requirement("G6")
 def test_every_kind_of_attempt_is_in_the_grade_and_changes_none(world: World) -> None:
     grade = world.grade({SOURCE: BUSY + FIX})
     assert grade.resolved, grade

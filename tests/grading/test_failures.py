@@ -52,6 +52,7 @@ SOURCES: dict[str, tuple[FailureClass, str]] = {
 
 
 @pytest.mark.parametrize(("expected", "source"), SOURCES.values(), ids=SOURCES.keys())
+@pytest.mark.requirement("G5")
 def test_source_is_classified_by_what_it_does(world: World, expected: FailureClass, source: str) -> None:
     grade = world.grade({SOURCE: source.encode("utf-8", "surrogateescape")})
     assert grade.failure == expected, grade
@@ -96,6 +97,7 @@ def picky(make_world: MakeWorld) -> World:
 
 
 @pytest.mark.parametrize(("expected", "patch"), PATCHES.values(), ids=PATCHES.keys())
+@pytest.mark.requirement("G5")
 def test_a_patch_that_is_none_or_worse(picky: World, expected: FailureClass, patch: Files | str) -> None:
     grade = picky.grade(patch)
     assert (grade.failure, grade.score, grade.resolved) == (expected, 0.0, False), grade
@@ -103,6 +105,7 @@ def test_a_patch_that_is_none_or_worse(picky: World, expected: FailureClass, pat
     assert grade.applied is (None if expected == "no_patch" else False)
 
 
+@pytest.mark.requirement("G5")
 def test_marked_tests_name_the_class(make_world: MakeWorld) -> None:
     text = """\
 import pytest
@@ -166,6 +169,7 @@ def test_memory_is_up(world: World, source: str) -> None:
     assert (grade.failure, grade.resolved) == ("memory_exceeded", False), grade
 
 
+@pytest.mark.requirement("G1")
 def test_partial_credit_is_the_share_of_expected_tests(world: World) -> None:
     grade = world.grade({SOURCE: BUG + "\n"})
     assert (grade.score, grade.tests_passed, grade.tests_total, grade.compiled) == (50.0, 1, 2, True)
@@ -174,6 +178,7 @@ def test_partial_credit_is_the_share_of_expected_tests(world: World) -> None:
     assert EXPECTED[0] in grade.detail
 
 
+@pytest.mark.requirement("G2")
 def test_a_file_that_cannot_be_imported_leaves_no_credit(make_world: MakeWorld) -> None:
     other = "tests/test_other.py"
     world = make_world(hidden={other: "def test_other(): pass\n"}, expected=[*EXPECTED, f"{other}::test_other"])
@@ -181,6 +186,7 @@ def test_a_file_that_cannot_be_imported_leaves_no_credit(make_world: MakeWorld) 
     assert (grade.failure, grade.score, grade.compiled, grade.tests_passed) == ("missing_dependency", 0.0, False, 1)
 
 
+@pytest.mark.requirement("G2", "G3", "G6")
 def test_the_reference_fix_resolves(world: World) -> None:
     grade = world.grade({SOURCE: FIX})
     assert (grade.resolved, grade.score, grade.failure, grade.detail) == (True, 100.0, None, "")

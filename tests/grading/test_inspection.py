@@ -37,6 +37,7 @@ def _found(inspection: Inspection) -> tuple[int, int, tuple[str, ...]]:
     return inspection.lint.new_findings, inspection.lint.score, inspection.lint.rules
 
 
+@pytest.mark.requirement("G3")
 def test_findings_are_counted_against_the_base(inspector: Inspector) -> None:
     before = {"a.py": "import os\nimport sys\nx == None\n", "b.py": "import re\n"}
     assert _found(inspector.inspect(before, {"a.py": "import os\nimport sys\nx == None\ny = 1\n"})) == (0, 100, ())

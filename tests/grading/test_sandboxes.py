@@ -134,6 +134,7 @@ def test_a_build_that_failed_is_tried_again(bwrap_backend: BubblewrapBackend, re
     sandboxes.close()
 
 
+@pytest.mark.requirement("G4")
 def test_hidden_tests_come_after_everything_trusted_and_nothing_runs_before(
     bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe
 ) -> None:

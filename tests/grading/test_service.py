@@ -120,6 +120,7 @@ def shop(backend: Backend, recipe: EnvironmentRecipe) -> Iterator[Shop]:
     found.close()
 
 
+@pytest.mark.requirement("G8")
 def test_the_problem_is_proved_and_a_right_solution_passes(shop: Shop) -> None:
     proof = prove(shop.problem, shop.base, shop.sandboxes, rounds=1)
     assert (proof.oracle_resolved, proof.nop_resolved, proof.tests, proof.quarantine) == (1, 0, (), None)
@@ -146,6 +147,7 @@ def test_the_problem_is_proved_and_a_right_solution_passes(shop: Shop) -> None:
         pytest.param(FORGE, "got 0 such calls; all calls: none", id="forges a report"),
     ],
 )
+@pytest.mark.requirement("G8")
 def test_other_calls_than_expected_fail(shop: Shop, text: str, why: str) -> None:
     done = shop.grade(text)
     assert not done.resolved

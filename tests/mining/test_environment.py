@@ -44,6 +44,7 @@ def test_a_tree_is_asked_for_its_lock_its_automation_all_it_declares_and_then_le
     assert plans(Declarations("", (), ())) == [Plan("declared", ("pytest",), persistent=True)]
 
 
+@pytest.mark.requirement("M3")
 def test_environments_are_of_their_time_locked_by_hash_and_named_by_content() -> None:
     resolver = EnvironmentResolver("3.11")
     found = list(resolver.ladder(DECLARED, DAY))

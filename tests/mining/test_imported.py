@@ -252,6 +252,7 @@ def test_an_id_that_was_cut_at_a_blank_stands_for_those_it_begins() -> None:
     assert not found.exact
 
 
+@pytest.mark.requirement("D12")
 def test_rows_from_elsewhere_are_proven_or_named(tmp_path: Path, repository: Path, commit: str) -> None:
     rows = [row_of(commit, repository, instance_id=f"acme__shop-{number}") for number in (1, 2)]
     rows += [{"repo": 1}, row_of(commit, repository, instance_id="acme__shop-3", base_commit="0" * 40)]

@@ -112,6 +112,7 @@ def mined(
 Mined = tuple[HistoryBuilder, dict[str, str], MineReport, list[MineEvent]]
 
 
+@pytest.mark.requirement("M2")
 def test_every_unit_ends_as_a_problem_or_with_a_reason(mined: Mined) -> None:
     _, commits, report, _ = mined
     ends = {result.commit: result.problem or result.reason for result in report.results}
@@ -132,6 +133,7 @@ def test_every_unit_ends_as_a_problem_or_with_a_reason(mined: Mined) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.requirement("M2")
 def test_the_suite_is_complete_and_its_trees_are_byte_exact(mined: Mined) -> None:
     history, commits, report, _ = mined
     suite = load_suite(report.out)
@@ -197,6 +199,7 @@ def test_planted_order_and_seed_dependence_is_quarantined_with_evidence(mined: M
     assert all(entry.quarantine.reason == "flaky" for entry in flaky.tests.QUARANTINED)
 
 
+@pytest.mark.requirement("M3")
 def test_the_fix_resolves_and_the_tests_alone_do_not(mined: Mined, bwrap_backend: BubblewrapBackend) -> None:
     history, _, report, _ = mined
     assert report.suite is not None

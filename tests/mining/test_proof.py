@@ -176,6 +176,7 @@ class TestValidateSuite:
         assert [problem.id for problem in load_suite(suite.folder).active] == ["holds"]  # a person releases it
 
     @pytest.mark.full
+    @pytest.mark.requirement("G7")
     def test_an_expired_quarantine_is_lifted_or_renewed_by_a_new_proof(
         self, history: HistoryBuilder, recipe: EnvironmentRecipe, bwrap_backend: BubblewrapBackend
     ) -> None:
@@ -207,6 +208,7 @@ class TestValidateSuite:
         assert again.expired(TODAY) == ()
 
     @pytest.mark.full
+    @pytest.mark.requirement("G7")
     def test_a_planted_flaky_test_is_quarantined_and_its_problem_stays(
         self, history: HistoryBuilder, recipe: EnvironmentRecipe, bwrap_backend: BubblewrapBackend
     ) -> None:

@@ -105,6 +105,7 @@ def run(sandboxes: Sandboxes, environment: LockedEnvironment, source: str | None
 
 
 @pytest.mark.bwrap
+@pytest.mark.requirement("M9")
 def test_tests_find_the_tree_and_pytest_its_release(sandboxes: Sandboxes, environment: LockedEnvironment) -> None:
     report = run(sandboxes, environment, "ANSWER = 42\n")
     assert {result.status for result in report.results.values()} == {"passed"}

@@ -88,6 +88,7 @@ UPGRADES = {
 
 
 @pytest.mark.parametrize("protocol", UPGRADES)
+@pytest.mark.requirement("C7")
 def test_the_first_hour_ends_in_a_verdict(model_server: str, tmp_path: Path, protocol: str) -> None:
     workspace = tmp_path / "project"
     write_history(workspace)

@@ -40,6 +40,7 @@ def test_json_is_inert_ascii_and_reads_back(payload: str) -> None:
     assert json.loads(text)["schema"] == "codegate.report/1"
 
 
+@pytest.mark.requirement("R3")
 def test_json_says_everything_and_null_for_the_unknown() -> None:
     document = json.loads(render_json(example_view()))
     assert list(document) == ["schema", "runs", "verdicts", "candidates", "baseline", "problems", "sweep"]
@@ -80,6 +81,7 @@ def test_junit_reparses_with_the_same_elements(payload: str) -> None:
     assert junit_elements(payload) == benign_elements()
 
 
+@pytest.mark.requirement("R3")
 def test_junit_has_a_suite_per_candidate_and_a_case_per_problem() -> None:
     root = ET.fromstring(render_junit(example_view()))
     good, worse = root.findall("testsuite")
@@ -120,6 +122,7 @@ def test_junit_fails_when_some_samples_fail() -> None:
 
 
 @payloads
+@pytest.mark.requirement("R3")
 def test_csv_has_no_formula_and_no_broken_row(payload: str) -> None:
     rows = list(csv.reader(io.StringIO(render_csv(example_view(payload, n=3)), newline="")))
     assert tuple(rows[0]) == COLUMNS

@@ -113,6 +113,7 @@ def test_the_policy_allows_exactly_the_two_inline_blocks() -> None:
         assert sum(element == tag for element, _ in page.elements) == 1
 
 
+@pytest.mark.requirement("R1")
 def test_nothing_is_loaded_from_anywhere() -> None:
     text = render_html(example_view())
     assert not re.search(r'(?<!href=")https?://', text)
@@ -122,6 +123,7 @@ def test_nothing_is_loaded_from_anywhere() -> None:
     assert not re.search(r"\beval\b|document\.write|outerHTML|insertAdjacentHTML", text)
 
 
+@pytest.mark.requirement("R1")
 def test_everything_is_there() -> None:
     run, verdicts = example()
     text = render_html(example_view())

@@ -102,6 +102,7 @@ def test_pass_at_k_is_over_the_problems_that_have_k_samples() -> None:
 # Time, tokens, reliability
 
 
+@pytest.mark.requirement("D7")
 def test_model_time_and_infrastructure_time_are_apart() -> None:
     found = measured([made(f"p{i}", True, seconds=i + 1.0) for i in range(5)])
     assert (found.model_median.value, found.model_p95.value) == (3.0, 5.0)
@@ -137,6 +138,7 @@ def test_reliability_counts_the_provider_and_the_calls_but_not_the_sandbox() -> 
 # Cost
 
 
+@pytest.mark.requirement("D6")
 def test_the_cost_of_a_run_and_of_a_completed_task() -> None:
     outcomes = [made("p", True), made("p", False), made("q", True), made("r", None)]
     spent = measured(outcomes, calls=6, terms=Terms({LOOP.model: PRICES}, Decimal("3.6"))).costs
@@ -198,6 +200,7 @@ def test_what_to_raise_is_said_where_a_limit_cut_answers() -> None:
 # Turns
 
 
+@pytest.mark.requirement("D3")
 def test_the_pass_rate_by_turn_is_of_those_that_reached_it() -> None:
     outcomes = [made("a", True, turns=1), made("b", True, turns=2), made("c", False, turns=2), made("d", True, turns=4)]
     turns = measured([*outcomes, made("e", None, turns=5)]).turns
@@ -264,6 +267,7 @@ def test_a_candidate_does_not_drift_from_itself(results: dict[str, str]) -> None
     )
 
 
+@pytest.mark.requirement("D4", "D8")
 def test_cohorts_are_by_tag_and_by_the_training_cut_off() -> None:
     new = side({"a": "p", "b": "l", "c": "p", "d": "t"})
     tags = {
@@ -303,6 +307,7 @@ def score(**changes: object) -> tuple[float | None, tuple[str, ...]]:
     return found.points.value, found.left_out
 
 
+@pytest.mark.requirement("D2")
 def test_the_weighted_score_is_the_documented_mean() -> None:
     points, left_out = score()
     assert points == pytest.approx((0.30 * 50 + 0.20 * 50 + 0.20 * 50 + 0.15 * 100) / 0.85)

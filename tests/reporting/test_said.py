@@ -70,6 +70,7 @@ def looped() -> Run:
 
 
 @people
+@pytest.mark.requirement("D1")
 def test_every_measure_is_said_with_its_n(name: str) -> None:
     page = plainly(PEOPLE[name](example_view()))
     for said in (

@@ -59,6 +59,7 @@ def heat(one: CandidateSpec, number: int) -> list[bool | None]:
 GRID = [spec(heat, solver=solver) for heat in (0, 1) for solver in ("single_shot", "tool_loop")]
 
 
+@pytest.mark.requirement("C5")
 def test_an_effect_is_paired_over_the_other_settings_and_interference_is_found_by_tag_and_problem() -> None:
     sweep = sweep_of([run_with(GRID, heat)])
     assert sweep.settings == ("solver, max_iterations", "temperature")
@@ -130,6 +131,7 @@ def test_recorded_answers_are_told_apart_by_their_settings_and_runs_by_theirs() 
     assert sweep_of([*runs, runs[0]]) == sweep_of(runs), "a run that is named twice counts once"
 
 
+@pytest.mark.requirement("C6")
 def test_prompts_of_one_name_are_told_apart_by_version() -> None:
     texts = [spec(prompt={"task": "fix.md", "task_text": text}) for text in ("a", "b")]
     run = run_with(texts, lambda one, number: [one is texts[0]], prompts={texts[0].key(): "1", texts[1].key(): "2"})

@@ -41,6 +41,7 @@ def spec(model: ScriptedModel, **changes: Any) -> CandidateSpec:
     )  # fmt: skip
 
 
+@pytest.mark.requirement("C8")
 def test_a_run_of_an_agent_solves_the_suite(suite: Suite, tmp_path: Path) -> None:
     with ScriptedModel(play, MODEL) as model:
         run = run_here(suite, tmp_path / "run", spec(model), samples=2)

@@ -30,6 +30,7 @@ def made(suite: Suite, out: Path, cache: Path, *candidates: CandidateSpec, gate:
     return run_suite(request, lambda step: None, said.append)[0], "\n".join(said)
 
 
+@pytest.mark.requirement("C10")
 def test_an_unchanged_candidate_is_not_paid_for_twice(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     prices = Prices(input=Decimal(1000), output=Decimal(1000))
     candidate = server.spec(prices=prices)

@@ -159,6 +159,7 @@ def test_a_candidate_whose_server_asks_to_come_back_tomorrow_is_not_asked_again(
 
 
 @given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 8192)), max_size=12), st.integers(0, 300))
+@pytest.mark.requirement("C10", "D6")
 def test_no_budget_is_ever_exceeded(
     tmp_path_factory: pytest.TempPathFactory, asked: list[tuple[int, int]], cents: int
 ) -> None:
@@ -210,6 +211,7 @@ def test_a_run_stops_at_its_budget_and_goes_on_with_a_higher_one(
 
 
 @pytest.mark.bwrap
+@pytest.mark.requirement("C10")
 def test_runs_of_a_month_share_its_budget(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     terms = {"prices": {"input": 0, "output": 1_000_000}, "sampling": {"max_output_tokens": 6}}  # $5 an answer
     candidate = {"provider": "openai", "model": "model-x", "base_url": server.url, **terms}

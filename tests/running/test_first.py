@@ -38,6 +38,7 @@ TEMPERATURE = declined(
         (declined("You exceeded your current quota.", 429, code="insufficient_quota"), 4, "out of credit"),
     ],
 )
+@pytest.mark.requirement("V3")
 def test_a_declined_first_request_ends_the_run(
     suite: Suite, server: ModelServer, tmp_path: Path, said: Said, code: int, words: str
 ) -> None:
@@ -111,6 +112,7 @@ def test_a_servers_own_limit_is_not_called_ours(suite: Suite, server: ModelServe
         run_here(suite, tmp_path / "r", server.spec(), samples=3)
 
 
+@pytest.mark.requirement("V3")
 def test_a_context_that_is_too_small_ends_the_run(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = lambda name, turn, request: declined("prompt is too long: 900 tokens > 512 maximum")
     with pytest.raises(UsageError, match=r"context_overflow.*prompt is too long.*larger context"):

@@ -38,6 +38,7 @@ def refused(words: str, folders: list[Path], out: Path, **more: Any) -> None:
 
 
 @pytest.mark.parametrize("of", [1, 3, 7])
+@pytest.mark.requirement("X1")
 def test_shards_and_merge_are_one_run(tmp_path: Path, of: int) -> None:
     folders = write_shards(tmp_path, WHOLE, of)
     merged = merge_shards(list(reversed(folders)), tmp_path / "merged")

@@ -39,6 +39,7 @@ def codegate(installed: Path, *arguments: str, **variables: str) -> subprocess.C
 
 
 @pytest.mark.bwrap
+@pytest.mark.requirement("E1")
 def test_a_package_adds_a_sandbox_and_a_report_format(installed: Path, suite: Suite, tmp_path: Path) -> None:
     run, out = tmp_path / "run", tmp_path / "out"
     options = ["--candidate", "empty", "--sandbox", "quiet", "--samples", "1", "--out", str(run)]
@@ -52,6 +53,7 @@ def test_a_package_adds_a_sandbox_and_a_report_format(installed: Path, suite: Su
     )
 
 
+@pytest.mark.requirement("E1")
 def test_a_package_adds_a_provider_with_its_own_key_and_rule(installed: Path, suite: Suite, tmp_path: Path) -> None:
     config = tmp_path / "codegate.yml"
     config.write_text("candidates: ['shout:shout-latest']\n")
@@ -65,6 +67,7 @@ def test_a_package_adds_a_provider_with_its_own_key_and_rule(installed: Path, su
 
 
 @pytest.mark.bwrap
+@pytest.mark.requirement("E1")
 def test_a_package_adds_a_language(installed: Path, history: HistoryBuilder, tmp_path: Path) -> None:
     history.commit("Begin.", {"lib/add.sh": ADD % "-", "tests/add_test.sh": TEST, "run-tests.sh": RUN})
     history.commit(FIX, {"lib/add.sh": ADD % "+", "tests/add_test.sh": MORE})

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ def _write(lines: list[str], path: str = "src/b.py") -> Changes:
 
 
 @given(st.integers(0, 10))
+@pytest.mark.requirement("D8")
 def test_the_share_of_the_fix_that_is_repeated_is_told_wherever_it_stands(count: int) -> None:
     patch = make_patch(BASE, _write([line.replace("    ", "\t") for line in LINES[:count]], "src/other.py"))
     assert verbatim_recall(BASE, _write(LINES), patch) == count / 10

@@ -39,6 +39,7 @@ def test_reference_solves_all_and_empty_none(suite: Suite, tmp_path: Path) -> No
     assert run_exit_code(run, ()) == 0
 
 
+@pytest.mark.requirement("D8")
 def test_an_answer_that_recites_the_canary_is_marked(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     canary = suite.manifest.canary
     server.script = lambda name, turn, request: Said(answer(name) + (f"\n{canary}" if name == "half" else ""))
@@ -270,6 +271,7 @@ def test_what_a_model_does_wrong_is_its_own_failure(suite: Suite, server: ModelS
     assert not list(tmp_path.rglob("escape.py"))
 
 
+@pytest.mark.requirement("C2")
 def test_the_tool_loop_runs_the_public_tests_in_a_real_sandbox(
     own_suite: Suite, server: ModelServer, tmp_path: Path
 ) -> None:

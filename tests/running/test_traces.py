@@ -96,6 +96,7 @@ def finished(suite: Suite, server: ModelServer, folder: Path) -> Run:
     return run_here(suite, folder, spec)
 
 
+@pytest.mark.requirement("R5")
 def test_a_run_is_a_tree_of_attempts_calls_and_gradings(
     suite: Suite, server: ModelServer, collector: Collector, tmp_path: Path
 ) -> None:

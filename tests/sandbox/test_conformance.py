@@ -8,6 +8,7 @@ from codegate.sandbox.conformance import CHECKS, Check, Subject
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.requirement("S2")
 def test_backend_conforms(
     check: Check, backend: Backend, environment: PreparedEnvironment, recipe: EnvironmentRecipe
 ) -> None:

@@ -51,6 +51,7 @@ def containers(client: APIClient, run_id: str) -> list[Any]:
     return list(client.containers(all=True, filters={"label": f"{RUN_LABEL}={run_id}"}))
 
 
+@pytest.mark.requirement("S1")
 def test_a_container_has_every_flag(own: DockerBackend, plain: DockerEnvironment, client: APIClient) -> None:
     own.open(plain, SandboxLimits(memory_bytes=128 << 20, cpus=0.5, pids=40))
     (container,) = containers(client, own.run_id)

@@ -75,6 +75,7 @@ def test_what_a_lock_tool_writes_is_accepted(recipe: EnvironmentRecipe) -> None:
     assert "pytest==" in recipe.lock
 
 
+@pytest.mark.requirement("S4")
 def test_the_key_covers_everything_that_goes_in(monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = EnvironmentRecipe("3.11", "")
     keys = {

@@ -30,6 +30,7 @@ def client(docker_backend: DockerBackend) -> Iterator["APIClient"]:
     found.close()
 
 
+@pytest.mark.requirement("S4")
 def test_an_image_is_pinned_to_what_it_is_now(client: "APIClient") -> None:
     name = os.environ.get("CODEGATE_BASE_IMAGE") or BASE_IMAGE.format(python=PYTHON)
     tag = "codegate-test-pin:moves"

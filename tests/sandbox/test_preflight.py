@@ -113,6 +113,7 @@ def test_a_kernel_that_was_promised_and_is_the_machines_is_seen() -> None:
     assert all(one.held for one in judge_walls({**WALLS, "release": "4.19.0-gvisor"}, own))
 
 
+@pytest.mark.requirement("S1")
 def test_every_wall_stands_and_every_limit_bites_here(backend: Backend, environment: PreparedEnvironment) -> None:
     found = preflight(backend, environment)
     assert all(finding.held for finding in found.checks)

@@ -108,6 +108,7 @@ def assert_unknown(content: bytes, where: object) -> None:
 
 
 @pytest.mark.bwrap
+@pytest.mark.requirement("M8")
 def test_a_wheel_of_a_private_index_is_mined_with_and_its_credentials_are_in_no_file(
     index: Server, tmp_path: Path
 ) -> None:

@@ -59,6 +59,7 @@ def test_docker_comes_first_where_it_answers(docker_backend: Backend) -> None:
 
 
 @pytest.mark.bwrap
+@pytest.mark.requirement("S2")
 def test_bubblewrap_is_next(bwrap_backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
     backend = select_backend("auto", "test")
@@ -87,6 +88,7 @@ def test_a_pool_hands_out_each_sandbox_once_and_warms_the_next(
 
 
 @pytest.mark.bwrap
+@pytest.mark.requirement("S5")
 def test_a_warm_sandbox_is_there_at_once_and_closed_when_unwanted(bwrap_backend: BubblewrapBackend) -> None:
     backend = BubblewrapBackend("test")
     environment = backend.prepare(EnvironmentRecipe("3.11", ""))

@@ -144,6 +144,7 @@ def changed(done: Attempt) -> dict[str, bytes | None]:
     "agent", [pytest.param(name, marks=[] if name in IN_EVERY_TEST_RUN else [pytest.mark.full]) for name in NAMES]
 )
 @pytest.mark.timeout(900)
+@pytest.mark.requirement("C3")
 def test_an_agent_fixes_the_bug(agent: str, boxes: Sandboxes) -> None:
     with ScriptedModel(fixing_by_blocks if agent == "aider" else fixing(FIX), MODEL) as model:
         done = attempt(boxes, model, agent)
@@ -199,6 +200,7 @@ def test_a_lazy_agent_changes_nothing(agent: str, boxes: Sandboxes) -> None:
 
 @pytest.mark.parametrize("agent", ALL)
 @pytest.mark.timeout(900)
+@pytest.mark.requirement("G4")
 def test_an_agent_that_pries_finds_nothing(agent: str, boxes: Sandboxes, bait: Path) -> None:
     def play(turn: Turn) -> Say | Run:
         command = PRYING.format(port=model.url.rpartition(":")[2], root="/")
@@ -239,6 +241,7 @@ def test_limits_of_tokens_end_an_agent(boxes: Sandboxes) -> None:
     assert (done.stop, model.answered) == ("limit", 3)
 
 
+@pytest.mark.requirement("C8")
 def test_a_hostile_agent_gets_nothing(boxes: Sandboxes) -> None:
     tries = [
         'python3 - <<"E"\n'

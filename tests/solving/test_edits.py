@@ -154,6 +154,7 @@ def test_diff_that_makes_a_link() -> None:
         ("import os\nx = os.getcwd()", True),
     ],
 )
+@pytest.mark.requirement("G10")
 def test_code_presence(text: str, expected: bool) -> None:
     assert contains_code(text) is expected
 

@@ -47,6 +47,7 @@ def test_reference_and_empty() -> None:
         assert prompt_version_of(candidate) == attempt.prompt_version == "none"
 
 
+@pytest.mark.requirement("C2")
 def test_single_shot(tmp_path: Path) -> None:
     usage = {"input_tokens": 100, "output_tokens": 9}
     attempt = single(tmp_path, {"text": f"So:\n\n{BLOCK}", "usage": usage, "seconds": 1.25})
@@ -106,6 +107,7 @@ def test_tests_and_outside_paths_do_not_cross(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.requirement("C2")
 def test_tool_loop(tmp_path: Path) -> None:
     seen: list[Tree] = []
 

@@ -120,6 +120,7 @@ def _verify(task: Path, workspace: Path) -> tuple[str, dict[str, bool]]:
 
 
 @pytest.mark.full
+@pytest.mark.requirement("D12")
 def test_the_solution_is_rewarded_and_no_change_is_not(exported: tuple[Suite, Path, Path], tmp_path: Path) -> None:
     nothing = _workspace(exported, tmp_path / "a")
     assert _verify(exported[2], nothing) == (
@@ -188,6 +189,7 @@ def _folder(place: Path, files: dict[str, str]) -> Path:
     return place
 
 
+@pytest.mark.requirement("D12")
 def test_a_task_folder_from_elsewhere_is_read_as_its_adapters_row(tmp_path: Path) -> None:
     row = {"instance_id": "a__b-1", "problem_statement": "It breaks."}
     _folder(tmp_path / "tasks/adapter", {"task.toml": "", "tests/config.json": json.dumps(row)})

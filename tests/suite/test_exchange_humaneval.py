@@ -73,6 +73,7 @@ def test_imported_tasks_have_their_base_trees_in_the_suite(tmp_path: Path) -> No
 
 @pytest.mark.full
 @pytest.mark.bwrap
+@pytest.mark.requirement("D12")
 def test_imported_tasks_are_proven(tmp_path: Path, bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> None:
     (tmp_path / "own.jsonl").write_text(f"{json.dumps(TASK)}\n{json.dumps(OTHER)}\n")
     manifest = EnvironmentManifest(

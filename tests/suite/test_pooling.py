@@ -42,6 +42,7 @@ def _suite(home: Path, name: str) -> Suite:
     )
 
 
+@pytest.mark.requirement("M8")
 def test_a_pooled_suite_has_every_problem_with_its_base_and_no_history(tmp_path: Path) -> None:
     suites = [_suite(tmp_path, name) for name in ("api", "web")]
     expected = {one.id: (one.digest, load_base(suite, one)) for suite in suites for one in suite.problems}

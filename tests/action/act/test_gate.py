@@ -11,6 +11,7 @@ from tests.kit.github import FakeGitHub
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
 
 
+@pytest.mark.requirement("M6")
 def test_a_pull_request_with_a_worse_model_is_red(act: Act, github: FakeGitHub, repository: Repository) -> None:
     repository.configure("empty")
     repository.commit("another model")

@@ -17,6 +17,7 @@ def result(report: zipfile.ZipFile) -> bytes:
     return report.read("run/result.json")
 
 
+@pytest.mark.requirement("X1")
 def test_three_shards_and_a_merge_equal_one_run(act: Act, github: FakeGitHub, repository: Repository) -> None:
     repository.configure("empty")
     repository.commit("another model")

@@ -20,6 +20,7 @@ def nights(github: FakeGitHub) -> int:
     return len(uploaded(github)["codegate-nightly"].read("history.jsonl").splitlines())
 
 
+@pytest.mark.requirement("M6")
 def test_a_night_knows_the_nights_before(act: Act, github: FakeGitHub, repository: Repository) -> None:
     git(repository.folder, "switch", "--quiet", "main")
     first = night(act, repository, "schedule")

@@ -51,6 +51,7 @@ def completed(repository: Repository, head: str, *, fork: bool) -> dict[str, Any
     )
 
 
+@pytest.mark.requirement("M6")
 def test_a_second_push_updates_the_same_comment(act: Act, github: FakeGitHub, repository: Repository) -> None:
     repository.configure("empty")
     repository.commit("another model")
