@@ -6,11 +6,11 @@ after it, whatever their order. ``validate_suite`` runs the same proof again on 
 that is left out has a reason, and what is flaky is quarantined with its evidence.
 """
 
-from codegate.mining.importing import ImportFormat, ImportReport, import_proven
+from codegate.mining.importing import ImportFormat, import_proven
 from codegate.mining.miner import MineEvent, mine
 from codegate.mining.options import DEFAULT_KINDS, KINDS, MineOptions
 from codegate.mining.proving.proof import Proof, ValidationReport, prove, validate_suite
-from codegate.mining.report import MineReport, Stage, UnitResult, read_summary
+from codegate.mining.report import MineReport, UnitResult, read_summary
 from codegate.mining.selection import choose, write_selection
 from codegate.mining.sources.enrichment import GitHubEnrichment, find_slug
 from codegate.mining.sources.pulls import fetch_pull_heads
@@ -23,13 +23,11 @@ __all__ = [
     "Distribution",
     "GitHubEnrichment",
     "ImportFormat",
-    "ImportReport",
     "MineEvent",
     "MineOptions",
     "MineReport",
     "Proof",
     "Reason",
-    "Stage",
     "Strengths",
     "UnitResult",
     "ValidationReport",

@@ -363,7 +363,7 @@ def examples(
         return sandboxes.open(manifest, limits)
 
     selection = TestSelection(tuple({test.partition("::")[0] for test in tests}), runner=runner)
-    validated = Validated(failing(tests), LIMITS, selection, True, 0.0, 0.0, 0)
+    validated = Validated(failing(tests), LIMITS, selection, True, 0.0)
     public = "".join(file.data.decode() for file in cut.base.values())
     return find_examples(cut, validated, opened, public, "seed")
 

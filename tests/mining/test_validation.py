@@ -205,8 +205,6 @@ class TestExecution:
         assert found.command_clean
         assert found.outcomes.kinds == {"test_pkg.py::test_fixed": "assertion"}
         assert found.limits.seconds == 20
-        assert opener.opened == found.runs
-        assert found.cpu_seconds > 0
 
     @pytest.mark.full
     def test_a_bug_that_hangs_costs_a_limit_made_to_measure(

@@ -19,7 +19,7 @@ from codegate.mining.proving.flakes import Cause, Varied, explain, flaky_tests, 
 from codegate.mining.proving.outcomes import TestOutcomes, classify_tests, is_clean
 from codegate.mining.units import Rejected
 from codegate.sandbox import Sandbox
-from codegate.suite import ProblemLimits, Tree
+from codegate.suite import ProblemLimits
 
 OpenSandbox = Callable[[ProblemLimits], AbstractContextManager[Sandbox]]
 
@@ -38,8 +38,6 @@ class Validated:
         selection: how the tests will be graded.
         command_clean: the exit status of every run of the fixed state agrees with its results.
         seconds: wall-clock time.
-        cpu_seconds: processor time of the tests of all runs.
-        runs: how many there were.
     """
 
     outcomes: TestOutcomes
@@ -47,55 +45,6 @@ class Validated:
     selection: TestSelection
     command_clean: bool
     seconds: float
-    cpu_seconds: float
-    runs: int
-
-
-class _Runs:
-    """The runs of one cut, in both states."""
-
-    def __init__(self, cut: Cut, open_sandbox: OpenSandbox, limits: ProblemLimits) -> None:
-        before = cut.base.overlay(cut.hidden)
-        self._trees = {"after": before.overlay(cut.fix), "before": before}
-        self._open = open_sandbox
-        self.limits = limits
-        self.reports: dict[str, list[TestReport]] = {"after": [], "before": []}
-        self.varied: dict[str, list[tuple[Varied, TestReport]]] = {"after": [], "before": []}
-        self.count = 0
-        self.cpu_seconds = 0.0
-
-    def first(self, state: str, selection: TestSelection) -> TestReport:
-        """Run a state as it will be graded."""
-        self.reports[state].append(self.run(state, selection))
-        return self.reports[state][0]
-
-    def vary(self, varied: Varied) -> None:
-        """Run a state with something varied."""
-        report = self.run(varied.state, varied.selection)
-        self.reports[varied.state].append(report)
-        self.varied[varied.state].append((varied, report))
-
-    def run(self, state: str, selection: TestSelection) -> TestReport:
-        """Run a state in a fresh sandbox; the report is the caller's."""
-        tree: Tree = self._trees[state]
-        with self._open(self.limits) as sandbox:
-            report = run_tests(sandbox, tree, selection)
-        self.count += 1
-        self.cpu_seconds += report.cpu_seconds
-        return report
-
-    def outcomes(self, today: date, causes: dict[str, Cause] | None = None) -> TestOutcomes:
-        """Return what the runs so far have shown."""
-        return classify_tests(self.reports["before"], self.reports["after"], today, causes)
-
-    def explain(self, graded: TestSelection, outcomes: TestOutcomes) -> dict[str, Cause]:
-        """Return what each quarantined test depends on, by further runs; nothing is run where there is none."""
-        causes: dict[str, Cause] = {}
-        for state, flaky in flaky_tests(outcomes, self.reports).items():
-            if flaky:
-                first, varied = self.reports[state][0], self.varied[state]
-                causes |= explain(graded, flaky, varied, first, partial(self.run, state))
-        return causes
 
 
 def graded_selection(
@@ -121,10 +70,24 @@ class Trial:
         seen: what these two runs showed; ``confirm`` may find some of it flaky.
     """
 
-    def __init__(self, runs: _Runs, graded: TestSelection, today: date, first: TestReport, started: float) -> None:
-        self._runs, self._graded, self._today, self._first = runs, graded, today, first
-        self._spent = time.monotonic() - started
-        self.seen = self._validated(runs.outcomes(today))
+    seen: Validated
+
+    def __init__(self, cut: Cut, open_sandbox: OpenSandbox, today: date, limits: ProblemLimits) -> None:
+        before = cut.base.overlay(cut.hidden)
+        self._trees = {"after": before.overlay(cut.fix), "before": before}
+        self._open = open_sandbox
+        self._today = today
+        self._started = time.monotonic()
+        self.limits = limits
+        self.first: dict[str, TestReport] = {}
+        self.varied: list[tuple[Varied, TestReport]] = []
+
+    def run(self, state: str, selection: TestSelection) -> TestReport:
+        """Run a state in a fresh sandbox; its first report is the one as graded."""
+        with self._open(self.limits) as sandbox:
+            report = run_tests(sandbox, self._trees[state], selection)
+        self.first.setdefault(state, report)
+        return report
 
     def confirm(self, rounds: int) -> Validated | Rejected:
         """Run both states with what must not matter varied, ending early where nothing can come of it.
@@ -135,11 +98,12 @@ class Trial:
         Raises:
             SandboxError: ours or the daemon's fault.
         """
-        started = time.monotonic()
-        runs, outcomes = self._runs, self.seen.outcomes
-        for varied in plan(self._graded, outcomes, rounds, self._first.cpu_seconds):
-            runs.vary(varied)
-            outcomes = runs.outcomes(self._today)
+        # What else was done since the first two runs is not part of the time that validation takes.
+        self._started = time.monotonic() - self.seen.seconds
+        graded, outcomes = self.seen.selection, self.seen.outcomes
+        for varied in plan(graded, outcomes, rounds, self.first["after"].cpu_seconds):
+            self.varied.append((varied, self.run(varied.state, varied.selection)))
+            outcomes = self.outcomes()
             if not outcomes.fail_to_pass or outcomes.pass_to_fail:
                 break
         if outcomes.pass_to_fail:
@@ -147,21 +111,34 @@ class Trial:
         if not outcomes.fail_to_pass:
             evidence = "; ".join(f"{entry.id}: {entry.quarantine.evidence}" for entry in outcomes.quarantined)
             return Rejected("f2p_flaky" if outcomes.flaky_fix_tests else "no_f2p", evidence[:300])
-        outcomes = runs.outcomes(self._today, runs.explain(self._graded, outcomes))
-        self._spent += time.monotonic() - started
-        return self._validated(outcomes)
+        return self.validated(graded, self.outcomes(self._causes(graded, outcomes)))
 
-    def _validated(self, outcomes: TestOutcomes) -> Validated:
-        runs = self._runs
+    def outcomes(self, causes: dict[str, Cause] | None = None) -> TestOutcomes:
+        """Return what the runs so far have shown."""
+        return classify_tests(self._reports("before"), self._reports("after"), self._today, causes)
+
+    def validated(self, graded: TestSelection, outcomes: TestOutcomes) -> Validated:
+        """Return ``outcomes`` with how they came about."""
         return Validated(
             outcomes=outcomes,
-            limits=runs.limits,
-            selection=self._graded,
-            command_clean=all(is_clean(report) for report in runs.reports["after"]),
-            seconds=self._spent,
-            cpu_seconds=runs.cpu_seconds,
-            runs=runs.count,
+            limits=self.limits,
+            selection=graded,
+            command_clean=all(map(is_clean, self._reports("after"))),
+            seconds=time.monotonic() - self._started,
         )
+
+    def _reports(self, state: str) -> list[TestReport]:
+        return [self.first[state], *(report for varied, report in self.varied if varied.state == state)]
+
+    def _causes(self, graded: TestSelection, outcomes: TestOutcomes) -> dict[str, Cause]:
+        """Return what each quarantined test depends on, by further runs; nothing is run where there is none."""
+        causes: dict[str, Cause] = {}
+        reports = {state: self._reports(state) for state in self._trees}
+        for state, flaky in flaky_tests(outcomes, reports).items():
+            if flaky:
+                varied = [entry for entry in self.varied if entry[0].state == state]
+                causes |= explain(graded, flaky, varied, self.first[state], partial(self.run, state))
+        return causes
 
 
 def try_cut(
@@ -191,21 +168,21 @@ def try_cut(
     Raises:
         SandboxError: ours or the daemon's fault.
     """
-    started = time.monotonic()
-    runs = _Runs(cut, open_sandbox, allowed)
-    first = runs.first("after", graded_selection(cut.test_files, python_path, allowed, settings))
+    trial = Trial(cut, open_sandbox, today, allowed)
+    first = trial.run("after", graded_selection(cut.test_files, python_path, allowed, settings))
     rejected = _reject_fixed(first)
     if rejected is not None:
         return rejected
-    runs.limits = allowed.model_copy(update={"seconds": time_limit(first)})
-    graded = graded_selection(cut.test_files, python_path, runs.limits, settings)
-    runs.first("before", graded)
-    outcomes = runs.outcomes(today)
+    trial.limits = allowed.model_copy(update={"seconds": time_limit(first)})
+    graded = graded_selection(cut.test_files, python_path, trial.limits, settings)
+    trial.run("before", graded)
+    outcomes = trial.outcomes()
     if not outcomes.fail_to_pass:
         return Rejected("no_f2p", f"{len(outcomes.pass_to_pass)} tests pass before the fix too")
     if not include_new_tests and all(kind == "collection" for kind in outcomes.kinds.values()):
         return Rejected("only_new_tests", "no fail-to-pass test could be imported before the fix")
-    return Trial(runs, graded, today, first, started)
+    trial.seen = trial.validated(graded, outcomes)
+    return trial
 
 
 def time_limit(report: TestReport) -> float:
