@@ -36,10 +36,10 @@ _FORGED: Final = "something other than the test driver wrote to the result chann
 
 @dataclass
 class RunCount:
-    """How many times tests were run, and the seconds that their processes took."""
+    """How many times tests were run, and the processor time that this took, in seconds."""
 
     runs: int = 0
-    seconds: float = 0.0
+    cpu_seconds: float = 0.0
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def run_tests(sandbox: Sandbox, tree: Tree, selection: TestSelection) -> TestRep
     count = _counting.get()
     if count is not None:
         count.runs += 1
-        count.seconds += sum(report.seconds for report in reports)
+        count.cpu_seconds += sum(report.cpu_seconds for report in reports)
     return _with_calls(_merge(reports, len(batches)), service)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from codegate.grading import RunCount, counted_runs
 
-_TITLES: Final = ("step", "runs", "run s", "wall s", "runs/kept", "s/kept", "runs/rejected", "s/rejected")
+_TITLES: Final = ("step", "runs", "cpu s", "wall s", "runs/kept", "s/kept", "runs/rejected", "s/rejected")
 
 
 class Steps:
@@ -46,7 +46,7 @@ class Profile:
         for name, seconds in steps.seconds.items():
             into.seconds[name] += seconds
             into.runs[name].runs += steps.runs[name].runs
-            into.runs[name].seconds += steps.runs[name].seconds
+            into.runs[name].cpu_seconds += steps.runs[name].cpu_seconds
 
     def seconds(self) -> dict[str, float]:
         """Return the seconds of each step."""
@@ -65,12 +65,12 @@ class Profile:
         return [f"profile: {self.count[True]} units kept, {self.count[False]} tried and rejected", *table]
 
     def _row(self, title: str, names: tuple[str, ...]) -> tuple[str, ...]:
-        runs, run_seconds, seconds = 0, 0.0, 0.0
+        runs, cpu_seconds, seconds = 0, 0.0, 0.0
         each: list[str] = []
         for steps, count in ((self.kept, self.count[True]), (self.rejected, self.count[False])):
             own_runs = sum(steps.runs[name].runs for name in names)
             own_seconds = sum(steps.seconds[name] for name in names)
             each += [f"{own_runs / count:.1f}", f"{own_seconds / count:.2f}"] if count else ["-", "-"]
             runs, seconds = runs + own_runs, seconds + own_seconds
-            run_seconds += sum(steps.runs[name].seconds for name in names)
-        return title, str(runs), f"{run_seconds:.1f}", f"{seconds:.1f}", *each
+            cpu_seconds += sum(steps.runs[name].cpu_seconds for name in names)
+        return title, str(runs), f"{cpu_seconds:.1f}", f"{seconds:.1f}", *each
