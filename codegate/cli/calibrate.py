@@ -39,7 +39,7 @@ def command(
     RUN: folders of finished runs of one candidate, four samples per problem together at least; without any, the
     pinned baseline. Exits 3 when the gate alarms more often than the policy's alpha promises.
     """
-    policy, lock = gate_settings(config)
+    policy, lock, _ = gate_settings(config)
     if runs and baseline is not None:
         raise UsageError("runs and --baseline exclude each other.", "Give one of the two.")
     samples = pool(read_runs(runs, name)) if runs else load_pinned(baseline or lock).samples

@@ -6,7 +6,7 @@ import click
 
 from codegate.cli.conclude import conclude
 from codegate.cli.options import FILE, FOLDER, config_option, json_option
-from codegate.cli.policy import gate_settings, report_terms
+from codegate.cli.policy import gate_settings
 from codegate.errors import ExitCode
 from codegate.gating import load_pinned
 from codegate.operations import gate
@@ -21,8 +21,8 @@ from codegate.running import Gate, Journal
 @json_option
 def command(run: Path, baseline: Path | None, config: Path | None, reports: Path | None) -> ExitCode:
     """Compare every candidate of RUN (a run's folder) with the pinned baseline."""
-    policy, lock = gate_settings(config)
+    policy, lock, terms = gate_settings(config)
     journal = Journal.open(run)
     chosen = Gate(load_pinned(baseline or lock), policy)
-    report = gate(journal, chosen, reports=reports, terms=report_terms(config))
+    report = gate(journal, chosen, reports=reports, terms=terms)
     return conclude(report)

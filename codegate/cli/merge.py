@@ -7,7 +7,7 @@ import click
 from codegate.cli.conclude import conclude
 from codegate.cli.options import FILE, FOLDER, config_option, json_option
 from codegate.cli.output import note
-from codegate.cli.policy import gate_settings, report_terms
+from codegate.cli.policy import gate_settings
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import load_pinned
 from codegate.operations import merge
@@ -38,14 +38,14 @@ def command(
     writes is a run like any other. No model is called: where a candidate regressed, `codegate run --resume` on the
     merged run asks the pinned model again.
     """
-    policy, default = gate_settings(config)
+    policy, default, terms = gate_settings(config)
     folders = shard_folders(shards)
     gated = Journal.open(folders[0]).manifest.gated_by is not None
     if baseline is not None and not gated:
         raise UsageError("the run was planned without a baseline.", "Leave it out; `codegate gate` compares it.")
     lock = (baseline or default) if gated else None
     gate = Gate(load_pinned(lock), policy) if lock is not None else None
-    report = merge(folders, out, gate, run_id=run_id, reports=reports, terms=report_terms(config))
+    report = merge(folders, out, gate, run_id=run_id, reports=reports, terms=terms)
     note(f"run {report.run.manifest.id} in {report.folder}")
     if gate is None:
         note("not gated: the run was planned without a baseline")

@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 
 from codegate.candidates import parse_candidate
-from codegate.cli import mine_choose, mine_exchange, mine_report
+from codegate.cli import mine_exchange, mine_report
 from codegate.cli.options import FILE, FOLDER, jobs_option, json_option, sandbox_option
 from codegate.cli.output import emit, say
 from codegate.cli.plan import USUAL_RATE
@@ -83,7 +83,7 @@ def command() -> None:
 
 
 command.add_command(mine_report.command)
-command.add_command(mine_choose.command)
+command.add_command(mine_exchange.choose_command)
 command.add_command(mine_exchange.export_command)
 command.add_command(mine_exchange.import_command)
 

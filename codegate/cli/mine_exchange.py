@@ -1,4 +1,4 @@
-"""``codegate mine export`` and ``codegate mine import``: suites for other tools, and suites from theirs."""
+"""``codegate mine choose``, ``export`` and ``import``: smaller suites, suites for other tools, suites from theirs."""
 
 from pathlib import Path
 
@@ -7,13 +7,28 @@ import click
 from codegate.cli.options import FOLDER, json_option, repository_option, sandbox_option
 from codegate.cli.output import emit, say
 from codegate.errors import ExitCode
-from codegate.mining import ImportFormat, MineOptions, import_proven
+from codegate.mining import ImportFormat, MineOptions, import_proven, write_selection
 from codegate.running import new_run_id, opened_backend
 from codegate.sandbox import Choice
 from codegate.suite import load_suite
 from codegate.suite.exchange import ExportFormat, export_suite
 
 _SHOWN = 10
+
+
+@click.command("choose")
+@click.argument("suite", type=FOLDER)
+@click.option("--out", type=FOLDER, required=True, help="Folder of the smaller suite; a suite there is replaced.")
+@click.option("--size", type=click.IntRange(min=1), required=True, help="How many problems: 10, 30 and 100 are usual.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of what chance decides.")
+@json_option
+def choose_command(suite: Path, out: Path, size: int, seed: int) -> ExitCode:
+    """Choose problems of SUITE in turns from its components, tiers and years, the freshest first."""
+    chosen = write_selection(load_suite(suite), out, size, seed)
+    fewer = f", all that {suite} has: fewer than {size}" if len(chosen.problems) < size else ""
+    say(f"{out}: {len(chosen.problems)} problems{fewer}")
+    emit({"schema": "codegate.selection/1", "suite_digest": chosen.digest, "problems": chosen.manifest.problems})
+    return ExitCode.PASS
 
 
 @click.command("export")

@@ -8,29 +8,14 @@ from codegate.running import CONFIG_NAME, Config
 from codegate.running.config import load_config
 
 
-def gate_settings(config: Path | None) -> tuple[GatePolicy, Path]:
-    """Return policy and lock file of ``config``, or of the codegate.yml here where there is one.
+def gate_settings(config: Path | None) -> tuple[GatePolicy, Path, Terms]:
+    """Return policy, lock file and report terms of ``config``, or of the codegate.yml here where there is one.
 
     Raises:
         UsageError: the file is missing or broken.
     """
-    path = _path(config)
+    path = Path(CONFIG_NAME) if config is None and Path(CONFIG_NAME).exists() else config
     if path is None:
-        return GatePolicy(), Path(str(Config.model_fields["baseline"].default))
+        return GatePolicy(), Path(str(Config.model_fields["baseline"].default)), terms_of(None)
     settings = load_config(path)
-    return settings.gate, path.parent / settings.baseline
-
-
-def report_terms(config: Path | None) -> Terms:
-    """Return prices, weights and limits of ``config``, or of the codegate.yml here where there is one.
-
-    Raises:
-        UsageError: the file is missing or broken.
-    """
-    path = _path(config)
-    return terms_of(load_config(path) if path is not None else None)
-
-
-def _path(config: Path | None) -> Path | None:
-    default = Path(CONFIG_NAME)
-    return default if config is None and default.exists() else config
+    return settings.gate, path.parent / settings.baseline, terms_of(settings)

@@ -6,7 +6,7 @@ import click
 
 from codegate.cli.options import FILE, FOLDER, config_option, json_option
 from codegate.cli.output import emit, json_wanted, say
-from codegate.cli.policy import gate_settings, report_terms
+from codegate.cli.policy import gate_settings
 from codegate.errors import UsageError
 from codegate.gating import load_pinned
 from codegate.operations import report
@@ -68,7 +68,7 @@ def command(
         return
     if out is None and wanted.keys() != {SPANS}:
         raise UsageError("no folder for the reports was given.", "Give --out.")
-    policy, _ = gate_settings(config)
+    policy, _, terms = gate_settings(config)
     journals = [Journal.open(folder) for folder in runs]
     gate = Gate(load_pinned(baseline), policy) if baseline is not None else None
     if SPANS in wanted:
@@ -76,7 +76,7 @@ def command(
             say(send_trace(journal))
     written: dict[str, Path] = {}
     if out is not None:
-        written = report(journals, gate, out, formats=chosen, terms=report_terms(config))
+        written = report(journals, gate, out, formats=chosen, terms=terms)
     if out is not None and PREDICTIONS in wanted:
         named = load_suite(suite) if suite is not None else None
         if named is not None and slug is None:

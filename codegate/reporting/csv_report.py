@@ -1,88 +1,97 @@
-"""The report as CSV: one row per attempt, safe to open in a spreadsheet."""
+"""The report as CSV, safe to open in a spreadsheet: one row per attempt, and one per candidate and measure."""
 
 import csv
+import dataclasses
 import io
+from collections.abc import Iterable, Iterator, Sequence
 
-from codegate.reporting.view import AttemptView, ReportView
+from codegate.reporting.estimates import Difference, Estimate
+from codegate.reporting.view import ReportView
 
-COLUMNS = (
-    "run",
-    "sandbox",
-    "candidate",
-    "model",
-    "problem",
-    "sample",
-    "status",
-    "score",
-    "tests_passed",
-    "tests_total",
-    "failure",
-    "detail",
-    "seconds",
-    "model_seconds",
-    "peak_memory_bytes",
-    "lint_findings",
-    "controlled",
-    "suspicious",
-    "input_tokens",
-    "output_tokens",
-    "fault",
+_ATTEMPT = (
+    "sample", "status", "score", "tests_passed", "tests_total", "failure", "detail", "seconds", "model_seconds",
+    "peak_memory_bytes", "lint_findings", "controlled", "suspicious", "input_tokens", "output_tokens", "fault",
     "fault_message",
-    "trace_id",
-    "span_id",
-)
+)  # fmt: skip
+"""Fields of an ``AttemptView`` that have a column."""
+
+COLUMNS = ("run", "sandbox", "candidate", "model", "problem", *_ATTEMPT, "trace_id", "span_id")
+MEASURE_COLUMNS = ("run", "candidate", "model", "measure", "value", "low", "high", "n", "of")
 
 _FORMULA_STARTS = tuple("=+-@|%\t\r\uff1d\uff0b\uff0d\uff20")
 
 
-def text(value: str | None) -> str:
-    """Return text that no spreadsheet takes for a formula: a leading apostrophe makes it text (OWASP).
+def text(value: object) -> str:
+    """Return a value as a field: numbers in full, nothing for the unknown, and no text that is taken for a formula.
 
-    The view's short texts already are single lines without control characters.
+    A leading apostrophe makes text of it (OWASP). The view's short texts already are single lines without control
+    characters.
     """
-    line = value or ""
-    return f"'{line}" if line.startswith(_FORMULA_STARTS) else line
-
-
-def number(value: float | None) -> str:
-    """Return a number in full, and nothing for the unknown."""
-    return "" if value is None else repr(value)
+    if isinstance(value, tuple):
+        value = "; ".join(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str):
+        return "" if value is None else repr(value)
+    return f"'{value}" if value.startswith(_FORMULA_STARTS) else value
 
 
 def render_csv(view: ReportView) -> str:
     """Return one row per attempt with a header, every field quoted, unknown values empty (RFC 4180)."""
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, quoting=csv.QUOTE_ALL)
-    writer.writerow(COLUMNS)
-    sandboxes = {run.id: run.assurance for run in view.runs}
-    traces = {run.id: run.trace_id for run in view.runs}
+    runs = {run.id: run for run in view.runs}
+    rows = []
     for row in view.problems:
         for entry, cell in zip(view.candidates, row.cells, strict=True):
+            run = runs[entry.run]
             for attempt in cell.attempts:
-                sandbox = text(sandboxes.get(entry.run))
-                start = (text(entry.run), sandbox, text(entry.label), text(entry.model), text(row.id))
-                ids = (text(traces.get(entry.run)), text(attempt.span_id))
-                writer.writerow([*start, *_fields(attempt), *ids])
+                about = (entry.run, run.assurance, entry.label, entry.model, row.id)
+                made = (getattr(attempt, name) for name in _ATTEMPT)
+                rows.append((*about, *made, run.trace_id, attempt.span_id))
+    return _written(COLUMNS, rows)
+
+
+def render_measures_csv(view: ReportView) -> str:
+    """Return one row per candidate and measure that is a number, as ``render_csv`` writes them.
+
+    Names are the fields of ``Measures``, with dots between a field and its parts: ``correctness.pass_at_1``,
+    ``failures.timeout.share``, ``cohorts.language:python.pass_rate``. Shares are in 0..1.
+    """
+    rows: list[tuple[object, ...]] = []
+    for entry in view.candidates:
+        rows += ((entry.run, entry.label, entry.model, *fields) for fields in _fields(entry.measures))
+    if pinned := view.baseline:
+        rows += (("", pinned.label, pinned.model, *fields) for fields in _fields(pinned.correctness, "baseline"))
+    return _written(MEASURE_COLUMNS, rows)
+
+
+def _written(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL)
+    writer.writerow(header)
+    writer.writerows([text(value) for value in row] for row in rows)
     return out.getvalue()
 
 
-def _fields(attempt: AttemptView) -> list[str]:
-    return [
-        str(attempt.sample),
-        attempt.status,
-        number(attempt.score),
-        number(attempt.tests_passed),
-        number(attempt.tests_total),
-        text(attempt.failure),
-        text(attempt.detail),
-        number(attempt.seconds),
-        number(attempt.model_seconds),
-        number(attempt.peak_memory_bytes),
-        number(attempt.lint_findings),
-        "" if attempt.controlled is None else str(attempt.controlled).lower(),
-        text("; ".join(attempt.suspicious)),
-        number(attempt.input_tokens),
-        number(attempt.output_tokens),
-        text(attempt.fault),
-        text(attempt.fault_message),
-    ]
+def _fields(value: object, name: str = "") -> Iterator[tuple[object, ...]]:
+    """Yield name, value, low, high, n and what n counts of each number in a measure."""
+    match value:
+        case Estimate():
+            yield name, value.value, value.low, value.high, value.n, value.of
+        case Difference():
+            yield name, value.value, value.low, value.high, value.n, "problems"
+        case bool() | str() | None:
+            return
+        case int() | float():
+            yield name, value, None, None, None, None
+        case tuple():
+            for entry in value:
+                yield from _fields(entry, f"{name}.{_called(entry)}")
+        case _ if dataclasses.is_dataclass(value):
+            for field in dataclasses.fields(value):
+                inner = f"{name}.{field.name}" if name else field.name
+                yield from _fields(getattr(value, field.name), inner)
+
+
+def _called(entry: object) -> str:
+    """Return what an entry of a list is called: a turn by its number, a class or part by its name, a cohort its tag."""
+    return next((str(getattr(entry, field)) for field in ("name", "tag", "number") if hasattr(entry, field)), "")

@@ -17,16 +17,6 @@ Problems = Callable[[str, str], ProblemRecord | None]
 """Gives what the run with this id keeps of a problem; None where nothing was kept."""
 
 
-def no_problems(_run: str, _problem: str) -> ProblemRecord | None:
-    """Return None: nothing was kept."""
-    return None
-
-
-def no_transcripts(_run: str, _outcome: Outcome) -> Sequence[Message]:
-    """Return nothing: no conversation was kept."""
-    return ()
-
-
 @dataclass(frozen=True)
 class Evidence:
     """What else is known.
@@ -41,8 +31,8 @@ class Evidence:
 
     terms: Terms = field(default_factory=Terms)
     baseline: CandidateSamples | None = None
-    transcripts: Transcripts = no_transcripts
-    problems: Problems = no_problems
+    transcripts: Transcripts = lambda _run, _outcome: ()
+    problems: Problems = lambda _run, _problem: None
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 

@@ -9,12 +9,11 @@ from typing import Final, cast
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
 from codegate.plugins import load_plugin, plugin_names
-from codegate.reporting.csv_report import render_csv
+from codegate.reporting.csv_report import render_csv, render_measures_csv
 from codegate.reporting.html import render_html
 from codegate.reporting.json_report import render_json
 from codegate.reporting.junit import render_junit
 from codegate.reporting.markdown import render_markdown
-from codegate.reporting.measures_csv import render_measures_csv
 from codegate.reporting.view import ReportView
 
 Format = tuple[str, Callable[[ReportView], str]]

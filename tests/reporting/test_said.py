@@ -28,7 +28,7 @@ from codegate.reporting import (
     render_junit,
     render_markdown,
 )
-from codegate.reporting.measures_csv import MEASURE_COLUMNS, render_measures_csv
+from codegate.reporting.csv_report import MEASURE_COLUMNS, render_measures_csv
 from codegate.running import Journal, Run
 from codegate.sandbox import Assurance
 from codegate.solving import Attempt
