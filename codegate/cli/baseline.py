@@ -81,8 +81,8 @@ def pin_command(
 @command.command("refresh")
 @_pinning(model="the pinned model, made since")
 @click.option("--replace", is_flag=True, help="Keep none of the stored samples, instead of adding to them.")
-@click.option("--accept-drift", is_flag=True, help="Go on although the new samples differ from the stored ones.")
-@click.option("--reason", default="", help="Why, for the record.")
+@click.option("--accept-drift", is_flag=True, help="Accept new samples that differ from the stored ones.")
+@click.option("--reason", default="", help="Reason, kept in the baseline's provenance.")
 def refresh_command(
     runs: tuple[Path, ...],
     name: str | None,
@@ -106,7 +106,7 @@ def refresh_command(
 @command.command("reset")
 @_pinning(model="the new model")
 @click.option("--from", "old", required=True, help="The model that is pinned now, or its baseline's digest.")
-@click.option("--reason", required=True, help="Why, for the record.")
+@click.option("--reason", required=True, help="Reason, kept in the baseline's provenance.")
 @click.option("--out", type=FILE, help="The baseline file; default: the one that the lock names.")
 def reset_command(
     runs: tuple[Path, ...],

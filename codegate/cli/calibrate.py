@@ -22,7 +22,13 @@ from codegate.operations import read_runs
     type=FILE,
     help="Without RUN: the baseline's lock; default: as configured, or codegate.lock.",
 )
-@click.option("--splits", type=click.IntRange(1, 20_000), default=400, show_default=True, help="How many halvings.")
+@click.option(
+    "--splits",
+    type=click.IntRange(1, 20_000),
+    default=400,
+    show_default=True,
+    help="Number of random splits.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random splits.")
 @config_option
 @json_option

@@ -32,8 +32,8 @@ _MADE: Final = ("repository", "suite", "runs", "reports", "baseline.json", "code
 
 
 @click.command()
-@click.option("--out", type=FOLDER, default=Path("codegate-demo"), show_default=True, help="Where everything goes.")
-@click.option("--fresh", is_flag=True, help="Prove every problem again, whatever an earlier demo proved.")
+@click.option("--out", type=FOLDER, default=Path("codegate-demo"), show_default=True, help="Folder of the demo.")
+@click.option("--fresh", is_flag=True, help="Prove every problem again, without the results of an earlier demo.")
 @jobs_option
 @sandbox_option
 @json_option

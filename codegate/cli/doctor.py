@@ -40,8 +40,8 @@ class _Check:
 def command() -> ExitCode:
     """Check git, the sandboxes, disk space and keys.
 
-    ok is there, warn works with the limitation shown, missing is not there. Exits 2 without a git that is new enough,
-    4 when no sandbox works: one of Docker and bubblewrap is enough.
+    ok: available; warn: works, with the limitation shown; missing: not available. Exits 2 without a recent git, and 4
+    when neither Docker nor bubblewrap works.
     """
     version = ".".join(map(str, sys.version_info[:3]))
     checks = {

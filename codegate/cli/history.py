@@ -104,7 +104,7 @@ def show_command(path: Path, baseline: Path | None, stale_days: int, html: Path 
 def watch_command(path: Path, baseline: Path, stale_days: int) -> ExitCode:
     """Compare the runs of the pinned model since the pinning with the baseline, night by night.
 
-    Exits 1 when somebody is to be paged: the last seven nights together are worse (exact test, one-sided p < 0.002),
+    Exits 1 for an alarm of level PAGE: the last seven nights together are worse (exact test, one-sided p < 0.002),
     or another snapshot answered. Two bad nights in a row (p < 0.05 each) only warn.
     """
     pinned = load_pinned(baseline)

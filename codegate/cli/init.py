@@ -58,7 +58,7 @@ concurrency:
 gate:
   margin: 0.10                  # a drop of ten percentage points is too much
   alpha: 0.05
-# samples: 10                   # per problem, whatever they show; without it a gate asks as often as its verdict needs
+# samples: 10                   # per problem, fixed; without it a gate samples until its verdict is settled
 """
 
 
@@ -70,10 +70,10 @@ gate:
 @click.option(
     "--action",
     metavar="OWNER/REPO@REF",
-    help=f"With --workflows: what they use; default {_ACTION} at the commit of this release.",
+    help=f"With --workflows: the action that they use; default {_ACTION} at the commit of this release.",
 )
-@click.option("--force", is_flag=True, help="With --workflows: overwrite those that are there.")
-@click.option("--yes", is_flag=True, help="Ask nothing: the default candidate, and workflows where origin is GitHub's.")
+@click.option("--force", is_flag=True, help="With --workflows: overwrite existing ones.")
+@click.option("--yes", is_flag=True, help="Do not prompt: the default candidate, and workflows if origin is on GitHub.")
 @json_option
 def command(
     out: Path,

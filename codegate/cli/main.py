@@ -84,7 +84,7 @@ class _LazyGroup(click.Group):
             formatter.write_dl(list(_COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the subcommand; whoever reads our output may go away, and that is no verdict (click would exit 1)."""
+        """Run the subcommand; a closed pipe on stdout is a fault of the infrastructure (click would exit 1)."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
@@ -101,9 +101,9 @@ def _level_options(*, hidden: bool) -> tuple[click.Option, ...]:
 
     levels = click.Choice(["error", "info", "debug"])
     return (
-        option("-q", "--quiet", words="Print results and errors alone, here or after a command.", is_flag=True),
-        option("-v", "--verbose", words="Print a log of git, sandboxes and model calls, too.", is_flag=True),
-        option("--log-level", words="What stderr has: -q is error, -v is debug; default info.", type=levels),
+        option("-q", "--quiet", words="Print only results and errors; may stand after the command, too.", is_flag=True),
+        option("-v", "--verbose", words="Also log git, sandboxes and model calls.", is_flag=True),
+        option("--log-level", words="Level of messages: -q is error, -v is debug; default info.", type=levels),
     )
 
 
@@ -175,7 +175,7 @@ def _explain(error: BaseException) -> int:
             known = InfrastructureError("this is a bug in codegate.", "Please report it with the lines above.")
         case _:
             raise error
-    with contextlib.suppress(BrokenPipeError):  # there may be nobody left to tell
+    with contextlib.suppress(BrokenPipeError):  # the reader of stderr may have gone, too
         print_error(known)
     return int(known.exit_code)
 

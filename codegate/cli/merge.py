@@ -36,7 +36,7 @@ def command(
     SHARDS are the folders that `codegate run --shard` wrote, or a folder that they are in. Every shard has to be there
     exactly once, finished, and of the same run; else the command exits with 2, names them and writes nothing. What it
     writes is a run like any other. No model is called: where a candidate regressed, `codegate run --resume` on the
-    merged run asks the pinned model again.
+    merged run samples the pinned model again.
     """
     policy, default, terms = gate_settings(config)
     folders = shard_folders(shards)
@@ -52,7 +52,7 @@ def command(
     code = conclude(report)
     if code == ExitCode.REGRESSED and policy.confirm_samples:
         note(
-            f"`codegate run SUITE --resume {report.folder}` asks the pinned model again, where its key is set, and "
-            "judges with what it says"
+            f"`codegate run SUITE --resume {report.folder}` samples the pinned model again, where its key is set, and "
+            "decides with these samples"
         )
     return code

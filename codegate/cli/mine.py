@@ -55,7 +55,7 @@ class _MineGroup(click.Group):
 
 
 class _History(click.Command):
-    """The subcommand that nobody has to name."""
+    """The subcommand that runs when none is named."""
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         parent = ctx.parent or ctx
@@ -106,19 +106,21 @@ command.add_command(mine_exchange.import_command)
 @click.option("--refresh", is_flag=True, help="Keep the suite there: add what was merged since, retire what fails.")
 @click.option("--pull-requests", is_flag=True, help="Fetch the heads of pull requests from origin first, by git.")
 @click.option(
-    "--github", metavar="OWNER/NAME", help="Ask GitHub for issues and labels; auto: origin's. Needs GITHUB_TOKEN."
+    "--github", metavar="OWNER/NAME", help="Fetch issues and labels from GitHub; auto: of origin. Needs GITHUB_TOKEN."
 )
 @click.option("--name", help="Name of the suite; default: that of its remote origin, else of its folder.")
 @click.option("--path", default=".", help="Folder to mine, such as a service of a monorepo: its tests, its changes.")
-@click.option("--branch", help="Whose history; default HEAD's.")
+@click.option("--branch", help="Branch whose history is mined; default HEAD.")
 @click.option(
     "--since",
     type=click.DateTime(["%Y-%m-%d"]),
     help="Leave out changes before this day; default: older than 3 years only until there are 30 problems.",
 )
-@click.option("--max-problems", type=click.IntRange(min=1), help="Stop when this many are validated.")
+@click.option("--max-problems", type=click.IntRange(min=1), help="Stop when so many problems are validated.")
 @click.option(
-    "--budget-minutes", type=click.FloatRange(min=0.1), help="End after this long; what is under way is cut off."
+    "--budget-minutes",
+    type=click.FloatRange(min=0.1),
+    help="Stop after this time; work in progress is discarded.",
 )
 @click.option(
     "--kind",
@@ -127,7 +129,7 @@ command.add_command(mine_exchange.import_command)
     multiple=True,
     default=DEFAULT_KINDS,
     show_default=True,
-    help="What to keep; may be given more than once.",
+    help="Kind of change to keep; repeatable.",
 )
 @click.option("--rewrite", help="Model that rewrites each statement, one call a problem: provider:model[@base_url].")
 @click.option("--python", help="Minor version of the interpreter, such as 3.11; default one that the code supports.")
@@ -143,7 +145,7 @@ command.add_command(mine_exchange.import_command)
 @click.option("--strict", is_flag=True, help=f"Validate {_STRICT_ROUNDS} times, with other clocks and time zones too.")
 @click.option("--rounds", type=click.IntRange(1, 20), default=3, show_default=True, help="Validation runs.")
 @click.option("--include-new-tests", is_flag=True, help="Keep changes whose tests cannot be imported before the fix.")
-@click.option("--fresh", is_flag=True, help="Look at everything anew, whatever earlier minings found out.")
+@click.option("--fresh", is_flag=True, help="Ignore the results of earlier minings.")
 @click.option("--profile", is_flag=True, help="Print test runs and seconds of each step, after the mining.")
 @jobs_option
 @sandbox_option
@@ -177,7 +179,7 @@ def history(
 ) -> ExitCode:
     """Mine a suite of proven problems from the history of REPOSITORY (a local clone).
 
-    What became of each change is remembered: after an interrupt the same command goes on. Exits 0 when at least one
+    The result of each change is kept: after an interrupt the same command continues. Exits 0 when at least one
     problem was found, 3 when none was.
     """
     options = MineOptions(

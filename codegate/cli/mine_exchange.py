@@ -20,7 +20,7 @@ _SHOWN = 10
 @click.argument("suite", type=FOLDER)
 @click.option("--out", type=FOLDER, required=True, help="Folder of the smaller suite; a suite there is replaced.")
 @click.option("--size", type=click.IntRange(min=1), required=True, help="How many problems: 10, 30 and 100 are usual.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of what chance decides.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random choices.")
 @json_option
 def choose_command(suite: Path, out: Path, size: int, seed: int) -> ExitCode:
     """Choose problems of SUITE in turns from its components, tiers and years, the freshest first."""

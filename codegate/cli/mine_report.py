@@ -21,7 +21,9 @@ _LONGEST = 8
 @click.command("report")
 @click.argument("suite", type=FOLDER)
 @click.option(
-    "--config", type=FILE, help=f"Whose candidates' training cut-offs to compare with; default {CONFIG_NAME} if any."
+    "--config",
+    type=FILE,
+    help=f"Configuration with training cut-offs; default {CONFIG_NAME}, if present.",
 )
 @json_option
 def command(suite: Path, config: Path | None) -> ExitCode:

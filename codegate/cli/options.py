@@ -67,12 +67,12 @@ def repository_option(function: Decorated) -> Decorated:
 def config_option(function: Decorated) -> Decorated:
     """Add ``--config``."""
     return click.option(
-        "--config", type=FILE, help="Where the gate's policy is; default codegate.yml where there is one."
+        "--config", type=FILE, help="Configuration with the gate's policy; default codegate.yml, if present."
     )(function)
 
 
 def jobs_option(function: Decorated) -> Decorated:
     """Add ``--jobs``."""
     return click.option(
-        "--jobs", type=click.IntRange(1, 256), default=2, show_default=True, help="Sandboxes running at once."
+        "--jobs", type=click.IntRange(1, 256), default=2, show_default=True, help="Concurrent sandboxes."
     )(function)

@@ -44,7 +44,7 @@ _PLANNED: Final = frozenset(
 )
 @click.option("--out", type=FOLDER, help="Folder of the run; default runs/<id>.")
 @click.option("--resume", type=FOLDER, help="Continue the run in this folder, with its own candidates and samples.")
-@click.option("--limit", type=click.IntRange(min=1), help="Only the first so many problems; nothing is gated.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only the first problems, so many; nothing is gated.")
 @click.option("--problem", "problems", multiple=True, metavar="ID", help="Only this problem; repeatable.")
 @click.option("--shard", metavar="K/N", help="Do part K of N only; all parts need the same --run-id.")
 @click.option("--run-id", help="Id of the shared run, as `codegate plan --shards N` gives it.")
@@ -52,8 +52,8 @@ _PLANNED: Final = frozenset(
 @click.option("--no-precheck", is_flag=True, help="Skip the check of the problems before the first model call.")
 @click.option("--no-gate", is_flag=True, help="Compare with no baseline, for example to make a new one.")
 @click.option("--reports", type=FOLDER, help="Where the reports go; default <run>/reports.")
-@click.option("--models", type=click.IntRange(1, 256), help="Model calls under way at once; default 4.")
-@click.option("--jobs", type=click.IntRange(1, 256), help="Sandboxes at work at once; default 2.")
+@click.option("--models", type=click.IntRange(1, 256), help="Concurrent model calls; default 4.")
+@click.option("--jobs", type=click.IntRange(1, 256), help="Concurrent sandboxes; default 2.")
 @click.option("--max-model-calls", type=click.IntRange(min=1), help="Stop, resumable, before more calls than this.")
 @click.option(
     "--budget-usd", callback=dollars, metavar="USD", help="Stop, resumable, before a call that might cost more in all."
@@ -98,8 +98,8 @@ def command(
     """Run candidates on SUITE, and compare them with the pinned baseline where there is one.
 
     The baseline is what --baseline names, else what `baseline` in codegate.yml names, else codegate.lock; only
-    codegate.lock may be missing. A gated run looks at its verdicts after each sample of every problem, and asks
-    candidates no more whose verdict is settled. Without a baseline the exit code is 0 when every outcome has a
+    codegate.lock may be missing. A gated run looks at its verdicts after each sample of every problem, and stops
+    sampling candidates whose verdict is settled. Without a baseline the exit code is 0 when every outcome has a
     grade, and 4 when infrastructure faults left some without. A run that --max-model-calls stopped exits 2 and can
     be resumed.
 

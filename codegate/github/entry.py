@@ -143,7 +143,7 @@ def _publish(result: Result, job: Job) -> None:
 
 
 def _check_keyless(candidates: Sequence[CandidateSpec], trusted: Sequence[CandidateSpec]) -> None:
-    """Refuse to ask a model that needs a key: there is none, and what is no key must not become one.
+    """Refuse candidates that need a key, in a run that gets no secrets.
 
     A server on this machine needs none, nor does one at a private address. The latter counts only where the base
     commit's configuration names it: a stranger's proposal must not choose which private server gets requests.

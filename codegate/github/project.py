@@ -1,4 +1,4 @@
-"""What a step runs, and by whose word: configuration, suite, lock and repository.
+"""What a step runs, and which commit decides it: configuration, suite, lock and repository.
 
 In a pull request the proposal names the candidates and their prices. Everything else decides whether it
 passes and what it may cost: the suite, the baseline, the gate's policy and the limits are those of the base commit.

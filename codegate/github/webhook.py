@@ -13,7 +13,7 @@ import requests
 from codegate.errors import InfrastructureError, UsageError
 
 WEBHOOK_VARIABLE: Final = "CODEGATE_WEBHOOK"
-"""Holds the address, which is a secret: whoever knows it can post."""
+"""Holds the address, which is a secret: it is all that a sender needs."""
 
 _TEAMS: Final = (".logic.azure.com", ".powerplatform.com")
 _HERE: Final = ("127.0.0.1", "localhost")

@@ -7,7 +7,7 @@ from codegate.reporting.cells import Title
 from codegate.reporting.view import ProblemView
 from codegate.running import Origin
 
-# Reports may be made from results that nobody trusts, so an address is checked where it becomes a link.
+# A report may be made from an untrusted result, so an address is checked where it becomes a link.
 _PROJECT: Final = re.compile(r"https://[a-z0-9.-]+(?::[0-9]+)?(?:/[A-Za-z0-9_.~-]+)+")
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 

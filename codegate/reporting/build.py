@@ -45,7 +45,7 @@ _FAILING_LIMIT = 50
 _FEW = 5
 _REPORT_LIMIT = 24_000_000
 _VERBATIM = 0.8  # of the fix's distinctive lines; see codegate.running.endings
-_TRANSCRIPT_ROOM = 8_000_000  # characters of its own: what was said must not crowd out what was shown
+_TRANSCRIPT_ROOM = 8_000_000  # characters of its own: a conversation must not crowd out patches and outputs
 
 
 @dataclass
@@ -55,7 +55,7 @@ class _Room:
     characters: int
 
     def take(self, text: str, limit: int, keep: Literal["head", "tail"] = "head") -> str:
-        """Return ``text`` plain and bounded; what was cut is said where it was cut."""
+        """Return ``text`` plain and bounded; a note stands where it was cut."""
         limit = min(limit, self.characters)
         short = text[:limit] if keep == "head" else text[len(text) - min(limit, len(text)) :]
         cut = len(text) - len(short)
@@ -72,7 +72,7 @@ def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: 
 
     Args:
         runs: the runs to show; each of their candidates becomes a column.
-        verdicts: what the gate said, in the order to show it.
+        verdicts: of the gate, in the order to show them.
         evidence: what else is known; ``gather`` finds it.
     """
     room, talk = _Room(_REPORT_LIMIT), _Room(_TRANSCRIPT_ROOM)
@@ -178,15 +178,15 @@ def _run(run: Run, terms: Terms) -> RunView:
 
 
 def _confirmation_cost(run: Run, terms: Terms) -> str:
-    """Return what a confirmation took: it is none of a candidate's costs, and on the same bill."""
-    told = []
+    """Return the cost of a confirmation: no candidate's, but on the same bill."""
+    parts = []
     for spec in run.manifest.candidates:
         spent = measure(spec, _by_problem(run, spec.key()), terms).costs
-        told.append(
+        parts.append(
             f"{one_line(spec.label)} was sampled again to confirm the regression: {spent.attempts} attempts, "
             f"{dollars(spent.total_usd)}"
         )
-    return "; ".join(told)
+    return "; ".join(parts)
 
 
 def _candidate(

@@ -80,7 +80,7 @@ def render_comment(
 
 
 def _ungated(view: ReportView, missing: int) -> str:
-    """Return what is said where there is no verdict."""
+    """Return the headline of a comment without a verdict."""
     if missing:
         return f"{missing} attempts have no grade."
     return NO_BASELINE if view.baseline is None else "Compared with the nights before; the summary has the trend."

@@ -58,7 +58,7 @@ class Measures:
         input_tokens: per attempt, cached or not.
         cache_share: input tokens that were read from a cache, among those of attempts that say so.
         reasoning_share: output tokens that the model reasoned with, likewise.
-        answered: attempts that the provider answered, among those that it was asked for.
+        answered: attempts that the provider answered, among those requested from it.
         calls_answered: model calls that an attempt is made of, among all that were made: retries count against it.
         tool_calls_valid: tool calls that were not answered with an error.
         turns: by turn of the tool loop; empty for one shot.
@@ -126,7 +126,7 @@ def measure(
     """
     side = graded_samples(found)
     against: Samples = baseline or {}
-    told = correctness(side, k)
+    rates = correctness(side, k)
     spent = costs_of(found, terms.prices.get(spec.model) or spec.prices, terms.sandbox_hour_usd, calls)
     tests = share((_sums(grades, _tests) for grades in _grades(found)), of="tests")
     counted = [grade for grades in _grades(found) for grade in grades]
@@ -137,7 +137,7 @@ def measure(
     answered = share((_answered(outcomes) for outcomes in asked.values()), of="attempts")
     valid = share((_sums(attempts, _valid_calls) for attempts in _attempts(found)), of="tool calls")
     return Measures(
-        correctness=told,
+        correctness=rates,
         tests=tests,
         tests_passed=sum(grade.tests_passed for grade in counted) if counted else None,
         tests_total=sum(grade.tests_total for grade in counted) if counted else None,
@@ -160,7 +160,7 @@ def measure(
         costs=spent,
         weighted=weighted_score(
             terms.weights,
-            pass_at_1=told.pass_at_1,
+            pass_at_1=rates.pass_at_1,
             answer_p95=answer_p95,
             per_completed=spent.per_completed,
             nothing_completed=spent.total_usd is not None and spent.completed == 0,
@@ -197,7 +197,7 @@ def _valid_calls(attempt: AttemptSummary) -> tuple[int, int]:
 
 
 def _token_share(found: Outcomes, of: Callable[[Usage], tuple[int | None, int | None]]) -> Estimate:
-    """Return which share of some tokens a part of them is; attempts whose provider does not tell are left out."""
+    """Return the share of a kind of tokens, over the attempts whose provider reports it."""
 
     def parts(attempt: AttemptSummary) -> tuple[int, int]:
         part, whole = of(attempt.usage)
@@ -207,7 +207,7 @@ def _token_share(found: Outcomes, of: Callable[[Usage], tuple[int | None, int | 
 
 
 def _answered(outcomes: Sequence[Outcome]) -> tuple[int, int]:
-    """Return answered and asked attempts; a fault that came before the provider was asked is neither."""
+    """Return answered and requested attempts; a fault before the request is neither."""
     answered = sum(outcome.attempt is not None for outcome in outcomes)
     refused = sum(
         outcome.attempt is None and outcome.fault is not None and outcome.fault.cause.startswith("provider.")

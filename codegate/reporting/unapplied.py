@@ -7,7 +7,7 @@ from typing import Final
 from codegate.candidates import Message
 from codegate.solving import BlockEdit, parse_edits
 
-# An answer is anybody's text: comparing two long texts line by line takes quadratic time.
+# An answer may be any text, and comparing two long texts line by line takes quadratic time.
 _BLOCKS: Final = 8
 _SEARCHED: Final = 100
 _SHOWN: Final = 6000

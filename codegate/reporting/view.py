@@ -26,7 +26,7 @@ class Count:
 
 @dataclass(frozen=True)
 class FaultCount:
-    """An infrastructure fault, how often it came and what it said the first time."""
+    """An infrastructure fault, how often it came, and its first message."""
 
     cause: str
     count: int

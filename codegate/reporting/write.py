@@ -50,8 +50,8 @@ def write_reports(view: ReportView, folder: Path, formats: Collection[str] | Non
     """Write ``formats``, by default all, into ``folder`` and return where each is, by format name.
 
     Raises:
-        UsageError: a format's package is broken, or ``folder`` is a link; in a run's folder, that may be somebody
-            else's, it could lead anywhere.
+        UsageError: a format's package is broken, or ``folder`` is a link, which in a foreign run's folder could lead
+            anywhere.
         InfrastructureError: the disk refused.
     """
     if folder.is_symlink():
