@@ -50,7 +50,7 @@ test-llm: $(VENV)/installed-model
 	@sh .ci/sandbox.sh
 	$(BIN)/pytest tests/model
 
-# The attacks, on both sandboxes; the tests run the ones that tell most.
+# All attacks and honest patches, on both sandboxes; the tests run those on the grader in one.
 redteam: $(VENV)/installed-dev
 	@sh .ci/sandbox.sh
 	$(BIN)/python -m tests.redteam --sandbox bwrap --sandbox docker

@@ -6,25 +6,22 @@ A problem, its base tree and a patch go in; a ``Grade`` comes out, from executio
 
 from codegate.grading.behaviour import Behaviour
 from codegate.grading.controls.audit import audit_controls
-from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult, TestStatus
+from codegate.grading.grade import FailureClass, Grade, TestResult
 from codegate.grading.grader import GRADER_VERSION, grade, grade_reference
 from codegate.grading.sandboxes import Sandboxes, base_images
-from codegate.grading.testreport import CollectionError, TestReport, TestSelection, test_selection
+from codegate.grading.testreport import TestReport, TestSelection, test_selection
 from codegate.grading.testrun import RunCount, counted_runs, run_hidden_tests, run_public_tests, run_tests
 
 __all__ = [
     "GRADER_VERSION",
     "Behaviour",
-    "CollectionError",
     "FailureClass",
     "Grade",
-    "LintResult",
     "RunCount",
     "Sandboxes",
     "TestReport",
     "TestResult",
     "TestSelection",
-    "TestStatus",
     "audit_controls",
     "base_images",
     "counted_runs",

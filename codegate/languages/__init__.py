@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from codegate.languages.contract import FileRules, LanguagePack, PathClass
 from codegate.languages.declarations import Declaration, Reader, Uses, names_used
 from codegate.languages.files import PathClassifier
-from codegate.languages.registry import finder_of, languages, path_language
+from codegate.languages.registry import languages, path_language
 from codegate.languages.syntax import IDENTIFIER, Grammar, added_lines, captures, decode, parse
 from codegate.suite import TreeFile
 
@@ -24,12 +24,9 @@ __all__ = [
     "LanguagePack",
     "PathClass",
     "PathClassifier",
-    "SourceFile",
     "Uses",
     "added_lines",
     "decode",
-    "finder_of",
-    "grammar_of",
     "languages",
     "path_language",
     "read",

@@ -70,7 +70,7 @@ class LanguagePack:
         environments: the function from an ``EnvironmentResolver`` to the ``codegate.mining.languages.LanguageSupport``:
             which runner a tree uses, in which environments, within which limits; empty: it is not mined.
         packages: by the name of the lock file that it reads, the function that installs packages into an environment;
-            see ``codegate.sandbox.packages``.
+            see ``codegate.sandbox.environment.install_packages``.
         readers: grammars, and how declarations and uses of names are read.
         finder: the ``codegate.languages.mutation.Finder`` of test files; empty: no problem has controls.
         compiled: suffixes of the files that ``codegate.grading.inspection`` compiles one by one, before anything runs.

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final, cast
 
-from codegate.languages import finder_of, grammar_of
+from codegate.languages import grammar_of
 from codegate.languages.mutation import Finder
+from codegate.languages.registry import finder_of
 from codegate.languages.syntax import parse
 from codegate.plugins import load_part
 from codegate.suite import RunnerName

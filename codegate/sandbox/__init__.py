@@ -21,9 +21,8 @@ from codegate.sandbox.contract import (
     SandboxUnavailable,
 )
 from codegate.sandbox.environment import TOOLS_LOCK
-from codegate.sandbox.interpreter import index_environment
 from codegate.sandbox.pool import SandboxPool
-from codegate.sandbox.preflight import Assurance, Finding, preflight
+from codegate.sandbox.preflight import Assurance, preflight
 from codegate.sandbox.selection import CHOICE_PATTERN, Choice, check_choice, reap_job, select_backend
 
 __all__ = [
@@ -37,7 +36,6 @@ __all__ = [
     "Description",
     "EnvironmentRecipe",
     "FilesRefused",
-    "Finding",
     "PreparedEnvironment",
     "Sandbox",
     "SandboxClosed",
@@ -48,7 +46,6 @@ __all__ = [
     "SandboxUnavailable",
     "cache_folder",
     "check_choice",
-    "index_environment",
     "preflight",
     "reap_job",
     "select_backend",

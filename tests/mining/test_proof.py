@@ -7,7 +7,8 @@ import pytest
 
 from codegate.durable import sha256
 from codegate.errors import ExitCode, Interrupted, UsageError
-from codegate.grading import Grade, TestReport, TestResult, TestStatus
+from codegate.grading import Grade, TestReport, TestResult
+from codegate.grading.grade import TestStatus
 from codegate.mining import Proof, validate_suite
 from codegate.mining.proving.proof import judge
 from codegate.sandbox import EnvironmentRecipe

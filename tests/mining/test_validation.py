@@ -6,7 +6,9 @@ from datetime import date
 import pytest
 
 from codegate.durable import sha256
-from codegate.grading import CollectionError, Sandboxes, TestReport, TestResult, TestStatus
+from codegate.grading import Sandboxes, TestReport, TestResult
+from codegate.grading.grade import TestStatus
+from codegate.grading.testreport import CollectionError
 from codegate.mining.cut import Cut
 from codegate.mining.proving import validation
 from codegate.mining.proving.outcomes import classify_tests, is_clean

