@@ -38,7 +38,7 @@ class CodegateError(Exception):
 
 
 class UsageError(CodegateError):
-    """A wrong argument, configuration, suite or baseline: the user's to mend."""
+    """A wrong argument, configuration, suite or baseline: the user's to fix."""
 
 
 class InfrastructureError(CodegateError):

@@ -19,7 +19,7 @@ from codegate.candidates.chat import (
     ToolSpec,
     Usage,
 )
-from codegate.candidates.endpoint import check_base_url
+from codegate.candidates.endpoint import check_base_url, nothing_listens
 from codegate.candidates.listed import Listed, listed, price_words
 from codegate.candidates.prices import Price, Prices, cost, worst_case_call_cost
 from codegate.candidates.redaction import Redactor, environment_secrets, redactor_for
@@ -59,6 +59,7 @@ __all__ = [
     "cost",
     "environment_secrets",
     "listed",
+    "nothing_listens",
     "open_provider",
     "parse_candidate",
     "price_words",

@@ -68,6 +68,21 @@ def check_base_url(url: str, *, allow_http: bool = False) -> bool:
     return loopback
 
 
+def nothing_listens(base_url: str) -> bool:
+    """Return whether a base URL is this machine's and no server listens there."""
+    match = _URL.fullmatch(base_url)
+    if match is None or not check_base_url(base_url, allow_http=True):
+        return False
+    port = int(match["port"] or (443 if match["scheme"] == "https" else 80))
+    try:
+        socket.create_connection((match["host"].strip("[]"), port), timeout=2.0).close()
+    except ConnectionRefusedError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def owner_of(provider: str, base_url: str | None) -> str | None:
     """Return the provider whose own address ``base_url`` is, regional ones included; None for others.
 

@@ -13,8 +13,16 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from codegate.candidates import CandidateSpec, Prices, Provider, answers_in_file, open_provider, price_words
-from codegate.errors import Interrupted, UsageError
+from codegate.candidates import (
+    CandidateSpec,
+    Prices,
+    Provider,
+    answers_in_file,
+    nothing_listens,
+    open_provider,
+    price_words,
+)
+from codegate.errors import InfrastructureError, Interrupted, UsageError
 from codegate.grading import base_images
 from codegate.running.answers import PROVIDER, Answers, keep_answers
 from codegate.running.bases import check_bases
@@ -140,6 +148,7 @@ def run_suite(
                 raise answers_in_file(f"candidate {candidate.label}")
     check_bases(suite, suite.active, request.options.repository)
     _check_prices(request, candidates)
+    _check_servers(candidates)
     cluster = connect(request.options.engine, request.options.sandboxes, announce)
     stop = threading.Event()
     with (
@@ -265,6 +274,16 @@ def _check_prices(request: RunRequest, candidates: Sequence[CandidateSpec]) -> N
                 f"a budget in dollars needs to know what {candidate.label} costs.",
                 "Write its `prices` in codegate.yml (docs/configuration.md), or limit the calls: max_model_calls.",
             )
+
+
+def _check_servers(candidates: Sequence[CandidateSpec]) -> None:
+    """Raise InfrastructureError where every candidate calls a server of this machine, and none of them is there."""
+    dead = [one for one in candidates if one.base_url is not None and nothing_listens(one.base_url)]
+    if dead and len(dead) == len(candidates):
+        raise InfrastructureError(
+            f"candidate {dead[0].label}: nothing listens at {dead[0].base_url}.",
+            "Start the model's server, or correct `base_url` in codegate.yml.",
+        )
 
 
 def _open_pinned(
