@@ -223,6 +223,11 @@ class TestExecution:
         assert found.outcomes.pass_to_pass == ("test_pkg.py::test_other",)
         assert found.outcomes.kinds == {"test_pkg.py::test_ends": "timeout"}
 
+    def test_tests_that_are_all_skipped_are_counted(self, opener: _Opener) -> None:
+        parts = _cut("x = 1", "x = 2", "import pytest\n\n@pytest.mark.skip\ndef test_it(): pass")
+
+        assert self._validate(parts, opener) == Rejected("env_no_passing_test", "all tests are skipped (1)")
+
     @pytest.mark.parametrize(
         ("old", "new", "tests", "reason", "runs"),
         [
