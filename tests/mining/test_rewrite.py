@@ -50,10 +50,10 @@ def replayed(folder: Path, answer: str, cut: Cut | None = None, **changes: Any) 
 
 
 def test_the_answer_becomes_the_statement_with_its_snapshot(tmp_path: Path) -> None:
-    found = replayed(tmp_path, f"{REPORT}\n\nFixes #3, see @me at 0a1b2c3d4e.\u200b")
+    found = replayed(tmp_path, f"{REPORT}\u200b")
     assert found.usage == Usage(input_tokens=7, output_tokens=5)
     assert found.statement is not None
-    assert found.statement.text == f"# Sum up nothing\n\n{BODY}\n\nsee at.\n"
+    assert found.statement.text == f"# Sum up nothing\n\n{BODY}\n"
     assert (found.statement.mode, found.statement.model) == ("rewrite", "replay:writer-2025-01-01")
 
 
@@ -75,6 +75,8 @@ def test_the_interface_follows_the_rewritten_text(tmp_path: Path) -> None:
             {},
             "the answer quotes the fix or names what only the fix has",
         ),
+        (f"{REPORT} Fixes #3.", {}, "the answer has a link or a reference of its own"),
+        (f"{REPORT} See https://example.org/x", {}, "the answer has a link or a reference of its own"),
         ("I cannot.", {}, "the answer says too little"),
         ("", {}, "the answer says too little"),
         ("word " * 2000, {}, "the answer is longer than 6000 characters"),

@@ -22,7 +22,6 @@ _MAX_BYTES: Final = 1 << 20
 _MAX_ENTRIES: Final = 12
 _BULLET: Final = re.compile(r"^(\s*)(?:[-*+•]|\d{1,3}\.)\s+(.*)")
 _DOCUMENT: Final = re.compile(r"\.(?:rst|md|txt|adoc)$", re.IGNORECASE)
-_FENCE: Final = re.compile(r"^(?:```|~~~).*?^(?:```|~~~)\s*$", re.MULTILINE | re.DOTALL)
 _CODE_LIKE: Final = re.compile(r"[^_]_[^_]|[a-z][A-Z]")
 
 
@@ -67,11 +66,11 @@ def _texts(
 ) -> Iterator[tuple[str, str]]:
     for issue in enrichment.issues if enrichment is not None else ():
         if issue.created <= unit.date:
-            yield _FENCE.sub("", issue.body), "issue"
+            yield issue.body, "issue"
     yield from ((entry, "changelog") for entry in _added_entries(unit, cut))
     yield from ((entry, "later changelog") for entry in later)
     if enrichment is not None and enrichment.body.strip():
-        yield _FENCE.sub("", enrichment.body), "pull request"
+        yield enrichment.body, "pull request"
     yield enrichment.title if enrichment is not None and enrichment.title.strip() else unit.title, "title"
     body = unit.message.partition("\n")[2]
     yield (

@@ -7,11 +7,12 @@ from typing import Final
 
 from codegate.candidates import CandidateSpec, Message, ProblemKey, Usage, open_provider
 from codegate.errors import UsageError
-from codegate.mining.statements.scrub import scrub_text
+from codegate.mining.statements.scrub import normalise
 from codegate.mining.statements.statement import Gates, StatementText, count_words
 
 _MAX_ANSWER: Final = 6000
 _MIN_WORDS: Final = 8
+_REFERENCE: Final = re.compile(r"\w+://[^\s`\"')>]{1,500}|(?<![\w&])#\d+|(?<![\w.`])@[A-Za-z]\w+")
 _SYSTEM: Final = """\
 You edit bug reports. Between <material> tags you get a draft report of one bug in a software project. Rewrite it as
 one clear, self-contained bug report in Markdown for the engineer who will fix the bug.
@@ -49,8 +50,8 @@ def rewrite_statement(
 ) -> Rewritten:
     """Ask ``candidate`` once for a better wording of ``statement``.
 
-    The model sees the finished statement alone. Its answer is scrubbed and passes the same gates as every sentence of
-    a statement; an answer that does not is not used.
+    The model sees the finished statement alone. Its answer passes the same gates as every sentence of a statement,
+    and has no link or reference of its own; an answer that does not is not used.
 
     Args:
         candidate: a pinned snapshot.
@@ -81,8 +82,10 @@ def rewrite_statement(
         return Rewritten(None, answer.usage, f"the answer ended by {answer.stop_reason}")
     if len(answer.text) > _MAX_ANSWER:
         return Rewritten(None, answer.usage, f"the answer is longer than {_MAX_ANSWER} characters")
-    title, _, body = answer.text.strip().partition("\n")
-    text = scrub_text(re.sub(r"^#{1,6}\s+|\*\*", "", title), body)
+    title, _, body = normalise(answer.text).strip().partition("\n")
+    text = "\n".join([re.sub(r"^#{1,6}\s+|\*\*", "", title), body]).strip()
+    if not set(_REFERENCE.findall(text)) <= set(_REFERENCE.findall(statement.text)):
+        return Rewritten(None, answer.usage, "the answer has a link or a reference of its own")
     if reason := gates.reason(text):
         return Rewritten(None, answer.usage, f"the answer {reason}")
     if count_words(text) < _MIN_WORDS:
