@@ -31,70 +31,12 @@ if TYPE_CHECKING:
 
 _LOADING: Final = re.compile(r"\b(?:require|import)\s*\(|\bimport\.meta\b|__dirname|__filename")
 _GLOBALS: Final = frozenset(
-    [
-        "undefined",
-        "NaN",
-        "Infinity",
-        "globalThis",
-        "console",
-        "JSON",
-        "Math",
-        "Object",
-        "Array",
-        "String",
-        "Number",
-        "Boolean",
-        "Symbol",
-        "BigInt",
-        "Date",
-        "RegExp",
-        "Map",
-        "Set",
-        "WeakMap",
-        "WeakSet",
-        "Promise",
-        "Error",
-        "TypeError",
-        "RangeError",
-        "SyntaxError",
-        "Proxy",
-        "Reflect",
-        "Intl",
-        "URL",
-        "URLSearchParams",
-        "Buffer",
-        "process",
-        "parseInt",
-        "parseFloat",
-        "isNaN",
-        "encodeURIComponent",
-        "decodeURIComponent",
-        "encodeURI",
-        "decodeURI",
-        "Uint8Array",
-        "ArrayBuffer",
-        "TextEncoder",
-        "TextDecoder",
-        "AbortController",
-        "Headers",
-        "Request",
-        "Response",
-        "structuredClone",
-        "queueMicrotask",
-        "require",
-        "module",
-        "exports",
-        "Function",
-        "escape",
-        "unescape",
-        "arguments",
-        "setTimeout",
-        "setImmediate",
-        "Iterator",
-        "FormData",
-        "Blob",
-        "File",
-    ]
+    "undefined NaN Infinity globalThis console JSON Math Object Array String Number Boolean Symbol BigInt"  # noqa: SIM905
+    " Date RegExp Map Set WeakMap WeakSet Promise Error TypeError RangeError SyntaxError Proxy Reflect Intl"
+    " URL URLSearchParams Buffer process parseInt parseFloat isNaN encodeURIComponent decodeURIComponent"
+    " encodeURI decodeURI Uint8Array ArrayBuffer TextEncoder TextDecoder AbortController Headers Request"
+    " Response structuredClone queueMicrotask require module exports Function escape unescape arguments"
+    " setTimeout setImmediate Iterator FormData Blob File".split()
 )
 _HELPERS: Final = """
 const __codegate = () => {

@@ -18,9 +18,8 @@ _MAX_ADDED: Final = 1 << 19
 
 _TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 _CODE_LIKE: Final = re.compile(r"[^_]_[^_]|[0-9]|[a-z][A-Z]")
-#: An HTML entity, a Markdown escape, or one character.
-_UNIT: Final = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,32});|\\[!-/:-@\[-`{-~]|.", re.DOTALL)
-_PLAIN: Final = re.compile(r"[^&\\`\x7f-\U0010ffff]*")
+#: A Markdown escape.
+_ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 #: Letters that look like Latin ones (Unicode's confusables, the common part), and typographic punctuation.
 _LOOKALIKES: Final = str.maketrans(
     "аеорсухіјѕһԁԛԝАВЕКМНОРСТХУІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧοναριıɑɡ“”‘’‐‑‒–—−⁄",
@@ -50,9 +49,7 @@ class FixVocabulary:
 
 def vocabulary(cut: Cut) -> FixVocabulary:
     """Return what the source part of ``cut`` adds."""
-    blocks = tuple(
-        tuple(token.lower() for token in _TOKEN.findall(_skeleton(block).text)) for block in _blocks(_added(cut))
-    )
+    blocks = tuple(tuple(token.lower() for token in _TOKEN.findall(_folded(block))) for block in _blocks(_added(cut)))
     # A plain word ("over", "short") is English in a statement, whatever the fix calls by it.
     words = {
         word
@@ -92,64 +89,28 @@ def _has(data: bytes, name: str, pattern: re.Pattern[bytes]) -> bool:
 
 def gives_away(text: str, known: FixVocabulary) -> bool:
     """Return whether ``text`` quotes the fix or has a name that only the fix has."""
-    tokens = _tokens(text)
-    return any(token.text in known.identifiers for token in tokens) or bool(_quotations(tokens, known))
+    tokens = _TOKEN.findall(_folded(text))
+    return not known.identifiers.isdisjoint(tokens) or _quotes([token.lower() for token in tokens], known)
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
-    text: str
-    start: int
-    end: int
+def _folded(text: str) -> str:
+    """Return ``text`` as a reader sees it: lookalikes folded; invisible characters, escapes and code marks gone."""
+    if text.isascii() and not set("&\\`") & set(text):
+        return text
+    text = html.unescape(_ESCAPE.sub(r"\1", text)).translate(_LOOKALIKES)
+    folded = unicodedata.normalize("NFKD", text).translate(_LOOKALIKES)
+    return "".join(
+        letter for letter in folded if letter not in _FILLERS and unicodedata.category(letter) not in {"Mn", "Me", "Cf"}
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Skeleton:
-    """A text as a reader sees it, and where each of its characters comes from: (start, end) in the original."""
-
-    text: str
-    origin: list[tuple[int, int]]
-
-
-def _skeleton(text: str) -> _Skeleton:
-    """Return ``text`` with lookalikes folded and invisible characters, escapes and code marks gone."""
-    plain = _PLAIN.match(text)
-    if plain is not None and plain.end() == len(text):
-        return _Skeleton(text, [(number, number + 1) for number in range(len(text))])
-    letters: list[str] = []
-    origin: list[tuple[int, int]] = []
-    for unit in _UNIT.finditer(text):
-        shown = unit[0]
-        if len(shown) > 1:
-            shown = shown[1] if shown[0] == "\\" else html.unescape(shown)
-        for letter in unicodedata.normalize("NFKD", shown.translate(_LOOKALIKES)).translate(_LOOKALIKES):
-            if letter not in _FILLERS and unicodedata.category(letter) not in {"Mn", "Me", "Cf"}:
-                letters.append(letter)
-                origin.append(unit.span())
-    return _Skeleton("".join(letters), origin)
-
-
-def _tokens(text: str) -> list[_Token]:
-    seen = _skeleton(text)
-    return [
-        _Token(match[0], seen.origin[match.start()][0], seen.origin[match.end() - 1][1])
-        for match in _TOKEN.finditer(seen.text)
-    ]
-
-
-def _quotations(tokens: list[_Token], known: FixVocabulary) -> set[int]:
-    """Return the numbers of the tokens that are part of a quotation."""
-    words = [token.text.lower() for token in tokens]
-    windows: dict[tuple[str, ...], list[int]] = {}
-    for start in range(len(words) - RUN + 1):
-        windows.setdefault(tuple(words[start : start + RUN]), []).append(start)
+def _quotes(words: list[str], known: FixVocabulary) -> bool:
+    """Return whether some of ``words`` in a row are of the fix, and not of what it replaces."""
+    windows = set(_windows(words))
     found = {window for block in known.blocks for window in _windows(block) if window in windows}
-    if found:
-        for source in known.replaced:
-            if not found:
-                break
-            found.difference_update(_windows([word.lower() for word in _TOKEN.findall(_skeleton(source).text)]))
-    return {number for window in found for start in windows[window] for number in range(start, start + RUN)}
+    for source in known.replaced if found else ():
+        found.difference_update(_windows([word.lower() for word in _TOKEN.findall(_folded(source))]))
+    return bool(found)
 
 
 def _windows(words: "tuple[str, ...] | list[str]") -> Iterator[tuple[str, ...]]:
