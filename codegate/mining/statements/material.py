@@ -77,8 +77,8 @@ def _texts(
         "\n\n".join(line.removeprefix("* ") if line.startswith("* ") else line for line in body.split("\n\n")),
         "commit",
     )
-    for source in python_tests(cut, outcomes.fail_to_pass):
-        docstring = ast.get_docstring(source.node)
+    for node in python_tests(cut, outcomes.fail_to_pass):
+        docstring = ast.get_docstring(node)
         if docstring:
             yield docstring, "test"
 

@@ -300,7 +300,6 @@ _ALONE: Final = frozenset({"crashing", "failing", "hanging", "breaking", "leakin
 _PREPOSITION: Final = re.compile(
     r"(?:for|of|in|on|with|when|and|to|by|from|if|without|after|before|while|at) ", re.IGNORECASE
 )
-_DOES: Final = "|".join(DOING)
 _THIRD: Final = "|".join([*PRESENT.values(), *DOING.values()])
 _MOVED: Final = r"(?P<who>.{2,80}?) to (?P<how>always |never |\w+ly )?(?P<verb>[a-z]+)(?P<rest>\b.*)"
 _WORKS: Final = "work|return|raise|accept|use|respect|behave|handle|ignore|preserve"

@@ -191,7 +191,7 @@ def _exception_of(result: TestResult) -> str:
 def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str) -> Gates:
     """Return what a statement of this problem may not show; the interface is disclosed."""
     known = vocabulary(cut).without({*interface.names, *interface.unresolvable})
-    tests = [source.node for source in python_tests(cut, outcomes.fail_to_pass)]
+    tests = python_tests(cut, outcomes.fail_to_pass)
     others = failing_literals(cut, outcomes.fail_to_pass, public)
     hidden = hidden_literals(tests, public)
     required = (hidden & asserted_literals(tests)) | (others & source_literals(cut))

@@ -1,9 +1,8 @@
-"""The source of single hidden tests: to show some of them, and to see how narrowly they ask."""
+"""Single hidden tests: their functions, what their names tell, and how narrowly they ask."""
 
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from codegate.languages.syntax import decode, parse_python
@@ -38,43 +37,19 @@ _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_\s-]+")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True)
-class TestSource:
-    """One test function as it stands in its file.
-
-    Attributes:
-        path: of its file.
-        name: dotted, with its class.
-        text: its source, decorators included, indented as in no class.
-        node: its syntax.
-    """
-
-    __test__ = False  # not a test class, whatever its name begins with
-
-    path: str
-    name: str
-    text: str
-    node: Function
-
-
-def python_tests(cut: Cut, tests: Iterable[str]) -> dict[TestSource, tuple[str, ...]]:
-    """Return the functions of those of ``tests`` that are Python and found, each with its ids (one per parameter)."""
-    trees: dict[str, tuple[ast.Module, list[str]] | None] = {}
-    sources: dict[tuple[str, str], TestSource] = {}
-    ids: dict[tuple[str, str], list[str]] = {}
+def python_tests(cut: Cut, tests: Iterable[str]) -> list[Function]:
+    """Return the functions of those of ``tests`` that are Python and found."""
+    modules: dict[str, ast.Module | None] = {}
+    found: dict[str, Function | None] = {}
     for test in tests:
-        path, _, name = test.partition("[")[0].partition("::")
-        if path not in trees:
-            trees[path] = _read(cut, path)
-        read = trees[path]
-        key = (path, name.replace("::", "."))
-        if read is not None and key not in sources:
-            node = _function(read[0].body, key[1].split("."))
-            if node is not None:
-                sources[key] = TestSource(*key, _text(node, read[1]), node)
-        if key in sources:
-            ids.setdefault(key, []).append(test)
-    return {sources[key]: tuple(found) for key, found in ids.items()}
+        whole = test.partition("[")[0]
+        path, _, name = whole.partition("::")
+        if path not in modules:
+            modules[path] = _read(cut, path)
+        module = modules[path]
+        if module is not None and whole not in found:
+            found[whole] = _function(module.body, name.replace("::", ".").split("."))
+    return [node for node in found.values() if node is not None]
 
 
 def named_case(tests: Iterable[str]) -> Sentence | None:
@@ -110,16 +85,16 @@ def exact_texts(cut: Cut, tests: Iterable[str]) -> int | None:
         tests: ids, those that fail before the fix and pass after it.
     """
     tests = tuple(tests)
-    found = [_count(source.node) for source in python_tests(cut, tests)]
+    found = [_count(node) for node in python_tests(cut, tests)]
     for region, pattern in _regions(cut, tests):
         found.append(len(pattern.findall(region)))
     return sum(found) if found else None
 
 
-def _read(cut: Cut, path: str) -> tuple[ast.Module, list[str]] | None:
+def _read(cut: Cut, path: str) -> ast.Module | None:
     file = cut.hidden.get(path) or cut.fixed.get(path)
     tree = parse_python(file.data) if file is not None and path.endswith(".py") else None
-    return (with_constants(tree), decode(file.data).split("\n")) if file is not None and tree is not None else None
+    return with_constants(tree) if tree is not None else None
 
 
 def _function(body: list[ast.stmt], names: list[str]) -> Function | None:
@@ -133,13 +108,6 @@ def _function(body: list[ast.stmt], names: list[str]) -> Function | None:
             if inner is not None:
                 return inner
     return None
-
-
-def _text(node: Function, lines: list[str]) -> str:
-    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-    shown = [line.rstrip() for line in lines[first - 1 : node.end_lineno]]
-    indent = " " * node.col_offset
-    return "\n".join(line.removeprefix(indent) for line in shown)
 
 
 def _count(function: Function) -> int:
