@@ -15,6 +15,7 @@ from codegate.cli.main import group
 from codegate.gating import GatePolicy
 from codegate.github.inputs import DEFAULTS, read_inputs
 from codegate.github.step import COMMENT_URL, OUTPUTS
+from tests.kit.repository import make_repository, run_git
 
 ROOT = Path(__file__).resolve().parents[2]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -74,3 +75,23 @@ def test_the_dockerfile_is_what_the_runner_wants() -> None:
     assert not [line for line in lines if "--mount" in line or "--chmod" in line or "<<" in line]
     (entrypoint,) = [line for line in lines if line.startswith("ENTRYPOINT")]
     assert re.fullmatch(r'ENTRYPOINT \["/[^"]+/python", "-I", "-m", "codegate", "action"\]', entrypoint)
+
+
+def test_a_release_commits_an_action_that_uses_the_published_image(tmp_path: Path) -> None:
+    folder, image = tmp_path / "checkout", f"ghcr.io/codegate-ci/codegate@sha256:{'5' * 64}"
+    make_repository(folder, {name: (ROOT / name).read_bytes() for name in ("action.yml", "Dockerfile")})
+    run_git(folder, "reset", "--quiet", "--hard")
+
+    def published(image: str) -> subprocess.CompletedProcess[str]:
+        script = ROOT / ".ci" / "published_action.sh"
+        return subprocess.run([script, image], cwd=folder, capture_output=True, text=True, check=False)
+
+    commit = published(image).stdout.strip()
+    assert commit == published(image).stdout.strip()
+    assert run_git(folder, "rev-parse", f"{commit}^").strip() == run_git(folder, "rev-parse", "HEAD").strip()
+    assert run_git(folder, "diff", "--name-only", "HEAD", commit).split() == ["action.yml"]
+    written = tmp_path / "action.yml"
+    written.write_text(run_git(folder, "show", f"{commit}:action.yml"))
+    assert yaml.safe_load(written.read_text()) == {**ACTION, "runs": {**ACTION["runs"], "image": f"docker://{image}"}}
+    assert run_git(folder, "status", "--porcelain") == "", "the checkout stays as it is"
+    assert published("ghcr.io/codegate-ci/codegate:1.0").returncode == 2
