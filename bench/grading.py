@@ -2,7 +2,9 @@
 
     python -m bench.grading SUITE [--sandbox bwrap docker] [--jobs 1 2 4] [--problems 20] [--rounds 5]
 
-The floor of a round is plain ``pytest`` on prepared folders, as many processes at once, without isolation. In the same
+The floor of a round is plain ``pytest`` on prepared folders, as many processes at once, without isolation, by the
+interpreter that the sandboxes have: that of a development environment would load its plugins too, and take six times as
+long. In the same
 round the grader grades the reference fixes (passing attempts, of which each takes the hidden tests and a control) and
 patches that fix nothing (failing ones). Prints the medians of the rounds' ratios, by wall clock and by the processor
 time that the whole machine was busy, the Docker daemon included: nothing else should run.
@@ -12,7 +14,6 @@ import argparse
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,13 +25,14 @@ from typing import NamedTuple
 
 from codegate.grading import Sandboxes, grade
 from codegate.sandbox import EnvironmentRecipe, cache_folder, select_backend
+from codegate.sandbox.interpreter import find_interpreter
 from codegate.suite import Problem, Suite, Tree, load_base, load_suite, make_patch
 
 
-def run_floor(folder: Path, problem: Problem, site: Path) -> None:
+def run_floor(folder: Path, problem: Problem, site: Path, python: str) -> None:
     roots = [str(folder / root) for root in problem.manifest.python_path]
     environment = {"PATH": os.defpath, "PYTHONPATH": ":".join([str(site), *roots]), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *problem.manifest.test_files]
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *problem.manifest.test_files]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"{problem.id}: the floor fails: {done.stdout[-400:].decode()}")
@@ -102,12 +104,15 @@ def main() -> None:
     suite = load_suite(options.suite)
     problems = suite.active[: options.problems]
     bases = {problem.id: load_base(suite, problem) for problem in problems}
-    site = site_of(suite, problems[0])
+    site, found = site_of(suite, problems[0]), find_interpreter(problems[0].environment.python)
+    if found is None:
+        raise SystemExit(f"there is no Python {problems[0].environment.python}")
+    python = str(found.executable)
     with tempfile.TemporaryDirectory(prefix="codegate-bench-") as name:
         floor = []
         for problem in problems:
             fixed = bases[problem.id].overlay(problem.fix).overlay(problem.hidden)
-            floor.append(partial(run_floor, write_out(Path(name) / problem.id, fixed), problem, site))
+            floor.append(partial(run_floor, write_out(Path(name) / problem.id, fixed), problem, site, python))
         print(f"{len(problems)} problems, medians of {options.rounds} rounds; ratios to bare pytest, wall (processor)")
         print("sandbox  jobs  bare         passing      failing")
         for sandbox in options.sandbox:
