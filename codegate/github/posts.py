@@ -1,7 +1,8 @@
 """Post a comment, an issue or a check run: our own is updated in place, and a refusal becomes a warning.
 
-A hidden marker alone proves nothing, because every user can write one: a text is ours when the marker is its first line
-and its author is the token's login. Protocol: docs.github.com/rest, issues and checks/runs.
+Texts come from ``reporting``, which keeps them within what GitHub takes. A hidden marker alone proves nothing, because
+every user can write one: a text is ours when the marker is its first line and its author is the token's login.
+Protocol: docs.github.com/rest, issues and checks/runs.
 """
 
 import contextlib
@@ -15,18 +16,12 @@ from codegate.forge import Forbidden, GitHub, GitHubError, NotFound
 from codegate.github.inputs import OnInconclusive
 from codegate.reporting import one_line
 
-MAX_BODY_BYTES: Final = 65_536
-"""GitHub counts characters, of which there are never more than bytes."""
-
-MAX_TEXT_BYTES: Final = 65_535
-
 BOT: Final = "github-actions[bot]"
 """Login of a workflow's own token, which cannot query it."""
 
 Conclusion = Literal["success", "failure", "neutral", "skipped", "cancelled"]
 
 _KEY: Final = re.compile(r"[A-Za-z0-9](?:[._]|-(?!-)|[A-Za-z0-9]){0,99}")
-_CUT: Final = "\n\n_Truncated to the size that GitHub accepts._\n"
 _CONCLUSIONS: Final[Mapping[str, Conclusion]] = {
     "pass": "success",
     "regressed": "failure",
@@ -54,7 +49,7 @@ def post_comment(github: GitHub, number: int, key: str, body: str, *, begin: boo
     Raises:
         UsageError: ``key`` cannot stand in a marker.
     """
-    text = _marked(key, body)
+    text = f"{marker(key)}\n{body}"
     path = github.repo(f"issues/{number}/comments")
 
     def own(login: str) -> list[dict[str, Any]]:
@@ -99,7 +94,7 @@ def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> Posted:
     Raises:
         UsageError: ``key`` cannot stand in a marker.
     """
-    text, issues = _marked(key, body), github.repo("issues")
+    text, issues = f"{marker(key)}\n{body}", github.repo("issues")
 
     def own(login: str) -> list[dict[str, Any]]:
         """Return our open issues, the oldest first. No filter of GitHub's: labels can be removed."""
@@ -156,7 +151,7 @@ def post_check(
         "head_sha": head_sha,
         "status": "completed",
         "conclusion": conclusion_of(kind, on_inconclusive),
-        "output": {"title": one_line(f"codegate: {kind}", 200), "summary": cut(summary, MAX_TEXT_BYTES)},
+        "output": {"title": one_line(f"codegate: {kind}", 200), "summary": summary},
         **({"details_url": details_url} if details_url is not None else {}),
     }
     # Of two equal ones, which an uncertain first try may leave, GitHub shows the later one.
@@ -168,19 +163,6 @@ def marker(key: str) -> str:
     if not _KEY.fullmatch(key):
         raise UsageError(f"{key[:120]!r} is no name for a gate.", "Use letters, digits, dots, dashes and underscores.")
     return f"<!-- codegate:v1:{key} -->"
-
-
-def cut(text: str, limit: int) -> str:
-    """Return ``text`` in at most ``limit`` bytes of UTF-8, cut at the end of a line."""
-    data = text.encode("utf-8", "replace")
-    if len(data) <= limit:
-        return data.decode("utf-8")
-    head = data[: limit - len(_CUT.encode())].rpartition(b"\n")[0]
-    return head.decode("utf-8", "replace") + _CUT
-
-
-def _marked(key: str, body: str) -> str:
-    return cut(f"{marker(key)}\n{body}", MAX_BODY_BYTES)
 
 
 def _posted(did: Literal["created", "updated", "unchanged", "closed"], answer: object) -> Posted:

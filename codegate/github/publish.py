@@ -10,7 +10,7 @@ from codegate.github.inputs import Inputs
 from codegate.github.posts import Posted, post_check, post_comment, post_issue
 from codegate.github.step import Job, Result
 from codegate.github.webhook import post_message
-from codegate.reporting import one_line, render_comment, render_notice
+from codegate.reporting import COMMENT_LIMIT, one_line, render_comment, render_notice
 
 _MESSAGE: Final = 2000  # characters of a message to a chat
 _FINE: Final = frozenset({"pass", "ungated", "skipped"})
@@ -69,7 +69,8 @@ def _body(result: Result, event: Event) -> str:
     if result.view is None:
         fault = result.verdict not in _FINE
         return render_notice(result.verdict, notices, run_url=event.run_url, fault=fault)
-    body = render_comment(result.view, run_url=event.run_url, commit=event.head_sha)
-    if result.view.verdicts or not notices:
-        return body
-    return f"{render_notice(result.verdict, notices, fault=result.verdict not in _FINE)}\n{body}"
+    notice = ""
+    if notices and not result.view.verdicts:
+        notice = f"{render_notice(result.verdict, notices, fault=result.verdict not in _FINE)}\n"
+    room = COMMENT_LIMIT - len(notice.encode("utf-8", "replace"))
+    return notice + render_comment(result.view, run_url=event.run_url, commit=event.head_sha, limit=room)

@@ -8,7 +8,7 @@ imported when it is rendered.
 
 from codegate.reporting.bugs import bug
 from codegate.reporting.build import build_view
-from codegate.reporting.comment import NO_BASELINE, render_comment, render_notice
+from codegate.reporting.comment import COMMENT_LIMIT, NO_BASELINE, render_comment, render_notice
 from codegate.reporting.console import render_console, render_tables
 from codegate.reporting.csv_report import render_csv
 from codegate.reporting.dashboard import render_dashboard
@@ -29,6 +29,7 @@ from codegate.reporting.view import ReportView
 from codegate.reporting.write import report_formats, write_reports
 
 __all__ = [
+    "COMMENT_LIMIT",
     "MAX_RESULT_BYTES",
     "NO_BASELINE",
     "Evidence",

@@ -159,27 +159,16 @@ def pass_at_k(n: int, passed: int, k: int) -> float:
         n: graded samples of a problem.
         passed: those that passed.
         k: 1..n.
-
-    Raises:
-        ValueError: k or passed is out of range.
     """
-    _check_draw(n, passed, k)
     return 1.0 - math.comb(n - passed, k) / math.comb(n, k)
 
 
 def pass_hat_k(n: int, passed: int, k: int) -> float:
     """Return the unbiased estimate of "all of k samples pass": C(c, k) / C(n, k).
 
-    Yao and others 2024, "tau-bench", section 4 (pass^k). Arguments and errors as of ``pass_at_k``.
+    Yao and others 2024, "tau-bench", section 4 (pass^k). Arguments as of ``pass_at_k``.
     """
-    _check_draw(n, passed, k)
     return math.comb(passed, k) / math.comb(n, k)
-
-
-def _check_draw(n: int, passed: int, k: int) -> None:
-    if not 1 <= k <= n or not 0 <= passed <= n:
-        message = f"k of n samples need 1 <= k <= n and 0 <= passed <= n, not {k=} {n=} {passed=}"
-        raise ValueError(message)
 
 
 def empirical_quantile(groups: Iterable[Sequence[float]], level: float, *, of: str) -> Estimate:

@@ -99,13 +99,6 @@ def test_what_arrives_changed_is_refused(server: FakeGitHub) -> None:
         download_artifact(client(server), newest(server), MOST)
 
 
-def test_what_arrives_in_part_is_no_artifact(server: FakeGitHub) -> None:
-    stored(server).put("report", zipped({"a": b"1"}), RUN)
-    server.fail(Fault("GET", r"/blob/read\.zip", cut=20, times=4))
-    with pytest.raises(GitHubError):
-        download_artifact(client(server), newest(server), MOST)
-
-
 def test_what_is_too_large_is_not_even_asked_for(server: FakeGitHub) -> None:
     stored(server).put("report", bytes(MOST + 1), RUN)
     listed = newest(server)

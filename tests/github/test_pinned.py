@@ -1,7 +1,6 @@
 """Whatever is put in the pinned baseline's place, it is used as it was pinned, or there is no baseline."""
 
 import json
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -22,6 +21,7 @@ from tests.gating.sampling import NOON, part, uniform
 from tests.kit.github import FakeGitHub, Fault, Reply, Token, fake_github
 from tests.kit.github.artifacts import REPOSITORY_ID, Artifacts, Run, zipped
 from tests.kit.github.content import Content
+from tests.kit.repository import commit_all
 
 SECRET = "ghs_0123456789abcdefSECRET"
 READ = Token(frozenset({"contents: read", "actions: read"}))
@@ -402,14 +402,8 @@ def _clone(scene: Scene) -> None:
     """Make the checked-out tree a clone whose base commit holds lock and baseline, and whose tree holds others."""
     scene.lock(BY_NAME)
     (scene.workspace / "baseline.json").write_bytes(encoded(PINNED))
-    for words in (
-        ["init", "--quiet", "--initial-branch=main", "."],
-        ["add", "--all"],
-        ["-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "base"],
-    ):
-        subprocess.run(["git", *words], cwd=scene.workspace, check=True)
-    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=scene.workspace, check=True, capture_output=True, text=True)
-    scene.event = event_of(scene.server, scene.folder.parent, done.stdout.strip())
+    commit = commit_all(scene.workspace)
+    scene.event = event_of(scene.server, scene.folder.parent, commit)
     (scene.workspace / "baseline.json").unlink()
     (scene.workspace / "codegate.lock").write_bytes(b"{}")
 

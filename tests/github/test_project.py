@@ -1,7 +1,6 @@
 """In a pull request the proposal says who is asked, and the base commit everything that decides."""
 
 import json
-import subprocess
 from decimal import Decimal
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from codegate.github.inputs import read_inputs
 from codegate.github.project import Project, project_of
 from codegate.github.step import Skipped
 from codegate.suite import GitError
+from tests.kit.repository import commit_all
 
 RULES = (
     "suite: suites/own\ncandidates: [reference]\nbudget_usd: 3\ngate: {margin: 0.05}\n"
@@ -28,11 +28,7 @@ def commit(workspace: Path, files: dict[str, str]) -> str:
     for name, text in files.items():
         (workspace / name).parent.mkdir(parents=True, exist_ok=True)
         (workspace / name).write_text(text)
-    identity = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
-    for words in (["init", "--quiet"], ["add", "--all"], [*identity, "commit", "--quiet", "-m", "x"]):
-        subprocess.run(["git", *words], cwd=workspace, check=True, capture_output=True)
-    found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=workspace, check=True, capture_output=True, text=True)
-    return found.stdout.strip()
+    return commit_all(workspace)
 
 
 @pytest.fixture
