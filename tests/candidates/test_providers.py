@@ -424,16 +424,3 @@ def test_key_echoed_in_an_answer_does_not_reach_the_transcript() -> None:
         assert CANARY not in repr(ask(server, "openai", tools=(TOOL,)).reasoning), (
             "which a stopped run keeps on the disk"
         )
-
-
-def test_one_client_serves_many_threads() -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
-    with wire_server(as_json(chat_answer())) as server:
-        client = opened(server, "openai")
-        message = (Message(role="user", text="?"),)
-        with ThreadPoolExecutor(8) as pool:
-            done = list(pool.map(lambda _: client.complete(KEY, message, (), Sampling()).text, range(24)))
-        client.close()
-        assert done == ["Hello."] * 24
-        assert len(server.received) == 24

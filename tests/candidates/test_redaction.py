@@ -15,33 +15,6 @@ from codegate.candidates.redaction import MARK, Redactor
 KEY = "sk-a/b+c=Zq7Lw2Xv9Rt4Bn8"
 
 
-@pytest.mark.parametrize("shift", [0, 1, 2])
-def test_base64_at_every_alignment(shift: int) -> None:
-    coded = base64.b64encode(b"x" * shift + KEY.encode() + b"tail").decode()
-    left = Redactor(KEY).redact(f"body {coded} end")
-    assert MARK in left
-    assert left.startswith("body ")
-    assert left.endswith(" end")
-    # What remains of the encoding is too little to decode more than a few characters of the key.
-    assert len(left) < len("body  end") + len(MARK) + 14
-
-
-@pytest.mark.parametrize(
-    "form",
-    [
-        KEY,
-        KEY.encode().hex(),
-        KEY.encode().hex().upper(),
-        urllib.parse.quote(KEY, safe=""),
-        KEY[:8],
-        KEY[-8:],
-        KEY[4:14],
-    ],
-)
-def test_every_form_is_replaced(form: str) -> None:
-    assert Redactor(KEY).redact(f"! {form} ! {form}") == f"! {MARK} ! {MARK}"
-
-
 def test_other_text_stays() -> None:
     text = "Incorrect API key provided: sk-a****n8. See the documentation."
     assert Redactor(KEY).redact(text) == text
@@ -116,12 +89,6 @@ def test_keys_with_signs_of_markup_and_shell() -> None:
     key = "ab&<>\"'cd$(x)`y`"
     for form in (html.escape(key), shlex.quote(key), json.dumps(key)):
         assert MARK in Redactor(key).redact_whole(form), form
-
-
-@given(st.text(max_size=60), st.sampled_from(sorted(ENCODINGS)), st.text(max_size=60))
-def test_nothing_around_it_hides_an_encoding(before: str, name: str, after: str) -> None:
-    left = Redactor(KEY).redact_whole(f"{before}\x01{ENCODINGS[name]}\x01{after}")
-    assert MARK in left
 
 
 def test_secrets_of_the_environment_go_by_their_names() -> None:

@@ -1,6 +1,5 @@
 import contextlib
 import json
-import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -93,22 +92,12 @@ def test_what_was_not_recorded_is_a_fault_of_that_call_alone(tmp_path: Path) -> 
         (({"problem": "p", "responses": [{}]},), "line 1"),
         (({**HEADER, "schema": "codegate.transcripts/2"},), "line 1: schema"),
         (({**HEADER, "label": "measured"},), "line 1: label"),
-        (({**HEADER, "extra": 1},), "line 1: extra"),
         ((HEADER, {"problem": "p", "responses": []}), "line 2: responses"),
         ((HEADER, {"problem": "p", "sample": "0", "responses": [{}]}), "line 2: sample"),
         ((HEADER, {"problem": "p", "sample": -1, "responses": [{}]}), "line 2: sample"),
         ((HEADER, b"", {"problem": "p", "responses": [{"text": 1}]}), "line 3: responses.0.text"),
-        ((HEADER, {"problem": "p", "responses": [{"stop_reason": "done"}]}), "line 2: responses.0.stop_reason"),
-        ((HEADER, {"problem": "p", "responses": [{"usage": {"input_tokens": -5}}]}), "line 2: responses.0.usage"),
-        ((HEADER, {"problem": "p", "responses": [{"seconds": -1}]}), "line 2: responses.0.seconds"),
         ((HEADER, b'{"problem": "p", "responses": [{"text": "\xff"}]}'), "line 2"),
         ((HEADER, b'{"problem": '), "line 2"),
-        ((HEADER, b"[" * 100_000), "line 2"),
-        ((HEADER, b'{"problem": "p", "problem": "q", "responses": [{}]}'), "usable JSON: the key 'problem'"),
-        ((HEADER, b'{"problem": "p", "sample": 1, "responses": [{}], "sample": 0}'), "line 2 is not usable JSON"),
-        ((HEADER, b'{"problem": "p", "responses": [{"seconds": NaN}]}'), "NaN is not JSON"),
-        ((HEADER, b'{"problem": "p", "responses": [{"seconds": 1e400}]}'), "line 2 is not usable JSON"),
-        ((HEADER, b'{"problem": "p", "sample": ' + b"9" * 1_000_000 + b', "responses": [{}]}'), "a number is too long"),
         ((HEADER, b"""{"problem": "p", "responses": [{"tex\\\\u0000\\\\u001b[2J": 1}]}"""), "line 2: responses.0.tex"),
         ((HEADER, *[{"problem": "p", "responses": [{}]}] * 2), "line 3: problem p sample 0 was on line 2"),
         ((HEADER, b"x" * ((8 << 20) + 1)), "line 2 is longer"),
@@ -120,25 +109,6 @@ def test_broken_file_names_file_and_line(tmp_path: Path, lines: tuple[object, ..
         ReplayProvider(path)
     assert str(path) in str(caught.value)
     assert place in str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["missing.jsonl", ".", "a\0b", "x" * 5000])
-def test_file_that_cannot_be_read(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError):
-        ReplayProvider(tmp_path / name)
-
-
-def test_only_a_regular_file_is_read_and_a_huge_one_is_not(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "fifo")
-    (tmp_path / "folder").mkdir()
-    with (tmp_path / "sparse").open("wb") as file:
-        file.truncate(1 << 40)
-    (tmp_path / "link").symlink_to("/dev/zero")
-    for name in ("fifo", "folder", "sparse", "link"):
-        with pytest.raises(UsageError, match=name):
-            ReplayProvider(tmp_path / name)
-    with pytest.raises(UsageError, match="not a regular file"):
-        ReplayProvider(Path("/dev/zero"))
 
 
 @given(data=st.binary(max_size=300), header=st.booleans())

@@ -4,10 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from codegate.candidates import CandidateSpec, Usage
-from codegate.grading import Grade
-from codegate.running import Journal, Outcome, RunManifest
-from codegate.running.outcome import Fault
-from codegate.solving import AttemptSummary
+from codegate.running import Journal
+from tests.kit.runs import LATE, attempt, manifest, outcome
 
 SPEC = CandidateSpec(provider="openai", model="m-2025-06-01")
 CONDITIONS = {"suite": "d" * 64, "grader": "1", "sandbox": "bwrap"}
@@ -37,37 +35,26 @@ def write_run(
         tokens: of each attempt, input and output.
     """
     samples = max(len(entries) for entries in results.values())
-    manifest = RunManifest(
-        id=run or folder.name, created=at, codegate="0", suite="hand", suite_digest=conditions["suite"],
-        sandbox="bwrap", samples=samples, looks=(samples,), candidates=(spec,),
-        problems={name: f"digest-{name}" for name in results}, conditions=dict(conditions), prompts={spec.key(): "1"},
-    )  # fmt: skip
-    journal = Journal.create(folder, manifest)
+    plan = manifest(
+        samples,
+        (spec,),
+        id=run or folder.name,
+        created=at,
+        suite_digest=conditions["suite"],
+        problems={name: f"digest-{name}" for name in results},
+        conditions=dict(conditions),
+        prompts={spec.key(): "1"},
+    )
+    journal = Journal.create(folder, plan)
     usage = Usage() if tokens is None else Usage(input_tokens=tokens[0], output_tokens=tokens[1])
-    attempt = AttemptSummary(solver="single_shot", prompt_version="1", models=(model or spec.model,), usage=usage)
+    made = attempt(solver="single_shot", prompt_version="1", models=(model or spec.model,), usage=usage)
     with journal.writing():
         for problem, entries in results.items():
             for index, passed in enumerate(entries):
-                journal.append(_outcome(manifest, problem, index, passed, attempt, at))
+                fields = {"problem_digest": plan.problems[problem], "attempt": made, "finished": at}
+                fields |= {"fault": LATE} if passed is None else {}
+                journal.append(outcome(passed, problem, index, spec, **fields))
     return folder
-
-
-def _outcome(
-    manifest: RunManifest, problem: str, index: int, passed: bool | None, attempt: AttemptSummary, at: str
-) -> Outcome:
-    grade = None
-    if passed is not None:
-        grade = Grade(resolved=passed, score=100 * passed, tests_total=1, failure=None if passed else "logic_error")
-    return Outcome(
-        problem=problem,
-        problem_digest=manifest.problems[problem],
-        candidate=manifest.candidates[0].key(),
-        sample=index,
-        attempt=attempt,
-        grade=grade,
-        fault=Fault(cause="provider.timeout", message="late.", retries=3) if grade is None else None,
-        finished=at,
-    )
 
 
 def pattern(problems: int, samples: int, shift: int = 0) -> dict[str, list[bool]]:

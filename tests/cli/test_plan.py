@@ -13,7 +13,7 @@ from codegate.running.expenses import sample_expense
 from codegate.solving import AttemptSummary
 from codegate.suite import Suite
 from tests.kit.repository import run_git
-from tests.running.runs import manifest, outcome
+from tests.kit.runs import manifest, outcome
 from tests.running.world import ModelServer, codegate
 
 

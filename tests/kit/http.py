@@ -27,12 +27,16 @@ class Request:
 
 @dataclass
 class Reply:
-    """What the server answers: a body with a status, or bytes that ``raw`` writes itself."""
+    """What the server answers: a body with a status, or bytes that ``raw`` writes itself.
+
+    ``cut``: it hangs up after so many bytes of the body.
+    """
 
     body: bytes = b""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=lambda: {"Content-Type": "application/json"})
     raw: Callable[[Any], None] | None = None
+    cut: int | None = None
 
 
 def as_json(document: object, status: int = 200, **headers: str) -> Reply:
@@ -61,9 +65,9 @@ class Server:
                     self.send_header("Content-Length", str(len(reply.body)))
                     self.end_headers()
                     if self.command != "HEAD":
-                        self.wfile.write(reply.body)
+                        self.wfile.write(reply.body[: reply.cut])
 
-            do_GET = do_HEAD = do_POST = do_CONNECT = _answer  # noqa: N815
+            do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_CONNECT = _answer  # noqa: N815
 
             def log_message(self, *args: object) -> None: ...
 

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from decimal import Decimal
@@ -17,7 +16,7 @@ from codegate.candidates import CandidateSpec, Prices
 from codegate.running.calls import CallLimitReached
 from codegate.suite import Suite
 from tests.kit.scripted_model import AGENT, Run, Say, ScriptedModel, Turn
-from tests.running.world import BODIES, NAMES, lines, results, run_here
+from tests.running.world import BODIES, NAMES, lines, results, run_here, start
 
 pytestmark = pytest.mark.bwrap
 MODEL = "scripted-2026-01-01"
@@ -89,7 +88,8 @@ def test_a_run_that_is_killed_pays_for_no_call_twice(suite: Suite, tmp_path: Pat
                 timer = threading.Timer(0.8 + (killed * 37 % 100) / 40, _kill, [process])
                 if killed < kills:
                     timer.start()
-                code = process.wait()
+                process.communicate()
+                code = process.returncode
                 timer.cancel()
                 if code == 0:
                     break
@@ -104,19 +104,11 @@ def test_a_run_that_is_killed_pays_for_no_call_twice(suite: Suite, tmp_path: Pat
     assert len(lines(out)) == 6
 
 
-def _start(suite: Suite, out: Path, config: Path) -> "subprocess.Popen[bytes]":
-    again = ["--resume", str(out)] if (out / "run.json").exists() else ["--out", str(out)]
-    return subprocess.Popen(
-        [
-            sys.executable, "-m", "codegate", "run", str(suite.folder), "--config", str(config), "--sandbox", "bwrap",
-            "--no-precheck", *again,
-        ],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "OPENAI_API_KEY": ""},
-        start_new_session=True,
-    )  # fmt: skip
+def _start(suite: Suite, out: Path, config: Path) -> "subprocess.Popen[str]":
+    again = "--resume" if (out / "run.json").exists() else "--out"
+    options = ("--config", config, "--sandbox", "bwrap", "--no-precheck", again, out)
+    return start("run", suite.folder, *options, cwd=out.parent)
 
 
-def _kill(process: "subprocess.Popen[bytes]") -> None:
+def _kill(process: "subprocess.Popen[str]") -> None:
     os.killpg(process.pid, signal.SIGKILL)

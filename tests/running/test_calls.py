@@ -19,7 +19,7 @@ from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.faults import Faulted
 from codegate.running.journal import Spending
 from codegate.suite import Suite
-from tests.running.runs import manifest
+from tests.kit.runs import manifest
 from tests.running.world import ModelServer, codegate, run_here
 
 PRICES = Prices(input=Decimal(1), output=Decimal(10))

@@ -105,17 +105,11 @@ def test_all_but_the_candidates_has_a_default(tmp_path: Path) -> None:
     ("text", "place"),
     [
         ("candidates: [reference]\nsample: 3", "sample: there is no such key"),
-        ("candidates: [reference]\nconcurrency: {model: 3}", "concurrency.model: there is no such key"),
-        ("candidates: [reference]\ngate: {margn: 0.1}", "gate.margn: there is no such key"),
         ("candidates: [{provider: openai, modle: x}]", "candidates.0.modle: there is no such key"),
-        ("candidates: [{provider: openai, model: x, sampling: {temp: 1}}]", "candidates.0.sampling.temp: there is"),
         ("candidates: [{provider: opneai, model: x}]", "provider: .*unknown provider 'opneai', did you mean openai"),
         ("candidates: [reference, 'opneai:x']", "candidates.1: .*unknown provider 'opneai'"),
         ("candidates: ['openai:x@http://example.org']", "candidates.0: .*unencrypted"),
-        ("candidates: [reference]\nsamples: 0", "samples: Input should be greater"),
         ("candidates: [reference]\nsamples: yes", "samples: Input should be a valid integer"),
-        ("candidates: [reference]\nsamples: '3'", "samples: Input should be a valid integer"),
-        ("candidates: [reference]\nmax_model_calls: true", "max_model_calls: Input should be a valid integer"),
         ("candidates: [reference]\nsandbox: chroot", "sandbox: .*'chroot' is no sandbox"),
         ("candidates: [reference]\ngate: {margin: 10}", r"0\.25, not 10\. `margin` is: Largest tolerated drop"),
         ("candidates: [reference]\nsamples: 1\nsamples: 2", "is given twice"),
@@ -144,7 +138,6 @@ def test_all_but_the_candidates_has_a_default(tmp_path: Path) -> None:
             r"marginn: there is no such key\.$",
         ),
         ("candidates: [reference", "not usable YAML"),
-        ("- " * 100, "nested deeper"),
     ],
 )
 def test_what_is_wrong_is_named_with_the_file_and_the_key(tmp_path: Path, text: str, place: str) -> None:

@@ -4,12 +4,9 @@ import contextlib
 import json
 import os
 import random
-import select
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,47 +14,15 @@ import pytest
 
 from codegate.candidates import CandidateSpec
 from codegate.suite import Suite
-from tests.running.world import ModelServer, Said, answer, lines
+from tests.running.world import ModelServer, Said, answer, lines, start
 
 pytestmark = pytest.mark.bwrap
 
 
-class Zygote:
-    """The process that the runs are forked from."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.running.zygote"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=Path(__file__).parents[2],
-        )
-        assert self._said() == "ready"
-
-    def run(self, suite: Path, out: Path, url: str) -> int:
-        """Start a run and return a descriptor of its process."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps({"suite": str(suite), "out": str(out), "url": url}) + "\n")
-        self._process.stdin.flush()
-        return os.pidfd_open(int(self._said()))
-
-    def ended(self) -> int:
-        return int(self._said())
-
-    def close(self) -> None:
-        self._process.communicate()
-
-    def _said(self) -> str:
-        assert self._process.stdout is not None
-        return self._process.stdout.readline().strip()
-
-
-@pytest.fixture(scope="module")
-def zygote() -> Iterator[Zygote]:
-    made = Zygote()
-    yield made
-    made.close()
+def started(suite: Suite, out: Path) -> "subprocess.Popen[str]":
+    """Start a run of the two candidates of ``codegate.yml``, or go on with it."""
+    again = "--resume" if (out / "run.json").exists() else "--out"
+    return start("run", suite.folder, "--config", "codegate.yml", "--sandbox", "bwrap", again, out, cwd=out.parent)
 
 
 def attempts(out: Path) -> set[str]:
@@ -77,7 +42,7 @@ def graded(out: Path) -> dict[tuple[str, str], Any]:
 
 @pytest.mark.parametrize("kills_wanted", [2, pytest.param(6, marks=pytest.mark.full)])
 def test_killed_at_random_points_a_run_loses_nothing_that_was_paid_for(
-    suite: Suite, server: ModelServer, tmp_path: Path, zygote: Zygote, kills_wanted: int
+    suite: Suite, server: ModelServer, tmp_path: Path, kills_wanted: int
 ) -> None:
     chance = random.Random(20250101)
     asked: list[str] = []
@@ -87,10 +52,14 @@ def test_killed_at_random_points_a_run_loses_nothing_that_was_paid_for(
         return Said(answer(name, right=name != "half"), seconds=0.05)
 
     server.script = script
-    started = time.monotonic()
-    os.close(zygote.run(suite.folder, tmp_path / "undisturbed", server.url))
-    assert zygote.ended() == 0
-    whole = time.monotonic() - started
+    candidates = [server.spec(sampling={"max_output_tokens": number}) for number in (100, 200)]
+    dumped = [spec.model_dump(mode="json", exclude_none=True) for spec in candidates]
+    (tmp_path / "codegate.yml").write_text(json.dumps({"candidates": dumped, "concurrency": {"models": 2}}))
+    begun = time.monotonic()
+    undisturbed = started(suite, tmp_path / "undisturbed")
+    undisturbed.communicate()
+    assert undisturbed.returncode == 0
+    whole = time.monotonic() - begun
     expected = graded(tmp_path / "undisturbed")
     assert len(expected) == 6
     kills = rounds = 0
@@ -100,11 +69,11 @@ def test_killed_at_random_points_a_run_loses_nothing_that_was_paid_for(
         out = tmp_path / f"run-{rounds}"
         while True:
             kept, journalled, mark = attempts(out), whole_lines(out), len(asked)
-            child = zygote.run(suite.folder, out, server.url)
+            child = started(suite, out)
             if kills < kills_wanted:
                 kill_at_some_moment(child, chance, out, asked, whole)
-            os.close(child)
-            code = zygote.ended()
+            child.communicate()
+            code = child.returncode
             again = [_transcript(name, out) for name in asked[mark:]]
             assert not kept.intersection(again), "the calls of a kept attempt were repeated"
             assert len(again) == len(set(again)), "a call was made twice in one execution"
@@ -132,15 +101,18 @@ def _transcript(name: str, out: Path) -> str:
     return f"{spec.key()}/calc-{problem}.0.json"
 
 
-def kill_at_some_moment(child: int, chance: random.Random, out: Path, asked: list[str], whole: float) -> None:
+def kill_at_some_moment(
+    child: "subprocess.Popen[str]", chance: random.Random, out: Path, asked: list[str], whole: float
+) -> None:
     """Kill when a call is under way, an attempt or an outcome was just written, or at any moment at all."""
     kind = chance.choice(["call", "attempt", "outcome", "any"])
     limit = time.monotonic() + (chance.uniform(0, whole) if kind == "any" else 60)
     before = {"call": len(asked), "attempt": len(attempts(out)), "outcome": len(whole_lines(out))}
-    while time.monotonic() < limit and not select.select([child], [], [], 0.002)[0]:
+    while time.monotonic() < limit and child.poll() is None:
+        time.sleep(0.002)
         now = {"call": len(asked), "attempt": len(attempts(out)), "outcome": len(whole_lines(out))}
         if kind != "any" and now[kind] > before[kind]:
             break
     time.sleep(chance.uniform(0, 0.05))
     with contextlib.suppress(ProcessLookupError):  # it may be over
-        signal.pidfd_send_signal(child, signal.SIGKILL)
+        os.killpg(child.pid, signal.SIGKILL)

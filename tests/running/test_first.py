@@ -64,12 +64,6 @@ def test_the_command_ends_with_two_and_one_line(suite: Suite, server: ModelServe
     assert len(server.asked) == 1
 
 
-def test_the_first_answer_is_an_outcome_like_any_other(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
-    run = run_here(suite, tmp_path / "r", server.spec(), samples=2)
-    assert all(outcome.grade and outcome.grade.resolved for outcome in run.outcomes)
-    assert (len(server.asked), len(lines(tmp_path / "r"))) == (6, 6)
-
-
 def test_all_candidates_are_asked_first_and_all_that_fail_are_named(
     suite: Suite, server: ModelServer, tmp_path: Path
 ) -> None:

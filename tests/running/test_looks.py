@@ -30,7 +30,7 @@ from codegate.running.scheduler import Setup, execute
 from codegate.sandbox import select_backend
 from codegate.solving import AttemptSummary
 from codegate.suite import Suite, load_suite
-from tests.running.runs import SPECS, outcome
+from tests.kit.runs import SPECS, manifest, outcome
 from tests.running.test_soundness import break_fix
 from tests.running.world import ModelServer, Said, answer, lines
 
@@ -55,14 +55,13 @@ def pinned(run: Run, spec: CandidateSpec) -> Baseline:
 
 def solved(suite: Suite, spec: CandidateSpec, samples: int) -> Run:
     """Return a run in which ``spec`` solved everything: what a baseline is made of is not what is tested here."""
-    manifest = plan_run(suite, (spec,), samples, "bwrap", "b")
-    one = outcome(True, spec=spec)
-    made = [
-        one.model_copy(update={"problem": problem, "problem_digest": digest, "sample": sample})
-        for problem, digest in manifest.problems.items()
+    plan = plan_run(suite, (spec,), samples, "bwrap", "b")
+    made = (
+        outcome(True, problem, sample, spec, problem_digest=digest)
+        for problem, digest in plan.problems.items()
         for sample in range(samples)
-    ]
-    return Run(manifest=manifest, outcomes=tuple(made))
+    )
+    return Run(manifest=plan, outcomes=tuple(made))
 
 
 def gated(suite: Suite, out: Path, gate: Gate, *candidates: CandidateSpec, said: list[str] | None = None) -> Run:
@@ -74,8 +73,8 @@ def gated(suite: Suite, out: Path, gate: Gate, *candidates: CandidateSpec, said:
 @pytest.mark.bwrap
 def test_candidates_that_are_settled_are_asked_no_more(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     settled, open_ = server.spec(), server.spec(max_iterations=7)
-    manifest = plan_run(suite, (settled, open_), 3, "bwrap", "r", looks=(1, 2, 3), gated_by="0" * 64)
-    journal = Journal.create(tmp_path / "r", manifest)
+    plan = plan_run(suite, (settled, open_), 3, "bwrap", "r", looks=(1, 2, 3), gated_by="0" * 64)
+    journal = Journal.create(tmp_path / "r", plan)
     providers = {spec.key(): open_provider(spec) for spec in (settled, open_)}
     steps: list[Progress] = []
     seen: list[int] = []
@@ -218,24 +217,25 @@ def test_looks_are_carried_on_under_the_same_gate_only(suite: Suite, server: Mod
 PROBLEMS = {f"p-{number}": f"{number:064d}" for number in range(30)}
 
 
-def planned(*looks: int, gate: Gate | None = None) -> RunManifest:
-    return RunManifest(
-        id="r", created=datetime.now(UTC).isoformat(timespec="seconds"), codegate="1", suite="s",
-        suite_digest="d" * 64, sandbox="bwrap", samples=looks[-1], looks=looks,
-        gated_by=gate.digest if gate else "0" * 64, candidates=SPECS, problems=PROBLEMS,
-        conditions={},
-    )  # fmt: skip
+def planned(*looks: int, gate: Gate | None = None, specs: tuple[CandidateSpec, ...] = SPECS) -> RunManifest:
+    gated_by = gate.digest if gate else "0" * 64
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    return manifest(looks[-1], specs, looks=looks, created=created, gated_by=gated_by, problems=PROBLEMS)
 
 
 def graded(spec: CandidateSpec, problem: str, sample: int, *, resolved: bool) -> Outcome:
-    one = outcome(resolved, "p-1", sample, spec)
-    return one.model_copy(update={"problem": problem, "problem_digest": PROBLEMS[problem]})
+    return outcome(resolved, problem, sample, spec, problem_digest=PROBLEMS[problem])
+
+
+def always(spec: CandidateSpec, samples: int, *, resolved: bool = True) -> tuple[Outcome, ...]:
+    """Return all outcomes of a candidate that solves everything, or nothing."""
+    return tuple(graded(spec, problem, i, resolved=resolved) for problem in PROBLEMS for i in range(samples))
 
 
 def test_a_verdict_is_of_the_looks_that_are_complete(tmp_path: Path) -> None:
     old, _ = SPECS
-    fixed = planned(5).model_copy(update={"candidates": (old,)})
-    base = tuple(graded(old, problem, sample, resolved=True) for problem in PROBLEMS for sample in range(5))
+    fixed = planned(5, specs=(old,))
+    base = always(old, 5)
     gate = Gate(pinned(Run(manifest=fixed, outcomes=base), old), GatePolicy(margin=0.25))
     first = [graded(spec, problem, i, resolved=spec is old) for i in range(2) for problem in PROBLEMS for spec in SPECS]
     begun = [graded(old, problem, 2, resolved=False) for problem in list(PROBLEMS)[:20]]
@@ -249,8 +249,8 @@ def test_a_verdict_is_of_the_looks_that_are_complete(tmp_path: Path) -> None:
 
 def test_an_expired_baseline_does_not_gate_unless_the_policy_allows_it(tmp_path: Path) -> None:
     old, _ = SPECS
-    fixed = planned(5).model_copy(update={"candidates": (old,)})
-    base = tuple(graded(old, problem, sample, resolved=True) for problem in PROBLEMS for sample in range(5))
+    fixed = planned(5, specs=(old,))
+    base = always(old, 5)
     run = Run(manifest=fixed, outcomes=base)
 
     def judged(days: int, policy: GatePolicy) -> Verdict:
@@ -280,8 +280,8 @@ def test_an_expired_baseline_does_not_gate_unless_the_policy_allows_it(tmp_path:
 
 def test_a_run_that_is_in_the_baseline_is_named_with_its_verdict(tmp_path: Path) -> None:
     old, _ = SPECS
-    fixed = planned(5).model_copy(update={"candidates": (old,)})
-    base = tuple(graded(old, problem, sample, resolved=True) for problem in PROBLEMS for sample in range(5))
+    fixed = planned(5, specs=(old,))
+    base = always(old, 5)
     run = Run(manifest=fixed, outcomes=base)
     finished = datetime.now(UTC).isoformat(timespec="seconds")
     samples = RunSamples(fixed.id, finished, fixed.suite_digest, old, candidate_samples(run, old))
@@ -310,10 +310,10 @@ def test_a_run_that_is_in_the_baseline_is_named_with_its_verdict(tmp_path: Path)
 
 def test_samples_of_a_fixed_number_are_looked_at_once(tmp_path: Path) -> None:
     old, worse = SPECS
-    fixed = planned(5).model_copy(update={"candidates": (old,)})
-    base = tuple(graded(old, problem, sample, resolved=True) for problem in PROBLEMS for sample in range(5))
+    fixed = planned(5, specs=(old,))
+    base = always(old, 5)
     gate = Gate(pinned(Run(manifest=fixed, outcomes=base), old), GatePolicy())
-    lost = tuple(graded(worse, problem, 0, resolved=False) for problem in PROBLEMS)
+    lost = always(worse, 1, resolved=False)
     begun = Run(manifest=fixed.model_copy(update={"samples": 3, "looks": (3,), "candidates": (worse,)}), outcomes=lost)
     assert not settled_candidates(begun, gate), "carried on, it makes the samples that it was planned with"
     with pytest.raises(UsageError, match="is unfinished: 30 of 90"):
@@ -327,14 +327,14 @@ def test_samples_of_a_fixed_number_are_looked_at_once(tmp_path: Path) -> None:
 
 def test_what_the_confirmation_says_opens_no_look_again(tmp_path: Path) -> None:
     old, worse = SPECS
-    fixed = planned(5).model_copy(update={"candidates": (old,)})
-    base = tuple(graded(old, problem, sample, resolved=True) for problem in PROBLEMS for sample in range(5))
+    fixed = planned(5, specs=(old,))
+    base = always(old, 5)
     gate = Gate(pinned(Run(manifest=fixed, outcomes=base), old), GatePolicy())
-    manifest = planned(1, 2, 3, 4, 5, 6, 8, 10, gate=gate).model_copy(update={"candidates": (worse,)})
-    lost = tuple(graded(worse, problem, 0, resolved=False) for problem in PROBLEMS)
+    lost = always(worse, 1, resolved=False)
     fresh = fixed.model_copy(update={"samples": 3, "looks": (3,)})
-    now = tuple(graded(old, problem, sample, resolved=False) for problem in PROBLEMS for sample in range(3))
-    run = Run(manifest=manifest, outcomes=lost, confirmation=Run(manifest=fresh, outcomes=now))
+    now = always(old, 3, resolved=False)
+    plan = planned(1, 2, 3, 4, 5, 6, 8, 10, gate=gate, specs=(worse,))
+    run = Run(manifest=plan, outcomes=lost, confirmation=Run(manifest=fresh, outcomes=now))
     (verdict,) = gate_run(run, gate)
     assert (verdict.kind, verdict.confirmed) == ("inconclusive", False)
     assert settled_candidates(run, gate) == {worse.key()}, "looks after the confirmation would be another test"
@@ -379,7 +379,7 @@ def test_an_outage_between_two_looks_is_infrastructure(suite: Suite, server: Mod
     server.script = fails_later
     old = server.spec()
     gate = Gate(pinned(solved(suite, old, 5), old), GatePolicy())
-    with pytest.raises(InfrastructureError, match=r"took most samples of .*provider.overloaded.*--resume"):
+    with pytest.raises(InfrastructureError, match=r"(?s)took most samples of .*provider.overloaded.*--resume"):
         gated(suite, tmp_path / "r", gate, old)
 
 

@@ -16,7 +16,7 @@ from codegate.grading import Grade
 from codegate.running import Gate, Journal, Run, RunManifest, candidate_samples, load_run, merge_shards, run_exit_code
 from codegate.running.outcome import RESULT, Fault, SoundnessRecord, write_result
 from codegate.running.shards import shard_folders
-from tests.running.runs import SPECS
+from tests.kit.runs import SPECS
 from tests.running.sharded import made, parts, plan, write, write_shards
 
 WHOLE = plan(samples=1)

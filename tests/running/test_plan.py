@@ -23,7 +23,7 @@ from codegate.running import (
 )
 from codegate.running.plan import candidate_settings, check_resumable, jobs
 from codegate.suite import Provenance, Quarantine, Suite
-from tests.running.runs import SPECS, manifest, outcome
+from tests.kit.runs import SPECS, manifest, outcome
 from tests.running.world import codegate
 
 MODEL = CandidateSpec(provider="openai", model="m-2025-01-01", base_url="http://127.0.0.1:1/v1")

@@ -221,22 +221,6 @@ def test_garbage_is_a_fault_of_the_provider(suite: Suite, server: ModelServer, t
     assert run_exit_code(run, ()) == 4
 
 
-def test_a_server_that_says_nothing_runs_into_the_deadline(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
-    server.script = lambda name, turn, request: Said(hang=True)
-    started = time.monotonic()
-    run = run_here(suite, tmp_path / "r", server.spec(timeout_seconds=0.5))
-    assert faults(run) == {"provider.timeout"}
-    assert len(server.asked) == 6
-    assert time.monotonic() - started < 60
-
-
-def test_a_server_that_is_not_there_is_a_fault(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
-    nobody = CandidateSpec(provider="openai", model="m-1", base_url="http://127.0.0.1:9/v1")
-    run = run_here(suite, tmp_path / "r", nobody, REFERENCE)
-    assert {o.fault.cause for o in run.of(nobody.key()) if o.fault} == {"provider.connection"}
-    assert all(o.grade for o in run.of(REFERENCE.key()))
-
-
 #: Answers, and what each of them fails as.
 WRONG: list[tuple[str, set[str]]] = [
     ("I do not know.", {"no_patch"}),

@@ -10,7 +10,7 @@ from codegate.errors import UsageError
 from codegate.running import RunOptions
 from codegate.running.outcome import Shard
 from codegate.running.shards import ShardChoice, joined, part_of, shard_choice, share, shared_options
-from tests.running.runs import SPECS
+from tests.kit.runs import SPECS
 from tests.running.sharded import parts, plan
 
 CANDIDATE = SPECS[:1]

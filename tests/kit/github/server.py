@@ -11,12 +11,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from tests.kit import http
+
 Store = TypeVar("Store")
-MAX_BODY = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -155,13 +155,11 @@ class FakeGitHub:
         self._faults: list[Fault] = []
         self._expected: list[tuple[str, str]] = []
         self._stores: dict[type[Any], Any] = {}
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, args=(0.005,), daemon=True).start()
+        self._server = http.Server(self._received)
 
     @property
     def origin(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return self._server.url
 
     @property
     def api_url(self) -> str:
@@ -186,8 +184,7 @@ class FakeGitHub:
 
     def close(self) -> None:
         """Stop, and complain of what was asked against the rules, or expected and not asked."""
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.close()
         missing = [f"{m} {p}" for m, p in self._expected if not self._took(m, p)]
         unused = [f"{fault.method} {fault.pattern}" for fault in self._faults if fault.times > 0]
         assert not self.violations, self.violations
@@ -280,51 +277,25 @@ class FakeGitHub:
         body = part if said.name is None else {"total_count": len(said.items), said.name: part}
         return Reply(body, headers={"Link": header} if header else {})
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            wbufsize = -1  # one packet an answer: two would wait for each other's acknowledgement
-
-            def _answer(self) -> None:
-                parts = urlsplit(self.path)
-                length = int(self.headers.get("content-length") or 0)
-                assert length <= MAX_BODY
-                raw = self.rfile.read(length)
-                headers = {name.lower(): value for name, value in self.headers.items()}
-                path = parts.path
-                headers.pop("x-fake-prefixed", None)
-                if outer.prefix and path.startswith(f"{outer.prefix}/"):
-                    path = path.removeprefix(outer.prefix)
-                    headers["x-fake-prefixed"] = "yes"
-                request = Request(
-                    self.command, path, dict(parse_qsl(parts.query, keep_blank_values=True)), headers, raw
-                )
-                try:
-                    reply, cut = outer.answer(request)
-                except Exception as error:  # it would end in this thread, unseen
-                    outer.violations.append(f"{request.method} {request.path}: {error!r}")
-                    reply, cut = Reply({"message": "Server Error"}, 500), None
-                data = reply.data()
-                with contextlib.suppress(OSError):
-                    if cut == 0:
-                        self.close_connection = True
-                        return
-                    self.send_response(reply.status)
-                    kind = "application/octet-stream" if isinstance(reply.body, bytes) else "application/json"
-                    for name, value in {"Content-Type": kind, **reply.headers}.items():
-                        self.send_header(name, value)
-                    self.send_header("Content-Length", str(len(data)))
-                    self.end_headers()
-                    self.wfile.write(data if cut is None else data[:cut])
-                    self.close_connection = self.close_connection or cut is not None
-
-            do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = do_HEAD = _answer  # noqa: N815
-
-            def log_message(self, *args: object) -> None: ...
-
-        return Handler
+    def _received(self, received: http.Request) -> http.Reply | None:
+        parts = urlsplit(received.path)
+        headers, path = {**received.headers}, parts.path
+        headers.pop("x-fake-prefixed", None)
+        if self.prefix and path.startswith(f"{self.prefix}/"):
+            path = path.removeprefix(self.prefix)
+            headers["x-fake-prefixed"] = "yes"
+        query = dict(parse_qsl(parts.query, keep_blank_values=True))
+        request = Request(received.method, path, query, headers, received.raw)
+        try:
+            reply, cut = self.answer(request)
+        except Exception as error:  # it would end in this thread, unseen
+            self.violations.append(f"{request.method} {request.path}: {error!r}")
+            reply, cut = Reply({"message": "Server Error"}, 500), None
+        data = reply.data()
+        if cut == 0:
+            return None
+        kind = "application/octet-stream" if isinstance(reply.body, bytes) else "application/json"
+        return http.Reply(data, reply.status, {"Content-Type": kind, **reply.headers}, cut=cut)
 
 
 def _with(request: Request, groups: tuple[str, ...], token: Token | None) -> Request:
