@@ -20,7 +20,7 @@ from codegate.candidates.chat import (
     Usage,
 )
 from codegate.candidates.endpoint import check_base_url, nothing_listens
-from codegate.candidates.listed import Listed, listed, price_words
+from codegate.candidates.listed import listed, price_words
 from codegate.candidates.prices import Price, Prices, cost, worst_case_call_cost
 from codegate.candidates.redaction import Redactor, environment_secrets, redactor_for
 from codegate.candidates.registry import open_provider
@@ -36,7 +36,6 @@ __all__ = [
     "CandidateSpec",
     "Completion",
     "Forwarded",
-    "Listed",
     "Message",
     "Price",
     "Prices",

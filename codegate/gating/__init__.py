@@ -13,14 +13,13 @@ from codegate.gating.decision import CUT
 from codegate.gating.pinning import Origin, RunSamples, pin, pool
 from codegate.gating.policy import GatePolicy
 from codegate.gating.samples import CandidateSamples, Sample
-from codegate.gating.verdict import Drift, Flip, Verdict, worst_first
+from codegate.gating.verdict import Flip, Verdict, worst_first
 
 __all__ = [
     "CUT",
     "QUARANTINED",
     "Baseline",
     "CandidateSamples",
-    "Drift",
     "Flip",
     "GatePolicy",
     "Lock",

@@ -21,7 +21,8 @@ from codegate.mining.units import (
     Reason,
     Rejected,
 )
-from codegate.suite import Problem, Suite, parse_json, read_text
+from codegate.strict import parse_json, read_text
+from codegate.suite import Problem, Suite
 
 MINING_SCHEMA: Final = "codegate.mining/1"
 

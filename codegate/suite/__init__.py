@@ -3,7 +3,6 @@
 Nothing here uses the network or runs a problem's code.
 """
 
-from codegate.strict import parse_json, read_bytes, read_text
 from codegate.suite.git import GitError, git, read_commit
 from codegate.suite.loaded import LockedEnvironment, Problem, Suite
 from codegate.suite.model import (
@@ -89,16 +88,13 @@ __all__ = [
     "load_suite",
     "make_patch",
     "make_problem",
-    "parse_json",
     "parse_yaml",
     "place_of",
     "place_words",
     "pool_suites",
     "proved_places",
-    "read_bytes",
     "read_commit",
     "read_json",
-    "read_text",
     "read_yaml",
     "record_proved",
     "repository_path",

