@@ -71,7 +71,7 @@ def append_line(path: Path, line: bytes) -> None:
         raise ValueError("a line holds no newline")
     try:
         created = not path.exists()
-        # Not through a link, and not into a pipe that nobody reads.
+        # Not through a link, and not into a pipe without a reader.
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         descriptor = os.open(path, flags, 0o644)
         try:

@@ -76,13 +76,8 @@ def read_bytes(path: Path, limit: int) -> bytes:
 def read_lines(path: Path, limit: int, longest: int) -> Iterator[bytes]:
     """Yield the lines of a regular file with their ends, never more than one of them in memory.
 
-    Args:
-        path: the file.
-        limit: bytes that it may have.
-        longest: bytes that a line may have.
-
     Raises:
-        UsageError: as ``read_bytes``, or a line is too long.
+        UsageError: as ``read_bytes``, or a line has more than ``longest`` bytes.
     """
     with open_regular(path, limit) as file:
         number = 0
@@ -127,12 +122,8 @@ def check_shape(text: str) -> None:
 def parse_json(text: str, place: str) -> Any:
     """Return the data in ``text``, refusing duplicate keys, NaN, infinities, and numbers that are no use to anybody.
 
-    Args:
-        text: the document.
-        place: the file's name for error messages.
-
     Raises:
-        UsageError: not such JSON.
+        UsageError: not such JSON; names ``place``, the file.
     """
     try:
         check_shape(text)

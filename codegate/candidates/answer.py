@@ -90,13 +90,9 @@ def call_model(
 
     A request that was declined for its prompt is an answer without text: a retry would not help.
 
-    Args:
-        spec: the candidate.
-        calls: the provider's calls under way.
-        faults: converts errors.
-        send: makes the request and returns the HTTP response; runs in its own thread.
-        read: converts its bytes and their seconds to a completion.
-        relax: given the server's message about a declined request, changes what ``send`` sends; returns whether it did.
+    ``send`` makes the request and returns the HTTP response, in a thread of its own; ``read`` converts its bytes and
+    their seconds to a completion. ``relax`` is given the server's message about a declined request, may change what
+    ``send`` sends, and returns whether it did.
 
     Raises:
         ProviderError: no usable answer came.

@@ -127,7 +127,7 @@ def stop_named(text: str) -> StopReason | None:
 
 
 def wants_responses(text: str) -> bool:
-    """Return whether a model was asked by chat completions that only the Responses API has."""
+    """Return whether only the Responses API has the model."""
     return "v1/responses" in text
 
 

@@ -41,7 +41,7 @@ class Endpoint:
     """Without a proxy: the address is this machine's, or unencrypted."""
     keyless: bool = False
     source: Callable[[], str] | None = None
-    """Where the key is from, if it is from no variable: asked for another when one is refused."""
+    """Returns the key, where no variable holds it; called again when the server refuses one."""
 
 
 def check_base_url(url: str, *, allow_http: bool = False) -> bool:

@@ -95,17 +95,8 @@ def worst_case_call_cost(request_bytes: int, max_output_tokens: int, prices: Pri
     A token stands for at least one byte, and the marks around messages are shorter than their JSON, so the input is at
     most the bytes of the request and ``UNSEEN_TOKENS``, each at the highest input price.
 
-    Args:
-        request_bytes: size of the whole request's JSON in UTF-8.
-        max_output_tokens: the limit that the request sets.
-        prices: the model's.
-
-    Raises:
-        ValueError: a negative size or limit.
+    ``request_bytes`` is the size of the whole request's JSON in UTF-8.
     """
-    if request_bytes < 0 or max_output_tokens < 0:
-        message = f"a request has a size and a limit, not {request_bytes} bytes and {max_output_tokens} tokens"
-        raise ValueError(message)
     if prices is None:
         return None
     tokens = request_bytes + UNSEEN_TOKENS

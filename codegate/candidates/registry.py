@@ -25,10 +25,8 @@ _MAX_KEY: Final = 16_384
 def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool = False) -> Provider | None:
     """Return the provider of ``spec``, or None where no model is called.
 
-    Args:
-        spec: the candidate.
-        folder: where a relative transcript file is looked up.
-        keyless: send no API key; only a server on this machine takes requests without one.
+    A relative file of transcripts is looked up in ``folder``. A ``keyless`` one sends no API key, which only a
+    server on this machine takes.
 
     Raises:
         UsageError: a floating alias, an address or a file that is not allowed, or no key.
@@ -96,9 +94,9 @@ def key_from(command: tuple[str, ...]) -> str:
     except subprocess.TimeoutExpired as error:
         raise UsageError(f"{shown} printed no key within {KEY_SECONDS:g} s.", "Try it by hand.") from error
     if done.returncode != 0:
-        said = redactor_for().redact(" ".join(done.stderr[-1000:].decode("utf-8", "replace").split()))[-300:]
+        printed = redactor_for().redact(" ".join(done.stderr[-1000:].decode("utf-8", "replace").split()))[-300:]
         raise UsageError(
-            f"{shown} ended with status {done.returncode}: {said or 'it wrote nothing'}", "Try it by hand."
+            f"{shown} ended with status {done.returncode}: {printed or 'it wrote nothing'}", "Try it by hand."
         )
     key = done.stdout[: _MAX_KEY + 1].decode("utf-8", "replace").strip()
     if not key or len(key) > _MAX_KEY:

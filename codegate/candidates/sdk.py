@@ -102,7 +102,7 @@ class SdkProvider(ABC):
             return True
 
         completion = self._answer(spoken, send, relax, streamed=streamed)
-        # A server that echoes the key must not tell it to the sandbox.
+        # A server that echoes the key must not pass it to the sandbox.
         shown = self._faults.visible(content.decode("utf-8", "replace")).encode()
         return Forwarded(shown, streamed, completion)
 

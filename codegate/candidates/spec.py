@@ -113,7 +113,7 @@ class AgentSettings(BaseModel):
 
 
 class Prompt(BaseModel):
-    """A team's own prompt: the files that it is in, and their texts, which alone tell two prompts apart."""
+    """A team's own prompt: the files that it is in, and their texts, which alone identify it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -158,15 +158,6 @@ def refresh(
 ) -> tuple[Baseline, Change]:
     """Add new samples of the pinned model under the same conditions to the baseline, or replace the stored ones.
 
-    Args:
-        baseline: what is pinned.
-        parts: new runs, all of which count.
-        replace: keep none of the stored samples.
-        accept_drift: accept new samples that differ from the stored ones by more than chance.
-        reason: why, for the record.
-        origin: who does it.
-        min_samples: least samples per problem afterwards.
-
     Raises:
         DriftShown: the samples differ (exact test, two-sided p < 0.01) and ``accept_drift`` is not set.
         UsageError: another candidate, model or condition; a run that is in the baseline; or as ``pin``.

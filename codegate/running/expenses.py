@@ -97,8 +97,8 @@ def prompt_sizes(suite: Suite, candidate: CandidateSpec, repository: Path | None
 class SampleDollars:
     """US dollars of a mean sample, retries left out; None is unknown.
 
-    ``measured`` tells an expectation from earlier runs from one that assumes ``ASSUMED_OUTPUT``. No sample costs more
-    than ``worst`` on average: each call at the most that a budget would reserve for it, and as many as there may be.
+    ``measured``: what is expected is from earlier runs, and not from ``ASSUMED_OUTPUT``. No sample costs more than
+    ``worst`` on average: each call at the most that a budget would reserve for it, and as many as there may be.
     """
 
     expected: Decimal | None

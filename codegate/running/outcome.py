@@ -133,7 +133,7 @@ class ProblemRecord(BaseModel):
 
 
 class Origin(BaseModel):
-    """The change that a problem was mined from, for reports. It can tell the fix, so no model sees it."""
+    """The change that a problem was mined from, for reports. It may reveal the fix, so no model sees it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

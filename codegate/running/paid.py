@@ -1,7 +1,7 @@
 """Answers that an attempt has paid for, kept until it is whole: a run that is killed pays for none twice.
 
-An agent starts anew when its run goes on. What it asks as it asked before is answered from here; where it goes another
-way, the model is asked. A tool loop is gone through again, turn by turn.
+When a run is resumed, its agent starts again. A request that equals a kept one is answered from here, any other one by
+the model. A tool loop is repeated turn by turn.
 """
 
 import base64
@@ -52,7 +52,7 @@ class PaidAnswers:
     def reused(self, call: ModelCall) -> ModelCall:
         """Return ``call`` for a conversation whose turns are answered from here as far as they were paid for.
 
-        Turns are told apart by their number: the words of a test run, which the model sees, differ each time.
+        A turn is identified by its number, because the output of a test run, which the model sees, differs each time.
         """
         turns = count()
 

@@ -1,4 +1,4 @@
-"""What a run tells people who wait for it."""
+"""The progress of a run, for people who wait for it."""
 
 import threading
 from collections.abc import Iterator

@@ -27,14 +27,12 @@ def pool_suites(out: Path, suites: Sequence[Suite], repositories: Mapping[str, P
     Each problem gets the tag ``repository``, the name of the suite that it is from. What is retired or quarantined
     stays so.
 
-    Args:
-        out: where; a suite there is replaced.
-        suites: with names, problem ids and environments that do not contradict each other.
-        repositories: by the name of a suite, where its base commits are; default as in ``find_repository``.
+    ``repositories`` has, by a suite's name, where its base commits are; default as in ``find_repository``. A suite in
+    ``out`` is replaced.
 
     Raises:
-        UsageError: the suites contradict each other, a base commit is missing, or ``out`` holds something else.
-        InfrastructureError: the disk refused.
+        UsageError: names, problem ids or environments of the suites contradict each other, a base commit is missing,
+            or ``out`` holds something else.
     """
     name = out.resolve().name
     if not _SLUG.fullmatch(name):

@@ -76,22 +76,13 @@ class ProvedPlaces(Strict):
 
 
 def read_proved(folder: Path) -> tuple[ProvedPlace, ...]:
-    """Return where the suite in ``folder`` was proved, the newest proof last; nothing where there is no such file.
-
-    Raises:
-        UsageError: the file is broken.
-    """
+    """Return where the suite in ``folder`` was proved, the newest proof last; nothing where there is no such file."""
     path = folder / PROVED
     return read_json(path, ProvedPlaces).places if os.path.lexists(path) else ()
 
 
 def record_proved(folder: Path, proved: ProvedPlace) -> None:
-    """Add a proof to the file of the suite in ``folder``, in place of an older one of the same place.
-
-    Raises:
-        UsageError: what is there is broken.
-        InfrastructureError: the disk refused.
-    """
+    """Add a proof to the file of the suite in ``folder``, in place of an older one of the same place."""
     others = [one for one in read_proved(folder) if one.place != proved.place]
     file = ProvedPlaces(places=(*others, proved)[-_MOST_PLACES:])
     write_atomic(folder / PROVED, file.model_dump_json(indent=2, by_alias=True).encode("utf-8") + b"\n")

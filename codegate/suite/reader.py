@@ -76,11 +76,7 @@ def _refusal(problem: str, node: yaml.Node) -> yaml.constructor.ConstructorError
 
 
 def parse_yaml(text: str, place: str) -> Any:
-    """Return the plain data in ``text``.
-
-    Args:
-        text: the document.
-        place: the file's name for error messages.
+    """Return the plain data in ``text``; ``place`` names the file in messages.
 
     Raises:
         UsageError: not one plain YAML document within the caps.

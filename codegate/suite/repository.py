@@ -16,12 +16,7 @@ from codegate.suite.tree import Tree
 
 
 def load_base(suite: Suite, problem: Problem, repository: Path | None = None) -> Tree:
-    """Return the base tree of ``problem``, from the suite's folder or from git.
-
-    Args:
-        suite: the suite.
-        problem: one of its problems.
-        repository: where base commits are; default: what suite.yml says, else the repository around the suite.
+    """Return the base tree of ``problem``, from the suite's folder or from git, as ``find_repository`` finds it.
 
     Raises:
         UsageError: no repository, or it does not have the commit.

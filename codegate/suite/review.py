@@ -29,14 +29,10 @@ def is_dropped(problem: Problem) -> bool:
 def review_suite(suite: Suite, drop: Collection[str] = (), keep: Collection[str] = ()) -> Suite:
     """Write the decisions into the suite's files and return the suite anew; repeating one changes nothing.
 
-    Args:
-        suite: the suite.
-        drop: ids of problems that runs leave out from now on.
-        keep: ids of problems whose drop is taken back.
+    ``drop`` has the ids of problems that runs leave out from now on, ``keep`` those whose drop is taken back.
 
     Raises:
         UsageError: an id is unknown or decided twice, or mining retired the problem. Nothing is written then.
-        InfrastructureError: the disk refused.
     """
     place = suite.folder / "suite.yml"
     problems = {problem.id: problem for problem in suite.problems}

@@ -193,20 +193,12 @@ def write_suite(
 
     What else lies in an existing suite's folder (base trees, a README, a report of mining) stays there.
 
-    Args:
-        folder: where; must not exist, or hold a suite or nothing.
-        name: the suite's name.
-        repository: path of the repository, relative to ``folder``, or None.
-        environments: each with the texts of its locks.
-        problems: in the order that they will run in.
-        scanned: the newest commit that mining has looked at.
-        canary: that of the suite that this one continues; None makes one.
-        pooled_canaries: those of the suites that this one was pooled from.
-        bases: new base trees by folder, relative to the suite; each is stored as plain files.
+    ``folder`` must not exist, or hold a suite or nothing. ``bases`` are new base trees by folder within the suite,
+    stored as plain files. ``canary`` is that of the suite that this one continues; None makes one. The other arguments
+    are fields of ``SuiteManifest``.
 
     Raises:
         UsageError: ``folder`` holds something that is not a suite, or a problem cannot be stored as files.
-        InfrastructureError: the disk refused.
     """
     _check_place(folder)
     manifest = SuiteManifest(
@@ -279,12 +271,7 @@ def _replace(folder: Path, fresh: Path) -> None:
 
 
 def update_problem(suite: Suite, problem: Problem) -> Suite:
-    """Write ``problem`` (same id, changed status or tests) back to its place and return the suite anew.
-
-    Raises:
-        UsageError: the suite has no problem of that id.
-        InfrastructureError: the disk refused.
-    """
+    """Write ``problem`` (same id, changed status or tests) back to its place and return the suite anew."""
     if problem.id not in suite.manifest.problems:
         raise UsageError(f"suite {suite.name} has no problem {problem.id}.")
     home = inside(suite.folder, f"problems/{problem.id}")

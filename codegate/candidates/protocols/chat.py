@@ -29,7 +29,7 @@ class ChatCompletions(ModelProtocol):
 
     name = "chat"
     path = "/chat/completions"
-    said = ("messages",)
+    conversation_fields = ("messages",)
     limits = ("max_completion_tokens", "max_tokens")
     fields = frozenset(
         {
@@ -41,7 +41,7 @@ class ChatCompletions(ModelProtocol):
     )  # fmt: skip
 
     def clean(self, request: Mapping[str, Any], model: str, sampling: Sampling) -> dict[str, Any]:
-        """See ``ModelProtocol.clean``; a stream reports its tokens only when it is asked to."""
+        """See ``ModelProtocol.clean``; a stream reports its tokens only on request."""
         kept = super().clean(request, model, sampling)
         if kept.get("stream"):
             kept["stream_options"] = {"include_usage": True}

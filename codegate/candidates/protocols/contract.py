@@ -1,4 +1,4 @@
-"""What a protocol is to codegate: which requests pass, how an answer is read, and how a refusal is said."""
+"""What a protocol is to codegate: which requests pass, how an answer is read, and how a refusal is sent."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ class ModelProtocol(ABC):
         path: of its one endpoint, below the version.
         fields: what may be in a request. The rest is dropped: it concerns what the provider keeps, whom it bills and
             what it runs by itself.
-        said: the fields with what was said so far, where no image or file may be.
+        conversation_fields: of a request, in which no image or file may be.
         limits: the names of the output limit, the current one first; ``limit_required``: a request has to set one.
         ping: what keeps a client waiting that streams.
     """
@@ -33,7 +33,7 @@ class ModelProtocol(ABC):
     name: ClassVar[str]
     path: ClassVar[str]
     fields: ClassVar[frozenset[str]]
-    said: ClassVar[tuple[str, ...]]
+    conversation_fields: ClassVar[tuple[str, ...]]
     limits: ClassVar[tuple[str, ...]]
     limit_required: ClassVar[bool] = False
     ping: ClassVar[bytes] = b": waiting\n\n"
@@ -51,7 +51,7 @@ class ModelProtocol(ABC):
         if not isinstance(kept.get("stream", False), bool):
             message = "`stream` is true or false"
             raise RequestRefused(message)
-        refuse_media([kept.get(name) for name in self.said])
+        refuse_media([kept.get(name) for name in self.conversation_fields])
         if isinstance(kept.get("tools"), list):
             offered = dicts(kept["tools"])
             kept["tools"] = [tool for tool in offered if self.runs_at_client(tool)]

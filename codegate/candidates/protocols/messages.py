@@ -29,7 +29,7 @@ class Messages(ModelProtocol):
 
     name = "messages"
     path = "/messages"
-    said = ("system", "messages")
+    conversation_fields = ("system", "messages")
     limits = ("max_tokens",)
     limit_required = True
     ping = b'event: ping\ndata: {"type": "ping"}\n\n'
@@ -45,7 +45,7 @@ class Messages(ModelProtocol):
         kept = super().clean(request, model, sampling)
         if not all(text(edit.get("type")).startswith("clear_") for edit in _edits(kept.get("context_management"))):
             del kept["context_management"]  # a summary by the model is not in the usage that is reported
-        for part in parts([kept.get(name) for name in (*self.said, "tools")]):
+        for part in parts([kept.get(name) for name in (*self.conversation_fields, "tools")]):
             if isinstance(part.get("cache_control"), dict):
                 part["cache_control"] = {"type": "ephemeral"}  # a longer one has another price
         thinking = kept.get("thinking")

@@ -30,7 +30,7 @@ class Responses(ModelProtocol):
 
     name = "responses"
     path = "/responses"
-    said = ("input",)
+    conversation_fields = ("input",)
     limits = ("max_output_tokens",)
     fields = frozenset(
         {

@@ -37,16 +37,11 @@ def export_suite(
 ) -> ExportReport:
     """Write all problems of ``suite``, whatever their status, for other tools.
 
-    Args:
-        suite: the suite.
-        out: for ``swe-bench`` the JSON Lines file, which is replaced; for ``harbor`` a new folder of task folders.
-        kind: the format.
-        repository: where base commits are; default as in ``load_base``.
-        slug: the repository as ``owner/name``; default from its remote ``origin``, else ``local/<suite>``.
+    ``out`` is the JSON Lines file of ``swe-bench``, which is replaced, or a new folder for the task folders of
+    ``harbor``. ``slug`` names the repository as ``owner/name``; default: by its remote ``origin``.
 
     Raises:
         UsageError: a base commit cannot be read, ``slug`` is none, ``out`` is in use, or no problem can be exported.
-        InfrastructureError: the disk refused.
     """
     slug = slug or repository_slug(suite, repository)
     if not _SLUG.fullmatch(slug):

@@ -59,18 +59,10 @@ tar -xf /solution/fix.tar
 
 
 def write_task(folder: Path, suite: Suite, problem: Problem, base: Tree, task: str) -> None:
-    """Write ``problem`` as the task folder ``folder``, which must not exist.
-
-    Args:
-        folder: where.
-        suite: the suite that the problem is of.
-        problem: the problem.
-        base: its base tree.
-        task: the task's name, as ``owner/instance``.
+    """Write ``problem`` as the new folder ``folder``, named ``task`` (``owner/instance``) for Harbor.
 
     Raises:
         UsageError: its tests are not run by pytest alone, which is all that the written ``test.sh`` knows.
-        InfrastructureError: the disk refused.
     """
     environment = suite.locked(problem.environment.id)
     if problem.manifest.runner != "pytest" or environment.packages:
@@ -176,10 +168,7 @@ def _toml(text: str) -> str:
 
 
 def read_tasks(folder: Path) -> tuple[tuple[Row, ...], tuple[Skipped, ...]]:
-    """Return the SWE-bench rows of a task folder, or of each task folder in ``folder``, in the order of their names.
-
-    Returns:
-        The rows, numbered by folder, and the folders that have none.
+    """Return the SWE-bench rows of a task folder, or of each one in ``folder`` by name, and the folders without a row.
 
     Raises:
         UsageError: there is no task folder.

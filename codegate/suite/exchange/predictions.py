@@ -72,12 +72,7 @@ def predictions_for(suite: Suite, path: Path) -> tuple[Prediction, ...]:
 
 
 def write_predictions(path: Path, predictions: Sequence[Prediction]) -> None:
-    """Write ``predictions`` to ``path`` as JSON Lines; the file is replaced.
-
-    Raises:
-        UsageError: there are none.
-        InfrastructureError: the disk refused.
-    """
+    """Write ``predictions`` to ``path`` as JSON Lines; the file is replaced. Raises UsageError for none."""
     if not predictions:
         raise UsageError(f"there are no predictions to write to {path}.")
     write_rows(path, (prediction.model_dump() for prediction in predictions))

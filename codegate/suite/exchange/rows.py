@@ -43,10 +43,7 @@ class Skipped:
 
 
 def read_rows(path: Path) -> tuple[tuple[Row, ...], tuple[Skipped, ...]]:
-    """Read a file of JSON Lines, one JSON array of objects, or one JSON object.
-
-    Returns:
-        The rows that are JSON objects, and the entries that are not.
+    """Return the JSON objects in a file of JSON Lines, one JSON array or one object, and what else it holds.
 
     Raises:
         UsageError: the file cannot be read, is over a cap (256 MiB, 100,000 rows), or is of another format.
@@ -106,12 +103,7 @@ def convert_each(
 ) -> tuple[list[Result], list[Skipped]]:
     """Convert each row; a row that cannot be converted, or has the id of an earlier one, is skipped with its reason.
 
-    Args:
-        rows: the rows.
-        convert: returns a row's id and its result, or raises CodegateError.
-
-    Raises:
-        InfrastructureError: from ``convert``; no row causes one.
+    ``convert`` returns a row's id and its result, or raises CodegateError; an InfrastructureError ends the reading.
     """
     taken: dict[str, int] = {}
     results: list[Result] = []
@@ -151,9 +143,5 @@ def check_any(results: Sequence[object], skipped: Sequence[Skipped], path: Path)
 
 
 def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    """Write ``rows`` as JSON Lines in ASCII, so that no character in them can end a line or be lost.
-
-    Raises:
-        InfrastructureError: the disk refused.
-    """
+    """Write ``rows`` as JSON Lines in ASCII, so that no character in them can end a line or be lost."""
     write_atomic(path, b"".join(json.dumps(row, allow_nan=False).encode("ascii") + b"\n" for row in rows))

@@ -101,14 +101,7 @@ def problem_id(instance: str) -> str:
 
 
 def export_row(problem: Problem, base: Tree, slug: str, instance: str, setup_commit: str) -> dict[str, str]:
-    """Return ``problem`` as a row.
-
-    Args:
-        problem: the problem.
-        base: its base tree.
-        slug: the repository as ``owner/name``.
-        instance: the row's ``instance_id``.
-        setup_commit: base commit of the first problem of its environment.
+    """Return ``problem`` as a row; ``setup_commit`` is the base commit of the first problem of its environment.
 
     Raises:
         UsageError: it has no base commit, or its changes are not UTF-8 text.
