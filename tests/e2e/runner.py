@@ -6,21 +6,7 @@ import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.github.runner import Command, commands, outputs
-
-
-@dataclass(frozen=True)
-class Step:
-    """What is left of a step."""
-
-    code: int
-    log: str
-    outputs: dict[str, str]
-    summary: str
-
-    @property
-    def commands(self) -> list[Command]:
-        return commands(self.log)
+from tests.github.runner import Step, outputs
 
 
 @dataclass

@@ -1,9 +1,15 @@
-"""Reads a step's log and files as the runner does, or more strictly; see actions/runner, ``ActionCommand.cs``,
-``OutputManager.cs`` and ``FileCommandManager.cs``."""
+"""Runs a step in this process, and reads its log and files as the runner does, or more strictly; see actions/runner,
+``ActionCommand.cs``, ``OutputManager.cs`` and ``FileCommandManager.cs``."""
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from codegate.github import run_action
 
 _LINE_ENDS = re.compile("\r\n|[\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
@@ -89,3 +95,41 @@ def outputs(data: bytes) -> dict[str, str]:
             raise BrokenFileError(f"{name!r} is set twice")
         found[name] = value
     return found
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the runner has in its hands after a step."""
+
+    code: int
+    log: str
+    outputs: dict[str, str]
+    summary: str
+
+    @property
+    def commands(self) -> list[Command]:
+        return commands(self.log)
+
+    @property
+    def annotations(self) -> list[tuple[str, str]]:
+        return [(command.name, command.properties["title"]) for command in self.commands]
+
+
+def variables(inputs: Mapping[str, str]) -> dict[str, str]:
+    """The environment variables in which the runner gives inputs; ``_`` stands for a hyphen."""
+    return {f"INPUT_{name.replace('_', '-').upper()}": value for name, value in inputs.items()}
+
+
+def run_step(
+    folder: Path, capsys: pytest.CaptureFixture[str], environment: Mapping[str, str], inputs: Mapping[str, str]
+) -> Step:
+    """Run the action in ``folder/workspace``; its output and summary are new files in ``folder``."""
+    files = {name: folder / name for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+    for path in files.values():
+        path.write_bytes(b"")
+    base = {"GITHUB_WORKSPACE": str(folder / "workspace"), **{name: str(path) for name, path in files.items()}}
+    code = run_action({**base, **variables(inputs), **environment})
+    log = capsys.readouterr()
+    assert log.err == ""
+    written = outputs(files["GITHUB_OUTPUT"].read_bytes())
+    return Step(code, log.out, written, files["GITHUB_STEP_SUMMARY"].read_text())

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,26 +18,12 @@ from codegate.github.step import OUTPUTS
 from codegate.running import Gate, candidate_samples, load_run
 from codegate.running.shards import share
 from codegate.sandbox import EnvironmentRecipe
-from tests.github.runner import commands, outputs
+from tests.github.runner import Step, commands, outputs, run_step
 from tests.github.workspace import LENIENT, PROBLEMS, write_suite, write_transcripts
 from tests.kit.model_server import Reply, WireServer
 from tests.running.sharded import plan, write, write_shards
 
 CANARY = "sk-canary-5b7d0a9c1e3f2468"
-
-
-@dataclass(frozen=True)
-class Step:
-    """What the runner has in its hands after the step."""
-
-    code: int
-    log: str
-    outputs: dict[str, str]
-    summary: str
-
-    @property
-    def annotations(self) -> list[tuple[str, str]]:
-        return [(command.name, command.properties["title"]) for command in commands(self.log)]
 
 
 FIGURES = OUTPUTS[:4]
@@ -52,17 +37,9 @@ def act(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Act:
     (tmp_path / "workspace").mkdir(exist_ok=True)
 
     def run(environment: dict[str, str] | None = None, **inputs: str) -> Step:
-        files = {"GITHUB_OUTPUT": tmp_path / "output", "GITHUB_STEP_SUMMARY": tmp_path / "summary"}
-        for path in files.values():
-            path.write_bytes(b"")
-        given = {f"INPUT_{name.replace('_', '-').upper()}": value for name, value in inputs.items()}
-        base = {"GITHUB_WORKSPACE": str(tmp_path / "workspace"), **{name: str(path) for name, path in files.items()}}
-        code = run_action({**base, **given, **(environment or {})})
-        log = capsys.readouterr()
-        assert log.err == ""
-        written = outputs(files["GITHUB_OUTPUT"].read_bytes())
-        assert not written or tuple(written) == OUTPUTS
-        return Step(code, log.out, written, files["GITHUB_STEP_SUMMARY"].read_text())
+        step = run_step(tmp_path, capsys, environment or {}, inputs)
+        assert not step.outputs or tuple(step.outputs) == OUTPUTS
+        return step
 
     return run
 

@@ -8,11 +8,11 @@ import pytest
 from codegate.errors import UsageError
 from codegate.github.inputs import Inputs, inside, read_inputs
 from codegate.running.shards import ShardChoice
+from tests.github.runner import variables
 
 
 def read(workspace: Path, **inputs: str) -> Inputs:
-    given = {f"INPUT_{name.replace('_', '-').upper()}": value for name, value in inputs.items()}
-    return read_inputs({"GITHUB_WORKSPACE": str(workspace), **given})
+    return read_inputs({"GITHUB_WORKSPACE": str(workspace), **variables(inputs)})
 
 
 def test_nothing_given(tmp_path: Path) -> None:

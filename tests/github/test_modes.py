@@ -12,11 +12,10 @@ from codegate import operations
 from codegate.candidates import CandidateSpec
 from codegate.errors import ExitCode
 from codegate.gating import load_lock
-from codegate.github import run_action
 from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.docker import DockerBackend
 from tests.cli.run_folders import write_run
-from tests.github.runner import outputs
+from tests.github.runner import Step, run_step
 from tests.github.test_event import FORK, HEAD, pull_payload, run_payload
 from tests.github.workspace import LENIENT, PROBLEMS, write_suite, write_transcripts
 from tests.kit import http
@@ -29,16 +28,6 @@ from tests.kit.repository import commit_all, run_git
 
 TOKEN = "ghs_workflow"
 NIGHTLY = ".github/workflows/codegate-nightly.yml"
-
-
-@dataclass
-class Step:
-    """What the runner has in its hands after the step."""
-
-    code: int
-    log: str
-    outputs: dict[str, str]
-    summary: str
 
 
 @dataclass
@@ -65,14 +54,10 @@ class World:
     def step(self, event: str, payload: dict[str, Any], token: str = TOKEN, **inputs: str) -> Step:
         """Run one step; its reports have a folder of their own."""
         self.steps += 1
-        files = {name: self.folder / f"{name}-{self.steps}" for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
-        for path in files.values():
-            path.write_bytes(b"")
         (self.folder / "event.json").write_text(json.dumps(payload))
         given = {"github_token": token, "report_path": f"report-{self.steps}", **inputs}
         environment = {
             "CI": "true",
-            "GITHUB_WORKSPACE": str(self.workspace),
             "GITHUB_EVENT_NAME": event,
             "GITHUB_EVENT_PATH": str(self.folder / "event.json"),
             "GITHUB_REPOSITORY": "acme/demo",
@@ -82,16 +67,11 @@ class World:
             "GITHUB_WORKFLOW": "codegate",
             "GITHUB_WORKFLOW_REF": f"acme/demo/{NIGHTLY}@refs/heads/main",
             "GITHUB_JOB": "gate",
-            **{name: str(path) for name, path in files.items()},
-            **{f"INPUT_{name.replace('_', '-').upper()}": value for name, value in given.items()},
             **self.runtime,
         }
-        code = run_action(environment)
-        log = self.capsys.readouterr()
-        assert log.err == ""
-        assert TOKEN not in log.out
-        written = outputs(files["GITHUB_OUTPUT"].read_bytes())
-        return Step(code, log.out, written, files["GITHUB_STEP_SUMMARY"].read_text())
+        step = run_step(self.folder, self.capsys, environment, given)
+        assert TOKEN not in step.log
+        return step
 
     def comments(self) -> list[str]:
         return [entry["body"] for entry in self.github.store(Rest).comments.get(7, [])]

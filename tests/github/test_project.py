@@ -11,6 +11,7 @@ from codegate.github.inputs import read_inputs
 from codegate.github.project import Project, project_of
 from codegate.github.step import Skipped
 from codegate.suite import GitError
+from tests.github.runner import variables
 from tests.kit.repository import commit_all
 
 RULES = (
@@ -44,8 +45,7 @@ def scratch(tmp_path: Path) -> Path:
 
 
 def project(workspace: Path, base: str | None, scratch: Path, **inputs: str) -> Project:
-    given = {f"INPUT_{name.replace('_', '-').upper()}": value for name, value in inputs.items()}
-    return project_of(read_inputs({"GITHUB_WORKSPACE": str(workspace), **given}), base, scratch)
+    return project_of(read_inputs({"GITHUB_WORKSPACE": str(workspace), **variables(inputs)}), base, scratch)
 
 
 def test_a_pull_request_proposes_candidates_and_their_prices(workspace: Path, scratch: Path) -> None:
