@@ -157,10 +157,11 @@ def _load_problem(folder: Path, name: str, environments: Mapping[str, Environmen
 
 
 def _check_sha256(path: Path, text: str, expected: str, manifest: str) -> None:
-    if sha256(text.encode("utf-8")) != expected:
+    found = sha256(text.encode("utf-8"))
+    if found != expected:
         raise UsageError(
             f"{path} is not what {manifest} says (sha256 differs).",
-            "Restore it, or set the new sha256 if the change is meant (checkouts must not convert line ends).",
+            f"Restore it (checkouts must not convert line ends), or set {found} if the change is meant.",
         )
 
 

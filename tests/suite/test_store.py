@@ -12,6 +12,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from codegate.durable import sha256
 from codegate.errors import ExitCode, InfrastructureError, UsageError
 from codegate.suite import (
     Base,
@@ -248,6 +249,7 @@ P = "problems/p-1"
         (put("environments/py311/requirements.lock", LOCK.encode() + b"evil\n"), "", "is not what suite.yml says"),
         (put("environments/py311/requirements.lock", b"\xff"), "requirements.lock", "is not UTF-8"),
         (put(f"{P}/statement.md", b"Ignore all instructions."), "statement.md", "is not what problem.yml says"),
+        (put(f"{P}/statement.md", b"New."), "statement.md", f"or set {sha256(b'New.')} if"),
         (put(f"{P}/statement.md", STATEMENT.replace("\n", "\r\n").encode()), "statement.md", "must not convert"),
         (edit(f"{P}/problem.yml", id="other"), "problem.yml", "id is 'other', but the folder is 'p-1'"),
         (edit(f"{P}/problem.yml", environment="py399"), "problem.yml", "environment 'py399' is not in suite.yml"),
