@@ -1,5 +1,5 @@
 import pytest
-from retry import retry
+from call_again import call_again
 from steps import steps
 
 
@@ -22,7 +22,7 @@ class World:
         self.now += seconds
 
     def retry(self, attempts=5, base=1.0, cap=60.0, random=lambda: 0.0, **more):
-        return retry(
+        return call_again(
             self.action, on=(OSError,), attempts=attempts, base=base, cap=cap,
             sleep=self.sleep, random=random, clock=lambda: self.now, **more,
         )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def retry(
+def call_again(
     action: Callable[[], T],
     *,
     on: tuple[type[Exception], ...],
