@@ -1,15 +1,12 @@
 """The suite ``arbiter``: its structure at each change, its proof and its failure classes by night."""
 
 import re
-import shutil
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from codegate.grading import Sandboxes, grade
-from codegate.operations import validate
-from codegate.sandbox import Choice
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import Suite, TreeFile, load_base, load_suite, make_patch
 from tests.bundled.wrong import WRONG, Wrong
@@ -24,14 +21,10 @@ def suite() -> Suite:
     return load_suite(FOLDER)
 
 
-def test_there_are_seventeen_problems_that_nothing_passes_at_first(suite: Suite) -> None:
-    assert len(suite.active) == len(suite.problems) == 17
+def test_nothing_passes_at_first(suite: Suite) -> None:
     for problem in suite.problems:
         assert len(problem.tests.FAIL_TO_PASS) >= 10, problem.id
         assert problem.tests.PASS_TO_PASS == (), problem.id
-        assert problem.tests.QUARANTINED == (), problem.id
-        assert problem.manifest.controls is not None, problem.id
-        assert problem.manifest.tags["category"], problem.id
 
 
 @pytest.mark.requirement("D10")
@@ -44,13 +37,6 @@ def test_each_problem_has_tests_of_each_class(suite: Suite) -> None:
         assert UNMARKED.search(text), problem.id
         assert set(re.findall(r"@pytest\.mark\.(\w+)", text)) >= set(MARKED), problem.id
         assert "import time\n" not in text, problem.id  # no test measures time
-
-
-def test_a_statement_names_the_file_that_it_is_about(suite: Suite) -> None:
-    for problem in suite.problems:
-        (path,) = problem.fix
-        assert f"`{path}`" in problem.statement, problem.id
-        assert path in load_base(suite, problem, FOLDER), problem.id
 
 
 def wrong_source(suite: Suite, wrong: Wrong) -> tuple[str, str]:
@@ -91,16 +77,3 @@ def test_failures_are_classified_as_what_they_are(suite: Suite, bwrap_backend: B
             mistaken.append((wrong[0], wrong[1], result.failure, result.detail))
     sandboxes.close()
     assert len(mistaken) <= len(WRONG) * 0.05, mistaken
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    "sandbox", [pytest.param("bwrap", marks=pytest.mark.bwrap), pytest.param("docker", marks=pytest.mark.docker)]
-)
-@pytest.mark.timeout(3000)
-def test_every_problem_is_proved(suite: Suite, sandbox: Choice, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    request.getfixturevalue(f"{sandbox}_backend")
-    shutil.copytree(FOLDER, tmp_path / "arbiter")
-    report = validate(tmp_path / "arbiter", None, lambda _: None, sandbox=sandbox, rounds=5)
-    assert (report.proven, report.quarantined, report.faults) == (True, (), {})
-    assert report.suite.digest == suite.digest
