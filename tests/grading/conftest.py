@@ -13,9 +13,11 @@ from codegate.sandbox import EnvironmentRecipe
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.docker import DockerBackend
 from codegate.sandbox.interpreter import index_environment
+from codegate.suite import EnvironmentManifest
 from tests.conftest import PYTHON
 from tests.grading.control_texts import EVERY_TEST, EVERYTHING, FAILING, find
 from tests.grading.worlds import TESTS, World
+from tests.sandbox.go_world import go_environment, publish
 
 MakeWorld = Callable[..., World]
 
@@ -48,6 +50,21 @@ def docker_sandboxes(docker_backend: DockerBackend, recipe: EnvironmentRecipe) -
     """Docker sandboxes with pytest."""
     found = Sandboxes(docker_backend, {"tests": recipe.lock})
     yield found
+    found.close()
+
+
+@pytest.fixture(scope="session")
+def go(
+    bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Sandboxes, EnvironmentManifest]]:
+    """Sandboxes with Go, and their environment."""
+    environment = go_environment()
+    found = Sandboxes(bwrap_backend, {})
+    found.add(environment)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GOPROXY", publish(tmp_path_factory.mktemp("proxy")))
+        found.prepare(environment.manifest)
+    yield found, environment.manifest
     found.close()
 
 

@@ -1,6 +1,6 @@
 """Receipts, hidden values and the control run of Go's tests: what is found, what is caught, who is left alone."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,12 +13,11 @@ from codegate.grading.controls.instruments import Instruments, instrument
 from codegate.grading.controls.search import find_sites
 from codegate.grading.controls.sites import Mutant, Sites, mutants_of
 from codegate.grading.testreport import TestSelection
-from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import EnvironmentManifest, Problem, ProblemLimits, make_patch
 from tests.grading.go_patches import BUG, FIX, FORMS, HONEST, HOSTILE, IMPORTED, ORACLE, PLACES
 from tests.grading.worlds import Files, tree
 from tests.kit.problem import changes, problem
-from tests.sandbox.go_world import MODULE, go_environment, publish
+from tests.sandbox.go_world import MODULE
 
 pytestmark = pytest.mark.bwrap
 
@@ -125,17 +124,9 @@ class Workshop:
 
 
 @pytest.fixture(scope="module")
-def workshop(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
+def workshop(go: tuple[Sandboxes, EnvironmentManifest]) -> Workshop:
     """An environment with Go."""
-    environment = go_environment()
-    manifest = environment.manifest
-    sandboxes = Sandboxes(bwrap_backend, {})
-    sandboxes.add(environment)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GOPROXY", publish(tmp_path_factory.mktemp("proxy")))
-        sandboxes.prepare(manifest)
-    yield Workshop(sandboxes, manifest)
-    sandboxes.close()
+    return Workshop(*go)
 
 
 def some(names: Iterable[str], telling: Collection[str]) -> list[ParameterSet]:

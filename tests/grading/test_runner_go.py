@@ -1,14 +1,13 @@
 """Go's tests as they come out: statuses, subtests, what breaks a package, and what only looks like a result."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from codegate.grading import Sandboxes, TestReport, TestSelection, run_tests
-from codegate.sandbox.bubblewrap import BubblewrapBackend
-from codegate.suite import ProblemLimits
+from codegate.suite import EnvironmentManifest, ProblemLimits
 from tests.grading.worlds import Files, tree
-from tests.sandbox.go_world import MODULE, go_environment, publish
+from tests.sandbox.go_world import MODULE
 
 pytestmark = pytest.mark.bwrap
 
@@ -30,23 +29,16 @@ PROJECT: Files = {"go.mod": MODULE, "shop.go": SHOP}
 
 
 @pytest.fixture(scope="module")
-def run(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunGo]:
+def run(go: tuple[Sandboxes, EnvironmentManifest]) -> RunGo:
     """Run test files of a project in an environment with Go."""
-    environment = go_environment()
-    manifest = environment.manifest
-    sandboxes = Sandboxes(bwrap_backend, {})
-    sandboxes.add(environment)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GOPROXY", publish(tmp_path_factory.mktemp("proxy")))
-        sandboxes.prepare(manifest)
+    sandboxes, manifest = go
 
     def started(content: Files, *test_files: str, **selection: object) -> TestReport:
         chosen = TestSelection(test_files, runner="go", **selection)  # type: ignore[arg-type]  # passed through
         with sandboxes.open(manifest, LIMITS) as sandbox:
             return run_tests(sandbox, tree({**PROJECT, **content}), chosen)
 
-    yield started
-    sandboxes.close()
+    return started
 
 
 def statuses(report: TestReport) -> dict[str, str]:
