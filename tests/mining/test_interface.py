@@ -108,6 +108,7 @@ class TestPython:
             ("def mean(): pass\n", "def test_x():\n    total([])\n", ""),  # new, but no test uses it
             ("def mean(): pass\n", "", "def test_x():\n    x.mean()\n"),  # used by a test that was there already
             ("x = os.environ.get('HOME_OF_SUMS')\n", "def test_x(): pass\n", ""),
+            ("x = os.environ.get('SUMS_SIZE')\n", "def test_x():\n    set('SUMS_SIZE')\n", "SIZE = 'SUMS_SIZE'\n"),
             ("from packaging import InvalidVersion\nInvalidVersion\n", "from packaging import InvalidVersion\n", ""),
             ("'at_most'\n", "at_most = 3\nprint(at_most)\n", ""),  # the test's own name
         ],

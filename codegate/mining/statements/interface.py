@@ -75,7 +75,8 @@ def interface_of(cut: Cut) -> Interface:
                 members.setdefault(name, signature)
             else:
                 told.append((name, signature))
-    told += _settings(code.arguments - before.arguments, tests.texts)
+    settings = dict(_settings(code.arguments - before.arguments, tests.texts))
+    told += [(name, settings[name]) for name in sorted(absent(settings, cut.base))]
     short = (text for text in code.texts if len(text) <= _MAX_PHRASE)
     listed = {word for text in short for word in re.split(r"[\s,]+", text) if IDENTIFIER.fullmatch(word)}
     wanted = (tests.members | tests.keywords) - own - {name for name, _ in told}
