@@ -44,6 +44,7 @@ class TestScrub:
             ("Sum up nothing\n\nSee https://github.com/a/b/pull/3", "Sum up nothing"),
             ("Sum up nothing\n\nText\u200b\u2028and \ud800more\r\n.", "Sum up nothing\n\nText\nand ?more\n."),
             ("Sum up nothing\n\nCall total() for it (see #4).", "Sum up nothing\n\nCall total() for it."),
+            ("Sum up nothing\n\n:class:`Sum` is empty. See #4", "Sum up nothing\n\n:class:`Sum` is empty."),
             ("Merge pull request #1 from a/b", ""),
             ("", ""),
         ],

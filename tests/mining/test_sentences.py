@@ -113,6 +113,7 @@ def test_a_sentence_says_what_is_or_what_should_be(text: str, slots: list[tuple[
         "Don't raise an error for empty values.",
         "Return `None`, not an error, for empty values.",
         "Does not show what the names are of.",
+        "Previously these failed for names of lists.",
         "Existing tests now pass for lists of names.",
         "A list which is now also named in the sums.",
         "Fix the error message for additional items",

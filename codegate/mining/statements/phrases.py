@@ -31,7 +31,7 @@ ABOUT_CHANGE: Final = _has(
 DEPENDENT: Final = _opens(
     r"""it its that this they these those such both only here the_(?:latter|former|same) also however thus but and or
     which so now is are was were has have had even although while rather matching mirroring then otherwise similarly
-    does doesn't cannot can can't could should must will may might apparently maybe because since
+    does doesn't cannot can can't could should must will may might apparently obviously maybe because since
     in_(?:this|that|addition|other) with_(?:this|that) something_like
     as_such likewise therefore for_(?:this|that|example|instance) e\.g i\.e where"""
 )

@@ -138,7 +138,9 @@ def sentences(text: str, source: str) -> Iterator[Sentence]:
             continue
         after = source.endswith("changelog")
         for slot, said in read(_NO_SUBJECT.sub("It would", _CAUSE.sub("", sentence)), after=after):
-            yield Sentence(_finished(said), slot, source)
+            # "Previously these failed" needs the sentence before it too.
+            if said.startswith("It would ") or not DEPENDENT.match(said):
+                yield Sentence(_finished(said), slot, source)
 
 
 def read(sentence: str, *, after: bool = False) -> _Said:
