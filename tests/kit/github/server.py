@@ -138,17 +138,13 @@ class FakeGitHub:
     Args:
         prefix: path of the API, such as ``/api/v3`` on an Enterprise server.
         tokens: by their text.
-        anonymous: what may be done without one, as on a public repository.
     """
 
     repository = "acme/demo"
 
-    def __init__(
-        self, prefix: str = "", tokens: Mapping[str, Token] | None = None, anonymous: frozenset[str] = frozenset()
-    ) -> None:
+    def __init__(self, prefix: str = "", tokens: Mapping[str, Token] | None = None) -> None:
         self.prefix = prefix
         self.tokens: dict[str, Token] = dict(tokens or {})
-        self.anonymous = Token(anonymous, login="")
         self.requests: list[Request] = []
         self.violations: list[str] = []
         self.lock = threading.RLock()
@@ -232,7 +228,7 @@ class FakeGitHub:
     def _token(self, request: Request) -> Token | None:
         scheme, _, text = request.headers.get("authorization", "").partition(" ")
         if not text:
-            return self.anonymous
+            return Token(frozenset(), login="")
         return self.tokens.get(text) if scheme.lower() in {"bearer", "token"} else None
 
     def _refused(self, request: Request, entry: _Route) -> Reply | None:
@@ -311,11 +307,9 @@ def rate_limited(after: int | None = None, *, status: int = 429) -> Reply:
 
 
 @contextlib.contextmanager
-def fake_github(
-    prefix: str = "", tokens: Mapping[str, Token] | None = None, anonymous: frozenset[str] = frozenset()
-) -> Iterator[FakeGitHub]:
+def fake_github(prefix: str = "", tokens: Mapping[str, Token] | None = None) -> Iterator[FakeGitHub]:
     """Run one for the length of a ``with`` block."""
-    github = FakeGitHub(prefix, tokens, anonymous)
+    github = FakeGitHub(prefix, tokens)
     try:
         yield github
     except BaseException:
