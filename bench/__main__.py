@@ -2,7 +2,8 @@
 
     python -m bench [--rounds 5]
 
-Nothing else should run on the machine. What costs money or needs another machine is not here.
+Nothing else should run on the machine. What costs money, needs another machine or needs Ray (`python -m bench.cluster`)
+is not here.
 """
 
 import argparse
@@ -29,6 +30,7 @@ def main() -> None:
         widths = ["--sandbox", "bwrap", "docker", "--jobs", "1", "2", "4"]
         for title, *command in (
             ("Grading", "grading", str(suite), *widths, "--rounds", rounds),
+            ("Sandboxes", "sandboxes", "--sandbox", "bwrap", "docker", "--rounds", rounds),
             ("Mining", "mining_speed"),
             ("Engine, by replayed answers", "engine", str(suite), "--outcomes", "10000"),
             ("Gateway, by calls", "gateway"),
