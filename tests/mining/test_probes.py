@@ -262,6 +262,9 @@ class TestExample:
     def test_a_number_of_things_is_not_shown(self, expression: str) -> None:
         assert not Example("page = 1", expression, "1", "2").may_be_shown([])
 
+    def test_what_is_left_after_an_error_is_a_poor_example(self) -> None:
+        assert Example("try:\n    f(1)\nexcept Exception:\n    pass", "page", "1", "2").poor
+
     def test_a_value_that_says_nothing_is_shown_only_where_there_is_no_other(self) -> None:
         telling, poor = Example("", "f(1)", "1", "2"), Example("", "'a' in f(1)", "raises TypeError: x", "False")
         found = [Found("a", poor.rank(1, ("", "")), "a", poor), Found("b", telling.rank(1, ("", "")), "b", telling)]

@@ -72,8 +72,10 @@ class Example:
 
     @property
     def poor(self) -> bool:
-        """Return whether its value says only that something is there, or that nothing went wrong."""
-        return any(_POOR.fullmatch(text) for text in (self.expected, self.expression))
+        """Return whether its value says only that something is there, or what is left after an error."""
+        return "except Exception:" in self.code or any(
+            _POOR.fullmatch(text) for text in (self.expected, self.expression)
+        )
 
     def rank(self, replaced: int, own: tuple[str, str]) -> tuple[int, ...]:
         """Return what the clearest example has least of.
