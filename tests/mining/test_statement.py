@@ -66,6 +66,8 @@ class TestSlots:
             ("Return zero for nothing", "`total()` does not return zero for nothing"),
             ("Disable nested lists", "`total()` does not disable nested lists"),
             ("Do not apply limits to nested lists", "`total()` applies limits to nested lists"),
+            ("Return zero from low() for nothing", "`total([])` gives `1` instead of `0`"),
+            ("Reject lists of words instead of summing them", "Lists of words are not rejected"),
             ("Fix order of nested lists", "Order of nested lists is wrong"),
             ("Fix page count of lists", "Page count of lists is wrong"),
             ("Fix totals of nested lists", "Totals of nested lists are wrong"),
@@ -149,6 +151,10 @@ class TestSlots:
         assert write(demand, examples=[replace(long, called="")]) == "no source says in words what is wrong"
         text = written(demand.replace("summing", "a `sums()` of"), examples=[long]).text
         assert text.startswith("# `sums()` raises `IndexError`\n\nFor example")
+
+    def test_an_error_is_told_of_what_raises_it(self) -> None:
+        example = replace(EXAMPLE, code="found = total([])", expression="found[0]", called="total")
+        assert written("Fix #12", examples=[example]).text.startswith("# `found[0]` raises `IndexError`\n")
 
     def test_an_error_in_place_of_another_is_told_in_the_title(self) -> None:
         other = replace(EXAMPLE, expected="raises ValueError: nothing to add up")

@@ -162,11 +162,13 @@ def _unmet(demand: str, names: Sequence[str]) -> str:
     match = _SHOULD.match(demand)
     if match is None:
         return ""
-    subject, verb, rest = match["who"], match["verb"], match["rest"]
+    subject, verb = match["who"], match["verb"]
+    rest = re.split(r",? (?:instead of|rather than) ", match["rest"])[0]
     if subject == "It":
         *others, last = [f"`{name}()`" for name in names] or [""]
         subject = f"{', '.join(others)} and {last}" if others else last
-        if not all(names) or not names or any(re.search(rf"\b{re.escape(name)}\b", demand) for name in names):
+        named = re.search(r"\w\(\)", rest) or any(re.search(rf"\b{re.escape(name)}\b", demand) for name in names)
+        if not all(names) or not names or named:
             return ""
     many = plural(subject)
     if verb == "be" and rest.startswith(" able to "):
@@ -192,10 +194,11 @@ def _seen(examples: Sequence[Example], names: Sequence[str], crash: re.Match[str
     elif error:
         wrong = first.observed.startswith(error[0])
         what = f"raises `{error[1]}` with a wrong message" if wrong else f"does not raise `{error[1]}`"
-    call = first.expression if "(" in first.expression and first.called in first.expression else ""
+    inside = first.called in first.expression
+    call = first.expression if ("(" in first.expression and inside) or first.expression.endswith("]") else ""
     if call and len(f"{call}{what}") <= _MAX_SHOWN and "`" not in call and what.count("`") in {2, 4}:
         return f"`{call}` {what}"
-    return f"`{names[0]}()` {what}" if "raise" in what and len(names) == 1 and names[0] else ""
+    return f"`{names[0]}()` {what}" if "raise" in what and len(names) == 1 and names[0] and inside else ""
 
 
 def _wrong(title: str) -> str:
