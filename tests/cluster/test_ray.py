@@ -97,6 +97,7 @@ def graded(out: Path) -> dict[tuple[str, str, int], Any]:
     }
 
 
+@pytest.mark.requirement("X2")
 def test_a_run_whose_node_dies_has_the_outcomes_and_the_verdicts_of_one_on_this_machine(
     suite: Suite, tmp_path: Path, cluster: Cluster
 ) -> None:
