@@ -148,7 +148,6 @@ def run_suite(
                 raise answers_in_file(f"candidate {candidate.label}")
     check_bases(suite, suite.active, request.options.repository)
     _check_prices(request, candidates)
-    _check_servers(candidates)
     cluster = connect(request.options.engine, request.options.sandboxes, announce)
     stop = threading.Event()
     with (
@@ -250,6 +249,8 @@ def _new_journal(
 
 
 def _created(folder: Path, manifest: RunManifest, request: RunRequest) -> Journal:
+    if request.options.cache is None:  # with one, there may be no call to make
+        _check_servers(manifest.candidates)
     journal = Journal.create(folder, manifest)
     if request.answers is not None:
         write_predictions(folder / ANSWERS, request.answers.predictions)

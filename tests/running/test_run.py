@@ -19,7 +19,7 @@ from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.session import SandboxSession
 from codegate.service import Expectation, Service
 from codegate.suite import Suite, load_suite, update_problem
-from tests.running.world import NAMES, ModelServer, Said, answer, lines, results, run_here
+from tests.running.world import NAMES, ModelServer, Said, answer, lines, results, run_here, serving
 
 pytestmark = pytest.mark.bwrap
 
@@ -67,6 +67,20 @@ def test_an_attempt_on_disk_is_graded_without_asking_again(suite: Suite, server:
     run_here(suite, out)
     assert len(server.asked) == 3
     assert results(out) == before
+
+
+def test_a_server_is_needed_only_where_a_call_is_left(suite: Suite, tmp_path: Path) -> None:
+    out, cache = tmp_path / "r", tmp_path / "cache"
+    with serving() as server:
+        spec = server.spec()
+        first = run_here(suite, out, spec, cache=cache)
+    assert run_here(suite, out) == first
+    (out / "outcomes.jsonl").unlink()
+    assert run_exit_code(run_here(suite, out), ()) == 0, "paid answers are graded"
+    assert run_exit_code(run_here(suite, tmp_path / "again", spec, cache=cache), ()) == 0, "so are kept ones"
+    with pytest.raises(InfrastructureError, match="nothing listens"):
+        run_here(suite, tmp_path / "new", spec)
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_fault_is_tried_again_on_resume(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
