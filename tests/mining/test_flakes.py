@@ -228,7 +228,7 @@ def world(bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> Iterat
 
 
 NOTHING = TestOutcomes((), (), (), (), False, {}, {})
-RUNNERS: tuple[RunnerName, ...] = ("go", "jest", "junit")
+RUNNERS: tuple[RunnerName, ...] = ("go", "java", "jest", "junit")
 GRADED = TestSelection(("a/test_x.py", "test_y.py"), timeout_seconds=20)
 
 
@@ -262,7 +262,15 @@ class TestPlan:
         }
         assert causes["go"] == [("order",), ("order", "isolation"), ("isolation",)]
         assert causes["jest"] == [("order", "clock"), ("order",), ()]
-        assert causes["junit"] == [("order",), ("order",), ()]
+        assert causes["java"] == [("order",), ("order",), ()]
+        assert causes["junit"] == [("seed",)] * 4, "its command takes no order"
+        zones = {
+            runner
+            for runner in RUNNERS
+            for one in plan(replace(GRADED, runner=runner), NOTHING, 5)
+            if "timezone" in one.causes
+        }
+        assert zones == {"go", "java"}
 
 
 class TestExplain:

@@ -15,6 +15,6 @@ LANGUAGE: Final = LanguagePack(
     packages={"go.mod": "codegate.languages.go.packages:install"},
     readers=(GO,),
     finder="codegate.languages.go.mutation:GoFinder",
-    varies=frozenset({"isolation"}),
+    varies=frozenset({"isolation", "order", "timezone"}),
     parameters="/",
 )

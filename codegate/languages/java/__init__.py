@@ -15,5 +15,6 @@ LANGUAGE: Final = LanguagePack(
     packages={"maven.lock": "codegate.languages.java.packages:install"},
     readers=(JAVA,),
     finder="codegate.languages.java.mutation:JavaFinder",
+    varies=frozenset({"order", "timezone"}),
     parameters="(",
 )

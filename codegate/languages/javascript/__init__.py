@@ -17,6 +17,6 @@ LANGUAGE: Final = LanguagePack(
     packages={"package-lock.json": "codegate.languages.javascript.packages:install"},
     readers=(JAVASCRIPT, TYPESCRIPT),
     finder="codegate.languages.javascript.mutation:JavaScriptFinder",
-    varies=frozenset({"clock"}),
+    varies=frozenset({"clock", "order"}),
     compiled=(".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"),  # the framework reads JSX and components
 )

@@ -11,4 +11,5 @@ LANGUAGE: Final = LanguagePack(
     files=OtherFiles,
     runners={"junit": "codegate.languages.junit.runners:JUNIT"},
     environments="codegate.languages.junit.environments:Given",
+    varies=frozenset({"seed"}),
 )

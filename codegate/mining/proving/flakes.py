@@ -75,9 +75,9 @@ def plan(graded: TestSelection, outcomes: TestOutcomes, rounds: int, cpu_seconds
 
 
 def _possible(runner: RunnerName) -> frozenset[str]:
-    """Return what the runs of ``runner`` can vary."""
+    """Return what runs in the language of ``runner`` can vary."""
     found = (language.varies for language in languages() if runner in language.runners)
-    return frozenset({"order", "timezone"}).union(*found)
+    return frozenset[str]().union(*found)
 
 
 def _both(causes: tuple[Cause, ...], selection: TestSelection) -> list[Varied]:
