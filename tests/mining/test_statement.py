@@ -16,7 +16,7 @@ from codegate.mining.statements.interface import interface_of
 from codegate.mining.statements.material import entries_of
 from codegate.mining.statements.statement import StatementText, count_words, write_statement
 from codegate.mining.statements.testsource import named_case
-from codegate.mining.statements.vocabulary import gives_away, vocabulary
+from codegate.mining.statements.vocabulary import FixVocabulary, gives_away, vocabulary
 from codegate.suite import Tree
 from tests.mining.statement_world import BASE, DAY, FAILED, FIXED, TEST, cut_of, files, outcomes_of, sums_cut, unit_of
 
@@ -360,6 +360,10 @@ class TestGates:
     @pytest.mark.parametrize("name", ["empty\u200b_amount", "empty\\_amount", "empty&#95;amount", "еmpty_amount"])
     def test_a_name_is_seen_through_its_disguise(self, name: str) -> None:
         assert gives_away(f"Use {name} here.", vocabulary(sums_cut()))
+
+    @pytest.mark.parametrize("text", ["find(&notEmpty)", "it = &notEmpty;", "it = &notEmpty; &amp;"])
+    def test_a_name_behind_an_ampersand_is_no_entity(self, text: str) -> None:
+        assert gives_away(text, FixVocabulary((), frozenset({"notEmpty"}), ()))
 
     def test_a_quotation_of_what_the_fix_replaces_is_none(self) -> None:
         assert not gives_away("The line is `return first + sum(items[1:])`.", vocabulary(sums_cut()))

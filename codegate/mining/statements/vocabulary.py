@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from html.entities import html5
 from typing import Final
 
 from codegate.languages.syntax import IDENTIFIER, decode
@@ -18,6 +19,7 @@ _MAX_ADDED: Final = 1 << 19
 
 _TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 _CODE_LIKE: Final = re.compile(r"[^_]_[^_]|[0-9]|[a-z][A-Z]")
+_ENTITY: Final = re.compile(r"&(#\d{1,7};|#[xX][0-9a-fA-F]{1,6};|[A-Za-z][A-Za-z0-9]{1,31};)")
 #: A Markdown escape.
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 #: Letters that look like Latin ones (Unicode's confusables, the common part), and typographic punctuation.
@@ -97,11 +99,16 @@ def _folded(text: str) -> str:
     """Return ``text`` as a reader sees it: lookalikes folded; invisible characters, escapes and code marks gone."""
     if text.isascii() and not set("&\\`") & set(text):
         return text
-    text = html.unescape(_ESCAPE.sub(r"\1", text)).translate(_LOOKALIKES)
+    text = _ENTITY.sub(_character, _ESCAPE.sub(r"\1", text)).translate(_LOOKALIKES)
     folded = unicodedata.normalize("NFKD", text).translate(_LOOKALIKES)
     return "".join(
         letter for letter in folded if letter not in _FILLERS and unicodedata.category(letter) not in {"Mn", "Me", "Cf"}
     )
+
+
+def _character(entity: re.Match[str]) -> str:
+    """Return what an HTML entity stands for; ``&notEmpty;`` is none, though HTML reads its beginning as one."""
+    return html.unescape(entity[0]) if entity[1][0] == "#" or entity[1] in html5 else entity[0]
 
 
 def _quotes(words: list[str], known: FixVocabulary) -> bool:
