@@ -43,6 +43,8 @@ _VERB: Final = (
 )
 _MORE: Final = rf"(?:[ \t]{{0,4}}(?:,|and|&)?[ \t]{{0,4}}{_NUMBER})*"
 _REFERENCE: Final = re.compile(rf"{_VERB}(?:{_SHORT}|(?<![\w&]){_NUMBER}+){_MORE}", re.IGNORECASE)
+#: In code, ``!1`` is a negation, and ``#00ff12`` a colour.
+_CODE_REFERENCE: Final = re.compile(rf"{_VERB}(?:{_SHORT}|(?<![\w&])#[1-9]\d{{0,11}}(?!\w))", re.IGNORECASE)
 _LINK: Final = re.compile(r"(?:https?|git|ssh)://[^\s)>\]\"'`]{1,2000}|\bgit@[\w.-]{1,100}:[\w./-]{1,200}")
 _LINKED: Final = re.compile(r"\[([^\[\]\n]{0,300})\]\((?:https?|git|ssh)://[^\s)]{1,2000}+[^)\n]{0,200}+\)")
 _SHA: Final = re.compile(r"\b(?=[0-9a-f]{0,64}[0-9])(?=[0-9a-f]{0,64}[a-f])[0-9a-f]{7,64}\b")
@@ -52,7 +54,9 @@ _DECORATORS: Final = frozenset(
     " media import deprecated".split()
 )
 _EMPTY_BRACKETS: Final = re.compile(r"(?<!\w)[(\[][ \t]{0,3}[,;.]?[ \t]{0,3}[)\]]|(?<!`)``(?!`)")
-_INLINE_CODE: Final = re.compile(r"(`[^`\n]{1,500}`)")
+#: With the role and the underscores that reStructuredText has around it.
+_INLINE_CODE: Final = re.compile(r"((?::[\w:+-]{1,30}:)?`[^`\n]{1,500}`_{0,2})")
+_NO_CODE: Final = re.compile(r"(?::[\w:+-]{1,30}:)?`[\W_]*`_{0,2}")
 _LEFT_ALONE: Final = re.compile(
     r"[\s>*_#-]*(?:see(?: also)?|refs?|references?|issues?|bugs?|related(?: to)?|tickets?|pr|thanks|cc)?[\s*_:.,;-]*",
     re.IGNORECASE,
@@ -183,6 +187,7 @@ def _without_references(line: str) -> str:
         bare = _LINK.sub(" ", _LINKED.sub(r"\1", bare))
         parts = _INLINE_CODE.split(bare)
         parts[::2] = [_MENTION.sub(_unless_decorator, _REFERENCE.sub(" ", part)) for part in parts[::2]]
+        parts[1::2] = map(_code_without_references, parts[1::2])
         bare = _EMPTY_BRACKETS.sub(" ", _SHA.sub(" ", "".join(parts)))
         if bare == before:
             break
@@ -198,6 +203,12 @@ def _without_references(line: str) -> str:
     text = re.sub(r"^(?:[ .,;)]|:(?!\w))+", "", text)
     text = re.sub(r"([.!?])(?:[ \t]{0,2}[.,;:]){1,5}(?=\s|$)", r"\1", text)
     return (indent + text).rstrip(" ,;:-(") if text else ""
+
+
+def _code_without_references(code: str) -> str:
+    """Return inline code with an ellipsis in place of references; empty when they are all that it has."""
+    bare = _CODE_REFERENCE.sub("…", code)
+    return "" if bare != code and _NO_CODE.fullmatch(bare) else bare
 
 
 def _unless_decorator(mention: re.Match[str]) -> str:
