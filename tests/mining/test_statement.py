@@ -74,6 +74,8 @@ class TestSlots:
             ("Fix rounding nested lists", "Rounding nested lists is wrong"),
             ("Fix padding width", "Padding width is wrong"),
             ("Fix superfluous space", "Superfluous space"),
+            ("Fix nil pointer dereference of lists", "Nil pointer dereference of lists"),
+            ("Fix deadlocks of two writers", "Deadlocks of two writers"),
             ("Fix raw markup printed on errors", "Raw markup printed on errors"),
             ("Fix grapheme widths and edge cases", "Grapheme widths are wrong"),
             ("Properly support nested lists", "`total()` does not support nested lists"),

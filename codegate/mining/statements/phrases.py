@@ -93,7 +93,8 @@ DEFECT: Final = _has(
     off[-_]by[-_]one raises? throws? cannot can't doesn't without
     instead_of being superfluous redundant spurious unwanted
     extra excessive needless unnecessary double[sd]? misplaced misaligned flicker\w*
-    too_(?:many|few|much|long|early|late) stale race deadlock quadratic truncat\w+"""
+    too_(?:many|few|much|long|early|late) stale races? deadlock\w* quadratic truncat\w+
+    (?:nil|null)(?:[-_]pointer)?[-_]dereferenc\w+"""
 )
 OBSERVED: Final = _has(
     r"""previously before_this used_to currently at_present as_of_now crash(?:e[sd])? rais(?:e[sd]|ing) throws? threw
