@@ -97,13 +97,18 @@ def harmless(path: str) -> bool:
 
 
 def writable() -> list[str]:
-    """Return every place where something is mounted that may be written to (proc(5), /proc/self/mountinfo)."""
+    """Return every place where something is mounted that may be written to (proc(5), /proc/self/mountinfo).
+
+    The root is one whenever it is mounted so: what keeps this user out of it may not keep out another process.
+    """
     found = []
     with open("/proc/self/mountinfo") as file:
         for line in file:
             fields = line.split()
-            if "rw" in fields[5].split(",") and os.access(fields[4], os.W_OK) and not harmless(fields[4]):
-                found.append(fields[4])
+            place = fields[4]
+            open_to_us = place == "/" or (os.access(place, os.W_OK) and not harmless(place))
+            if "rw" in fields[5].split(",") and open_to_us:
+                found.append(place)
     return sorted(set(found))
 
 

@@ -193,6 +193,10 @@ def _no_disk_limit(body: dict[str, Any]) -> None:
         places[place] = ",".join([*kept, "size=64m"])
 
 
+def _writable_root(body: dict[str, Any]) -> None:
+    body["HostConfig"].update(ReadonlyRootfs=False)
+
+
 def _open_walls(body: dict[str, Any]) -> None:
     body["HostConfig"].update(ReadonlyRootfs=False, CapDrop=None, NetworkMode="bridge")
     body["User"] = "0:0"
@@ -205,6 +209,7 @@ def _open_walls(body: dict[str, Any]) -> None:
         (_no_process_limit, ["process limit"]),
         (_no_memory_limit, ["memory limit in total"]),
         (_no_disk_limit, ["disk limit", "file limit"]),
+        (_writable_root, ["nothing else writable"]),
         (_open_walls, ["not root", "no capabilities", "no network route", "read-only system", "nothing else writable"]),
     ],
 )
@@ -222,7 +227,7 @@ def test_a_daemon_that_takes_a_limit_and_forgets_it_is_refused(
             preflight(backend, environment)
         backend.close()
     assert all(f"{check} (" in raised.value.cause for check in checks), raised.value.cause
-    if change is not _open_walls:
+    if change not in {_writable_root, _open_walls}:
         assert "does not enforce it" in raised.value.remedy
 
 
