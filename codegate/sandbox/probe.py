@@ -128,7 +128,8 @@ def walls() -> dict[str, Any]:
         "routes": routes,
         "interfaces": sorted(name for _, name in socket.if_nameindex() if name != "lo"),
         "connect": [refused(lambda: connect(("169.254.169.254", 80))), refused(lambda: connect(("8.8.8.8", 53)))],
-        "families": [refused(partial(socket.socket, family, socket.SOCK_STREAM)) for family in FAMILIES],
+        "families": {f"address family {family}": refused(partial(socket.socket, family, socket.SOCK_STREAM))
+                     for family in FAMILIES},
         "calls": {name: call(libc, numbers[column], 0x10000000 if name == "unshare" else 0)
                   for name, numbers in CALLS.items()},
         "system": {path: refused(partial(touch, path)) for path in ("/codegate", "/etc/codegate", "/usr/codegate")},

@@ -26,7 +26,8 @@ from codegate.sandbox import (
 from codegate.sandbox.bubblewrap import BubblewrapBackend
 from codegate.sandbox.conformance import Subject, lifecycle, resources
 from codegate.sandbox.docker import DockerBackend
-from codegate.sandbox.preflight import judge_limits, judge_walls
+from codegate.sandbox.preflight import _held, judge_limits, judge_walls
+from codegate.sandbox.probe import CALLS, FAMILIES
 from tests.sandbox.daemons import relay
 
 PLAIN = EnvironmentRecipe("3.11", "")
@@ -39,7 +40,7 @@ WALLS: dict[str, Any] = {
     "routes": [],
     "interfaces": [],
     "connect": ["ENETUNREACH", "ENETUNREACH"],
-    "families": ["EAFNOSUPPORT"],
+    "families": {"address family 40": "EAFNOSUPPORT"},
     "calls": {"keyctl": "EPERM"},
     "system": {"/codegate": "EROFS"},
     "writable": ["/dev/shm", "/tmp", "/workspace"],
@@ -69,7 +70,7 @@ TAKEN: dict[str, Any] = {
         ("capabilities", [], "no capabilities"),
         ("no_new_privileges", 0, "no new privileges"),
         ("seccomp", 0, "system call filter"),
-        ("families", [""], "system call filter"),
+        ("families", {"address family 40": ""}, "system call filter"),
         ("calls", {"keyctl": ""}, "system call filter"),
         ("routes", ["eth0 ..."], "no network route"),
         ("interfaces", ["eth0"], "no network route"),
@@ -105,6 +106,13 @@ def test_each_wall_that_falls_is_seen(key: str, value: object, check: str) -> No
 def test_each_limit_that_does_not_bite_is_seen(key: str, value: object, check: str) -> None:
     assert all(finding.held for finding in judge_limits(TAKEN, DESCRIBED))
     assert [one.check for one in judge_limits({**TAKEN, key: value}, DESCRIBED) if not one.held] == [check]
+
+
+def test_the_refusal_names_the_system_calls_and_families_that_got_through() -> None:
+    families = {f"address family {family}": "" if family == 40 else "EAFNOSUPPORT" for family in FAMILIES}
+    seen = {**WALLS, "families": families, "calls": {**dict.fromkeys(CALLS, "EPERM"), "bpf": ""}}
+    with pytest.raises(SandboxError, match=r'here: system call filter \(\[2, "bpf", "address family 40"\]\)\.'):
+        _held("docker", judge_walls(seen, DESCRIBED))
 
 
 def test_a_kernel_that_was_promised_and_is_the_machines_is_seen() -> None:

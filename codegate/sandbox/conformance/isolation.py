@@ -1,6 +1,5 @@
 """Isolation: the preflight's walls, no host, no secrets, no way to the supervisor."""
 
-import json
 import os
 import secrets
 import tempfile
@@ -8,7 +7,7 @@ from pathlib import Path
 
 from codegate.sandbox.conformance.subject import Check, Subject, answer, expect, python
 from codegate.sandbox.contract import Command, SandboxFile
-from codegate.sandbox.preflight import preflight
+from codegate.sandbox.preflight import look, preflight
 
 _HOST = """
 import json, os, sys
@@ -112,8 +111,9 @@ print(json.dumps(made))
 
 def walls_and_limits(subject: Subject) -> None:
     """The preflight holds, and the filter itself refuses every system call that only an escape needs."""
-    checks = {finding.check: finding for finding in preflight(subject.backend, subject.environment).checks}
-    _, _, calls = json.loads(checks["system call filter"].evidence)
+    preflight(subject.backend, subject.environment)
+    with subject.sandbox() as sandbox:
+        calls = look(sandbox)["calls"]
     allowed = {name: error for name, error in calls.items() if error not in {"EPERM", "ENOSYS"}}
     expect(allowed == {}, "EPERM or ENOSYS", allowed)
 
