@@ -47,7 +47,7 @@ _WIDTH: Final = 80
 @click.option("--samples", type=click.IntRange(1, 100), help="Plan this fixed number of samples per problem.")
 @click.option("--drop", type=click.FloatRange(0.01, 0.9), help="Show how often a drop of this share is found.")
 @click.option("--rate", type=click.FloatRange(0.05, 0.99), help="Assumed pass rate without a baseline; default 0.6.")
-@click.option("--like", type=FOLDER, multiple=True, help="Earlier run with the tokens and minutes of a sample.")
+@click.option("--like", type=FOLDER, multiple=True, help="Earlier run to estimate tokens and minutes from.")
 @click.option("--shards", type=click.IntRange(1, 256), help="Split the run; print its id and a matrix of shards.")
 @click.option("--no-gate", is_flag=True, help="Plan without a baseline, as `codegate run --no-gate` does.")
 @repository_option

@@ -18,7 +18,7 @@ from codegate.running import Journal, record_run
 def command(run: Path, out: Path) -> ExitCode:
     """Write the answers of RUN as transcripts, and print the candidates that replay them, for a codegate.yml in --out.
 
-    Replaying needs no network and no key, and is graded like any run. Of an agent its patch is replayed.
+    Replaying needs no network and no key, and is graded like any run. For an agent, its patch is replayed.
     """
     written = record_run(Journal.open(run), out)
     candidates = [spec.model_dump(mode="json", exclude_defaults=True) for spec in written.values()]

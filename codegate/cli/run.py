@@ -44,7 +44,7 @@ _PLANNED: Final = frozenset(
 )
 @click.option("--out", type=FOLDER, help="Folder of the run; default runs/<id>.")
 @click.option("--resume", type=FOLDER, help="Continue the run in this folder, with its own candidates and samples.")
-@click.option("--limit", type=click.IntRange(min=1), help="Only the first problems, so many; nothing is gated.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Run only the first N problems, without a gate.")
 @click.option("--problem", "problems", multiple=True, metavar="ID", help="Only this problem; repeatable.")
 @click.option("--shard", metavar="K/N", help="Do part K of N only; all parts need the same --run-id.")
 @click.option("--run-id", help="Id of the shared run, as `codegate plan --shards N` gives it.")

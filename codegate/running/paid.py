@@ -1,7 +1,7 @@
 """Answers that an attempt has paid for, kept until it is whole: a run that is killed pays for none twice.
 
-When a run is resumed, its agent starts again. A request that equals a kept one is answered from here, any other one by
-the model. A tool loop is repeated turn by turn.
+When a run is resumed, its agent starts again. A request that equals a kept one is answered from here; every other
+request goes to the model. A tool loop is repeated turn by turn.
 """
 
 import base64
