@@ -261,6 +261,7 @@ class TestExample:
     @pytest.mark.parametrize("expression", ["len(f(1))", "page(1).text.count('a')", "page.rows.length"])
     def test_a_number_of_things_is_not_shown(self, expression: str) -> None:
         assert not Example("page = 1", expression, "1", "2").may_be_shown([])
+        assert Example("page = 1", expression, "raises OverflowError: too large", "2").may_be_shown([])
 
     def test_what_is_left_after_an_error_is_a_poor_example(self) -> None:
         assert Example("try:\n    f(1)\nexcept Exception:\n    pass", "page", "1", "2").poor
