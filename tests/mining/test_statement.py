@@ -154,6 +154,19 @@ class TestSlots:
         text = written(demand.replace("summing", "a `sums()` of"), examples=[long]).text
         assert text.startswith("# `sums()` raises `IndexError`\n\nFor example")
 
+    def test_beside_what_is_observed_a_demand_is_title_and_expectation(self) -> None:
+        observed = "Sums of ten numbers that somebody else has measured with another unit are missing one of them"
+        text = written(f"Do not lose items of lists\n\n{observed}.").text
+        assert text.startswith(f"# Do not lose items of lists\n\n{observed}.\n\nIt should not lose items of lists.\n")
+
+    def test_a_demand_that_ends_with_the_function_is_told_of_it(self) -> None:
+        long = replace(EXAMPLE, expression=f"total({list(range(30))})", observed="1", expected="2", called="total")
+        for demand, title in [
+            ("Do not lose items in total", "`total()` loses items"),
+            ("Leave the base alone in sums.total", "`total()` does not leave the base alone"),
+        ]:
+            assert written(demand, examples=[long]).text.startswith(f"# {title}\n")
+
     def test_an_error_is_told_of_what_raises_it(self) -> None:
         example = replace(EXAMPLE, code="found = total([])", expression="found[0]", called="total")
         assert written("Fix #12", examples=[example]).text.startswith("# `found[0]` raises `IndexError`\n")

@@ -20,7 +20,8 @@ def _opens(words: str) -> re.Pattern[str]:
 #: Talk of the change, its tests, its place or its author instead of the program.
 ABOUT_CHANGE: Final = _has(
     r"""I we we're we've I'm I've my our this_(?:commit|pr|patch|change|fix|mr|pull_request|branch|adds|fixes|makes)
-    the_(?:fix|patch|solution|change)_(?:is|was|here) pull_request follow[-_]?up merge[ds]? refactor\w* unit_tests?
+    the_(?:fix|patch|solution|change)_(?:is|was|here) pull_request follow[-_]?up (?<!\.)merge[ds]? refactor\w*
+    unit_tests?
     test(?:s|ed|ing)?_(?:case|suite|added|for|cover|pass|now) test\w?\x5f\w* coverage changelog lint\w* mypy pylint CI
     TODO
     backport\w* TL;?DR the_old inner if-elif code_path \w+_(?:branch|clause) implementation revert\w* LGTM review\w*
@@ -69,7 +70,7 @@ _DEMANDED: Final = """
     copy count decode defer deny dereference derive detect determine disable disallow discard display distinguish do
     drain drop emit enable encode enforce ensure escape evaluate exclude expand expose extend fall fill filter
     flatten flush follow forbid force format forward generate get give guard handle hide highlight honou?r ignore
-    include increment infer inherit insert interpolate interpret invalidate join keep let limit list load log look
+    include increment infer inherit insert interpolate interpret invalidate join keep leave let limit list load log look
     make map mark match merge mutate narrow normali[sz]e not omit open order output override overwrite pad parse
     pass permit pick prefer preserve prevent print process produce propagate protect provide push put quote raise
     read recogni[sz]e recover reject relax render report require reset resolve respect restore restrict retain retry

@@ -20,6 +20,7 @@ from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
 from codegate.mining.statements.interface import NO_INTERFACE, Interface
 from codegate.mining.statements.material import collect, internal_names
+from codegate.mining.statements.phrases import EXPECTED
 from codegate.mining.statements.sentences import EXCEPTION, PROBLEM, Sentence
 from codegate.mining.statements.testsource import named_case, python_tests
 from codegate.mining.statements.titles import symptom_of, title_from
@@ -134,6 +135,10 @@ def write_statement(
     named = None if named is None or gates.reason(named.text) else named
     if named is not None and named.slot == "expected" and not chosen["expected"]:
         chosen["expected"].append(named)
+    # Where another source tells what happens today, a title that demands something tells what should happen.
+    told_already = any(_mostly_in(_words(each.text), title) for each in chosen["expected"])
+    if chosen["observed"] and EXPECTED.search(title) and not told_already:
+        chosen["expected"].append(Sentence(f"{title}.", "expected", "title"))
     chosen["observed"] += _crashes(outcomes, gates, chosen["observed"], examples)
     if reason := _lacking(chosen, outcomes, examples):
         return reason

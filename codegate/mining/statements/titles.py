@@ -139,6 +139,8 @@ def symptom_of(
     if unmet or demand or not title:
         seen = unmet or _seen(examples, names, crash)
         told = set(WORD.findall(case.lower())) <= set(WORD.findall(seen.lower()))
+        if not seen and sentences:  # which say what is wrong: the title may be the demand as it was made
+            return capital(re.sub("^not ", "do not ", title.removeprefix(_DEMANDS)))
         return f"{seen} ({case})" if case and seen and not (told or unmet) else seen
     if ORDER.match(title) or not (examples or crash):
         return title
@@ -165,6 +167,10 @@ def _unmet(demand: str, names: Sequence[str]) -> str:
     subject, verb = match["who"], match["verb"]
     rest = re.split(r",? (?:instead of|rather than) ", match["rest"])[0]
     if subject == "It":
+        # "It should not lose cents in allocate": of the function that the demand itself names at its end.
+        end = re.search(rf" (?:in|by|from) (?:\w+\.)*{re.escape(names[0])}(?:\(\))?$", rest) if names else None
+        if end and len(names) == 1 and names[0]:
+            return _unmet(f"`{names[0]}()` should{match['no'] or ''} {verb}{rest[: end.start()]}", ())
         *others, last = [f"`{name}()`" for name in names] or [""]
         subject = f"{', '.join(others)} and {last}" if others else last
         named = re.search(r"\w\(\)", rest) or any(re.search(rf"\b{re.escape(name)}\b", demand) for name in names)
