@@ -18,7 +18,7 @@ from codegate import __version__
 from codegate.errors import CodegateError, InfrastructureError, UsageError
 from codegate.grading import Sandboxes, base_images
 from codegate.running.engine import Result, Task
-from codegate.sandbox import SandboxClosed, SandboxError, select_backend
+from codegate.sandbox import SandboxClosed, SandboxError, SandboxUnavailable, select_backend
 from codegate.suite import EnvironmentManifest, Problem, Suite, Tree
 
 _MOST_SENT: Final = 64
@@ -149,12 +149,19 @@ def _opened(plan: _Plan) -> Sandboxes:
             f"the Ray node {node} has codegate {__version__}, and the run is of {plan.version}.",
             f"Install codegate-ci[ray]=={plan.version} on every node.",
         )
-    backend = select_backend(plan.sandbox, plan.run)
-    backend.sweep()
-    images = base_images(backend, plan.environments, plan.images)
-    if images != plan.images:
-        raise UsageError(
-            f"the Ray node {node} has other base images: {', '.join(sorted(images.values()))}.",
-            f"Load these there: {', '.join(sorted(plan.images.values()))}.",
-        )
+    try:
+        backend = select_backend(plan.sandbox, plan.run)
+    except SandboxUnavailable as error:  # no fault that a retry mends
+        raise UsageError(f"the Ray node {node} has no sandbox that works: {error.cause}", error.remedy) from error
+    try:
+        backend.sweep()
+        images = base_images(backend, plan.environments, plan.images)
+        if images != plan.images:
+            raise UsageError(
+                f"the Ray node {node} has other base images: {', '.join(sorted(images.values()))}.",
+                f"Load these there: {', '.join(sorted(plan.images.values()))}.",
+            )
+    except BaseException:
+        backend.close()
+        raise
     return Sandboxes(backend, plan.locks, packages=plan.packages)

@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +49,12 @@ def suite(tmp_path_factory: pytest.TempPathFactory, recipe: EnvironmentRecipe) -
 
 
 class Cluster:
-    """The process of ``nodes.py``."""
+    """The process of ``nodes.py``, with changes of its environment, which the nodes have from it."""
 
-    def __init__(self) -> None:
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-P", str(Path(__file__).with_name("nodes.py"))],
-            env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0"},
+            env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0", **(environment or {})},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -143,6 +144,20 @@ def test_an_interrupt_ends_the_tasks_on_the_nodes_and_the_run_can_be_resumed(
     )
     assert resumed.code == 0, resumed.stderr
     assert len(graded(tmp_path / "r")) == 2 * PROBLEMS
+
+
+def test_a_node_without_a_sandbox_is_named_and_costs_no_sample(suite: Suite, tmp_path: Path) -> None:
+    (tmp_path / "bwrap").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "bwrap").chmod(0o755)
+    with closing(Cluster({"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"})) as nodes:
+        run = codegate(
+            *arguments(suite, tmp_path / "r", "--engine", "ray"),
+            cwd=tmp_path,
+            environment={"RAY_ADDRESS": nodes.address},
+        )
+    assert run.code == 2, run.stderr
+    assert "has no sandbox that works: bubblewrap is too old" in run.stderr
+    assert not lines(tmp_path / "r")
 
 
 def sandboxes_of(cluster: Cluster) -> list[str]:
