@@ -1,7 +1,8 @@
 """Runs tasks on the nodes of a Ray cluster; model calls, budgets and the journal stay in this process.
 
-A task takes one CPU of a node and opens its sandboxes there. Where the cluster can grow, waiting tasks make it start
-nodes. A task whose node is lost fails like any sandbox and is retried by the same rule (``faults``), never by Ray.
+A task takes one CPU of a node and its problem's memory, and opens its sandboxes there. Where the cluster can grow,
+waiting tasks make it start nodes. A task whose node is lost fails like any sandbox and is retried by the same rule
+(``faults``), never by Ray.
 Ray's documentation of tasks: https://docs.ray.io/en/latest/ray-core/tasks.html.
 """
 
@@ -88,6 +89,7 @@ class RayCluster:
 
     def run(self, task: Task[Result], problem: Problem, base: Callable[[str], Tree]) -> Result:
         """Return what ``task`` returns for ``problem`` on one of the nodes; see ``Engine``."""
+        memory = _memory(problem)
         with self._lock:
             if self._stopped:
                 raise SandboxClosed("the run was interrupted.")
@@ -95,7 +97,7 @@ class RayCluster:
                 while len(self._sent) >= _MOST_SENT:  # tasks under way keep theirs
                     del self._sent[next(iter(self._sent))]
                 self._sent[problem.id] = ray.put((problem, base(problem.id)))
-            running = self._on_node.remote(self._plan, self._sent[problem.id], task)
+            running = self._on_node.options(memory=memory).remote(self._plan, self._sent[problem.id], task)
             self._under_way.add(running)
         try:
             result, words = ray.get(running)
@@ -123,6 +125,14 @@ class RayCluster:
             running = list(self._under_way)
         for task in running:
             ray.cancel(task, force=True)
+
+
+def _memory(problem: Problem) -> int:
+    """Return the bytes that a task reserves: what its sandbox may use, but no more than a node has."""
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    largest = max((int(node.get("memory", 0)) for node in nodes if "CPU" in node), default=None)
+    wanted = problem.manifest.limits.memory_mb << 20
+    return wanted if largest is None else min(wanted, largest)
 
 
 def _words(error: Exception) -> str:

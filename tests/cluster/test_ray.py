@@ -10,13 +10,17 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import ray
 
+from codegate.grading import Sandboxes
+from codegate.running import ray_engine
 from codegate.sandbox import EnvironmentRecipe
-from codegate.suite import Suite, Tree, TreeFile, write_suite
+from codegate.suite import Problem, Suite, Tree, TreeFile, write_suite
 from tests.kit.problem import changes, locked, problem
 from tests.running.world import codegate, lines, start, wait_until
 
@@ -158,6 +162,27 @@ def test_a_node_without_a_sandbox_is_named_and_costs_no_sample(suite: Suite, tmp
     assert run.code == 2, run.stderr
     assert "has no sandbox that works: bubblewrap is too old" in run.stderr
     assert not lines(tmp_path / "r")
+
+
+def reserved(problem: Problem, base: Tree, *, sandboxes: Sandboxes) -> dict[str, float]:
+    """Do a task's work: return what Ray has reserved for it."""
+    return dict(ray.get_runtime_context().get_assigned_resources())
+
+
+def test_a_task_reserves_the_memory_of_its_problem_and_at_most_a_node(
+    suite: Suite, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = suite.problems[0]
+    limits = small.manifest.limits.model_copy(update={"memory_mb": 65_536})
+    large = replace(small, manifest=small.manifest.model_copy(update={"limits": limits, "id": "large"}))
+    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+    ray_engine.connect()
+    try:
+        engine = ray_engine.RayCluster(suite, "reserved", "bwrap", {})
+        assert engine.run(reserved, small, lambda _: Tree({})) == {"CPU": 1, "memory": 1 << 30}
+        assert engine.run(reserved, large, lambda _: Tree({})) == {"CPU": 1, "memory": 2 << 30}
+    finally:
+        ray.shutdown()
 
 
 def sandboxes_of(cluster: Cluster) -> list[str]:
