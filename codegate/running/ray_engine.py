@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import ray
-from ray.exceptions import RayError, RayTaskError, TaskCancelledError
+from ray.exceptions import RayError, RaySystemError, RayTaskError, TaskCancelledError
 
 from codegate import __version__
 from codegate.errors import CodegateError, InfrastructureError, UsageError
@@ -106,6 +106,11 @@ class RayCluster:
         except RayTaskError as error:
             if isinstance(error.cause, CodegateError):
                 raise error.cause from error
+            if _is_of_loading(error.cause):
+                raise UsageError(
+                    f"a Ray node cannot load codegate {__version__}: {str(error.cause).strip().splitlines()[-1]}.",
+                    f"Install codegate-ci[ray]=={__version__} on every node.",
+                ) from error
             raise
         except RayError as error:
             if self._stopped:
@@ -133,6 +138,11 @@ def _memory(problem: Problem) -> int:
     largest = max((int(node.get("memory", 0)) for node in nodes if "CPU" in node), default=None)
     wanted = problem.manifest.limits.memory_mb << 20
     return wanted if largest is None else min(wanted, largest)
+
+
+def _is_of_loading(cause: object) -> bool:
+    """Return whether a task failed before its work: its function (RuntimeError) or arguments (RaySystemError)."""
+    return isinstance(cause, ImportError | RaySystemError) or "remote function failed to import" in str(cause)
 
 
 def _words(error: Exception) -> str:

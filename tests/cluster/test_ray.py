@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import ray
 
+from codegate import __version__
 from codegate.grading import Sandboxes
 from codegate.running import ray_engine
 from codegate.sandbox import EnvironmentRecipe
@@ -183,6 +184,19 @@ def test_a_task_reserves_the_memory_of_its_problem_and_at_most_a_node(
         assert engine.run(reserved, large, lambda _: Tree({})) == {"CPU": 1, "memory": 2 << 30}
     finally:
         ray.shutdown()
+
+
+def test_a_node_that_cannot_load_codegate_is_named_with_what_to_install(suite: Suite, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys\n\nsys.modules['codegate'] = None\n")
+    with closing(Cluster({"PYTHONPATH": str(tmp_path)})) as nodes:
+        run = codegate(
+            *arguments(suite, tmp_path / "r", "--engine", "ray"),
+            cwd=tmp_path,
+            environment={"RAY_ADDRESS": nodes.address},
+        )
+    assert run.code == 2, run.stderr
+    assert f"cannot load codegate {__version__}: ModuleNotFoundError: " in run.stderr
+    assert f"Install codegate-ci[ray]=={__version__} on every node." in run.stderr
 
 
 def sandboxes_of(cluster: Cluster) -> list[str]:
