@@ -175,7 +175,6 @@ def run_request(
         repository=project.repository,
         transcripts=project.transcripts,
         cache=_cache(inputs) if gated else None,  # a baseline and a night are to see the model as it is now
-        engine=settings.engine,
     )
     request = RunRequest(
         project.suite,

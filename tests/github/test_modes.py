@@ -180,6 +180,18 @@ def test_answers_in_the_checkout_are_not_reused(world: World) -> None:
         assert (step.code, "is part of the checkout" in step.log) == (ExitCode.USAGE, True), step.log
 
 
+def test_the_action_runs_on_its_runner_whatever_engine_is_configured(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    write_suite(world.workspace / "suite", EnvironmentRecipe(python="3.11", lock=""))
+    (world.workspace / "codegate.yml").write_text("suite: suite\nengine: ray\ncandidates: [reference]\n")
+    world.commit()
+    step = world.step("push", pushed())
+    assert "no Docker daemon answers" in step.log, "as far as a test without a sandbox gets"
+    assert "Ray" not in step.log
+
+
 @pytest.mark.docker
 class TestRuns:
     """With a suite of three problems, really run."""
