@@ -4,7 +4,7 @@ A spec goes in, a ``Provider`` comes out; conversations have the neutral form of
 only when a candidate needs it.
 """
 
-from codegate.candidates.chat import (
+from codegate.candidates.conversation import (
     NO_USAGE,
     CallRecord,
     Completion,

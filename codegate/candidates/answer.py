@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from codegate.candidates.chat import NO_USAGE, Completion, ProviderError, StopReason, ToolCall, Usage
+from codegate.candidates.conversation import NO_USAGE, Completion, ProviderError, StopReason, ToolCall, Usage
 from codegate.candidates.snapshots import check_answered
 from codegate.candidates.spec import CandidateSpec
 from codegate.candidates.wire import Calls, Faults, limit_reset

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
-from codegate.candidates.chat import Completion, Message, ProblemKey, Sampling, ToolSpec
+from codegate.candidates.conversation import Completion, Message, ProblemKey, Sampling, ToolSpec
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.protocols import PROTOCOLS
 from codegate.candidates.protocols.messages import as_events

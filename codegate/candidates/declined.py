@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from codegate.candidates.chat import ProviderFault, StopReason
+from codegate.candidates.conversation import ProviderFault, StopReason
 
 FAULT_OF_KIND: Final[Mapping[str, ProviderFault]] = {
     "insufficient_quota": "quota",

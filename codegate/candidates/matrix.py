@@ -7,7 +7,7 @@ from itertools import product
 from math import prod
 from typing import Any, Final
 
-from codegate.candidates.chat import Sampling
+from codegate.candidates.conversation import Sampling
 from codegate.candidates.spec import NO_ANSWER, AgentSettings, CandidateSpec
 
 MAX_CANDIDATES: Final = 64

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from codegate.candidates.chat import Completion, Message, ProblemKey, Sampling, ToolSpec
+from codegate.candidates.conversation import Completion, Message, ProblemKey, Sampling, ToolSpec
 from codegate.candidates.declined import blames_model_maximum, blames_output_limit, wants_newer_limit
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.protocols import PROTOCOLS

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from codegate.candidates.chat import Usage
+from codegate.candidates.conversation import Usage
 
 UNSEEN_TOKENS: Final = 2_000
 """Input tokens beyond the request: the provider's own prompt where tools are offered."""

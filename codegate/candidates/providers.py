@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from codegate.candidates.chat import Provider
+from codegate.candidates.conversation import Provider
 from codegate.errors import UsageError
 from codegate.plugins import load_plugin, plugin_names
 

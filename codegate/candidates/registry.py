@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from codegate.candidates.agents import AGENTS
-from codegate.candidates.chat import Provider
+from codegate.candidates.conversation import Provider
 from codegate.candidates.endpoint import resolve_endpoint
 from codegate.candidates.providers import model_provider
 from codegate.candidates.redaction import learn, redactor_for

@@ -18,7 +18,7 @@ from typing import Annotated, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from codegate.candidates.chat import (
+from codegate.candidates.conversation import (
     NO_USAGE,
     Completion,
     Message,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from codegate.candidates.answer import AnswerReader, as_document, call_model
-from codegate.candidates.chat import Completion, ProviderError
+from codegate.candidates.conversation import Completion, ProviderError
 from codegate.candidates.declined import blames_output_limit, error_object
 from codegate.candidates.endpoint import Endpoint
 from codegate.candidates.protocols import PROTOCOLS, ModelProtocol

@@ -3,7 +3,7 @@
 import datetime
 import re
 
-from codegate.candidates.chat import Completion, ProviderError
+from codegate.candidates.conversation import Completion, ProviderError
 from codegate.candidates.endpoint import owner_of
 from codegate.candidates.providers import model_provider
 from codegate.candidates.spec import CandidateSpec

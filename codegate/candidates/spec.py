@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from codegate.candidates.agents import AGENTS, OWN_COMMAND
-from codegate.candidates.chat import Sampling
+from codegate.candidates.conversation import Sampling
 from codegate.candidates.endpoint import check_base_url
 from codegate.candidates.prices import Price, Prices
 from codegate.candidates.providers import provider_names

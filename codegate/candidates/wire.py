@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Generic, TypeVar
 
-from codegate.candidates.chat import ProviderError, ProviderFault
+from codegate.candidates.conversation import ProviderError, ProviderFault
 from codegate.candidates.declined import (
     FAULT_OF_KIND,
     error_parts,

@@ -11,7 +11,7 @@ from codegate.cli.output import json_wanted, say
 from codegate.errors import ExitCode
 from codegate.reporting import one_line
 from codegate.running import new_run_id, opened_backend
-from codegate.running.answers import grade_predictions
+from codegate.running.predictions import grade_predictions
 from codegate.sandbox import Choice
 from codegate.suite import load_suite
 from codegate.suite.exchange import predictions_for

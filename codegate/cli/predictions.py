@@ -9,7 +9,7 @@ import click
 from codegate.candidates import CandidateSpec
 from codegate.cli.options import FILE, Decorated
 from codegate.errors import UsageError
-from codegate.running.answers import Answers, read_answers
+from codegate.running.predictions import PredictedCandidates, read_predictions
 from codegate.suite import load_suite
 
 STAND_IN: Final = (CandidateSpec(provider="reference"),)
@@ -39,6 +39,6 @@ def check_predictions(predictions: Path | None, label: str | None, names: Sequen
         raise UsageError("--label names the model of --predictions.", "Give --predictions, too.")
 
 
-def given_answers(predictions: Path | None, suite: Path, label: str | None) -> Answers | None:
-    """Return the answers in ``predictions``, None without that file; raises as ``load_suite`` and ``read_answers``."""
-    return read_answers(predictions, load_suite(suite), label) if predictions is not None else None
+def given_answers(predictions: Path | None, suite: Path, label: str | None) -> PredictedCandidates | None:
+    """Return the answers in ``predictions``, if given; raises as ``load_suite`` and ``read_predictions``."""
+    return read_predictions(predictions, load_suite(suite), label) if predictions is not None else None

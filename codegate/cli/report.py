@@ -12,7 +12,7 @@ from codegate.gating import load_pinned
 from codegate.operations import report
 from codegate.reporting import report_formats, send_trace
 from codegate.running import Gate, Journal
-from codegate.running.answers import run_predictions
+from codegate.running.predictions import run_predictions
 from codegate.suite import load_suite
 from codegate.suite.exchange import repository_slug, write_predictions
 

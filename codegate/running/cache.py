@@ -1,4 +1,4 @@
-"""Answers kept across runs: a folder of attempts, by all that determines them.
+"""Attempts kept across runs: a folder of them, by all that determines them.
 
 An unchanged candidate on an unchanged problem is then not paid for twice. What is in the folder is as untrusted as any
 artifact: a file that is no such attempt is not used.
@@ -18,7 +18,7 @@ from codegate.strict import parse_json, read_text
 from codegate.suite import check_model
 
 
-class AnswerCache:
+class AttemptCache:
     """The folder; ``conditions`` are those of the run, and ``announce`` gets a line for each file that is not usable.
 
     Thread-safe, also against other runs: files are replaced as a whole.

@@ -19,7 +19,7 @@ from codegate.candidates import Provider, redactor_for
 from codegate.errors import InfrastructureError, Interrupted
 from codegate.grading import Grade, Sandboxes, grade, run_public_tests
 from codegate.running.bases import base_trees, shown_once
-from codegate.running.cache import AnswerCache
+from codegate.running.cache import AttemptCache
 from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.endings import (
     MOST_FIRST,
@@ -72,7 +72,7 @@ class Setup:
     options: RunOptions
     progress: Callable[[Progress], None]
     interrupt: threading.Event
-    cache: AnswerCache | None = None
+    cache: AttemptCache | None = None
     again: str = ""
     engine: Engine | None = None
 

@@ -24,15 +24,15 @@ from codegate.candidates import (
 )
 from codegate.errors import InfrastructureError, Interrupted, UsageError
 from codegate.grading import base_images
-from codegate.running.answers import PROVIDER, Answers, keep_answers
 from codegate.running.bases import check_bases
-from codegate.running.cache import AnswerCache
+from codegate.running.cache import AttemptCache
 from codegate.running.confirmation import confirm_regressions, pinned_prices, why_not
 from codegate.running.engine import connect
 from codegate.running.gate import Gate, check_gate, settled_candidates
 from codegate.running.journal import ANSWERS, Journal
 from codegate.running.outcome import Run, RunManifest, Shard, write_result
 from codegate.running.plan import RunOptions, check_place, check_resumable, new_run_id, plan_run
+from codegate.running.predictions import PROVIDER, PredictedCandidates, keep_predictions
 from codegate.running.progress import Progress
 from codegate.running.readiness import check_images, warn_of_expired
 from codegate.running.scheduler import Setup, execute
@@ -77,7 +77,7 @@ class RunRequest:
     prices: Mapping[str, Prices] = field(default_factory=dict)
     gate: Gate | None = None
     shard: ShardChoice | None = None
-    answers: Answers | None = None
+    answers: PredictedCandidates | None = None
     images: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     limit: int | None = None
@@ -179,9 +179,9 @@ def run_suite(
         if again is not None:
             options = replace(options, spent_before=again.spending())
         with journal.writing():
-            keep_answers(journal, suite, announce)
+            keep_predictions(journal, suite, announce)
             conditions = journal.manifest.conditions
-            cache = AnswerCache(options.cache, conditions, announce) if options.cache is not None else None
+            cache = AttemptCache(options.cache, conditions, announce) if options.cache is not None else None
             command = (*(request.command or ("codegate", "run", str(suite.folder))), "--resume", str(journal.folder))
             engine = cluster(suite, run_id, backend.name, images) if cluster is not None else None
             again_with = shlex.join(command)

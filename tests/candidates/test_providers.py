@@ -17,7 +17,7 @@ from codegate.candidates import (
     ToolSpec,
     open_provider,
 )
-from codegate.candidates.chat import DEFAULT_OUTPUT_TOKENS
+from codegate.candidates.conversation import DEFAULT_OUTPUT_TOKENS
 from codegate.errors import UsageError
 from tests.candidates.conftest import CANARY
 from tests.kit.http import Request

@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 
 import h11
 
-from codegate.candidates.chat import Completion, Message, ProviderError
+from codegate.candidates.conversation import Completion, Message, ProviderError
 from codegate.candidates.gateway.meter import AgentLimits, Meter
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from codegate.candidates.sdk import Forwarded

@@ -4,7 +4,7 @@ import threading
 from dataclasses import dataclass
 from decimal import Decimal
 
-from codegate.candidates.chat import Usage
+from codegate.candidates.conversation import Usage
 from codegate.candidates.prices import cost, worst_case_call_cost
 from codegate.candidates.spec import CandidateSpec
 

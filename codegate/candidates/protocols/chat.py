@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from codegate.candidates.answer import AnswerReader, text_of, usage_of
-from codegate.candidates.chat import Completion, Message, Sampling, StopReason, ToolCall
+from codegate.candidates.conversation import Completion, Message, Sampling, StopReason, ToolCall
 from codegate.candidates.protocols.contract import ModelProtocol, dicts, text, text_of_parts
 
 _STOP: Final[dict[str, StopReason]] = {

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Final
 
 from codegate.candidates.answer import AnswerReader
-from codegate.candidates.chat import Completion, Message, Sampling
+from codegate.candidates.conversation import Completion, Message, Sampling
 
 MAX_MESSAGE_CHARACTERS: Final = 200_000
 _MEDIA: Final = frozenset(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from codegate.candidates.answer import AnswerReader, detail, text_of, token_count
-from codegate.candidates.chat import Completion, Message, Sampling, StopReason, ToolCall, Usage
+from codegate.candidates.conversation import Completion, Message, Sampling, StopReason, ToolCall, Usage
 from codegate.candidates.protocols.contract import ModelProtocol, dicts, effort_in, parts, text, text_of_parts
 
 _STOP: Final[dict[str, StopReason]] = {

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from codegate.candidates.answer import AnswerReader, usage_of
-from codegate.candidates.chat import Completion, Message, Sampling, StopReason, ToolCall
+from codegate.candidates.conversation import Completion, Message, Sampling, StopReason, ToolCall
 from codegate.candidates.protocols.contract import (
     ModelProtocol,
     RequestRefused,

@@ -33,7 +33,7 @@ _MAX_LABEL: Final = 200
 
 
 @dataclass(frozen=True)
-class Answers:
+class PredictedCandidates:
     """The answers in a predictions file, with problem ids; one candidate for each model in it.
 
     A candidate's identity is its name and the content of its answers; ``samples`` is the least of any answered problem
@@ -45,7 +45,7 @@ class Answers:
     predictions: tuple[Prediction, ...]
 
 
-def read_answers(path: Path, suite: Suite, label: str | None = None) -> Answers:
+def read_predictions(path: Path, suite: Suite, label: str | None = None) -> PredictedCandidates:
     """Return the answers in the predictions file ``path``; ``label`` renames its only model."""
     redactor = redactor_for()
     predictions = [redactor.clean_model(prediction) for prediction in predictions_for(suite, path)]
@@ -66,10 +66,12 @@ def read_answers(path: Path, suite: Suite, label: str | None = None) -> Answers:
     samples = min(len(made) for of_model in patches.values() for made in of_model.values())
     if samples > MAX_SAMPLES:
         raise UsageError(f"{path} has {samples} samples of a problem; a run has at most {MAX_SAMPLES}.")
-    return Answers(tuple(_candidate(name, made) for name, made in patches.items()), samples, tuple(predictions))
+    return PredictedCandidates(
+        tuple(_candidate(name, made) for name, made in patches.items()), samples, tuple(predictions)
+    )
 
 
-def keep_answers(journal: Journal, suite: Suite, announce: Callable[[str], None]) -> None:
+def keep_predictions(journal: Journal, suite: Suite, announce: Callable[[str], None]) -> None:
     """Write the missing attempts of the run's predictions candidates; announce missing and unused answers.
 
     A problem that the file lacks has empty answers, which fail as ``no_patch``. Raises UsageError where the run's
@@ -85,7 +87,7 @@ def keep_answers(journal: Journal, suite: Suite, announce: Callable[[str], None]
     if not wanted:
         return
     path = journal.folder / ANSWERS
-    answers = read_answers(path, suite)
+    answers = read_predictions(path, suite)
     known = {candidate.key() for candidate in answers.candidates}
     patches = {candidate.label: _patches(answers.predictions, candidate.label) for candidate in answers.candidates}
     missing: dict[str, list[str]] = {}
