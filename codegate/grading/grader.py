@@ -29,7 +29,7 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
         problem: what was asked.
         base: its base tree.
         patch: unified diff, as written by a suspect.
-        sandboxes: where the code runs: the look at the patch and each run of the hidden tests have a fresh one.
+        sandboxes: where the code runs: each run of the hidden tests has a fresh one.
 
     Raises:
         SandboxError: ours or the daemon's fault; there is no grade then.
@@ -87,9 +87,9 @@ def _grade(
         return _failed(total, "no_patch", detail, dropped=dropped)
     tree = base.overlay(sorted_patch.applied)
     try:
-        # Looking at texts has a sandbox of its own: the real run and its control begin alike.
-        with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
-            inspection = inspect(sandbox, base, sorted_patch.applied, sorted_patch.new_modules)
+        # Looking at texts runs none of them. It happens elsewhere, so that the real run and its control begin alike.
+        with sandboxes.lease(problem.environment, problem.manifest.limits) as lease:
+            inspection = inspect(lease, base, sorted_patch.applied, sorted_patch.new_modules)
         refused = _refused(total, inspection, dropped)
         if refused is not None:
             return refused

@@ -8,9 +8,8 @@ from typing import Any
 
 from codegate.grading.drivers import driver_command, driver_source
 from codegate.grading.grade import LintResult
-from codegate.grading.testrun import clear_workspace
 from codegate.languages import languages
-from codegate.sandbox import Sandbox, SandboxError, SandboxFile
+from codegate.sandbox import Lease, SandboxError, SandboxFile
 from codegate.suite import Changes, Tree
 
 _LINTED = (".py", ".pyi")
@@ -31,15 +30,15 @@ class Inspection:
     shadowed: tuple[str, ...] = ()
 
 
-def inspect(sandbox: Sandbox, base: Tree, changes: Changes, new_modules: frozenset[str]) -> Inspection:
-    """Compile and lint the changed files in the fresh ``sandbox``, and leave its workspace empty.
+def inspect(lease: Lease, base: Tree, changes: Changes, new_modules: frozenset[str]) -> Inspection:
+    """Compile and lint the changed files in a sandbox, which can serve again where its workspace is empty afterwards.
 
     A Python file that the compiler cannot finish within the sandbox's limits counts as one that does not compile; one
     that did not compile in ``base`` either does not count. Of JavaScript and TypeScript only what compiled in
     ``base`` counts, for what the project's own tools accept is theirs to know; there is no lint of it.
 
     Args:
-        sandbox: nothing has run in it yet.
+        lease: its workspace is empty.
         base: the tree before the changes.
         changes: what is going to be applied.
         new_modules: top-level modules that ``changes`` bring along.
@@ -61,9 +60,10 @@ def inspect(sandbox: Sandbox, base: Tree, changes: Changes, new_modules: frozens
     linted = any(path.endswith(_LINTED) for path in files)
     if not files:
         return Inspection(lint=_lint({}, {}))
-    sandbox.put(tuple(placed))
+    lease.sandbox.put(tuple(placed))
     settings = {"files": files, "modules": sorted(new_modules), "compiler": driver_source("compile_check.cjs")}
-    done = sandbox.run(driver_command("inspect_driver", settings, "{tools}", "{site}"))
+    done = lease.sandbox.run(driver_command("inspect_driver", settings, "{tools}", "{site}"))
+    lease.reusable = done.ok
     records: list[dict[str, Any]] = [json.loads(line) for line in done.records.split(b"\n")[:-1]]
     compiled = {record["path"]: record["error"] for record in records if record["kind"] == "compiled"}
     shadowed = tuple(name for record in records if record["kind"] == "installed" for name in record["modules"])
@@ -75,11 +75,7 @@ def inspect(sandbox: Sandbox, base: Tree, changes: Changes, new_modules: frozens
             raise SandboxError(f"the inspection of changed files failed in the sandbox: {words}")
         errors.setdefault(unfinished, "the compiler did not finish within the limits")
     lint = _linted(records) if linted and not unfinished else None
-    if errors or shadowed:
-        return Inspection(errors, lint, shadowed)
-    if not done.ok and not clear_workspace(sandbox):
-        raise SandboxError("the sandbox's workspace cannot be cleared after the inspection of changed files.")
-    return Inspection(lint=lint)
+    return Inspection(errors, lint, shadowed)
 
 
 def _linted(records: list[dict[str, Any]]) -> LintResult | None:

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import replace
 from typing import Final
 
@@ -13,6 +13,7 @@ from codegate.sandbox import (
     Assurance,
     Backend,
     EnvironmentRecipe,
+    Lease,
     PreparedEnvironment,
     Sandbox,
     SandboxLimits,
@@ -108,6 +109,10 @@ class Sandboxes:
         prepared = self.prepare(environment)
         with self._pool.acquire(prepared, sandbox_limits(limits)) as sandbox:
             yield sandbox
+
+    def lease(self, environment: EnvironmentManifest, limits: ProblemLimits) -> AbstractContextManager[Lease]:
+        """Give a sandbox that may serve several times, for work that runs nothing untrusted; raises as ``open``."""
+        return self._pool.lease(self.prepare(environment), sandbox_limits(limits))
 
     @contextmanager
     def open_for_agent(

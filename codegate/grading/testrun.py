@@ -113,11 +113,6 @@ def put_tree(sandbox: Sandbox, tree: Tree) -> None:
     sandbox.put(tuple(SandboxFile(path, file.data, file.mode) for path, file in tree.items()))
 
 
-def clear_workspace(sandbox: Sandbox) -> bool:
-    """Remove everything that was written in the sandbox; return whether that worked."""
-    return _tidy(sandbox, {}, wipe=True) is not None
-
-
 def _watched(tree: Tree, files: tuple[str, ...]) -> dict[str, str]:
     """Return the digests of what nothing in a run has reason to rewrite: its test files and their conftests."""
     paths = set(files)

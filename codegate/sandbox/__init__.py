@@ -21,7 +21,7 @@ from codegate.sandbox.contract import (
     SandboxUnavailable,
 )
 from codegate.sandbox.environment import TOOLS_LOCK
-from codegate.sandbox.pool import SandboxPool
+from codegate.sandbox.pool import Lease, SandboxPool
 from codegate.sandbox.preflight import Assurance, preflight
 from codegate.sandbox.selection import CHOICE_PATTERN, Choice, check_choice, reap_job, select_backend
 
@@ -36,6 +36,7 @@ __all__ = [
     "Description",
     "EnvironmentRecipe",
     "FilesRefused",
+    "Lease",
     "PreparedEnvironment",
     "Sandbox",
     "SandboxClosed",

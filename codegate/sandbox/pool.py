@@ -31,6 +31,21 @@ class _Warm:
         return time.monotonic() - self.started >= self.kind[1].lifetime_seconds / 2
 
 
+@dataclass
+class Lease:
+    """A sandbox for one use. Its user sets ``reusable`` where nothing untrusted ran in it, and it can serve again."""
+
+    kind: _Kind
+    sandbox: Sandbox
+    began: float
+    reusable: bool = False
+
+    @property
+    def is_stale(self) -> bool:
+        """Return whether a quarter of its lifetime passed since its first use; half may have passed before."""
+        return time.monotonic() - self.began >= self.kind[1].lifetime_seconds / 4
+
+
 class SandboxPool:
     """Keeps sandboxes of the kinds asked for lately warm.
 
@@ -50,6 +65,7 @@ class SandboxPool:
         self._asked: deque[_Kind] = deque(maxlen=2 * ahead)
         self._warm: list[_Warm] = []
         self._used: dict[int, Sandbox] = {}
+        self._idle: list[Lease] = []
         self._closed = False
         self._stopped = False
 
@@ -62,14 +78,49 @@ class SandboxPool:
             SandboxError: no sandbox could be started.
         """
         sandbox = self._take(environment, limits)
-        try:
-            with self._lock:
-                self._used[id(sandbox)] = sandbox
-                if self._stopped:
-                    raise SandboxClosed("the sandbox pool was stopped.")
+        with self._in_use(sandbox), contextlib.closing(sandbox):
             yield sandbox
+
+    @contextlib.contextmanager
+    def lease(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Iterator[Lease]:
+        """Give a sandbox that served other leases before, or a fresh one; raises as ``acquire``."""
+        kind = (environment, limits)
+        lease = self._idle_lease(kind) or Lease(kind, self._take(environment, limits), time.monotonic())
+        lease.reusable = False
+        with self._in_use(lease.sandbox):
+            try:
+                yield lease
+            finally:
+                with self._lock:
+                    kept = lease.reusable and not self._closed and len(self._idle) < self._ahead
+                    if kept:
+                        self._idle.append(lease)
+                if not kept:
+                    lease.sandbox.close()
+
+    def _idle_lease(self, kind: _Kind) -> Lease | None:
+        with self._lock:
+            aged = [lease for lease in self._idle if lease.is_stale]
+            self._idle = [lease for lease in self._idle if not lease.is_stale]
+            found = next((lease for lease in self._idle if lease.kind == kind), None)
+            if found is not None:
+                self._idle.remove(found)
+        for lease in aged:
+            lease.sandbox.close()
+        return found
+
+    @contextlib.contextmanager
+    def _in_use(self, sandbox: Sandbox) -> Iterator[None]:
+        """Have ``stop`` close a sandbox inside the block."""
+        with self._lock:
+            self._used[id(sandbox)] = sandbox
+            stopped = self._stopped
+        try:
+            if stopped:
+                sandbox.close()
+                raise SandboxClosed("the sandbox pool was stopped.")
+            yield
         finally:
-            sandbox.close()
             with self._lock:
                 del self._used[id(sandbox)]
 
@@ -87,6 +138,9 @@ class SandboxPool:
         with self._lock:
             self._closed = True
             waiting, self._warm = self._warm, []
+            idle, self._idle = self._idle, []
+        for lease in idle:
+            lease.sandbox.close()
         for warm in waiting:
             _discard(warm.future)
         self._starter.shutdown(wait=True)

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.bwrap
 
 
 class Inspector:
-    """Inspects changes of small trees, and sees that the sandbox is left empty."""
+    """Inspects changes of small trees; ``used`` is the sandbox of the last one."""
 
     def __init__(self, sandboxes: Sandboxes, recipe: EnvironmentRecipe) -> None:
         self.sandboxes = sandboxes
@@ -21,8 +21,9 @@ class Inspector:
 
     def inspect(self, base: Files, change: Files, *modules: str, limits: ProblemLimits | None = None) -> Inspection:
         chosen = limits or ProblemLimits(seconds=30, memory_mb=256)
-        with self.sandboxes.open(self.environment, chosen) as sandbox:
-            return inspect(sandbox, tree(base), changes(change), frozenset(modules))
+        with self.sandboxes.lease(self.environment, chosen) as lease:
+            self.used = lease.sandbox
+            return inspect(lease, tree(base), changes(change), frozenset(modules))
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +123,16 @@ def test_a_linter_that_gives_no_answer_is_no_result(inspector: Inspector) -> Non
     tight = ProblemLimits(seconds=30, memory_mb=128)
     found = inspector.inspect({"a.py": huge}, {"a.py": "x = 1\n"}, limits=tight)
     assert (found.errors, found.lint) == ({}, None)
+
+
+def test_a_sandbox_serves_until_something_goes_wrong_in_it(inspector: Inspector) -> None:
+    assert _found(inspector.inspect({}, {"first.py": "import os\n"}))[0] == 1
+    first = inspector.used
+    assert _found(inspector.inspect({}, {"second.py": "import os\n"}))[0] == 1  # and nothing of the first
+    assert inspector.used is first
+    assert inspector.inspect({}, {"bomb.py": "x = 1\n" * 5_000_000}).errors
+    assert _found(inspector.inspect({}, {"third.py": "x = 1\n"}))[0] == 0
+    assert inspector.used is not first
 
 
 def test_new_modules_that_the_environment_has(inspector: Inspector) -> None:

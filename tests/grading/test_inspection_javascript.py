@@ -28,8 +28,8 @@ def inspected(sandboxes: Sandboxes, before: dict[str, bytes], after: dict[str, b
         id="node", python=PYTHON, lock="lock", lock_sha256=sha256(TOOLCHAINS[22].encode()), rung="manual"
     )
     base = Tree({path: TreeFile(data) for path, data in before.items()})
-    with sandboxes.open(environment, ProblemLimits(memory_mb=2048, pids=256)) as sandbox:
-        return inspect(sandbox, base, {path: TreeFile(data) for path, data in after.items()}, frozenset())
+    with sandboxes.lease(environment, ProblemLimits(memory_mb=2048, pids=256)) as lease:
+        return inspect(lease, base, {path: TreeFile(data) for path, data in after.items()}, frozenset())
 
 
 def test_what_no_longer_compiles_is_an_error_and_nothing_is_linted(sandboxes: Sandboxes) -> None:

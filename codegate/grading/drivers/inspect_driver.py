@@ -110,7 +110,8 @@ def main() -> None:
         ruff = os.path.join(sys.argv[2], "ruff")
         send(kind="linted", before=findings(ruff, "before"), after=findings(ruff, "after"))
     for side in ("before", "after"):
-        shutil.rmtree(side, ignore_errors=True)
+        if os.path.isdir(side):
+            shutil.rmtree(side)
 
 
 main()
