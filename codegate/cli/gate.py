@@ -1,4 +1,4 @@
-"""``codegate gate``: a finished run against the pinned baseline."""
+"""``codegate gate``: a finished run against the pinned baseline, or against floors alone."""
 
 from pathlib import Path
 
@@ -6,11 +6,10 @@ import click
 
 from codegate.cli.conclude import conclude
 from codegate.cli.options import FILE, FOLDER, config_option, json_option
-from codegate.cli.policy import gate_settings
+from codegate.cli.policy import chosen_gate
 from codegate.errors import ExitCode
-from codegate.gating import load_pinned
 from codegate.operations import gate
-from codegate.running import Gate, Journal
+from codegate.running import Journal
 
 
 @click.command()
@@ -20,9 +19,11 @@ from codegate.running import Gate, Journal
 @click.option("--reports", type=FOLDER, help="Where the reports go; default <run>/reports.")
 @json_option
 def command(run: Path, baseline: Path | None, config: Path | None, reports: Path | None) -> ExitCode:
-    """Compare every candidate of RUN (a run's folder) with the pinned baseline."""
-    policy, lock, terms = gate_settings(config)
+    """Compare every candidate of RUN (a run's folder) with the pinned baseline.
+
+    Where no baseline is pinned, the critical floors of `gate.cohorts`, and `gate.must_pass`, decide alone.
+    """
+    chosen, terms = chosen_gate(config, baseline)
     journal = Journal.open(run)
-    chosen = Gate(load_pinned(baseline or lock), policy)
     report = gate(journal, chosen, reports=reports, terms=terms)
     return conclude(report)

@@ -45,10 +45,12 @@ def command(
         raise UsageError("the run was planned without a baseline.", "Leave it out; `codegate gate` compares it.")
     lock = (baseline or default) if gated else None
     gate = Gate(load_pinned(lock), policy) if lock is not None else None
-    report = merge(folders, out, gate, run_id=run_id, reports=reports, terms=terms)
+    floors = policy if gate is None and policy.stands_alone else None
+    report = merge(folders, out, gate, run_id=run_id, reports=reports, terms=terms, floors=floors)
     note(f"run {report.run.manifest.id} in {report.folder}")
     if gate is None:
-        note("not gated: the run was planned without a baseline")
+        alone = "gated by floors alone" if floors is not None else "not gated"
+        note(f"{alone}: the run was planned without a baseline")
     code = conclude(report)
     if code == ExitCode.REGRESSED and policy.confirm_samples:
         note(

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from codegate.gating import GatePolicy
+from codegate.gating import GatePolicy, load_pinned
 from codegate.reporting import Terms, terms_of
-from codegate.running import CONFIG_NAME, Config
+from codegate.running import CONFIG_NAME, Config, Gate
 from codegate.running.config import load_config
 
 
@@ -14,8 +14,24 @@ def gate_settings(config: Path | None) -> tuple[GatePolicy, Path, Terms]:
     Raises:
         UsageError: the file is missing or broken.
     """
-    path = Path(CONFIG_NAME) if config is None and Path(CONFIG_NAME).exists() else config
-    if path is None:
+    settings, home = _read(config)
+    if settings is None:
         return GatePolicy(), Path(str(Config.model_fields["baseline"].default)), terms_of(None)
-    settings = load_config(path)
-    return settings.gate, path.parent / settings.baseline, terms_of(settings)
+    return settings.gate, home / settings.baseline, terms_of(settings)
+
+
+def chosen_gate(config: Path | None, baseline: Path | None) -> tuple[Gate | GatePolicy, Terms]:
+    """Return what a run is gated with, and the report's terms; raises as ``gate_settings`` and ``load_pinned``.
+
+    That is the baseline, or the policy alone where no baseline is there or named and the policy needs none.
+    """
+    settings, _ = _read(config)
+    policy, lock, terms = gate_settings(config)
+    if baseline is None and settings is not None and policy.stands_alone and not settings.gates_with(lock):
+        return policy, terms
+    return Gate(load_pinned(baseline or lock), policy), terms
+
+
+def _read(config: Path | None) -> tuple[Config | None, Path]:
+    path = Path(CONFIG_NAME) if config is None and Path(CONFIG_NAME).exists() else config
+    return (load_config(path), path.parent) if path is not None else (None, Path())

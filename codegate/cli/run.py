@@ -99,9 +99,9 @@ def command(
 
     The baseline is what --baseline names, else what `baseline` in codegate.yml names, else codegate.lock; only
     codegate.lock may be missing. A gated run looks at its verdicts after each sample of every problem, and stops
-    sampling candidates whose verdict is settled. Without a baseline the exit code is 0 when every outcome has a
-    grade, and 4 when infrastructure faults left some without. A run that --max-model-calls stopped exits 2 and can
-    be resumed.
+    sampling candidates whose verdict is settled. Without a baseline the critical floors of `gate.cohorts` and
+    `gate.must_pass` in codegate.yml decide alone; without those the exit code is 0 when every outcome has a grade, and
+    4 when infrastructure faults left some without. A run that --max-model-calls stopped exits 2 and can be resumed.
 
     With --predictions the answers were made elsewhere: each model in the file is a candidate, no model is called, and
     no key is needed. All samples in the file are graded. A problem that the file leaves out counts as an empty answer.
@@ -154,12 +154,14 @@ def command(
     if partial:
         first.append("not gated: a run of some problems cannot be compared with a baseline")
     elif lock is None and not no_gate:
-        first.append(f"not gated: there is no {home / settings.baseline} (codegate baseline pin writes it)")
+        alone = "gated by floors alone" if settings.gate.stands_alone else "not gated"
+        first.append(f"{alone}: there is no {home / settings.baseline} (codegate baseline pin writes it)")
     made = samples or settings.samples or 1
     if lock is None and resume is None and choice is None and not partial and made < MIN_SAMPLES:
         first.append(f"{made} sample{'s' * (made > 1)} per problem: pinning needs {MIN_SAMPLES} or more (--samples 10)")
     # A broken baseline is better known before money is spent than after.
     gate = Gate(load_pinned(lock), settings.gate) if lock is not None else None
+    floors = settings.gate if lock is None and not (no_gate or partial) and settings.gate.stands_alone else None
     request = RunRequest(
         folder,
         settings.candidates,
@@ -185,7 +187,7 @@ def command(
         note(text)
 
     with run_progress() as progress:
-        report = run(request, progress, announce, reports=reports, terms=terms_of(settings))
+        report = run(request, progress, announce, reports=reports, terms=terms_of(settings), floors=floors)
     if report.run.manifest.shard is not None:
         note(f"shard {report.run.manifest.shard.words} is done: `codegate merge` puts the shards together")
     return conclude(report)

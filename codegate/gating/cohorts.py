@@ -8,6 +8,7 @@ an absolute demand, and gates in the tier ``critical`` when the candidate is bel
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from statistics import NormalDist
+from typing import Final
 
 from codegate.gating.drop_tests import suite_test
 from codegate.gating.policy import GatePolicy
@@ -15,6 +16,9 @@ from codegate.gating.statistics import Pair, holm, wilson
 from codegate.gating.verdict import Cohort
 
 _FEWEST = 5  # problems that a drop in a cohort is judged from
+
+ALL: Final = "all"
+"""Names all problems where a floor is set; no tag is called so, because each is ``name:value``."""
 
 
 def cohorts(
@@ -27,7 +31,7 @@ def cohorts(
     """
     members: dict[str, list[str]] = {}
     for problem in pairs:
-        for tag in sorted(set(tags.get(problem, ()))):
+        for tag in sorted({*tags.get(problem, ()), ALL}):
             members.setdefault(tag, []).append(problem)
     shown = {tag: found for tag, found in members.items() if len(found) < len(pairs) or tag in policy.cohorts}
     drops = {
@@ -70,9 +74,15 @@ def broken_floors(found: Sequence[Cohort]) -> tuple[Cohort, ...]:
     return tuple(cohort for cohort in found if cohort.tier == "critical" and below_floor(cohort))
 
 
+def problems_of(cohort: Cohort) -> str:
+    """Return which problems a cohort is, in words."""
+    counted = f"{cohort.problems} problem{'s' if cohort.problems != 1 else ''}"
+    return f"all {counted}" if cohort.tag == ALL else f"the {counted} tagged {cohort.tag!r}"
+
+
 def unseen_floors(carried: Collection[str], policy: GatePolicy) -> dict[str, str]:
     """Return tags with a floor that no problem carries, each with a suggestion as the end of a sentence."""
-    unseen = sorted(policy.cohorts.keys() - set(carried))
+    unseen = sorted(policy.cohorts.keys() - {*carried, ALL})
     close = {tag: get_close_matches(tag, sorted(carried), 1) for tag in unseen}
     return {tag: f"; did you mean {found[0]!r}?" if found else "." for tag, found in close.items()}
 
@@ -84,10 +94,10 @@ def cohort_warnings(found: tuple[Cohort, ...], level: float, *, regressed: bool)
     """
     sentences = []
     for cohort in found:
-        problems = f"the {cohort.problems} problems tagged {cohort.tag!r}"
-        if cohort.p_holm is not None and cohort.p_holm < level and not regressed:
+        problems, before = problems_of(cohort), cohort.baseline_rate
+        if before is not None and cohort.p_holm is not None and cohort.p_holm < level and not regressed:
             sentences.append(
-                f"On {problems} the pass rate fell from {cohort.baseline_rate:.1%} to {cohort.candidate_rate:.1%} "
+                f"On {problems} the pass rate fell from {before:.1%} to {cohort.candidate_rate:.1%} "
                 f"(p={cohort.p_holm:.2g} after Holm's adjustment for the number of cohorts)."
             )
         if cohort.floor is None or cohort.candidate_rate >= cohort.floor:

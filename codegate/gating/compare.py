@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from codegate.errors import UsageError
-from codegate.gating.cohorts import broken_floors, cohort_warnings, cohorts, unseen_floors
+from codegate.gating.cohorts import ALL, broken_floors, cohort_warnings, cohorts, problems_of, unseen_floors
 from codegate.gating.comparability import Differences, check_samples, differences, without_changed, without_quarantined
 from codegate.gating.decision import (
     POPULATION_LEVEL,
@@ -110,7 +110,7 @@ def compare(
         raise ValueError(message)
     check_samples(baseline, "baseline")
     check_samples(candidate, "candidate")
-    _check_must_pass(baseline, candidate, policy)
+    check_must_pass(baseline, candidate, policy)
     # How many were tried, graded or not.
     taken = max((entries[-1].index + 1 for entries in candidate.samples.values() if entries), default=0)
     terms = Terms(policy, looks or (max(taken, 1),), taken, candidates, confirming)
@@ -223,7 +223,8 @@ def _blocked(sides: _Comparison) -> str | None:
     return None
 
 
-def _check_must_pass(baseline: CandidateSamples, candidate: CandidateSamples, policy: GatePolicy) -> None:
+def check_must_pass(baseline: CandidateSamples, candidate: CandidateSamples, policy: GatePolicy) -> None:
+    """Raise UsageError where the policy names a problem that neither side knows."""
     known = {*baseline.problem_digests, *baseline.excluded, *candidate.problem_digests, *candidate.excluded}
     if unknown := sorted(set(policy.must_pass) - known):
         raise UsageError(
@@ -246,8 +247,8 @@ def _demands(
     if broken := broken_floors(groups):
         worst = broken[0]
         return "regressed", (
-            f"on the {worst.problems} problems tagged {worst.tag!r} it solves {worst.candidate_rate:.1%}, below the "
-            f"critical floor of {worst.floor:.1%} beyond chance."
+            f"on {problems_of(worst)} it solves {worst.candidate_rate:.1%}, below the critical floor of "
+            f"{worst.floor:.1%} beyond chance."
         )
     if unsolved and not pending:
         return "regressed", f"it never solved a problem of `gate.must_pass`: {listed(unsolved)}."
@@ -262,10 +263,8 @@ def _demands(
         return "inconclusive", f"a problem of `gate.must_pass` has no graded sample: {listed(ungraded)}."
     critical = {tag for tag, rule in policy.cohorts.items() if rule.tier == "critical"}
     missing = (sides.baseline.tags.get(name, ()) for name in sides.baseline.problem_digests.keys() - graded)
-    if unsampled := sorted(critical.intersection(tag for tags in missing for tag in tags)):
-        return "inconclusive", (
-            f"not every problem tagged {unsampled[0]!r} has a graded sample, and the tag has a critical floor."
-        )
+    if unsampled := sorted(critical.intersection(tag for tags in missing for tag in (*tags, ALL))):
+        return "inconclusive", f"not every problem under the critical floor of {unsampled[0]!r} has a graded sample."
     for tag, meant in sides.unseen().items():
         if tag in critical:
             return "inconclusive", f"no compared problem carries the tag {tag!r}, which has a critical floor{meant}"

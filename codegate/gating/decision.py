@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Final, Literal
@@ -175,7 +175,6 @@ def shortage(baseline: CandidateSamples, candidate: CandidateSamples, terms: Ter
     The next look repeats lost samples; it is ``infrastructure`` when none is left, or most problems have no sample.
     """
     problems = list(baseline.problem_digests)
-    most = max(1, int(TOLERATED_PROBLEMS * len(problems)))
     without = sum(not _counts(baseline, name) or not _counts(candidate, name) for name in problems)
     if terms.pending:
         if without > _STOPPED * len(problems):
@@ -187,13 +186,18 @@ def shortage(baseline: CandidateSamples, candidate: CandidateSamples, terms: Ter
             )
         return None
     for name, samples in (("the baseline", baseline), (candidate.label, candidate)):
-        planned = max((len(entries) for entries in samples.samples.values()), default=0)
-        thin = sum(2 * _counts(samples, problem) < planned for problem in problems)
-        if thin > most:
-            return "infrastructure", (
-                f"{thin} of {len(problems)} problems have fewer than half of the {planned} samples of {name}: {_CAUSE}."
-            )
+        if reason := too_thin(samples, name, problems):
+            return "infrastructure", reason
     return None
+
+
+def too_thin(samples: CandidateSamples, name: str, problems: Collection[str]) -> str | None:
+    """Return why too many of ``problems`` have less than half of their samples; None where enough have them."""
+    planned = max((len(entries) for entries in samples.samples.values()), default=0)
+    thin = sum(2 * _counts(samples, problem) < planned for problem in problems)
+    if thin <= max(1, int(TOLERATED_PROBLEMS * len(problems))):
+        return None
+    return f"{thin} of {len(problems)} problems have fewer than half of the {planned} samples of {name}: {_CAUSE}."
 
 
 _CAUSE: Final = "infrastructure faults took the others, so nothing was decided"

@@ -61,7 +61,7 @@ Compared = Literal["candidate", "model"]
 
 
 class CohortPolicy(BaseModel):
-    """The pass rate that the problems with one tag must reach."""
+    """The pass rate that the problems with one tag, or all of them, must reach."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -149,8 +149,8 @@ class GatePolicy(BaseModel):
     )
     cohorts: Mapping[str, CohortPolicy] = Field(
         default={},
-        description="Floors by tag, as {floor: 0.8, tier: critical}. Cohorts without one are compared too, but only "
-        "ever warn.",
+        description="Floors by tag, as {floor: 0.8, tier: critical}; `all` names all problems. Without a baseline the "
+        "critical ones decide alone. Cohorts without one are compared too, but only ever warn.",
     )
     max_cost_per_resolved: float | None = Field(
         default=None,
@@ -162,6 +162,11 @@ class GatePolicy(BaseModel):
         gt=0,
         description="Warn when the slowest twentieth of the attempts takes longer than this many seconds.",
     )
+
+    @property
+    def stands_alone(self) -> bool:
+        """Return whether it demands something that takes no baseline: a critical floor, or a problem that must pass."""
+        return bool(self.must_pass) or any(rule.tier == "critical" for rule in self.cohorts.values())
 
     @property
     def looks(self) -> tuple[int, ...]:

@@ -59,12 +59,13 @@ class Cohort(_Frozen):
     """The problems that carry one tag: described, and gating only through a floor of the critical tier.
 
     ``p_regression`` is the one-sided p of "no drop", None below five problems, and ``p_holm`` the same adjusted for the
-    number of cohorts. ``upper`` is the Wilson bound of the candidate's rate that is held against ``floor``.
+    number of cohorts. ``upper`` is the Wilson bound of the candidate's rate that is held against ``floor``. Without a
+    baseline, what is of it is None.
     """
 
     tag: str
     problems: int
-    baseline_rate: float
+    baseline_rate: float | None
     candidate_rate: float
     p_regression: float | None = None
     p_holm: float | None = None
@@ -110,6 +111,7 @@ class Verdict(_Frozen):
 
     Attributes:
         reason: for people, with n and uncertainty.
+        baseline_label: None where absolute demands alone decided.
         population: what it shows about problems like these, beside a verdict of scope ``suite``.
         advisory: too few problems, or baseline samples, for a pass.
         interval: two-sided, of ``difference`` (candidate minus baseline) at level ``confidence``.
@@ -134,7 +136,7 @@ class Verdict(_Frozen):
     population: PopulationFinding | None = None
     candidate: str
     label: str
-    baseline_label: str
+    baseline_label: str | None
     problems: int = Field(default=0, ge=0)
     advisory: bool = False
     baseline_rate: float | None = None

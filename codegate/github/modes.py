@@ -35,6 +35,7 @@ def gate(job: Job, project: Project) -> Result:
         job.log.log,
         reports=job.inputs.reports,
         terms=terms_of(project.settings),
+        floors=project.floors,
     )
     shard = report.run.manifest.shard
     if shard is None:
@@ -68,6 +69,7 @@ def merge(job: Job, project: Project) -> Result:
         run_id=inputs.run_id,
         reports=inputs.reports,
         terms=terms_of(project.settings),
+        floors=project.floors,
     )
     return _compared(job, project, report)
 

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from codegate.candidates import CandidateSpec, Prices, listed
 from codegate.errors import UsageError
+from codegate.gating import GatePolicy
 from codegate.github.inputs import Inputs, inside, relative
 from codegate.github.pinned import Pinned
 from codegate.github.step import Skipped
@@ -49,6 +50,11 @@ class Project:
     def gate(self) -> Gate | None:
         """Return what runs are gated with."""
         return Gate(self.pinned.baseline, self.settings.gate) if self.pinned is not None else None
+
+    @property
+    def floors(self) -> GatePolicy | None:
+        """Return the policy whose absolute demands decide where no baseline is pinned."""
+        return self.settings.gate if self.lock is None and self.settings.gate.stands_alone else None
 
 
 def project_of(inputs: Inputs, base: str | None, scratch: Path, *, needs_candidates: bool = True) -> Project:

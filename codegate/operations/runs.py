@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from codegate.errors import CodegateError, ExitCode
-from codegate.gating import Baseline, Verdict
+from codegate.gating import Baseline, GatePolicy, Verdict
+from codegate.operations.suites import check_policy
 from codegate.reporting import (
     ReportView,
     Sweep,
@@ -29,6 +30,7 @@ from codegate.running import (
     run_exit_code,
     run_suite,
 )
+from codegate.suite import load_suite
 
 
 @dataclass(frozen=True)
@@ -57,19 +59,25 @@ def run(
     reports: Path | None = None,
     terms: Terms | None = None,
     baseline: Baseline | None = None,
+    floors: GatePolicy | None = None,
 ) -> Report:
     """Run candidates on a suite and report; with a gate, compare them. A shard is compared with nothing.
 
     ``announce`` gets lines for people, ``reports`` is by default in the run's folder, ``terms`` are prices, weights and
-    limits of the reports, and ``baseline`` is shown beside a run without a gate.
+    limits of the reports, ``baseline`` is shown beside a run without a gate, and ``floors`` is the policy whose
+    absolute demands decide where there is no gate.
     """
+    if floors is not None:
+        check_policy(floors, load_suite(request.suite))  # better before the model calls than after
     finished, journal = run_suite(request, progress, announce)
-    chosen = request.gate if finished.manifest.shard is None else None
+    chosen = request.gate or floors if finished.manifest.shard is None else None
     return _traced(_report(finished, journal, chosen, reports, terms, baseline), journal)
 
 
-def gate(journal: Journal, gate: Gate | None, *, reports: Path | None = None, terms: Terms | None = None) -> Report:
-    """Compare the candidates of a finished run with the baseline, where there is one, and report; as ``run``.
+def gate(
+    journal: Journal, gate: Gate | GatePolicy | None, *, reports: Path | None = None, terms: Terms | None = None
+) -> Report:
+    """Compare the candidates of a finished run with the baseline, or with floors alone, and report; as ``run``.
 
     Raises:
         UsageError: the run is unfinished, or was planned for another gate.
@@ -103,6 +111,7 @@ def merge(
     run_id: str | None = None,
     reports: Path | None = None,
     terms: Terms | None = None,
+    floors: GatePolicy | None = None,
 ) -> Report:
     """Put the shards of a run together in the folder ``out``, compare the whole and report; as ``run``.
 
@@ -110,7 +119,7 @@ def merge(
         UsageError: a shard is missing, doubled or another run's, or the run was planned for another gate.
     """
     journal = merge_shards(shards, out, run_id=run_id, gate=gate)
-    return _traced(_report(journal.load(), journal, gate, reports, terms, None), journal)
+    return _traced(_report(journal.load(), journal, gate or floors, reports, terms, None), journal)
 
 
 def _traced(report: Report, journal: Journal) -> Report:
@@ -126,7 +135,7 @@ def _traced(report: Report, journal: Journal) -> Report:
 def _report(
     finished: Run,
     journal: Journal,
-    gate: Gate | None,
+    gate: Gate | GatePolicy | None,
     reports: Path | None,
     terms: Terms | None,
     baseline: Baseline | None,
@@ -139,7 +148,7 @@ def _report(
 def _written(
     runs: Sequence[Run],
     journals: Sequence[Journal],
-    gate: Gate | None,
+    gate: Gate | GatePolicy | None,
     out: Path,
     terms: Terms | None,
     baseline: Baseline | None = None,
@@ -147,6 +156,6 @@ def _written(
 ) -> tuple[tuple[Verdict, ...], ReportView, dict[str, Path]]:
     """Return the verdicts on all runs, what is shown of them, and the files that were written: the only place."""
     verdicts = tuple(verdict for run in runs for verdict in gate_run(run, gate)) if gate is not None else ()
-    shown = gate.baseline if gate is not None else baseline
+    shown = gate.baseline if isinstance(gate, Gate) else baseline
     view = build_view(list(runs), verdicts, gather(journals, shown.samples if shown is not None else None, terms))
     return verdicts, view, write_reports(view, out, formats)

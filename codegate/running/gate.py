@@ -9,6 +9,7 @@ from codegate.errors import ExitCode, UsageError
 from codegate.gating import Baseline, CandidateSamples, GatePolicy, Sample, Verdict, compare, confirm, worst_first
 from codegate.gating.baseline import EXPIRE_DAYS, Age
 from codegate.gating.comparability import only_stored_answers
+from codegate.gating.floors import against_floors
 from codegate.running.endings import limit_advice
 from codegate.running.outcome import Outcome, Run, RunManifest
 from codegate.running.plan import candidate_settings
@@ -176,14 +177,19 @@ def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
         )
 
 
-def gate_run(run: Run, gate: Gate) -> tuple[Verdict, ...]:
-    """Return the verdict on every candidate of ``run``.
+def gate_run(run: Run, gate: Gate | GatePolicy) -> tuple[Verdict, ...]:
+    """Return the verdict on every candidate of ``run``; a policy alone is held against its absolute demands.
 
     Verdicts warn of an old baseline, and of a regression that fresh samples of the pinned model did not confirm.
 
     Raises:
         UsageError: the run is unfinished or was planned for another gate.
     """
+    if isinstance(gate, GatePolicy):
+        check_gate(run.manifest, None)
+        check_finished(run)
+        together = run.manifest.candidates
+        return tuple(against_floors(candidate_samples(run, one), gate, len(together)) for one in together)
     check_gate(run.manifest, gate)
     check_finished(run, settled_candidates(run, gate))
     verdicts = [gate_candidate(run, candidate, gate) for candidate in run.manifest.candidates]

@@ -134,7 +134,7 @@ def test_a_critical_floor_needs_a_sample_of_every_problem_it_is_about() -> None:
     after: Results = {**uniform(100, 100, 5), **{f"p{i:03}": [None] * 5 for i in range(7)}}
     verdict = compare(tagged(uniform(100, 100, 10), 8), tagged(after, 8), policy)
     assert verdict.kind == "inconclusive"
-    assert "not every problem tagged 'money' has a graded sample" in verdict.reason
+    assert "not every problem under the critical floor of 'money' has a graded sample" in verdict.reason
 
 
 def test_an_easy_problem_that_is_answered_twice_alike_is_no_copy() -> None:

@@ -1,0 +1,127 @@
+"""The absolute demands of a policy, without a baseline: critical floors, and problems that must pass."""
+
+from codegate.errors import UsageError
+from codegate.gating.cohorts import ALL, broken_floors, cohort_warnings, cohorts, problems_of, unseen_floors
+from codegate.gating.comparability import check_samples
+from codegate.gating.compare import check_must_pass
+from codegate.gating.decision import NEAR, judge_limits, too_thin
+from codegate.gating.policy import GatePolicy
+from codegate.gating.samples import CandidateSamples, tally
+from codegate.gating.sentence import listed
+from codegate.gating.statistics import Pair, mean, wilson
+from codegate.gating.verdict import Cohort, Exclusion, Verdict, VerdictKind
+
+
+def against_floors(candidate: CandidateSamples, policy: GatePolicy, candidates: int = 1) -> Verdict:
+    """Decide whether the candidate meets the absolute demands of the policy, on the samples that it has.
+
+    ``regressed``: below a critical floor beyond chance, or a problem that must pass never did. ``pass``: every measured
+    rate reaches its floor, problems without a graded sample counted as failed. ``inconclusive``: below a floor, which
+    may be chance. ``candidates`` share the error of the first.
+
+    Raises:
+        UsageError: the samples contradict themselves, or the policy demands nothing that this suite has.
+    """
+    check_samples(candidate, "candidate")
+    check_must_pass(candidate, candidate, policy)
+    critical = {tag for tag, rule in policy.cohorts.items() if rule.tier == "critical"}
+    carried = {tag for name in candidate.problem_digests for tag in candidate.tags.get(name, ())}
+    for tag, meant in unseen_floors(carried, policy).items():
+        if tag in critical:
+            raise UsageError(
+                f"no problem carries the tag {tag!r}, which has a critical floor{meant}", "Correct `gate.cohorts`."
+            )
+    level = policy.alpha / max(candidates, 1)
+    pairs = {
+        name: Pair(*found, *found)
+        for name in sorted(candidate.problem_digests)
+        if (found := tally(candidate.samples.get(name, ())))[1]
+    }
+    missing = tuple(sorted(candidate.problem_digests.keys() - pairs.keys()))
+    groups = tuple(
+        group.model_copy(update={"baseline_rate": None, "p_regression": None, "p_holm": None})
+        for group in cohorts(pairs, candidate.tags, policy, level)
+        if group.floor is not None
+    )
+    kind, reason = _decided(candidate, policy, pairs, groups, missing)
+    kind, reason = judge_limits(candidate, kind, reason)
+    taken = max(map(len, candidate.samples.values()), default=0)
+    return Verdict(
+        kind=kind,
+        scope="suite",
+        reason=reason,
+        candidate=candidate.candidate,
+        label=candidate.label,
+        baseline_label=None,
+        problems=len(pairs),
+        units=len(pairs),
+        candidate_rate=mean([pair.candidate_rate for pair in pairs.values()]) if pairs else None,
+        margin=policy.margin,
+        alpha=policy.alpha,
+        samples=taken,
+        max_samples=max(taken, 1),
+        candidates=max(candidates, 1),
+        level=level,
+        level_regressed=level,
+        cohorts=groups,
+        must_pass_failed=_unsolved(policy, pairs),
+        warnings=tuple(cohort_warnings(groups, level, regressed=kind == "regressed")),
+        excluded=tuple(Exclusion(problem=name, side="candidate", reason="no graded sample") for name in missing),
+    )
+
+
+def _decided(
+    candidate: CandidateSamples,
+    policy: GatePolicy,
+    pairs: dict[str, Pair],
+    groups: tuple[Cohort, ...],
+    missing: tuple[str, ...],
+) -> tuple[VerdictKind, str]:
+    if not pairs:
+        return "infrastructure", "No problem has a graded sample."
+    if reason := too_thin(candidate, candidate.label, candidate.problem_digests):
+        return "infrastructure", reason
+    if broken := broken_floors(groups):
+        return "regressed", f"{_measured(broken[0])}, below the critical floor of {broken[0].floor:.1%} beyond chance."
+    if unsolved := _unsolved(policy, pairs):
+        return "regressed", f"It never solved a problem of `gate.must_pass`: {listed(unsolved)}."
+    if ungraded := tuple(sorted(set(policy.must_pass) - pairs.keys())):
+        return "inconclusive", f"A problem of `gate.must_pass` has no graded sample: {listed(ungraded)}."
+    if policy.min_problems is not None and len(pairs) < policy.min_problems:
+        return "inconclusive", f"{len(pairs)} problems were graded; a pass takes at least {policy.min_problems}."
+    found = {group.tag: group for group in groups}
+    reached = []
+    for tag in sorted(tag for tag, rule in policy.cohorts.items() if rule.tier == "critical"):
+        floor, lost = (
+            policy.cohorts[tag].floor,
+            [name for name in missing if tag in (*candidate.tags.get(name, ()), ALL)],
+        )
+        if tag not in found:
+            return "inconclusive", f"No problem under the critical floor of {tag!r} has a graded sample."
+        measured, group = _measured(found[tag]), found[tag]
+        if group.candidate_rate < floor - NEAR:
+            return "inconclusive", (
+                f"{measured}, below the critical floor of {floor:.1%}; with so few problems this may be chance. More "
+                "problems would settle it."
+            )
+        if group.candidate_rate * group.problems < floor * (group.problems + len(lost)) - NEAR:
+            return "inconclusive", (
+                f"{measured}. {len(lost)} more have no graded sample; counted as failed they would take it below the "
+                f"critical floor of {floor:.1%}. Sample them with `codegate run --resume`."
+            )
+        reached.append(f"{measured}, the floor is {floor:.1%}.")
+    if policy.must_pass:
+        reached.append(f"It solves what `gate.must_pass` names ({len(policy.must_pass)}).")
+    return "pass", " ".join((*reached, "Nothing was compared: there is no baseline."))
+
+
+def _measured(group: Cohort) -> str:
+    low, high = wilson(min(group.candidate_rate * group.problems, group.problems), group.problems, 1.96)
+    return (
+        f"On {problems_of(group)} the candidate solves {group.candidate_rate:.1%} "
+        f"(95% interval {low:.1%} to {high:.1%})"
+    )
+
+
+def _unsolved(policy: GatePolicy, pairs: dict[str, Pair]) -> tuple[str, ...]:
+    return tuple(sorted(name for name in set(policy.must_pass) if name in pairs and not pairs[name].candidate_passed))
