@@ -21,7 +21,7 @@ from codegate.running import Journal
 def command(run: Path, baseline: Path | None, config: Path | None, reports: Path | None) -> ExitCode:
     """Compare every candidate of RUN (a run's folder) with the pinned baseline.
 
-    Where no baseline is pinned, the critical floors of `gate.cohorts`, and `gate.must_pass`, decide alone.
+    Where no baseline is pinned, critical floors of `gate.cohorts` decide alone, with `gate.must_pass`.
     """
     chosen, terms = chosen_gate(config, baseline)
     journal = Journal.open(run)

@@ -99,9 +99,9 @@ def command(
 
     The baseline is what --baseline names, else what `baseline` in codegate.yml names, else codegate.lock; only
     codegate.lock may be missing. A gated run looks at its verdicts after each sample of every problem, and stops
-    sampling candidates whose verdict is settled. Without a baseline the critical floors of `gate.cohorts` and
-    `gate.must_pass` in codegate.yml decide alone; without those the exit code is 0 when every outcome has a grade, and
-    4 when infrastructure faults left some without. A run that --max-model-calls stopped exits 2 and can be resumed.
+    sampling candidates whose verdict is settled. Without a baseline the critical floors of `gate.cohorts` in
+    codegate.yml decide alone, with `gate.must_pass`; without floors the exit code is 0 when every outcome has a grade,
+    and 4 when infrastructure faults left some without. A run that --max-model-calls stopped exits 2 and can be resumed.
 
     With --predictions the answers were made elsewhere: each model in the file is a candidate, no model is called, and
     no key is needed. All samples in the file are graded. A problem that the file leaves out counts as an empty answer.

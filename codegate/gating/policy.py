@@ -165,8 +165,8 @@ class GatePolicy(BaseModel):
 
     @property
     def stands_alone(self) -> bool:
-        """Return whether it demands something that takes no baseline: a critical floor, or a problem that must pass."""
-        return bool(self.must_pass) or any(rule.tier == "critical" for rule in self.cohorts.values())
+        """Return whether it gates without a baseline: it has a critical floor."""
+        return any(rule.tier == "critical" for rule in self.cohorts.values())
 
     @property
     def looks(self) -> tuple[int, ...]:

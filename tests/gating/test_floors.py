@@ -96,3 +96,9 @@ def test_a_floor_for_all_problems_gates_beside_a_baseline() -> None:
     assert verdict.kind == "regressed"
     assert "on all 120 problems it solves 66.7%, below the critical floor of 95.0% beyond chance" in verdict.reason
     assert compare(weak, weak, GatePolicy()).kind == "pass"
+
+
+def test_only_a_critical_floor_stands_alone() -> None:
+    assert floor("all", 0.95).stands_alone
+    assert not floor("all", 0.95, "supporting").stands_alone
+    assert not GatePolicy(must_pass=("p000",)).stands_alone, "the run that becomes the baseline is no release gate"
