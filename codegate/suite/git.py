@@ -9,9 +9,10 @@ import hashlib
 import logging
 import os
 import resource
+import select
+import selectors
 import shutil
 import subprocess
-import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -95,59 +96,65 @@ def git(
     if memory is not None:
         with suppress(ProcessLookupError):  # it reads its input before it needs memory, or has ended
             resource.prlimit(process.pid, resource.RLIMIT_AS, (memory, memory))
-    output, errors = _Reader(process, process.stdout, limit), _Reader(process, process.stderr, _MAX_ERRORS)
-    late = threading.Event()
-
-    def stop() -> None:
-        late.set()
-        process.kill()
-
-    timer = threading.Timer(timeout, stop)
     try:
-        for thread in (output, errors, timer):
-            thread.daemon = True
-            thread.start()
-        with suppress(BrokenPipeError), cast("IO[bytes]", process.stdin) as pipe:
-            pipe.write(stdin)
-        output.join()
-        errors.join()
-        process.wait()
+        output, errors = _exchanged(process, stdin, began + timeout, limit)
+        process.wait(max(0.0, began + timeout - time.monotonic()))
+    except (TimeoutError, subprocess.TimeoutExpired) as error:
+        raise GitError(f"git {command} in {repository} took longer than {timeout:.0f} s.") from error
+    except _TooLong as error:
+        raise GitError(f"git {command} in {repository} wrote more than {limit >> 20} MiB.") from error
     finally:
-        timer.cancel()
         process.kill()
         process.wait()
-        output.join()
-        errors.join()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            cast("IO[bytes]", stream).close()
     _LOG.debug("git %s in %s: exit %s, %.2f s", command, repository, process.returncode, time.monotonic() - began)
-    if late.is_set():
-        raise GitError(f"git {command} in {repository} took longer than {timeout:.0f} s.")
-    if output.over:
-        raise GitError(f"git {command} in {repository} wrote more than {limit >> 20} MiB.")
     if process.returncode != 0:
-        words = " ".join(bytes(errors.data).decode("utf-8", "replace").split())[:500]
+        words = " ".join(errors.decode("utf-8", "replace").split())[:500]
         raise GitError(f"git {command} failed in {repository}: {words or f'exit {process.returncode}'}.")
-    return bytes(output.data)
+    return bytes(output)
 
 
-class _Reader(threading.Thread):
-    """Reads the output of a process up to a limit; a process that writes more is killed."""
+class _TooLong(Exception):
+    """Raised where a process writes more than it may."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", stream: IO[bytes] | None, limit: int) -> None:
-        super().__init__()
-        self._process = process
-        self._stream = cast("IO[bytes]", stream)
-        self._limit = limit
-        self.data = bytearray()
-        self.over = False
 
-    def run(self) -> None:
-        with self._stream as stream:
-            while piece := stream.read1(1 << 20):  # type: ignore[attr-defined]  # it is buffered
-                self.data += piece
-                if len(self.data) > self._limit:
-                    self.over = True
-                    self._process.kill()
-                    return
+def _exchanged(
+    process: "subprocess.Popen[bytes]", stdin: bytes, deadline: float, limit: int
+) -> tuple[bytearray, bytearray]:
+    """Return what a process writes to its output and errors until it closes both; it is given ``stdin``.
+
+    Without threads: a signal that arrives while one starts leaves it half started.
+    """
+    output, errors, unsent = bytearray(), bytearray(), memoryview(stdin)
+    written = {process.stdout: (output, limit), process.stderr: (errors, _MAX_ERRORS)}
+    with selectors.DefaultSelector() as selector:
+        selector.register(cast("IO[bytes]", process.stdin), selectors.EVENT_WRITE)
+        for stream in written:
+            selector.register(cast("IO[bytes]", stream), selectors.EVENT_READ)
+        while selector.get_map():
+            ready = selector.select(max(0.0, deadline - time.monotonic()))
+            if not ready:
+                raise TimeoutError
+            for key, _ in ready:
+                stream = cast("IO[bytes]", key.fileobj)
+                if stream is process.stdin:
+                    try:
+                        unsent = unsent[os.write(key.fd, unsent[: select.PIPE_BUF]) :]
+                    except BrokenPipeError:
+                        unsent = unsent[:0]
+                    ended = not unsent
+                else:
+                    data, most = written[stream]
+                    piece = os.read(key.fd, 1 << 20)
+                    data += piece
+                    if len(data) > most:
+                        raise _TooLong
+                    ended = not piece
+                if ended:
+                    selector.unregister(stream)
+                    stream.close()
+    return output, errors
 
 
 def _sealed_environment() -> Mapping[str, str]:

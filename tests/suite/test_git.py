@@ -1,4 +1,5 @@
 import os
+import threading
 import zlib
 from pathlib import Path
 
@@ -271,6 +272,17 @@ def test_a_git_that_does_not_end_is_stopped(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     with pytest.raises(GitError, match=r"took longer than 0 s"):
         run_sealed(tmp_path, "status", timeout=0.3)
+
+
+def test_no_thread_is_started_that_a_signal_could_leave_half_started(tmp_path: Path) -> None:
+    make_repository(tmp_path / "r", {"a": b""})
+    started: list[str] = []
+    threading.setprofile(lambda frame, event, _: started.append(f"{event} {frame.f_code.co_name}"))
+    try:
+        git(tmp_path / "r", "rev-parse", "--git-dir", stdin=b"x" * (1 << 20))
+    finally:
+        threading.setprofile(None)
+    assert started == []
 
 
 def test_the_machine_s_configuration_does_not_reach_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
