@@ -51,8 +51,10 @@ def command(out: Path, fresh: bool, jobs: int, sandbox: Choice) -> ExitCode:
     say(f"2. Mining its bug fixes; every problem is proven by execution ({chosen} sandboxes, no network inside)")
     with mine_progress() as progress:
         # One round of each state, and the grader's word on the fix: the bundled history is known to hold no flake.
-        memory = None if fresh else cache_folder() / "mining"
-        options = MineOptions(name="quickstart", max_problems=_PROBLEMS, concurrency=jobs, rounds=1, memory=memory)
+        memory = cache_folder() / "mining"
+        options = MineOptions(
+            name="quickstart", max_problems=_PROBLEMS, concurrency=jobs, rounds=1, memory=memory, fresh=fresh
+        )
         mined = mine(out / "repository", out / "suite", options, progress, sandbox=chosen)
     for line in mining_words(mined):
         say(f"   {line}")

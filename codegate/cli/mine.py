@@ -145,7 +145,7 @@ command.add_command(mine_exchange.import_command)
 @click.option("--strict", is_flag=True, help=f"Validate {_STRICT_ROUNDS} times, with other clocks and time zones too.")
 @click.option("--rounds", type=click.IntRange(1, 20), default=3, show_default=True, help="Validation runs.")
 @click.option("--include-new-tests", is_flag=True, help="Keep changes whose tests cannot be imported before the fix.")
-@click.option("--fresh", is_flag=True, help="Ignore the results of earlier minings.")
+@click.option("--fresh", is_flag=True, help="Try every change again, whatever earlier minings recorded.")
 @click.option("--profile", is_flag=True, help="Print test runs and seconds of each step, after the mining.")
 @jobs_option
 @sandbox_option
@@ -179,8 +179,8 @@ def history(
 ) -> ExitCode:
     """Mine a suite of proven problems from the history of REPOSITORY (a local clone).
 
-    The result of each change is kept: after an interrupt the same command continues. Exits 0 when at least one
-    problem was found, 3 when none was.
+    The result of each change is recorded: after an interrupt the same command continues, without --fresh. Exits 0 when
+    at least one problem was found, 3 when none was.
     """
     options = MineOptions(
         name=name,
@@ -200,7 +200,8 @@ def history(
         rewrite=parse_candidate(rewrite) if rewrite else None,
         forge=_forge(repository, github) if github else None,
         refresh=refresh,
-        memory=None if fresh else cache_folder() / "mining",
+        memory=cache_folder() / "mining",
+        fresh=fresh,
     )
     if pull_requests:
         say(f"{fetch_pull_heads(repository)} heads of pull requests")

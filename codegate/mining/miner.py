@@ -260,7 +260,8 @@ class _Work:
         except KeyboardInterrupt as error:
             self.builder.stop.set()
             self.builder.sandboxes.backend.close()
-            again = " The same command goes on from here." if self.ledger is not None else ""
+            command = "The same command without --fresh" if self.options.fresh else "The same command"
+            again = f" {command} goes on from here." if self.ledger is not None else ""
             raise Interrupted(f"mining was stopped; no suite was written.{again}") from error
         finally:
             self.builder.stop.set()
@@ -274,12 +275,14 @@ class _Work:
 
     def _recall(self, queue: list[Prospect]) -> None:
         """Look up what earlier minings found out, and which units are not needed because of it."""
+        if self.ledger is None or self.options.fresh:
+            return
         most, problems = self.options.max_problems, 0
         for prospect in queue:
             if most is not None and problems >= most:
                 self.needless.add(prospect.unit.commit)
                 continue
-            known = self.ledger.find(prospect) if self.ledger is not None else None
+            known = self.ledger.find(prospect)
             if known is not None and prospect.unit.commit not in self.known:
                 self.recalled[prospect.unit.commit] = known
                 problems += isinstance(known, Built)

@@ -56,6 +56,7 @@ class MineOptions:
         refresh: keep the suite that is there: add what was merged since, retire what no longer holds.
         memory: folder in which the ends of units are remembered, for this run to go on where an earlier one stopped;
             None: nothing is.
+        fresh: record in ``memory``, but look nothing up there.
     """
 
     name: str | None = None
@@ -77,6 +78,7 @@ class MineOptions:
     forge: Forge | None = None
     refresh: bool = False
     memory: Path | None = None
+    fresh: bool = False
 
     def decisive(self) -> dict[str, Any]:
         """Return the options that a unit's own end follows from, as JSON has them."""

@@ -81,6 +81,16 @@ def test_a_stopped_mining_goes_on_where_it_was(
     assert again.suite.digest == report.suite.digest
     assert again.seconds_per_problem is None
 
+    # A fresh mining looks nothing up, and records what it finds.
+    for recorded in (tmp_path / "memory").rglob("end.json"):
+        recorded.unlink()
+    fresh = replace(options, fresh=True)
+    for turn in ("stale", "fresh"):
+        fresh_report, _ = _mine(history, tmp_path / turn, bwrap_backend, fresh)
+        assert not any(result.remembered for result in fresh_report.results)
+    after, _ = _mine(history, tmp_path / "after", bwrap_backend, options)
+    assert [result.remembered for result in after.results] == [True, True]
+
     # Another question is asked anew, and what is damaged is looked at again.
     other, _ = _mine(history, tmp_path / "other", bwrap_backend, replace(options, kinds=("feature", "bugfix")))
     assert not any(result.remembered for result in other.results)
