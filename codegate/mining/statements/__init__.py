@@ -1,1 +1,1 @@
-"""What a model is told about a bug, and what it must not be told."""
+"""Statements: what a model reads about a bug, and what it must not read."""

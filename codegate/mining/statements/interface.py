@@ -45,8 +45,8 @@ class Interface:
 
     def undisclosed(self, text: str) -> tuple[str, ...]:
         """Return those of ``unresolvable`` that the statement ``text`` does not mention either."""
-        said = set(re.findall(r"\w+", text))
-        return tuple(name for name in self.unresolvable if name not in said)
+        words = set(re.findall(r"\w+", text))
+        return tuple(name for name in self.unresolvable if name not in words)
 
 
 NO_INTERFACE: Final = Interface()
@@ -55,11 +55,11 @@ NO_INTERFACE: Final = Interface()
 def interface_of(cut: Cut) -> Interface:
     """Return the names that the fix of ``cut`` adds and its hidden tests use, with their signatures.
 
-    Told are declarations by their qualified names; members of which only the bare name is known, keyword arguments,
-    command-line options and environment variables if no file of the base has the name.
+    Declarations are disclosed by their qualified names; members of which only the bare name is known, keyword
+    arguments, command-line options and environment variables if no file of the base has the name.
     """
     tests, own = _uses(cut)
-    told, members = list[tuple[str, str]](), dict[str, str]()
+    disclosed, members = list[tuple[str, str]](), dict[str, str]()
     code, before, unread = Uses(), Uses(), set[str]()
     for path, file in cut.fix.items():
         new, old = read(path, file), read(path, cut.base.get(path))
@@ -74,21 +74,21 @@ def interface_of(cut: Cut) -> Interface:
             if bare:
                 members.setdefault(name, signature)
             else:
-                told.append((name, signature))
+                disclosed.append((name, signature))
     settings = dict(_settings(code.arguments - before.arguments, tests.texts))
-    told += [(name, settings[name]) for name in sorted(absent(settings, cut.base))]
+    disclosed += [(name, settings[name]) for name in sorted(absent(settings, cut.base))]
     short = (text for text in code.texts if len(text) <= _MAX_PHRASE)
     listed = {word for text in short for word in re.split(r"[\s,]+", text) if IDENTIFIER.fullmatch(word)}
-    wanted = (tests.members | tests.keywords) - own - {name for name, _ in told}
+    wanted = (tests.members | tests.keywords) - own - {name for name, _ in disclosed}
     unresolvable = set[str]()
     for name in sorted(absent(wanted & (members.keys() | listed | unread), cut.base)):
         if name in members:
-            told.append((name, members[name]))
+            disclosed.append((name, members[name]))
         elif name in tests.keywords & code.texts:
-            told.append((name, f"keyword argument {name}"))
+            disclosed.append((name, f"keyword argument {name}"))
         elif name in unread or name not in code.words | code.keywords:
             unresolvable.add(name)
-    shown = [(name, _line(signature)) for name, signature in told]
+    shown = [(name, _line(signature)) for name, signature in disclosed]
     signatures = tuple(sorted({line for _, line in shown}))[:_MAX_SIGNATURES]
     names = frozenset(name for name, line in shown if line in signatures)
     return Interface(signatures, names, unresolvable=tuple(sorted(unresolvable - names)))
@@ -120,22 +120,22 @@ def _new(declared: list[Declaration], before: list[Declaration], tests: Uses) ->
         given = set(each.parameters) - known
         # Another name of a parameter asks nothing of a call without names; another type does.
         typed = any(not name.isidentifier() for name in given)
-        asked = given & tests.keywords
+        needed = given & tests.keywords
         if each.name in tests.called and (typed or len(set(each.parameters)) > len(known)):
-            asked = asked or given
+            needed = needed or given
         if _DUNDER.fullmatch(each.name):
             continue
         if each.bare or unnamed_owner:
             yield each.name, each.signature, True
-        elif used if each.qualified not in old else asked:
+        elif used if each.qualified not in old else needed:
             for name in (each.name, *sorted(given & tests.keywords)):
                 yield name, each.signature, False
 
 
 def _settings(texts: set[str], used: set[str]) -> Iterator[tuple[str, str]]:
     """Yield the command-line options and environment variables among ``texts`` that texts of tests use."""
-    said = {word for text in used for word in re.split(r"[\s=,'\"]+", text)}
-    for text in sorted(texts & said):
+    words = {word for text in used for word in re.split(r"[\s=,'\"]+", text)}
+    for text in sorted(texts & words):
         if _OPTION.fullmatch(text):
             yield text, f"command-line option {text}"
         elif _VARIABLE.fullmatch(text):

@@ -1,4 +1,4 @@
-"""Having a model rewrite a statement: opt-in, one call, told nothing that the statement itself may not say."""
+"""Having a model rewrite a statement: opt-in, one call that shows nothing but the statement."""
 
 import re
 from dataclasses import dataclass, replace

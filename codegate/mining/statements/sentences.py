@@ -99,8 +99,8 @@ class Sentence:
     source: str
 
 
-_Said = Iterator[tuple[Slot, str]]
-_Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], _Said]]
+_Slots = Iterator[tuple[Slot, str]]
+_Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], _Slots]]
 
 
 def plain(text: str) -> str:
@@ -137,14 +137,14 @@ def sentences(text: str, source: str) -> Iterator[Sentence]:
         ):
             continue
         after = source.endswith("changelog")
-        for slot, said in read(_NO_SUBJECT.sub("It would", _CAUSE.sub("", sentence)), after=after):
+        for slot, state in read(_NO_SUBJECT.sub("It would", _CAUSE.sub("", sentence)), after=after):
             # "Previously these failed" needs the sentence before it too.
-            if said.startswith("It would ") or not DEPENDENT.match(said):
-                yield Sentence(_finished(said), slot, source)
+            if state.startswith("It would ") or not DEPENDENT.match(state):
+                yield Sentence(_finished(state), slot, source)
 
 
-def read(sentence: str, *, after: bool = False) -> _Said:
-    """Yield the slots of one sentence and what it says there.
+def read(sentence: str, *, after: bool = False) -> _Slots:
+    """Yield the slots of one sentence, each with its text.
 
     Args:
         sentence: without a full stop.
@@ -173,15 +173,15 @@ def read(sentence: str, *, after: bool = False) -> _Said:
         yield "context", sentence
 
 
-def _clause(match: re.Match[str]) -> _Said:
+def _clause(match: re.Match[str]) -> _Slots:
     yield "observed", _present(match["x"])
 
 
-def _within(match: re.Match[str]) -> _Said:
+def _within(match: re.Match[str]) -> _Slots:
     yield "observed", f"In {match['x']}, {_present(match['y'])}"
 
 
-def _cause(match: re.Match[str]) -> _Said:
+def _cause(match: re.Match[str]) -> _Slots:
     moved = re.fullmatch(_MOVED, match["x"]) if match["verb"].lower().startswith("caus") else None
     if moved is not None:
         who, verb, many = moved["who"], moved["verb"], plural(moved["who"])
@@ -198,11 +198,11 @@ def _cause(match: re.Match[str]) -> _Said:
     yield "observed", f"A bug {forms.get(match['verb'].lower(), match['verb'])} {match['x']}"
 
 
-def _being(match: re.Match[str]) -> _Said:
+def _being(match: re.Match[str]) -> _Slots:
     yield "observed", capital(f"{match['x']} {'are' if plural(match['x']) else 'is'} {match['y']}")
 
 
-def _doing(match: re.Match[str]) -> _Said:
+def _doing(match: re.Match[str]) -> _Slots:
     if " by " in f" {match['x']} ":
         return
     noun = re.match(BUG, match["y"]) or (_PREPOSITION.match(match["y"]) and match["verb"].lower() not in _ALONE)
@@ -216,45 +216,44 @@ def _doing(match: re.Match[str]) -> _Said:
         yield from read(match["z"])
 
 
-def _lacking(match: re.Match[str]) -> _Said:
+def _lacking(match: re.Match[str]) -> _Slots:
     yield "observed", f"{PROBLEM}{match['x']} not {match['verb']}{match['y']}"
 
 
-def _noun(match: re.Match[str]) -> _Said:
-    said = re.sub(FIX, "", match[0], flags=re.IGNORECASE)
-    said, _, rest = said.partition(": ")
-    if rest and not DEFECT.search(said):
+def _noun(match: re.Match[str]) -> _Slots:
+    topic, _, rest = re.sub(FIX, "", match[0], flags=re.IGNORECASE).partition(": ")
+    if rest and not DEFECT.search(topic):
         # An order to the code ("keep the bounds") is the fix in words; one to the program is a demand.
         yield from () if DEMAND.match(rest) and not _OF_THE_PROGRAM.match(rest) else read(rest)
-    elif DEFECT.search(said):
-        yield "observed", PROBLEM + said
+    elif DEFECT.search(topic):
+        yield "observed", PROBLEM + topic
 
 
-def _demanded(match: re.Match[str]) -> _Said:
+def _demanded(match: re.Match[str]) -> _Slots:
     yield "expected", f"{capital(match['x'])} should {match['y']}"
 
 
-def _unwanted(match: re.Match[str]) -> _Said:
+def _unwanted(match: re.Match[str]) -> _Slots:
     if DEFECT.search(match["x"]):
         yield "observed", f"{PROBLEM}{match['x']}"
 
 
-def _no_longer(match: re.Match[str]) -> _Said:
+def _no_longer(match: re.Match[str]) -> _Slots:
     if _is_verb(match["verb"]):
         yield "observed", f"{match['x']} {match['verb']}{match['y']}"
         yield "expected", f"{match['x']} should not {base_form(match['verb'])}{match['y']}"
 
 
-def _now(match: re.Match[str]) -> _Said:
+def _now(match: re.Match[str]) -> _Slots:
     if _is_verb(match["verb"]) and not re.search(r"\b(?:which|whereas)\b", match["x"]):
         yield "expected", f"{match['x']} should {base_form(match['verb'])}{match['y']}"
 
 
-def _can_now(match: re.Match[str]) -> _Said:
+def _can_now(match: re.Match[str]) -> _Slots:
     yield "expected", f"{capital(match['x'])} should be able to {match['y']}"
 
 
-def _passive(match: re.Match[str]) -> _Said:
+def _passive(match: re.Match[str]) -> _Slots:
     verb = match["verb"].lower().removesuffix("s")
     participle = "kept" if verb == "keep" else verb + ("d" if verb.endswith("e") else "ed")
     subject, when, rest = _CONDITION.findall(match["x"])[0]
@@ -262,13 +261,13 @@ def _passive(match: re.Match[str]) -> _Said:
         yield "observed", f"The case that {match['x'].removeprefix('when ')} is not {participle}"
         return
     if verb == "handle":
-        # How it should be handled is not said.
+        # How it should be handled is not known.
         yield "observed", f"{capital(subject)} {'are' if plural(subject) else 'is'} not handled{when}{rest}"
         return
     yield "expected", f"{capital(subject)} should be {participle}{when}{rest}"
 
 
-def _ensured(match: re.Match[str]) -> _Said:
+def _ensured(match: re.Match[str]) -> _Slots:
     if EXPECTED.search(match["x"]):
         yield "expected", capital(match["x"])
         return
@@ -286,11 +285,11 @@ def _ensured(match: re.Match[str]) -> _Said:
         yield "expected", capital(demand)
 
 
-def _made(match: re.Match[str]) -> _Said:
+def _made(match: re.Match[str]) -> _Slots:
     yield "expected", f"{capital(match['x'])} should {match['verb']}{match['y']}"
 
 
-def _rule(pattern: str, make: Callable[[re.Match[str]], _Said]) -> _Rule:
+def _rule(pattern: str, make: Callable[[re.Match[str]], _Slots]) -> _Rule:
     return re.compile(pattern, re.IGNORECASE), make
 
 

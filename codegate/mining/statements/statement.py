@@ -136,8 +136,8 @@ def write_statement(
     if named is not None and named.slot == "expected" and not chosen["expected"]:
         chosen["expected"].append(named)
     # Where another source tells what happens today, a title that demands something tells what should happen.
-    told_already = any(_mostly_in(_words(each.text), title) for each in chosen["expected"])
-    if chosen["observed"] and EXPECTED.search(title) and not told_already:
+    demanded = any(_mostly_in(_words(each.text), title) for each in chosen["expected"])
+    if chosen["observed"] and EXPECTED.search(title) and not demanded:
         chosen["expected"].append(Sentence(f"{title}.", "expected", "title"))
     chosen["observed"] += _crashes(outcomes, gates, chosen["observed"], examples)
     if reason := _lacking(chosen, outcomes, examples):
@@ -145,8 +145,10 @@ def write_statement(
     shown = {test for example in examples for test in example.tests}
     if 2 * len(set(overturned) - shown) > len({*map(function_of, outcomes.fail_to_pass)}):
         return "the fix changes what existing tests expect, and no example shows it"
-    told = _words(title).union(*(_words(each.text) for slot in chosen.values() for each in slot))
-    case = named.text if named is not None and named.slot == "context" and not _mostly_in(told, named.text) else ""
+    shown_words = _words(title).union(*(_words(each.text) for slot in chosen.values() for each in slot))
+    case = (
+        named.text if named is not None and named.slot == "context" and not _mostly_in(shown_words, named.text) else ""
+    )
     first = title or next((each.text for slot in ("observed", "expected") for each in chosen[slot]), "")
     heading = symptom_of(
         first.removeprefix(PROBLEM).rstrip("."), examples, chosen["observed"], chosen["expected"], case
@@ -160,9 +162,9 @@ def write_statement(
     if len(form.splitlines()) > _MAX_REQUIRED:
         return "the tests ask for many exact texts that only the fix has"
     text = f"{text}\n{form}" if form else text
-    sources = dict.fromkeys(each.source for slot in chosen.values() for each in slot)
-    told_by = (*sources, *(("probe",) if examples else ()))
-    return StatementText("sources", text, count_words(text), told_by, tuple(dropped))
+    written = dict.fromkeys(each.source for slot in chosen.values() for each in slot)
+    sources = (*written, *(("probe",) if examples else ()))
+    return StatementText("sources", text, count_words(text), sources, tuple(dropped))
 
 
 def _lacking(chosen: Mapping[str, Sequence[Sentence]], outcomes: TestOutcomes, examples: Sequence[Example]) -> str:
@@ -172,8 +174,8 @@ def _lacking(chosen: Mapping[str, Sequence[Sentence]], outcomes: TestOutcomes, e
         return "no source says what happens today, and no probe shows it"
     if not examples and not expected:
         return "no source says what should happen instead, and no probe shows it"
-    told = any(each.source != EXCEPTION for each in observed) or (examples and expected)
-    if not told and _mostly_untold(outcomes, examples):
+    described = any(each.source != EXCEPTION for each in observed) or (examples and expected)
+    if not described and _mostly_untold(outcomes, examples):
         return "the tests check more than the examples show, and no source says it"
     return ""
 
@@ -224,9 +226,9 @@ def _chosen(title: str, kept: Sequence[Sentence]) -> dict[str, list[Sentence]]:
     chosen: dict[str, list[Sentence]] = {slot: [] for slot in _MOST}
     for slot in ("observed", "expected", "context"):
         for sentence in kept:
-            told = [_words(each.text) for other in chosen for each in chosen[other] if slot in {other, "context"}]
-            again = any(_mostly_in(other, sentence.text) for other in told)
-            around = [_words(title), *told]
+            shown = [_words(each.text) for other in chosen for each in chosen[other] if slot in {other, "context"}]
+            again = any(_mostly_in(other, sentence.text) for other in shown)
+            around = [_words(title), *shown]
             related = slot != "context" or any(len(_words(sentence.text) & each) >= _RELATED for each in around)
             if sentence.slot == slot and not again and related and len(chosen[slot]) < _MOST[slot]:
                 chosen[slot].append(sentence)
@@ -246,9 +248,9 @@ def _rare(text: str) -> frozenset[str]:
     return frozenset(word[:_STEM].lower() for word in words if word.lower().rstrip("s") not in _EVERYDAY)
 
 
-def _mostly_in(told: frozenset[str], text: str) -> bool:
+def _mostly_in(known: frozenset[str], text: str) -> bool:
     words = _words(text)
-    return len(words & told) >= _ALIKE * len(words)
+    return len(words & known) >= _ALIKE * len(words)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -258,14 +260,14 @@ def _words(text: str) -> frozenset[str]:
 def _crashes(
     outcomes: TestOutcomes, gates: Gates, observed: Sequence[Sentence], examples: Sequence[Example]
 ) -> list[Sentence]:
-    """Return the exceptions that the code itself raises where the tests ask it, unless they are told already."""
+    """Return the exceptions that the code itself raises, unless a sentence or an example has them."""
     if any(re.match("raises |throws ", example.observed) for example in examples):
         return []  # that of another test would be a riddle
     found: list[Sentence] = []
-    told = " ".join([*(each.text for each in observed), *(example.observed for example in examples)])
+    shown = " ".join([*(each.text for each in observed), *(example.observed for example in examples)])
     for result in outcomes.evidence.values():
         name = _exception_of(result) if result is not None else ""
-        if result is None or not _CRASH.fullmatch(name) or name in _ASSERTIONS or name in told:
+        if result is None or not _CRASH.fullmatch(name) or name in _ASSERTIONS or name in shown:
             continue
         message = " ".join(result.message.partition("\n")[0].split())[:200]
         message = message.removeprefix(f"{name}:").strip()
@@ -284,11 +286,11 @@ def _rendered(
     overturned: Collection[str],
 ) -> str:
     parts = [f"# {title}"]
-    told = _words(title)
+    in_title = _words(title)
     for slot in ("context", "observed", "expected"):
-        # What should happen stands in an example; without one it is said, even if the title has its words.
+        # What should happen stands in an example; without one it is written out, even if the title has its words.
         needed = slot == "expected" and not examples
-        texts = [each.text for each in chosen[slot] if needed or not _mostly_in(told, each.text)]
+        texts = [each.text for each in chosen[slot] if needed or not _mostly_in(in_title, each.text)]
         if texts:
             parts.append(" ".join(texts))
     for number, example in enumerate(examples):

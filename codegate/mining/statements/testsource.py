@@ -63,10 +63,10 @@ def named_case(tests: Iterable[str]) -> Sentence | None:
     case = re.sub(r"^(?:tests? |\([^()]*\)\W*)", "", words).strip(" .:")
     if not _CASE.fullmatch(case) or _NO_CASE.search(case):
         return None
-    said = re.sub(r"^(?:it )?should ", "", case)
-    first, _, rest = said.partition(" ")
+    demand = re.sub(r"^(?:it )?should ", "", case)
+    first, _, rest = demand.partition(" ")
     verb = base_form(first)
-    if said != case or (verb != first and DEMAND.match(f"{verb} {rest}")):
+    if demand != case or (verb != first and DEMAND.match(f"{verb} {rest}")):
         return Sentence(f"It should {verb} {rest}.", "expected", "test")
     if not re.search(r"\b(?:is|are|does|do|has|have|can|cannot)\b", case):
         return Sentence(case, "context", "test")

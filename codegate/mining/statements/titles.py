@@ -87,16 +87,16 @@ def title_of(text: str) -> str:
     if ABOUT_CHANGE.search(title) or DEPENDENT.match(title) or PRIVATE.search(title):
         return ""
     found = list(read(title))
-    state = next((said for slot, said in found if slot == "observed"), "") or next(
-        (said for slot, said in found if slot == "expected"), ""
+    state = next((text for slot, text in found if slot == "observed"), "") or next(
+        (text for slot, text in found if slot == "expected"), ""
     )
     demand = re.sub(r"^(?:properly|correctly) ", "", title, flags=re.IGNORECASE)
     demand = re.sub(r"^(?:do not|don't|never) ", "not ", demand, flags=re.IGNORECASE)
     if not state and not fixes and not TITLE_ACTION.match(title) and DEMAND.match(demand):
         state = f"{_DEMANDS}{demand[0].lower()}{demand[1:]}"
     # What no fix is of, and tells of nothing wrong, is an order with a rare verb, or a topic of anything.
-    told = fixes or (not TITLE_ACTION.match(title) and _wrong_in(title))
-    title = state or (re.sub(FIX, "", title, flags=re.IGNORECASE) if told else "")
+    symptom = fixes or (not TITLE_ACTION.match(title) and _wrong_in(title))
+    title = state or (re.sub(FIX, "", title, flags=re.IGNORECASE) if symptom else "")
     title = re.sub(r" (?:bug ?)?fix(?:es)?$", "", title, flags=re.IGNORECASE)
     title = re.sub(r"^(?:an? |the )?(?:bug|issue|problem)s? (?:with|in|for) ", "", title, flags=re.IGNORECASE)
     title = _OPENING.sub("", title.removeprefix(PROBLEM).strip(" .-:;,"))
@@ -138,10 +138,10 @@ def symptom_of(
         crash = None  # the error is right, its message is wrong
     if unmet or demand or not title:
         seen = unmet or _seen(examples, names, crash)
-        told = set(WORD.findall(case.lower())) <= set(WORD.findall(seen.lower()))
+        covered = set(WORD.findall(case.lower())) <= set(WORD.findall(seen.lower()))
         if not seen and sentences:  # which say what is wrong: the title may be the demand as it was made
             return capital(re.sub("^not ", "do not ", title.removeprefix(_DEMANDS)))
-        return f"{seen} ({case})" if case and seen and not (told or unmet) else seen
+        return f"{seen} ({case})" if case and seen and not (covered or unmet) else seen
     if ORDER.match(title) or not (examples or crash):
         return title
     if crash and re.match(_ACTIVITY, title):
@@ -155,7 +155,7 @@ def _wrong_in(title: str) -> bool:
 
 
 def _unmet(demand: str, names: Sequence[str]) -> str:
-    """Return what is the case where a demand is not met; empty where it does not say of what.
+    """Return what is the case where a demand is not met; empty where it does not name its subject.
 
     Args:
         demand: "X should ...", or "It should ..." of the functions that the examples call.
@@ -164,28 +164,40 @@ def _unmet(demand: str, names: Sequence[str]) -> str:
     match = _SHOULD.match(demand)
     if match is None:
         return ""
-    subject, verb = match["who"], match["verb"]
+    subject, verb, negated = match["who"], match["verb"], bool(match["no"])
     rest = re.split(r",? (?:instead of|rather than) ", match["rest"])[0]
     if subject == "It":
-        # "It should not lose cents in allocate": of the function that the demand itself names at its end.
-        end = re.search(rf" (?:in|by|from) (?:\w+\.)*{re.escape(names[0])}(?:\(\))?$", rest) if names else None
-        if end and len(names) == 1 and names[0]:
-            return _unmet(f"`{names[0]}()` should{match['no'] or ''} {verb}{rest[: end.start()]}", ())
-        *others, last = [f"`{name}()`" for name in names] or [""]
-        subject = f"{', '.join(others)} and {last}" if others else last
-        named = re.search(r"\w\(\)", rest) or any(re.search(rf"\b{re.escape(name)}\b", demand) for name in names)
-        if not all(names) or not names or named:
-            return ""
+        subject, rest = _subject_of(rest, demand, names)
+    if not subject:
+        return ""
     many = plural(subject)
     if verb == "be" and rest.startswith(" able to "):
-        return f"{subject} {'can' if match['no'] else 'cannot'} {rest.removeprefix(' able to ')}"
+        return f"{subject} {'can' if negated else 'cannot'} {rest.removeprefix(' able to ')}"
     if verb == "be":
-        state = "are" if many else "is"
-    elif match["no"]:
+        return f"{subject} {'are' if many else 'is'}{'' if negated else ' not'}{rest}"
+    if negated:
         return f"{subject} {verb if many else third(verb)}{rest}"
-    else:
-        return f"{subject} {'do' if many else 'does'} not {verb}{rest}"
-    return f"{subject} {state}{rest}" if match["no"] else f"{subject} {state} not{rest}"
+    return f"{subject} {'do' if many else 'does'} not {verb}{rest}"
+
+
+def _subject_of(rest: str, demand: str, names: Sequence[str]) -> tuple[str, str]:
+    """Return the subject of "It should ..." and the rest of the demand without it; empty where it is not known.
+
+    Args:
+        rest: what follows the verb.
+        demand: all of it.
+        names: of the functions that the examples call.
+    """
+    if not names or not all(names):
+        return "", rest
+    # "It should not lose cents in allocate": of the function that the demand itself names at its end.
+    end = re.search(rf" (?:in|by|from) (?:\w+\.)*{re.escape(names[0])}(?:\(\))?$", rest)
+    if end and len(names) == 1:
+        return f"`{names[0]}()`", rest[: end.start()]
+    if re.search(r"\w\(\)", rest) or any(re.search(rf"\b{re.escape(name)}\b", demand) for name in names):
+        return "", rest
+    *others, last = [f"`{name}()`" for name in names]
+    return f"{', '.join(others)} and {last}" if others else last, rest
 
 
 def _seen(examples: Sequence[Example], names: Sequence[str], crash: re.Match[str] | None) -> str:
