@@ -513,6 +513,14 @@ class TestLiterals:
         assert [word for word in shown.split() if word in text.split()] == kept
         assert "apple" not in shown
 
+    def test_numbers_of_characters_stay(self) -> None:
+        text = r"http://apple/%2C%3a%20 \x1b[0m \u00e9 &#39;&#x2F; 0x1F"
+        shown = Replacer(Random(1), lambda _: True, numbers=True).text(text)
+        assert "apple" not in shown
+        assert [
+            piece for piece in (r"%2C%3a%20", r"\x1b", r"\u00e9", "&#39;&#x2F;", "0x1F") if piece not in shown
+        ] == []
+
     def test_a_docstring_is_nothing_hidden(self) -> None:
         [test] = ast.parse('def test_x():\n    """Totals are zero."""\n    assert total("walrus") == 0\n').body
         assert hidden_literals([test], "") == {"walrus"}

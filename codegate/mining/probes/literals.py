@@ -11,8 +11,12 @@ from typing import Final
 MIN_HIDDEN: Final = 3
 """Characters of the shortest literal that counts as hidden."""
 
-#: A word with the mark that makes it a name of its language ("<style>", "$ref", "%s", "&amp;"), or digits.
-_PIECE: Final = re.compile(r"(?:[$@%&\\]|</?)?[A-Za-z]+|\d+")
+#: A byte or a character by its number ("%2C", "\\x1b", "&#39;", "0x1F"), a word with the mark that makes it a name of
+#: its language ("<style>", "$ref", "%s", "&amp;"), or digits.
+_PIECE: Final = re.compile(
+    r"%[0-9A-Fa-f]{2}|\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|&#x?[0-9A-Fa-f]+;|\b0[xX][0-9A-Fa-f]+"
+    r"|(?:[$@%&\\]|</?)?[A-Za-z]+|\d+"
+)
 _LONG_WORD: Final = re.compile(r"[^\W_]{3,}")
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 _EXPONENT: Final = re.compile(r"[\d.]+e[-+]?\d+", re.IGNORECASE)
@@ -123,7 +127,7 @@ def is_data(text: str) -> bool:
 
 
 def _is_free(piece: str) -> bool:
-    return piece.isalnum() and piece.lower() not in _MEANINGS
+    return (piece.isalpha() or piece.isdigit()) and piece.lower() not in _MEANINGS
 
 
 @dataclass
