@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import yaml
 from pydantic import BaseModel
@@ -318,12 +318,8 @@ _Dumper.add_representer(str, _Dumper.represent_text)
 
 
 def _yaml(model: BaseModel, canary: str) -> bytes:
-    # Empty and unknown values are left out: people read these files.
-    unset = {
-        name
-        for name, about in type(model).model_fields.items()
-        if not about.is_required() and not about.default and getattr(model, name) == about.default
-    }
-    data: Any = model.model_dump(mode="json", by_alias=True, exclude=unset)
+    # Defaults are left out, of nested models too: people read and write these files.
+    whole = model.model_dump(mode="json", by_alias=True)
+    data = {"schema": whole["schema"], **model.model_dump(mode="json", by_alias=True, exclude_defaults=True)}
     text = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
     return f"# {canary}\n{text}".encode()

@@ -406,7 +406,7 @@ def test_what_a_resumed_run_alone_names_on_this_machine_gets_no_key(
 )
 def test_a_suite_does_not_say_which_image_is_fetched(own_suite: Suite, tmp_path: Path, image: str, words: str) -> None:
     path = own_suite.folder / "suite.yml"
-    path.write_text(path.read_text().replace("  image: null\n", f"  image: '{image}'\n"))
+    path.write_text(path.read_text().replace("  rung: manual\n", f"  rung: manual\n  image: '{image}'\n"))
     assert image in path.read_text()
     rows = [{"instance_id": "calc-half", "model_name_or_path": "m", "model_patch": ""}]
     (tmp_path / "p.json").write_text(json.dumps(rows))

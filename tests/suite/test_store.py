@@ -41,6 +41,19 @@ SERVICE = {
 BASE = Tree({"src/add.py": TreeFile(b"x\n"), "tests/test_public.py": TreeFile(b"")})
 
 
+def test_defaults_are_not_written(tmp_path: Path) -> None:
+    written = suite(tmp_path / "s", problem("one", limits={"seconds": 30, "cpus": 1.0}))
+    stored = yaml.safe_load((tmp_path / "s/problems/one/problem.yml").read_text("utf-8"))
+    assert stored.keys() == {
+        *("schema", "id", "base", "environment", "test_files", "public_tests", "hidden_deleted", "fix_deleted"),
+        *("statement", "limits", "tags", "provenance", "file_modes"),
+    }
+    assert stored["limits"] == {"seconds": 30}
+    assert stored["provenance"] == {"kind": "handwritten", "title": "no: 1.10 # not a comment"}
+    assert yaml.safe_load((tmp_path / "s/suite.yml").read_text("utf-8"))["schema"] == "codegate.suite/1"
+    assert load_suite(tmp_path / "s") == written
+
+
 def test_what_is_written_is_what_is_loaded(tmp_path: Path) -> None:
     asked = TestSets(FAIL_TO_PASS=("service::GET /a?q=no exactly 1",))
     one = problem("one")
