@@ -134,8 +134,11 @@ def plan_run(
 
 
 def tags_of(manifest: ProblemManifest) -> tuple[str, ...]:
-    """Return the tags for slices of the results; the date is for training cut-offs."""
-    known = dict(manifest.tags) | {"language": manifest.language}
+    """Return the tags for slices of the results; the date is for training cut-offs.
+
+    A tag `language` of the problem, such as `sql`, stands in for the language that its tests run in.
+    """
+    known = {"language": manifest.language} | manifest.tags
     if manifest.kind is not None:
         known["kind"] = manifest.kind
     if manifest.provenance.date is not None:

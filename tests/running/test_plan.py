@@ -63,6 +63,14 @@ def test_problems_of_one_change_are_a_cluster_and_the_gate_sees_their_tags(suite
     assert samples.tags["calc-half"] == ("kind:bugfix", "language:python", "tier:2"), "a day is no cohort"
 
 
+def test_a_problem_can_be_of_another_language_than_its_tests(suite: Suite) -> None:
+    first, *others = suite.problems
+    query = dataclasses.replace(first, manifest=first.manifest.model_copy(update={"tags": {"language": "sql"}}))
+    planned = plan_run(dataclasses.replace(suite, problems=(query, *others)), SPECS, 1, "bwrap", "r")
+    assert planned.tags["calc-double"] == ("language:sql",)
+    assert planned.tags["calc-half"] == ("language:python",)
+
+
 def test_a_quarantined_problem_is_listed_and_not_run(suite: Suite) -> None:
     planned = plan_run(with_first_quarantined(suite), SPECS, 1, "bwrap", "r")
     assert planned.excluded == {"calc-double": "quarantined: flaky"}
