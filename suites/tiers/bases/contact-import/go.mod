@@ -1,0 +1,3 @@
+module example.org/contacts
+
+go 1.22

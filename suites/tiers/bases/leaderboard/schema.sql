@@ -1,0 +1,8 @@
+CREATE TABLE players (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE games (
+    id INTEGER PRIMARY KEY,
+    player INTEGER NOT NULL REFERENCES players (id),
+    season TEXT NOT NULL,
+    points INTEGER NOT NULL,
+    annulled INTEGER NOT NULL DEFAULT 0
+);

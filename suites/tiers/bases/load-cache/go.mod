@@ -1,0 +1,3 @@
+module example.org/cache
+
+go 1.22

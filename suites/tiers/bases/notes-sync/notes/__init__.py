@@ -1,0 +1,1 @@
+"""Notes that several people edit."""

@@ -1,0 +1,3 @@
+module example.org/order
+
+go 1.22

@@ -1,0 +1,1 @@
+-- The tables of the stock; run whenever the file is opened.

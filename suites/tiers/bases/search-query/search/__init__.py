@@ -1,0 +1,1 @@
+"""The search box of a ticket system."""

@@ -1,0 +1,1 @@
+-- The tables of the link shortener; run each time that a server is made.

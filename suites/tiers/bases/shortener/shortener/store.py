@@ -1,0 +1,1 @@
+"""The links, in an SQLite file."""

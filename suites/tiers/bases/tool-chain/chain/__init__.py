@@ -1,0 +1,1 @@
+"""Run chains of tools."""

@@ -1,0 +1,3 @@
+module example.org/tiers
+
+go 1.22
