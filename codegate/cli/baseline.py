@@ -20,6 +20,7 @@ from codegate.operations import pin, read_runs, refresh, reset
 from codegate.running import plan_run
 from codegate.running.plan import candidate_settings
 from codegate.suite import load_suite
+from codegate.wording import count_of
 
 _LOCK: Final = Path("codegate.lock")
 _SHOWN: Final = 20  # how many findings or problems people are shown
@@ -134,7 +135,7 @@ def _conclude(
 ) -> None:
     counts = [len(entries) for entries in baseline.samples.samples.values()]
     what = f"{baseline.samples.label} ({baseline.samples.model})"
-    say(f"{done} {what}: {len(counts)} problems, {sum(counts)} samples")
+    say(f"{done} {what}: {count_of(len(counts), 'problem')}, {count_of(sum(counts), 'sample')}")
     say(f"baseline  {out}\nlock      {lock}")
     emit(_pinned_document(written, baseline, change))
 

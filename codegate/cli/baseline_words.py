@@ -6,6 +6,7 @@ from typing import Any, Final
 from codegate.gating import Baseline
 from codegate.gating.baseline import Pinning, samples_each
 from codegate.gating.drift import BaselineDifference, counts_of, pass_rate
+from codegate.wording import count_of
 
 _SHOWN: Final = 20  # how many problems people are shown
 _PREFIX: Final = 12  # digits of a digest
@@ -43,10 +44,13 @@ def summary_words(baseline: Baseline) -> list[str]:
     made = sum(len(entries) for entries in baseline.samples.samples.values())
     lines = [
         f"{baseline.samples.label} ({baseline.samples.model}), baseline {baseline.digest[:_PREFIX]}",
-        f"{len(counts)} problems x {_many(each, 'sample')}, {passed} of {total} passed; "
+        f"{count_of(len(counts), 'problem')} x {count_of(each, 'sample')}, {passed} of {total} passed; "
         f"pass rate {pass_rate(counts).words()} problems",
-        f"made of {_many(len(baseline.runs), 'run')}, all of their samples:",
-        *(f"  {run.id}  finished {run.finished}, {_many(run.samples, 'sample')} per problem" for run in baseline.runs),
+        f"made of {count_of(len(baseline.runs), 'run')}, all of their samples:",
+        *(
+            f"  {run.id}  finished {run.finished}, {count_of(run.samples, 'sample')} per problem"
+            for run in baseline.runs
+        ),
         "done to it:",
         *(f"  {_event_words(event)}" for event in baseline.provenance),
         "conditions:",
@@ -57,7 +61,7 @@ def summary_words(baseline: Baseline) -> list[str]:
     if total < made:
         lines.append(f"note: {made - total} of {made} samples repeat an answer word for word, and count once")
     if each < 10:
-        lines.append(f"note: {_many(each, 'sample')} per problem; with 10, later verdicts depend less on their luck")
+        lines.append(f"note: {count_of(each, 'sample')} per problem; with 10, later verdicts depend less on their luck")
     if age.words():
         lines.append(f"warning: {age.words()}")
     else:
@@ -69,7 +73,7 @@ def _event_words(event: Pinning) -> str:
     text = f"{event.at}  {event.action} by {event.who or 'unknown'}"
     if event.commit:
         text += f" at {event.commit[:_PREFIX]}"
-    text += f", {_many(len(event.runs), 'run')}"
+    text += f", {count_of(len(event.runs), 'run')}"
     if event.predecessor:
         text += f", before it {event.predecessor_model} ({event.predecessor[:_PREFIX]})"
     if event.drift is not None:
@@ -107,7 +111,7 @@ def difference_words(found: BaselineDifference) -> list[str]:
     for word, names in (("added", found.added), ("removed", found.removed), ("altered", found.altered)):
         if names:
             more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-            lines.append(f"{word} {_many(len(names), 'problem')}: {', '.join(names[:_SHOWN])}{more}")
+            lines.append(f"{word} {count_of(len(names), 'problem')}: {', '.join(names[:_SHOWN])}{more}")
     moved = [one for one in found.problems if one.difference]
     lines += [
         f"  {one.problem}: {one.before[0]}/{one.before[1]} -> {one.after[0]}/{one.after[1]}" for one in moved[:_SHOWN]
@@ -116,7 +120,3 @@ def difference_words(found: BaselineDifference) -> list[str]:
         lines.append(f"  and {len(moved) - _SHOWN} more problems with another rate")
     lines.append(f"pass rate {found.change.words()}" if found.change else "no problem is the same in both")
     return lines
-
-
-def _many(n: int, what: str) -> str:
-    return f"{n} {what}" + ("" if n == 1 else "s")

@@ -12,6 +12,7 @@ from codegate.errors import ExitCode, UsageError
 from codegate.gating import load_pinned, pool
 from codegate.gating.power import Calibration, calibrate
 from codegate.operations import read_runs
+from codegate.wording import count_of
 
 
 @click.command()
@@ -68,7 +69,7 @@ def _words(found: Calibration, margin: float) -> list[str]:
         _power_words(found, margin),
     ]
     if found.left_out:
-        lines.append(f"left out: {found.left_out} problems with fewer than four independent samples")
+        lines.append(f"left out: {count_of(found.left_out, 'problem')} with fewer than four independent samples")
     if not found.kept:
         lines.append("warning: that is more than promised; samples of a problem may not be independent of each other")
     return lines

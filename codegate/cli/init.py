@@ -24,6 +24,7 @@ from codegate.running import CONFIG_NAME, named_candidates
 from codegate.running.plan import BASELINE_SAMPLES, call_needs
 from codegate.strict import read_text
 from codegate.suite import GitError, git, load_suite
+from codegate.wording import count_of
 
 _ACTION: Final = "codegate-ci/codegate"
 _COMMIT_FILE: Final = "commit"  # of the package: the commit that it was built from, by `make dist`
@@ -204,8 +205,8 @@ def _limit(suite: Path, spec: CandidateSpec) -> str:
     problems, spec = len(load_suite(suite).active), spec.model_copy(update={"solver": "tool_loop"})
     needs, calls = call_needs(problems, (spec,), GatePolicy()), spec.max_iterations
     return (
-        f"# {problems} problems, up to {calls} calls an answer: a baseline of {BASELINE_SAMPLES} samples makes at most "
-        f"{needs.baseline} calls,\n"
+        f"# {count_of(problems, 'problem')}, up to {count_of(calls, 'call')} an answer: a baseline of "
+        f"{BASELINE_SAMPLES} samples makes at most {needs.baseline} calls,\n"
         f"# a gate with one candidate and the confirmation of a regression {needs.gate}; a tenth more is for retries\n"
         f"max_model_calls: {needs.limit:<15}# the run stops, resumable, before it makes more (codegate plan)"
     )

@@ -12,6 +12,7 @@ from codegate.running import new_run_id, opened_backend
 from codegate.sandbox import Choice
 from codegate.suite import load_suite
 from codegate.suite.exchange import ExportFormat, export_suite
+from codegate.wording import count_of
 
 _SHOWN = 10
 
@@ -26,7 +27,7 @@ def choose_command(suite: Path, out: Path, size: int, seed: int) -> ExitCode:
     """Choose problems of SUITE in turns from its components, tiers and years, the freshest first."""
     chosen = write_selection(load_suite(suite), out, size, seed)
     fewer = f", all that {suite} has: fewer than {size}" if len(chosen.problems) < size else ""
-    say(f"{out}: {len(chosen.problems)} problems{fewer}")
+    say(f"{out}: {count_of(len(chosen.problems), 'problem')}{fewer}")
     emit({"schema": "codegate.selection/1", "suite_digest": chosen.digest, "problems": chosen.manifest.problems})
     return ExitCode.PASS
 
@@ -41,7 +42,7 @@ def choose_command(suite: Path, out: Path, size: int, seed: int) -> ExitCode:
 def export_command(suite: Path, kind: ExportFormat, out: Path, slug: str | None, repository: Path | None) -> ExitCode:
     """Write SUITE as SWE-bench rows or Harbor task folders; problems that are left out are named."""
     report = export_suite(load_suite(suite), out, kind, repository, slug)
-    say(f"{out}: {len(report.ids)} problems")
+    say(f"{out}: {count_of(len(report.ids), 'problem')}")
     for problem, reason in report.left_out.items():
         say(f"left out: {problem}: {reason}")
     emit({"schema": "codegate.export/1", "ids": report.ids, "left_out": report.left_out})
@@ -81,11 +82,11 @@ def import_command(
     options = MineOptions(name=name, python=python, rounds=rounds)
     with opened_backend(sandbox, new_run_id()) as backend:
         report = import_proven(file, kind, out, options, backend, repository)
-    say(f"{out}: {len(report.suite.problems)} problems")
+    say(f"{out}: {count_of(len(report.suite.problems), 'problem')}")
     for skipped in report.skipped[:_SHOWN]:
         say(str(skipped))
     if len(report.skipped) > _SHOWN:
-        say(f"and {len(report.skipped) - _SHOWN} rows more")
+        say(f"and {count_of(len(report.skipped) - _SHOWN, 'row')} more")
     for problem, rejected in report.rejected.items():
         say(f"{problem}: {rejected.reason}: {rejected.detail}")
     differing = [problem for problem, agreement in report.agreements.items() if not agreement.exact]

@@ -32,6 +32,7 @@ from codegate.running import (
 from codegate.running.plan import BASELINE_SAMPLES, CallNeeds, call_needs, suite_model
 from codegate.running.session import plan_shards
 from codegate.suite import load_suite
+from codegate.wording import count_of
 
 USUAL_RATE: Final = 0.6
 """Pass rate of the pinned model that is assumed where there is no baseline."""
@@ -107,7 +108,7 @@ def command(
 
     assumed = f"no baseline: a pass rate of {rate or USUAL_RATE:.0%} assumed"
     source = f"baseline {pinned.samples.label}" if pinned is not None else assumed
-    say(f"{loaded.name}: {len(loaded.active)} problems; {source}; scope {settings.gate.scope}")
+    say(f"{loaded.name}: {count_of(len(loaded.active), 'problem')}; {source}; scope {settings.gate.scope}")
     again = settings.gate.confirm_samples * model.problems
     where = repository or (home / settings.repository if settings.repository else None)
     expenses = forecasts(loaded, settings, runs, (*statement.expected_samples, again), where)
@@ -117,14 +118,15 @@ def command(
         say(f"  {price_words(one.spec)}")
     found = _found(model, settings.gate, together, drop) if drop is not None else {}
     for most, share in found.items():
-        say(f"  a drop of {(drop or 0) * 100:.3g} pp is found in {share:.0%} of gates with up to {most} samples")
+        some = count_of(most, "sample")
+        say(f"  a drop of {(drop or 0) * 100:.3g} pp is found in {share:.0%} of gates with up to {some}")
     if again:
         say(f"  a regression is confirmed by {again} fresh samples of the pinned model")
     calls = call_needs(len(loaded.active), settings.candidates, settings.gate, samples)
     if calls.limit:
         say(f"  {_calls_words(calls, settings.max_model_calls)}")
     if shared is not None:
-        say(f"  run {shared.run_id} in {len(shared.shards)} shards: {', '.join(shared.shards)}")
+        say(f"  run {shared.run_id} in {count_of(len(shared.shards), 'shard')}: {', '.join(shared.shards)}")
     emit(
         {
             "schema": "codegate.plan/1",

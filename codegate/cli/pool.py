@@ -8,6 +8,7 @@ from codegate.cli.options import FOLDER, json_option
 from codegate.cli.output import emit, say
 from codegate.errors import ExitCode, UsageError
 from codegate.suite import load_suite, pool_suites
+from codegate.wording import count_of
 
 
 @click.command()
@@ -32,7 +33,8 @@ def command(out: Path, suites: tuple[Path, ...], named: tuple[str, ...]) -> Exit
         raise UsageError("--repository is NAME=PATH: the name of a suite and its repository.")
     repositories = {name: Path(path) for name, path in pairs.items()}
     pooled = pool_suites(out, [load_suite(suite) for suite in suites], repositories)
-    say(f"{out}: {len(pooled.problems)} problems of {len(suites)} suites, {len(pooled.active)} active")
+    problems, of = count_of(len(pooled.problems), "problem"), count_of(len(suites), "suite")
+    say(f"{out}: {problems} of {of}, {len(pooled.active)} active")
     say(f"next: codegate validate {out}")
     emit({"schema": "codegate.pool/1", "suite_digest": pooled.digest, "problems": pooled.manifest.problems})
     return ExitCode.PASS

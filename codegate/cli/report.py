@@ -15,6 +15,7 @@ from codegate.running import Gate, Journal
 from codegate.running.predictions import run_predictions
 from codegate.suite import load_suite
 from codegate.suite.exchange import repository_slug, write_predictions
+from codegate.wording import count_of
 
 PREDICTIONS = "predictions"
 SPANS = "otlp"
@@ -85,7 +86,7 @@ def command(
         written[PREDICTIONS] = out / "predictions.jsonl"
         write_predictions(written[PREDICTIONS], predictions)
         if faults:
-            say(f"left out: {faults} samples that have no answer because of a fault")
+            say(f"left out: {count_of(faults, 'sample')} without an answer because of a fault")
     for name, path in written.items():
         say(f"{name:11} {path}")
     emit({"schema": "codegate.files/1", "reports": {name: str(path) for name, path in written.items()}})

@@ -16,6 +16,7 @@ from codegate.gating.policy import CohortPolicy, GatePolicy
 from codegate.gating.samples import CandidateSamples, Sample
 from codegate.gating.sentence import beside, listed, probability
 from codegate.gating.verdict import Drift, Verdict
+from codegate.wording import count_of
 
 
 def confirm(
@@ -131,7 +132,7 @@ def _still_fair(policy: GatePolicy, own: Verdict) -> tuple[GatePolicy, list[str]
 
 def _conclusion(drift: Drift, shared: str | None, *, confirmed: bool) -> str:
     now = (
-        f"{drift.fresh_rate:.1%} now vs {drift.stored_rate:.1%} then on {drift.problems} problems, "
+        f"{drift.fresh_rate:.1%} now vs {drift.stored_rate:.1%} then on {count_of(drift.problems, 'problem')}, "
         f"{drift.fresh_samples} fresh samples, {probability(drift.p, DRIFT_LEVEL)}"
     )
     if drift.drifted:

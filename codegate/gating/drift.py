@@ -12,6 +12,7 @@ from codegate.gating.samples import CandidateSamples, tally, without_copies
 from codegate.gating.sentence import probability
 from codegate.gating.statistics import Pair, mean, quantile, stratified, wilson
 from codegate.gating.verdict import Mismatch
+from codegate.wording import count_of
 
 DRIFT_LEVEL: Final = 0.01
 """Two-sided p below which new samples of the pinned model count as drifted from the stored ones."""
@@ -57,7 +58,7 @@ class Change:
 
     def words(self) -> str:
         """Return the change for people, with n and uncertainty."""
-        problems = f"{self.n} problem" + ("" if self.n == 1 else "s")
+        problems = count_of(self.n, "problem")
         text = f"{self.before:.1%} then, {self.after:.1%} now on {problems}: {self.difference * 100:+.1f} pp"
         return f"{text}{f' ({interval_words(self.interval)})' if self.interval else ''}, {probability(self.p)}"
 

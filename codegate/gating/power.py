@@ -19,6 +19,7 @@ from codegate.gating.drift import counts_of
 from codegate.gating.policy import GatePolicy
 from codegate.gating.samples import CandidateSamples, Sample, clusters_of, counted, tally, without_copies
 from codegate.gating.statistics import Pair, mean, wilson, within_variance
+from codegate.wording import count_of
 
 Relation = Literal["same weights", "same family", "other vendor"]
 
@@ -213,12 +214,12 @@ class PowerStatement:
 
     def sentences(self) -> tuple[str, ...]:
         """Return the forecast for people."""
-        what = f"{self.problems} problem" + ("" if self.problems == 1 else "s")
+        what = count_of(self.problems, "problem")
         if self.units < self.problems:
             what += f" from {self.units} pull requests"
         points = f"{self.margin * 100:g} pp"
         return (
-            f"{what}, up to {self.max_samples} sample{'' if self.max_samples == 1 else 's'} each: a candidate that is "
+            f"{what}, up to {count_of(self.max_samples, 'sample')} each: a candidate that is "
             f"equal on them passes in {_percent(self.equal.passed)} of gates, after {self.equal.samples:.1f} samples "
             "per problem on average",
             f"one that lost {points} ends regressed in {_percent(self.worse.regressed)} and passes in "

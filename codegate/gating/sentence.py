@@ -11,6 +11,7 @@ from codegate.gating.policy import SCHEDULES
 from codegate.gating.statistics import Comparison, Pair
 from codegate.gating.verdict import Mismatch
 from codegate.suite import SANDBOX
+from codegate.wording import count_of
 
 _BLIND = 1.5  # times the margin: a gate that needs a larger drop to see one is too small
 _NAMED = 5  # how many mismatches, or problems, a sentence names
@@ -41,10 +42,11 @@ def reason_of(
 
 
 def _where(found: Comparison, problems: int, terms: Terms) -> str:
-    counted = f"{problems} problem" + ("" if problems == 1 else "s")
     if terms.policy.scope == "suite":
-        return f"On {'this' if problems == 1 else 'these'} {counted}"
-    return f"For bugs like these {counted}" + (f" from {found.n} pull requests" if found.n < problems else "")
+        return f"On {'this' if problems == 1 else 'these'} {count_of(problems, 'problem')}"
+    return f"For bugs like these {count_of(problems, 'problem')}" + (
+        f" from {found.n} pull requests" if found.n < problems else ""
+    )
 
 
 def _figures(found: Comparison, terms: Terms) -> str:

@@ -25,6 +25,7 @@ from codegate.running.session import plan_shards
 from codegate.running.shards import shard_folders
 from codegate.sandbox import cache_folder
 from codegate.suite import PROVED, git, images_of
+from codegate.wording import count_of
 
 
 def gate(job: Job, project: Project) -> Result:
@@ -51,7 +52,7 @@ def plan(job: Job, project: Project) -> Result:
         raise UsageError("mode plan needs the input `shards`.", "Say how many jobs share the run.")
     planned = plan_shards(run_request(job, project), job.inputs.shards)
     parts = [{"shard": shard, "name": shard.replace("/", "-of-")} for shard in planned.shards]
-    text = f"run {planned.run_id} in {len(parts)} shards"
+    text = f"run {planned.run_id} in {count_of(len(parts), 'shard')}"
     job.log.log(text)
     outputs = {"matrix": json.dumps({"include": parts}), "run-id": planned.run_id, "verdict": "ungated"}
     return Result(ExitCode.PASS, outputs, f"codegate: {text}.\n")

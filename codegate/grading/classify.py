@@ -8,6 +8,7 @@ from codegate.grading.behaviour import unsafe_because
 from codegate.grading.grade import FailureClass, TestResult
 from codegate.grading.records import Crash
 from codegate.grading.testreport import CollectionError, TestReport
+from codegate.wording import count_of
 
 _MARKED: Final[dict[str, FailureClass]] = {
     "performance": "performance_error",
@@ -52,7 +53,9 @@ def classify_failure(report: TestReport, failing: Sequence[TestResult]) -> tuple
     status = f"signal {-code}" if code < 0 else f"exit status {code}"
     ending = "" if report.complete else f"the run did not come to its proper end ({status})"
     states = ", ".join(sorted({test.status for test in failing}))
-    missing = f"{len(failing)} expected tests did not pass ({states}), first {failing[0].id}" if failing else ""
+    missing = (
+        f"{count_of(len(failing), 'expected test')} did not pass ({states}), first {failing[0].id}" if failing else ""
+    )
     return "runtime_error", "; ".join(part for part in (ending, missing) if part)
 
 

@@ -33,6 +33,7 @@ from codegate.mining.sources.history import check_repository, path_from, project
 from codegate.mining.units import Prospect, Rejected
 from codegate.sandbox import Backend, SandboxClosed, SandboxError
 from codegate.suite import Part, Suite, git, load_suite, read_commit, write_suite
+from codegate.wording import count_of
 
 ENOUGH: Final = 30
 """Problems of a suite for which no change older than ``RECENT`` is tried, unless more are asked for."""
@@ -66,7 +67,7 @@ class MineEvent:
     @property
     def words(self) -> str:
         """Return the event with the number of problems so far."""
-        return f"{self.accepted} problem{'' if self.accepted == 1 else 's'}; {self.message}"
+        return f"{count_of(self.accepted, 'problem')}; {self.message}"
 
     @property
     def important(self) -> bool:
@@ -101,7 +102,7 @@ def mine(
     queue, results = scan(repository, tip, options, old.manifest.scanned if old else None)
     scanned = time.monotonic() - started
     total = len(queue) + len(results)
-    progress(MineEvent("scanned", f"{total} units, {len(queue)} to try", 0, len(queue), 0))
+    progress(MineEvent("scanned", f"{count_of(total, 'unit')}, {len(queue)} to try", 0, len(queue), 0))
     today = datetime.now(UTC).date()
     resolver = _resolver(repository, tip, options, old)
     sandboxes = Sandboxes(backend, {})

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from codegate.grading import RunCount, counted_runs
+from codegate.wording import count_of
 
 _TITLES: Final = ("step", "runs", "cpu s", "wall s", "runs/kept", "s/kept", "runs/rejected", "s/rejected")
 
@@ -62,7 +63,7 @@ class Profile:
         rows = [_TITLES, *(self._row(name, (name,)) for name in names), self._row("total", names)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         table = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
-        return [f"profile: {self.count[True]} units kept, {self.count[False]} tried and rejected", *table]
+        return [f"profile: {count_of(self.count[True], 'unit')} kept, {self.count[False]} tried and rejected", *table]
 
     def _row(self, title: str, names: tuple[str, ...]) -> tuple[str, ...]:
         runs, cpu_seconds, seconds = 0, 0.0, 0.0

@@ -12,6 +12,7 @@ from codegate.mining.languages import known_languages
 from codegate.mining.options import running_python
 from codegate.suite import GitError, git
 from codegate.suite.git import read_commit
+from codegate.wording import count_of
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Project:
             return "a git repository without a commit"
         tests = f"tests run by {self.runner}" if self.runner else "no test runner that is known here"
         parts = [f"{self.language} ({tests})" if self.language else "no language that is mined without a command"]
-        parts.append(f"{self.commits:,} commit{'' if self.commits == 1 else 's'}")
+        parts.append(f"{count_of(self.commits, 'commit')}")
         return ", ".join([*parts, *([f"{self.slug} on GitHub"] if self.slug else [])])
 
 

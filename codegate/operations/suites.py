@@ -17,6 +17,7 @@ from codegate.running.plan import tags_of
 from codegate.running.readiness import check_images
 from codegate.sandbox import Backend, Choice
 from codegate.suite import Suite, load_suite, place_words, proved_places
+from codegate.wording import count_of
 
 _LONGEST: Final = 400  # characters of a proof's evidence
 
@@ -76,11 +77,13 @@ def mining_words(report: MineReport) -> list[str]:
     if remembered:
         lines.append(f"remembered from earlier: {remembered} (--fresh looks again)")
     if report.kept is not None:
-        lines.append(f"kept: {len(report.kept.problems)} problems, {len(report.kept.retired)} of them retired now")
+        lines.append(
+            f"kept: {count_of(len(report.kept.problems), 'problem')}, {len(report.kept.retired)} of them retired now"
+        )
         lines += [f"could not be tried: {name}: {fault}" for name, fault in report.kept.faults.items()]
     if report.rewrites and report.usage is not None:
         tokens = f"{report.usage.input_tokens} tokens in, {report.usage.output_tokens} out"
-        lines.append(f"statements: {report.rewrites} calls of the rewriting model, {tokens}")
+        lines.append(f"statements: {count_of(report.rewrites, 'call')} of the rewriting model, {tokens}")
     return [*lines, f"suite: {report.out} ({cost})"]
 
 
@@ -140,7 +143,9 @@ def validation_words(report: ValidationReport) -> list[str]:
             )
     proven = sum(proof.proven for proof in report.proofs)
     problems = len(report.suite.problems)
-    lines.append(f"{proven} of {problems} problems proven, {report.rounds} times each, in {report.seconds:.0f} s")
+    lines.append(
+        f"{proven} of {problems} problems proven, {count_of(report.rounds, 'time')} each, in {report.seconds:.0f} s"
+    )
     if report.proved is not None:
         lines.append(f"proved in {place_words(report.proved.place)}")
     for place, alike in comparable_places(report):

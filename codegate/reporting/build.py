@@ -35,6 +35,7 @@ from codegate.reporting.view import (
     TranscriptMessage,
 )
 from codegate.running import Origin, Outcome, ProblemRecord, Run
+from codegate.wording import count_of
 
 _PATCH_LIMIT = 40_000
 _STATEMENT_LIMIT = 12_000
@@ -183,8 +184,8 @@ def _confirmation_cost(run: Run, terms: Terms) -> str:
     for spec in run.manifest.candidates:
         spent = measure(spec, _by_problem(run, spec.key()), terms).costs
         parts.append(
-            f"{one_line(spec.label)} was sampled again to confirm the regression: {spent.attempts} attempts, "
-            f"{dollars(spent.total_usd)}"
+            f"{one_line(spec.label)} was sampled again to confirm the regression: "
+            f"{count_of(spent.attempts, 'attempt')}, {dollars(spent.total_usd)}"
         )
     return "; ".join(parts)
 

@@ -16,6 +16,7 @@ from codegate.reporting.markdown import SHORT, escape, fitted, markdown_template
 from codegate.reporting.plain import one_line
 from codegate.reporting.table import costs
 from codegate.reporting.view import CandidateView, ReportView
+from codegate.wording import count_of
 
 COMMENT_LIMIT: Final = 65_000
 """GitHub takes 65,536 characters; counting bytes of UTF-8 stays below that, and leaves room for a marker."""
@@ -82,7 +83,7 @@ def render_comment(
 def _ungated(view: ReportView, missing: int) -> str:
     """Return the headline of a comment without a verdict."""
     if missing:
-        return f"{missing} attempts have no grade."
+        return f"{count_of(missing, 'attempt')} without a grade."
     return NO_BASELINE if view.baseline is None else "Compared with the nights before; the summary has the trend."
 
 

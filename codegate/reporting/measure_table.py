@@ -11,6 +11,7 @@ from codegate.reporting.estimates import Estimate
 from codegate.reporting.figures import Figure
 from codegate.reporting.measures import Measures
 from codegate.reporting.view import BaselineView, CandidateView, ReportView
+from codegate.wording import count_of
 
 Say = Callable[[Measures], str]
 
@@ -79,7 +80,7 @@ def figures_of_cost(measures: Measures) -> Figure:
     if spent.sandbox_usd is not None:
         parts.append(f"sandboxes {figures.dollars(spent.sandbox_usd)}")
     if spent.lost_calls:
-        parts.append(f"and {spent.lost_calls} calls of unknown cost")
+        parts.append(f"and {count_of(spent.lost_calls, 'call')} of unknown cost")
     return Figure(f"{figures.dollars(spent.total_usd)} ({', '.join(parts)})")
 
 

@@ -6,6 +6,7 @@ from typing import Literal, Protocol, TypeVar
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes
 from codegate.suite import Problem, Suite, Tree
+from codegate.wording import count_of
 
 EngineName = Literal["local", "ray"]
 Result = TypeVar("Result")
@@ -83,5 +84,5 @@ def connect(name: EngineName, sandboxes: int, announce: Callable[[str], None]) -
         raise UsageError("engine ray needs Ray, which is not installed.", "Install codegate-ci[ray].") from error
     cpus = ray_engine.connect()
     more = f" (--jobs {cpus} uses every CPU)" if sandboxes < cpus else ""
-    announce(f"Ray cluster with {cpus} CPU{'s' * (cpus != 1)}; up to {sandboxes} sandboxes at once{more}")
+    announce(f"Ray cluster with {count_of(cpus, 'CPU')}; up to {sandboxes} sandboxes at once{more}")
     return ray_engine.RayCluster

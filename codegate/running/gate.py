@@ -13,6 +13,7 @@ from codegate.gating.floors import against_floors
 from codegate.running.endings import limit_advice
 from codegate.running.outcome import Outcome, Run, RunManifest
 from codegate.running.plan import candidate_settings
+from codegate.wording import count_of
 
 
 def samples_at_look(run: Run, candidate: str) -> int:
@@ -84,7 +85,9 @@ def choose_candidate(run: Run, name: str | None) -> CandidateSpec:
     if len(fitting) == 1:
         return fitting[0]
     known = ", ".join(candidate.label for candidate in candidates)
-    wanted = f"{len(fitting)} candidates fit {name!r}" if name else f"the run has {len(candidates)} candidates"
+    wanted = (
+        f"{len(fitting)} candidates fit {name!r}" if name else f"the run has {count_of(len(candidates), 'candidate')}"
+    )
     raise UsageError(f"{wanted}.", f"Name one of: {known}.")
 
 

@@ -27,6 +27,7 @@ from codegate.sandbox import Backend
 from codegate.solving import Attempt, AttemptSummary, prompt_version_of
 from codegate.suite import Problem, Suite, load_base
 from codegate.suite.exchange import Prediction, few, instance_ids, predictions_for
+from codegate.wording import count_of
 
 PROVIDER: Final = "predictions"
 _MAX_LABEL: Final = 200
@@ -65,7 +66,7 @@ def read_predictions(path: Path, suite: Suite, label: str | None = None) -> Pred
     patches = {name: _patches(predictions, name) for name in models}
     samples = min(len(made) for of_model in patches.values() for made in of_model.values())
     if samples > MAX_SAMPLES:
-        raise UsageError(f"{path} has {samples} samples of a problem; a run has at most {MAX_SAMPLES}.")
+        raise UsageError(f"{path} has {count_of(samples, 'sample')} of a problem; a run has at most {MAX_SAMPLES}.")
     return PredictedCandidates(
         tuple(_candidate(name, made) for name, made in patches.items()), samples, tuple(predictions)
     )

@@ -80,7 +80,8 @@ def test_a_verdict_that_says_nothing_of_other_bugs_has_its_notes() -> None:
 
 def test_without_a_verdict_nothing_is_green() -> None:
     bare = dataclasses.replace(view(), verdicts=())
-    assert render_comment(bare).startswith("> [!IMPORTANT]\n> **! codegate: infrastructure**\n>\n> 1 attempts")
+    lost = "> [!IMPORTANT]\n> **! codegate: infrastructure**\n>\n> 1 attempt without a grade."
+    assert render_comment(bare).startswith(lost)
     whole = dataclasses.replace(bare, candidates=bare.candidates[:1])
     assert render_comment(whole).startswith("> [!NOTE]\n> **· codegate: ungated**")
 

@@ -25,6 +25,7 @@ from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
 from codegate.mining.units import BUG_LIKE, BugScore
 from codegate.suite import Kind
+from codegate.wording import count_of
 
 _BUGS: Final = frozenset({"bugfix", "security"})
 
@@ -215,7 +216,7 @@ def _shape_signals(unit: Unit, cut: Cut, outcomes: TestOutcomes) -> Iterator[Sig
     size, kind = next(((name, of) for name, most, of in _SIZES if cut.source_lines <= most), ("huge", "feature"))
     yield Signal(size, "bugfix" if kind == "bugfix" else "feature", f"{cut.source_lines} changed lines of source")
     if len(cut.fix) >= _MANY_FILES:
-        yield Signal("many files", "feature", f"{len(cut.fix)} source files")
+        yield Signal("many files", "feature", count_of(len(cut.fix), "source file"))
     if any(change.status == "A" and change.path in cut.fix for change in unit.changes):
         yield Signal("new file", "feature")
     count = len(outcomes.fail_to_pass)

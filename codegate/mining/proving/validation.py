@@ -20,6 +20,7 @@ from codegate.mining.proving.outcomes import TestOutcomes, classify_tests, is_cl
 from codegate.mining.units import Rejected
 from codegate.sandbox import Sandbox
 from codegate.suite import ProblemLimits
+from codegate.wording import count_of
 
 OpenSandbox = Callable[[ProblemLimits], AbstractContextManager[Sandbox]]
 
@@ -178,7 +179,7 @@ def try_cut(
     trial.run("before", graded)
     outcomes = trial.outcomes()
     if not outcomes.fail_to_pass:
-        return Rejected("no_f2p", f"{len(outcomes.pass_to_pass)} tests pass before the fix too")
+        return Rejected("no_f2p", f"before the fix {count_of(len(outcomes.pass_to_pass), 'test')} passed too")
     if not include_new_tests and all(kind == "collection" for kind in outcomes.kinds.values()):
         return Rejected("only_new_tests", "no fail-to-pass test could be imported before the fix")
     trial.seen = trial.validated(graded, outcomes)

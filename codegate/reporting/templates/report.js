@@ -72,7 +72,8 @@
     for (const choice of filters) {
       choice.setAttribute("aria-pressed", String(choice.dataset.filter === filter));
     }
-    shown.textContent = visible === total ? total + " problems" : visible + " of " + total + " problems";
+    const all = total + (total === 1 ? " problem" : " problems");
+    shown.textContent = visible === total ? all : visible + " of " + all;
   };
   search.addEventListener("input", () => {
     apply();
