@@ -18,6 +18,7 @@ from codegate.suite import (
     EnvironmentManifest,
     LockedEnvironment,
     Problem,
+    ProblemLimits,
     ProblemManifest,
     Provenance,
     Quarantine,
@@ -175,6 +176,25 @@ class TestValidateSuite:
         second = validate_suite(restored, None, bwrap_backend, rounds=1, progress=unseen)
         assert second.proofs[0].proven
         assert [problem.id for problem in load_suite(suite.folder).active] == ["holds"]  # a person releases it
+
+    @pytest.mark.full
+    @pytest.mark.parametrize(("wait", "quarantined"), [("time.sleep(5)", ()), ("while True:\n        pass", ("slow",))])
+    def test_tests_that_only_waited_past_their_limit_get_more_time(
+        self,
+        history: HistoryBuilder,
+        recipe: EnvironmentRecipe,
+        bwrap_backend: BubblewrapBackend,
+        wait: str,
+        quarantined: tuple[str, ...],
+    ) -> None:
+        tests = f"import time\nimport pkg\n\ndef test_a():\n    {wait}\n    assert pkg.x == 2\n"
+        problem = _problem("slow", tests=tests, sets=TestSets(FAIL_TO_PASS=("test_pkg.py::test_a",)))
+        manifest = problem.manifest.model_copy(update={"limits": ProblemLimits(seconds=4)})
+        suite = self._suite(history, recipe, replace(problem, manifest=manifest))
+
+        report = validate_suite(suite, history.folder, bwrap_backend, rounds=1, progress=unseen)
+
+        assert report.quarantined == quarantined
 
     @pytest.mark.full
     @pytest.mark.requirement("G7")

@@ -54,6 +54,10 @@ from codegate.suite import (
 )
 
 _SECONDS: Final = 60.0
+_WORKED: Final = 0.5
+"""Share of a time limit in processor time, above which tests that reached the limit are slow themselves."""
+_LONGER: Final = 3.0
+_MOST_SECONDS: Final = 3600.0
 _PROGRAM: Final = """\
 import importlib.metadata, json, platform, sys
 found = {(d.metadata["Name"] or "", d.version) for d in importlib.metadata.distributions(path=sys.argv[1:])}
@@ -150,7 +154,7 @@ def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, t
         problem = replace(problem, manifest=manifest)
     grades, reports = [], []
     for _ in range(rounds):
-        grades.append(grade(problem, base, patch, sandboxes))
+        grades.append(_grade_fix(problem, base, patch, sandboxes))
         reports.append(run_hidden_tests(problem, base, sandboxes, test_selection(problem)))
     proof = judge(problem, grades, reports, day)
     aside = proof.quarantine
@@ -158,6 +162,21 @@ def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, t
         evidence = f"what a model can reach gives the answer away: {'; '.join(leaks.findings)}"
         aside = quarantine("environment", evidence, day)
     return replace(proof, quarantine=aside, leaks=leaks, controls=controls, seconds=time.monotonic() - started)
+
+
+def _grade_fix(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Grade:
+    """Return the grade of the reference fix, with more time where its tests waited for most of a limit that ended them.
+
+    A busy machine does that to sound problems. Tests that wait as long on an idle one do not pass before a run either,
+    which quarantines them there.
+    """
+    limits = problem.manifest.limits
+    result = grade(problem, base, patch, sandboxes)
+    if result.failure != "timeout" or (result.cpu_seconds or 0.0) > _WORKED * limits.seconds:
+        return result
+    longer = limits.model_copy(update={"seconds": min(_LONGER * limits.seconds, _MOST_SECONDS)})
+    manifest = problem.manifest.model_copy(update={"limits": longer})
+    return grade(replace(problem, manifest=manifest), base, patch, sandboxes)
 
 
 def judge(problem: Problem, grades: list[Grade], reports: list[TestReport], today: date) -> Proof:
