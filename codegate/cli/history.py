@@ -13,6 +13,7 @@ from codegate.errors import ExitCode
 from codegate.gating import load_pinned, trend
 from codegate.gating.drift import pass_rate
 from codegate.gating.history import HistoryEntry, read_history
+from codegate.gating.people import people_path, read_people, record_people
 from codegate.gating.trend import (
     STALE_DAYS,
     Alarm,
@@ -27,6 +28,7 @@ from codegate.gating.trend import (
 from codegate.operations import append, watch
 from codegate.reporting import render_dashboard
 from codegate.running import load_run
+from codegate.wording import count_of
 
 _SHOWN: Final = 10  # runs of a series that people are shown
 _PREFIX: Final = 8  # digits of a digest
@@ -74,14 +76,16 @@ def show_command(path: Path, baseline: Path | None, stale_days: int, html: Path 
     entries = read_history(path)
     found = trend.watch(load_pinned(baseline), entries) if baseline is not None else None
     alarms = (found.alarms if found else ()) + history_alarms(entries, stale_days=stale_days)
-    series, age = series_of(entries), days_since(entries)
+    series, age, people = series_of(entries), days_since(entries), read_people(path)
     lines = [line for one in series for line in _series_words(one)]
     lines += ["models and suites:", *(f"  {_cell_words(cell)}" for cell in matrix_of(entries))]
-    lines.append("no run yet" if age is None else f"the last run is {age} day{'' if age == 1 else 's'} old")
+    if people is not None:
+        lines.append(f"{people.words()}: {people.rate_on(people.counts).words()} problems")
+    lines.append("no run yet" if age is None else f"the last run is {count_of(age, 'day')} old")
     for line in (*lines, *_alarm_words(alarms)):
         say(line)
     if html is not None:
-        write_atomic(html, render_dashboard(entries, alarms).encode("utf-8"))
+        write_atomic(html, render_dashboard(entries, alarms, people).encode("utf-8"))
         say(f"dashboard: {html}")
     emit(
         {
@@ -89,11 +93,28 @@ def show_command(path: Path, baseline: Path | None, stale_days: int, html: Path 
             "runs": len({entry.run for entry in entries}),
             "age_days": age,
             "series": [_series(one) for one in series],
+            "people": None if people is None else {"people": people.people, **asdict(people.rate_on(people.counts))},
             "matrix": [asdict(cell) for cell in matrix_of(entries)],
             "watch": None if found is None else _watch(found),
             "alarms": [asdict(alarm) for alarm in alarms],
         }
     )
+
+
+@command.command("human")
+@click.option("--from", "source", type=FILE, required=True, help="CSV: problem,person,solved (yes or no).")
+@_history_option
+@json_option
+def human_command(source: Path, path: Path) -> None:
+    """Record how people did on the history's problems, for a column of the dashboard.
+
+    Names are not kept. What was recorded before is replaced; no gate reads it.
+    """
+    problems = {name for entry in read_history(path) for name in entry.counts}
+    people = record_people(path, source, problems)
+    rate = people.rate_on(people.counts)
+    say(f"{people_path(path)}: {rate.words()} problems, by {people.words()}")
+    emit({"schema": "codegate.history-human/1", "people": people.people, **asdict(rate)})
 
 
 @command.command("watch")
@@ -138,10 +159,10 @@ def _alarm_words(alarms: tuple[Alarm, ...]) -> list[str]:
 
 
 def _series_words(series: Series) -> list[str]:
-    trend = series.slope.words() if series.slope else f"no trend yet (n={len(series.entries)} runs)"
+    trend = series.slope.words() if series.slope else f"no trend yet (n={count_of(len(series.entries), 'run')})"
     lines = [f"{series.label}, conditions {series.conditions_digest[:_PREFIX]}: {trend}"]
     if len(series.entries) > _SHOWN:
-        lines.append(f"  {len(series.entries) - _SHOWN} earlier runs")
+        lines.append(f"  {count_of(len(series.entries) - _SHOWN, 'earlier run')}")
     for entry in series.entries[-_SHOWN:]:
         dollars = "" if entry.cost is None else f", ${entry.cost:,.2f}"
         rate = pass_rate(entry.counts).words()
@@ -150,8 +171,8 @@ def _series_words(series: Series) -> list[str]:
 
 
 def _cell_words(cell: MatrixCell) -> str:
-    runs = f"{cell.runs} run{'' if cell.runs == 1 else 's'}, {cell.first[:10]} to {cell.last[:10]}"
-    return f"{cell.model} on {cell.suite_digest[:_PREFIX]}: {cell.rate.words()} problems ({runs})"
+    runs = f"{count_of(cell.runs, 'run')}, {cell.first[:10]} to {cell.last[:10]}"
+    return f"{cell.model} on {cell.suite} {cell.suite_digest[:_PREFIX]}: {cell.rate.words()} problems ({runs})"
 
 
 def _point(entry: HistoryEntry) -> dict[str, Any]:

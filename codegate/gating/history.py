@@ -39,6 +39,7 @@ class HistoryEntry(BaseModel):
 
     Attributes:
         at: when its last sample was made.
+        suite: the suite's name.
         candidate: the candidate's key, ``label`` its name for people, ``model`` the one that the responses name.
         conditions: conditions and settings of the samples; ``conditions_digest`` is the digest of all of them.
         proved: places in which the suite was proved to grade the same.
@@ -56,6 +57,7 @@ class HistoryEntry(BaseModel):
     candidate: Annotated[str, StringConstraints(min_length=1, max_length=100)]
     label: _Text
     model: _Text
+    suite: _Text
     suite_digest: Annotated[str, StringConstraints(max_length=100)]
     conditions: Annotated[Mapping[_Text, _Text], Field(max_length=100)]
     conditions_digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -106,6 +108,7 @@ def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
             candidate=samples.candidate,
             label=samples.label,
             model=samples.model,
+            suite=part.suite,
             suite_digest=part.suite_digest,
             conditions=samples.fields,
             conditions_digest=digest(samples.fields),

@@ -48,6 +48,7 @@ class RunSamples:
         finished: when its last sample was made, ISO 8601.
         spec: the candidate as configured.
         looks: looks that the gate took while the run went on.
+        suite: the suite's name.
     """
 
     run: str
@@ -56,6 +57,7 @@ class RunSamples:
     spec: CandidateSpec
     samples: CandidateSamples
     looks: int = 1
+    suite: str = ""
 
 
 @dataclass(frozen=True)

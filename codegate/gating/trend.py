@@ -19,6 +19,7 @@ from codegate.gating.history import HistoryEntry
 from codegate.gating.sentence import probability
 from codegate.gating.statistics import mean, quantile, within_variance
 from codegate.gating.verdict import Mismatch
+from codegate.wording import count_of
 
 DAYS: Final = 30
 """A slope is the change of the pass rate over this many days."""
@@ -52,7 +53,7 @@ class Slope:
     def words(self) -> str:
         """Return it for people."""
         interval = interval_words((self.low, self.high))
-        return f"{self.value * 100:+.1f} pp per {DAYS} days ({interval}, n={self.n} runs)"
+        return f"{self.value * 100:+.1f} pp per {DAYS} days ({interval}, n={count_of(self.n, 'run')})"
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ class MatrixCell:
     """The pooled pass rate of one model on one version of the suite."""
 
     model: str
+    suite: str
     suite_digest: str
     runs: int
     first: str
@@ -102,6 +104,7 @@ def matrix_of(entries: Sequence[HistoryEntry]) -> tuple[MatrixCell, ...]:
     return tuple(
         MatrixCell(
             model=model,
+            suite=many[-1].suite,
             suite_digest=suite,
             runs=len(many),
             first=min(entry.at for entry in many),
@@ -260,7 +263,7 @@ def _alarms(
 
 def _drop_words(change: Change) -> str:
     numbers = [f"{change.difference * 100:+.1f} pp", *([interval_words(change.interval)] if change.interval else [])]
-    found = f"{change.before:.1%} pinned, {change.after:.1%} now on {change.n} problems"
+    found = f"{change.before:.1%} pinned, {change.after:.1%} now on {count_of(change.n, 'problem')}"
     return f"{found} ({', '.join(numbers)}, one-sided {probability(change.p_drop)})"
 
 
@@ -281,5 +284,5 @@ def history_alarms(
             alarms.append(Alarm("slope", "warn", f"{series.label} is getting worse: {series.slope.words()}."))
     age = days_since(entries, now)
     if age is not None and age > stale_days:
-        alarms.append(Alarm("stale", "warn", f"the last run is {age} days old."))
+        alarms.append(Alarm("stale", "warn", f"the last run is {count_of(age, 'day')} old."))
     return tuple(alarms)

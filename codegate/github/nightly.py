@@ -9,6 +9,7 @@ from codegate.durable import write_atomic
 from codegate.errors import ExitCode
 from codegate.forge import Gone
 from codegate.gating.history import read_history
+from codegate.gating.people import read_people
 from codegate.github.artifacts import (
     Artifact,
     Untrusted,
@@ -66,7 +67,7 @@ def nightly(job: Job, project: Project) -> Result:
     found = operations.watch(history, pinned)
     page = inputs.reports / DASHBOARD
     page.parent.mkdir(exist_ok=True)
-    write_atomic(page, render_dashboard(read_history(history), found.alarms).encode("utf-8"))
+    write_atomic(page, render_dashboard(read_history(history), found.alarms, read_people(history)).encode("utf-8"))
     compared = any(report.run.manifest.id in night.runs for night in found.nights)
     # A night that was compared with nothing is no recovery, and closes no issue.
     kind, code = ("pass", ExitCode.PASS) if compared else ("incomparable", ExitCode.INCONCLUSIVE)

@@ -19,6 +19,7 @@ from codegate.gating.pinning import MIN_SAMPLES
 from codegate.gating.trend import STALE_DAYS, Watch, history_alarms
 from codegate.running import Run, candidate_samples, choose_candidate, load_run
 from codegate.suite import GitError, git
+from codegate.wording import count_of
 
 _SECONDS: Final = 10.0
 
@@ -37,7 +38,7 @@ def samples_of(run: Run, name: str | None = None) -> RunSamples:
     spec = choose_candidate(run, name)
     if reused := sum(outcome.reused for outcome in run.of(spec.key())):
         raise UsageError(
-            f"{reused} answers of {spec.label} in run {run.manifest.id} were made by earlier runs.",
+            f"earlier runs made {count_of(reused, 'answer')} of {spec.label} in run {run.manifest.id}.",
             "Take the runs that made them, or run it again without --cache.",
         )
     return RunSamples(
@@ -47,6 +48,7 @@ def samples_of(run: Run, name: str | None = None) -> RunSamples:
         spec=spec,
         samples=candidate_samples(run, spec),
         looks=len(run.manifest.looks),
+        suite=run.manifest.suite,
     )
 
 

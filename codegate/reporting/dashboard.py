@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from codegate.gating.drift import Rate, pass_rate
 from codegate.gating.history import HistoryEntry
+from codegate.gating.people import People
 from codegate.gating.trend import Alarm, Series, days_since, matrix_of, series_of
 from codegate.reporting import figures
 from codegate.reporting.chart import Point, known, place
 from codegate.reporting.page import page_template
 from codegate.reporting.plain import one_line
+from codegate.wording import count_of
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -31,8 +33,11 @@ def chart_points(series: Series) -> tuple[Point, ...]:
     return known(points)
 
 
-def render_dashboard(entries: Sequence[HistoryEntry], alarms: Sequence[Alarm]) -> str:
-    """Return the page of a history, the oldest run first; it has no script and loads nothing."""
+def render_dashboard(entries: Sequence[HistoryEntry], alarms: Sequence[Alarm], people: People | None = None) -> str:
+    """Return the page of a history, the oldest run first; it has no script and loads nothing.
+
+    With ``people`` each run stands beside what they solved of its problems.
+    """
     cells = matrix_of(entries)
     rates: dict[str, dict[str, Rate]] = {}
     for cell in cells:
@@ -42,8 +47,9 @@ def render_dashboard(entries: Sequence[HistoryEntry], alarms: Sequence[Alarm]) -
         series=series_of(entries),
         alarms=alarms,
         age=days_since(entries),
-        suites=list(dict.fromkeys(entry.suite_digest for entry in entries)),
+        suites={entry.suite_digest: entry.suite for entry in entries},
         rates=rates,
+        people=people,
     )
 
 
@@ -56,4 +62,5 @@ def _template() -> "Template":
         one_line=one_line,
         pass_rate=pass_rate,
         dollars=figures.dollars,
+        count_of=count_of,
     )

@@ -74,6 +74,20 @@ def test_the_dashboard_shows_every_run_and_no_text_of_a_model_becomes_markup(tmp
     assert "&lt;script&gt;alert(1)" in page
 
 
+@pytest.mark.requirement("D11")
+def test_people_are_recorded_beside_the_history_and_shown(tmp_path: Path) -> None:
+    runs = [nightly(tmp_path, day, pattern(10, 2, shift=day)) for day in range(1, 3)]
+    assert codegate("history", "append", *runs, cwd=tmp_path).code == 0
+    (tmp_path / "people.csv").write_text("problem,person,solved\np-00,Ada,yes\np-01,Ada,no\n")
+    done = codegate("history", "human", "--from", "people.csv", "--json", cwd=tmp_path)
+    assert (done.code, done.document["people"], done.document["value"]) == (0, 1, 0.5), done.stderr
+    shown = codegate("history", "show", "--html", "page.html", "--json", cwd=tmp_path)
+    assert (shown.document["people"]["n"], shown.document["matrix"][0]["suite"]) == (2, "hand"), shown.stderr
+    page = (tmp_path / "page.html").read_text()
+    assert '<th scope="col">People</th>' in page
+    assert "hand <code>" in page, "a suite has its name"
+
+
 def test_costs_are_known_where_prices_are(tmp_path: Path) -> None:
     priced = CandidateSpec(provider="openai", model="m-2025-06-01", prices=Prices(input=Decimal(1), output=Decimal(2)))
     write_run(tmp_path / "r", pattern(4, 2), spec=priced, tokens=(1000, 500))

@@ -51,7 +51,7 @@ def test_an_unchanged_candidate_is_not_paid_for_twice(suite: Suite, server: Mode
     assert view.measures.costs.total_usd == pytest.approx(3 * 0.015), "what the attempts cost, whenever that was"
     assert view.measures.costs.lost_calls == 0
     assert any("3 of 3 answers were made and paid for by earlier runs" in doubt for doubt in view.doubts)
-    with pytest.raises(UsageError, match=r"3 answers of .* were made by earlier runs"):
+    with pytest.raises(UsageError, match=r"earlier runs made 3 answers of"):
         samples_of(again)
 
 

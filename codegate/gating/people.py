@@ -1,0 +1,96 @@
+"""What people solved of a history's problems: a table of theirs in, passes and tries by problem beside the history.
+
+Who they are is not kept. It is for comparison on the dashboard alone: no gate reads it.
+"""
+
+import csv
+import os
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from codegate.durable import write_atomic
+from codegate.errors import UsageError
+from codegate.gating.baseline import parsed
+from codegate.gating.drift import Rate, pass_rate
+from codegate.strict import read_bytes, read_text, shown
+
+_COLUMNS: Final = ("problem", "person", "solved")
+_ANSWERS: Final = {"yes": True, "no": False}
+_MAX_BYTES: Final = 16 << 20
+
+_Id = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
+class People(BaseModel):
+    """How people did.
+
+    Attributes:
+        people: how many they are.
+        counts: tries that solved it, and all tries, by problem.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    people_schema: Literal["codegate.people/1"] = Field(default="codegate.people/1", alias="schema")
+    people: int = Field(ge=1, le=1_000_000)
+    counts: Annotated[
+        Mapping[_Id, tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=1, le=1_000_000)]]],
+        Field(min_length=1, max_length=100_000),
+    ]
+
+    def words(self) -> str:
+        """Return how many they are, for people."""
+        return "one person" if self.people == 1 else f"{self.people:,} people"
+
+    def rate_on(self, problems: Collection[str]) -> Rate:
+        """Return their pass rate on those of ``problems`` that they tried."""
+        return pass_rate({name: counts for name, counts in self.counts.items() if name in problems})
+
+
+def people_path(history: Path) -> Path:
+    """Return the file that goes with a history: ``history.people.json``."""
+    return history.with_suffix(".people.json")
+
+
+def read_people(history: Path) -> People | None:
+    """Return what people did, None where nothing is recorded; raises UsageError where the file is broken."""
+    path = people_path(history)
+    if not os.path.lexists(path):
+        return None
+    return parsed(path, read_bytes(path, _MAX_BYTES), People, "Record it again: `codegate history human --from FILE`.")
+
+
+def record_people(history: Path, source: Path, problems: Collection[str]) -> People:
+    """Write what people did beside ``history``, from a CSV file with problem, person and solved (yes or no).
+
+    Raises:
+        UsageError: the file is no such table, or names a problem that is not among ``problems``, a history's.
+    """
+    reader = csv.DictReader(read_text(source, _MAX_BYTES).splitlines(), strict=True)
+    counts: dict[str, tuple[int, int]] = {}
+    tries: set[tuple[str, str]] = set()
+    try:
+        if set(reader.fieldnames or ()) != set(_COLUMNS):
+            raise UsageError(f"{source}: the first line is not {','.join(_COLUMNS)}.", "Write that header.")
+        for row in reader:
+            place = f"{source} line {reader.line_num}"
+            problem, person, solved = (row[name].strip() if row[name] else "" for name in _COLUMNS)
+            if None in row or not person or solved.lower() not in _ANSWERS:
+                raise UsageError(f"{place} is no problem, person and yes or no.", "Correct the line.")
+            if problem not in problems:
+                raise UsageError(f"{place}: no run of {history} has the problem {shown(problem)}.", "Correct its id.")
+            if (problem, person) in tries:
+                raise UsageError(f"{place}: {shown(person)} has two results of {problem}.", "Keep the first.")
+            tries.add((problem, person))
+            passed, n = counts.get(problem, (0, 0))
+            counts[problem] = (passed + _ANSWERS[solved.lower()], n + 1)
+    except csv.Error as error:
+        raise UsageError(f"{source} line {reader.line_num} is broken: {error}.", "Correct the line.") from None
+    if not counts:
+        raise UsageError(f"{source} has no result.", f"Write lines of {','.join(_COLUMNS)}.")
+    found = People(people=len({person for _, person in tries}), counts=counts)
+    write_atomic(people_path(history), found.model_dump_json(by_alias=True, indent=2).encode("ascii") + b"\n")
+    return found
