@@ -24,6 +24,7 @@ from codegate.running.expenses import (
 )
 from codegate.running.plan import BASELINE_SAMPLES
 from codegate.suite import Suite
+from codegate.wording import count_of
 
 _UNKNOWN: Final = "–"
 
@@ -125,7 +126,7 @@ def _cells(forecast: Forecast, settings: Config) -> dict[str, str]:
         tokens = [samples.fewest * each, samples.most * each]
     (gate, gate_most), (baseline, baseline_most) = forecast.gate(), forecast.baseline()
     return {
-        "tokens of a prompt: median, most": _UNKNOWN
+        "tokens of a first prompt: median, most": _UNKNOWN
         if prompts is None
         else f"{prompts.median_tokens:,}, {prompts.most_tokens:,}",
         "a gate: samples": _range([samples.fewest, samples.most], ",.0f"),
@@ -135,7 +136,7 @@ def _cells(forecast: Forecast, settings: Config) -> dict[str, str]:
         "a gate: at most, with its confirmation": _range(gate_most, ".2f", "$"),
         f"a baseline of {BASELINE_SAMPLES} samples: about": _range(baseline, ".2f", "$"),
         f"a baseline of {BASELINE_SAMPLES} samples: at most": _range(baseline_most, ".2f", "$"),
-        "measured on": f"{expense.samples} samples of earlier runs" if expense.samples else _UNKNOWN,
+        "measured on": f"{count_of(expense.samples, 'sample')} of earlier runs" if expense.samples else _UNKNOWN,
     }
 
 

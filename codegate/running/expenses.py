@@ -10,7 +10,7 @@ from typing import Final
 
 from codegate.candidates import CandidateSpec, Prices, Usage, cost, listed, worst_case_call_cost
 from codegate.running.outcome import Outcome, Run
-from codegate.solving import first_request, request_bytes
+from codegate.solving import first_request, first_turn, request_bytes, tool_specs
 from codegate.suite import Suite, load_base
 
 BYTES_PER_TOKEN: Final = 4
@@ -65,10 +65,14 @@ def _mean(values: Sequence[float]) -> float | None:
 
 @dataclass(frozen=True)
 class Prompts:
-    """Sizes of a candidate's prompts, one per problem: bytes of text, and of the whole request."""
+    """Sizes of a candidate's first prompts, one per problem: bytes of text, and of the whole request.
+
+    ``only``: no other request follows, so that they are what an answer takes.
+    """
 
     texts: tuple[int, ...]
     requests: tuple[int, ...]
+    only: bool = True
 
     @property
     def median_tokens(self) -> int:
@@ -82,15 +86,18 @@ class Prompts:
 
 
 def prompt_sizes(suite: Suite, candidate: CandidateSpec, repository: Path | None) -> Prompts | None:
-    """Return the sizes of the prompts of a single shot on the active problems; None for other solvers.
+    """Return the sizes of the first prompts on the active problems; None for an agent, which writes its own.
 
-    Theirs grow from call to call, as the model goes. Raises UsageError where a base commit is not there.
+    A tool loop's grow from call to call, as the model goes. Raises UsageError where a base commit is not there.
     """
-    if candidate.solver != "single_shot":
+    if candidate.solver == "agent":
         return None
-    messages = [first_request(problem, load_base(suite, problem, repository), candidate) for problem in suite.active]
-    texts = (sum(len(message.text.encode()) for message in each) for each in messages)
-    return Prompts(tuple(texts), tuple(request_bytes(each) for each in messages))
+    loop = candidate.solver == "tool_loop"
+    first, tools = (first_turn, tool_specs()) if loop else (first_request, ())
+    offered = request_bytes((), tools) if loop else 0
+    messages = [first(problem, load_base(suite, problem, repository), candidate) for problem in suite.active]
+    texts = (offered + sum(len(message.text.encode()) for message in each) for each in messages)
+    return Prompts(tuple(texts), tuple(request_bytes(each, tools) for each in messages), only=not loop)
 
 
 @dataclass(frozen=True)
@@ -113,7 +120,7 @@ def sample_dollars(
     prices, limit = candidate.prices, candidate.sampling.output_limit
     if prices is None:
         return SampleDollars(None, False, None)
-    if prompts is None:
+    if prompts is None or not prompts.only:
         return SampleDollars(expense.usd, expense.usd is not None, _worst_of_several(candidate, prices, calls_at_once))
     each = [worst_case_call_cost(size, limit, prices) or Decimal(0) for size in prompts.requests]
     worst = sum(each, Decimal(0)) / len(each)

@@ -11,6 +11,8 @@ from codegate.solving.edits import BlockEdit, parse_edits
 from codegate.solving.prompts import read_prompt
 from codegate.solving.single_shot import first_request
 from codegate.solving.solve import prompt_version_of, record_attempt, solve
+from codegate.solving.tool_loop import first_turn
+from codegate.solving.toolbox import tool_specs
 
 __all__ = [
     "Attempt",
@@ -20,6 +22,7 @@ __all__ = [
     "Shown",
     "agent_attempt",
     "first_request",
+    "first_turn",
     "parse_edits",
     "prompt_version_of",
     "read_prompt",
@@ -27,4 +30,5 @@ __all__ = [
     "request_bytes",
     "show_context",
     "solve",
+    "tool_specs",
 ]

@@ -27,13 +27,7 @@ def tool_loop(
     """Return the attempt of a loop with tools, of at most ``candidate.max_iterations`` calls."""
     tools = tool_specs()
     toolbox = Toolbox(Workspace(base), run_public_tests)
-    system, task = fill(
-        candidate,
-        statement=problem.statement.strip(),
-        listing=build_listing(base),
-        iterations=str(candidate.max_iterations),
-    )
-    messages: tuple[Message, ...] = (Message(role="system", text=system), Message(role="user", text=task))
+    messages = first_turn(problem, base, candidate)
     key = ProblemKey(problem=problem.id, sample=sample)
     completions: list[Completion] = []
     stop: AttemptStop = "iterations"
@@ -69,6 +63,17 @@ def tool_loop(
         messages=messages,
         **counted(completions),
     )
+
+
+def first_turn(problem: Problem, base: Tree, candidate: CandidateSpec) -> tuple[Message, ...]:
+    """Return system prompt and task of the first request; the tools go beside them."""
+    system, task = fill(
+        candidate,
+        statement=problem.statement.strip(),
+        listing=build_listing(base),
+        iterations=str(candidate.max_iterations),
+    )
+    return Message(role="system", text=system), Message(role="user", text=task)
 
 
 def tool_loop_version(candidate: CandidateSpec) -> str:

@@ -102,6 +102,8 @@ def test_a_gate_is_priced_before_it_runs(suite: Suite, server: ModelServer, tmp_
     assert "(genai-prices 0." in done.stderr
     assert re.search(rf"tokens of a .*\b{shot['prompt_tokens']['median']:,},", done.stderr), done.stderr
     assert 200 < shot["prompt_tokens"]["median"] <= shot["prompt_tokens"]["most"] < 1000
+    assert 500 < loop["prompt_tokens"]["median"] <= loop["prompt_tokens"]["most"] < 2000, "with its tools"
+    assert agent["prompt_tokens"] is None, "it writes its own"
     assert shot["gate_usd"]["expected"][1] == pytest.approx(6 * (shot["prompt_tokens"]["most"] * 100 + 2e6) / 1e6, 0.01)
     assert loop["gate_usd"]["expected"] is None, "what its turns send is not known before"
     # Five calls of 400,000 tokens in and 32,000 out, on three problems, twice and thrice again to confirm.
@@ -129,4 +131,4 @@ def test_prompts_that_cannot_be_measured_are_said_to_be(suite: Suite, tmp_path: 
     done = codegate("plan", suite.folder, *words, cwd=tmp_path)
     assert done.code == 0, done.stderr
     assert "the prompts of openai:gpt-5-2025-08-07 cannot be measured" in done.stderr
-    assert re.search("tokens of a prompt: median, most +–", done.stdout), done.stdout
+    assert re.search("tokens of a first prompt: median, most +–", done.stdout), done.stdout
