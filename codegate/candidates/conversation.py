@@ -1,6 +1,6 @@
 """The neutral form of a conversation with a model, and the protocol a chat provider keeps."""
 
-from typing import Annotated, Any, Final, Literal, Protocol
+from typing import Annotated, Any, Final, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
@@ -181,6 +181,15 @@ class ProblemKey(_Frozen):
 
     problem: str
     sample: int
+
+
+@runtime_checkable
+class KnowsContext(Protocol):
+    """A provider whose server may say how many tokens its model takes."""
+
+    def context_window(self) -> int | None:
+        """Return them, prompt and answer together; None where the server does not say."""
+        ...
 
 
 class Provider(Protocol):

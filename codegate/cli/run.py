@@ -25,6 +25,7 @@ from codegate.running.engine import EngineName
 from codegate.running.shards import shard_choice
 from codegate.sandbox import Choice
 from codegate.suite import images_of
+from codegate.wording import count_of
 
 _PLANNED: Final = frozenset(
     {"samples", "out", "resume", "limit", "problems", "shard", "run_id", "predictions", "label"}
@@ -49,7 +50,9 @@ _PLANNED: Final = frozenset(
 @click.option("--shard", metavar="K/N", help="Do part K of N only; all parts need the same --run-id.")
 @click.option("--run-id", help="Id of the shared run, as `codegate plan --shards N` gives it.")
 @click.option("--baseline", type=FILE, help="Lock file of the pinned baseline; default: codegate.lock, if present.")
-@click.option("--no-precheck", is_flag=True, help="Skip the check of the problems before the first model call.")
+@click.option(
+    "--no-precheck", is_flag=True, help="Skip the first small request to each candidate, and the check of the problems."
+)
 @click.option("--no-gate", is_flag=True, help="Compare with no baseline, for example to make a new one.")
 @click.option("--reports", type=FOLDER, help="Where the reports go; default <run>/reports.")
 @click.option("--models", type=click.IntRange(1, 256), help="Concurrent model calls; default 4.")
@@ -158,7 +161,7 @@ def command(
         first.append(f"{alone}: there is no {home / settings.baseline} (codegate baseline pin writes it)")
     made = samples or settings.samples or 1
     if lock is None and resume is None and choice is None and not partial and made < MIN_SAMPLES:
-        first.append(f"{made} sample{'s' * (made > 1)} per problem: pinning needs {MIN_SAMPLES} or more (--samples 10)")
+        first.append(f"{count_of(made, 'sample')} per problem: pinning needs {MIN_SAMPLES} or more (--samples 10)")
     # A broken baseline is better known before money is spent than after.
     gate = Gate(load_pinned(lock), settings.gate) if lock is not None else None
     floors = settings.gate if lock is None and not (no_gate or partial) and settings.gate.stands_alone else None

@@ -7,11 +7,12 @@ needs is in its module: ``answers`` (predictions), ``expenses``, ``shards``, ``s
 from codegate.running.config import CONFIG_NAME, Config, config_schema, configuration, named_candidates
 from codegate.running.gate import Gate, candidate_samples, choose_candidate, gate_run, run_exit_code
 from codegate.running.journal import Journal, load_run
+from codegate.running.opening import opened_backend
 from codegate.running.outcome import Origin, Outcome, ProblemRecord, Run, RunManifest
 from codegate.running.plan import RunOptions, new_run_id, origin_of, plan_run
 from codegate.running.progress import Progress
 from codegate.running.recording import record_run
-from codegate.running.session import RunRequest, opened_backend, run_suite
+from codegate.running.session import RunRequest, run_suite
 from codegate.running.shards import merge_shards
 
 __all__ = [

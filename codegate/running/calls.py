@@ -14,6 +14,7 @@ from codegate.errors import UsageError
 from codegate.running.faults import FAULTS, Faulted, cause_of, check_going, fault_of, waits_too_long, with_retries
 from codegate.running.journal import Journal, Spending
 from codegate.running.outcome import Fault
+from codegate.wording import count_of
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -92,6 +93,7 @@ class ModelCalls:
         self._limit = limit
         self._budget = budget
         self._made = before.calls
+        self._begun = 0
         self._spent = before.usd
         self._under_way: dict[int, float] = {}  # when each began, by its number
         self._journal = journal
@@ -111,9 +113,23 @@ class ModelCalls:
         worst = worst_case_call_cost(request_bytes, candidate.sampling.output_limit, candidate.prices)
         return with_retries(partial(self._try, candidate, action, worst), self._stop)
 
-    def _try(self, candidate: CandidateSpec, action: Callable[[], Completion], worst: Decimal | None) -> Completion:
+    def check(
+        self, candidate: CandidateSpec, action: Callable[[], Completion], request_bytes: int, output_limit: int
+    ) -> Completion:
+        """Return the answer to a call that only asks whether ``candidate`` answers; raises as ``make``.
+
+        It counts against the budget, and not against the limit of calls, which is for attempts.
+        """
+        worst = worst_case_call_cost(request_bytes, output_limit, candidate.prices)
+        completion = with_retries(partial(self._try, candidate, action, worst, check=True), self._stop)
+        self._journal.record_answers(candidate.key())
+        return completion
+
+    def _try(
+        self, candidate: CandidateSpec, action: Callable[[], Completion], worst: Decimal | None, *, check: bool = False
+    ) -> Completion:
         key = candidate.key()
-        pace, number = self._reserve(key, worst)
+        pace, number = self._reserve(key, worst, check=check)
         began = time.monotonic()
         paid = worst
         try:
@@ -142,7 +158,7 @@ class ModelCalls:
             count, now = len(self._under_way), time.monotonic()
             pause = max((pace.pause for pace in self._paces.values()), default=0.0)
             oldest = now - min(self._under_way.values(), default=now)
-        called = f"{count} model call{'s' * (count != 1)}, the oldest for {oldest:.0f} s" if count else ""
+        called = f"{count_of(count, 'model call')}, the oldest for {oldest:.0f} s" if count else ""
         waits = f"a provider asks to wait {pause:.0f} s" if pause >= 1 else ""
         return ", ".join(part for part in (called, waits) if part)
 
@@ -157,7 +173,7 @@ class ModelCalls:
         if hopeless:
             self._fatal.setdefault(key, fault_of(cause, error))
 
-    def _reserve(self, key: str, worst: Decimal | None) -> tuple[Pace, int]:
+    def _reserve(self, key: str, worst: Decimal | None, *, check: bool) -> tuple[Pace, int]:
         """Count a call and reserve its worst cost; wait for its turn, and while others may release some of theirs."""
         with self._changed:
             pace = self._paces.setdefault(key, Pace(self._at_once, self._at_once))
@@ -165,7 +181,7 @@ class ModelCalls:
                 check_going(self._stop)
                 if key in self._fatal:
                     raise Faulted(self._fatal[key])
-                if self._limit is not None and self._made >= self._limit:
+                if self._limit is not None and self._made >= self._limit and not check:
                     count, last = len(self._failures), self._failures[-1].cause.rstrip(".") if self._failures else ""
                     failed = f", {count} of which failed (the last: {last})," if count else ""
                     raise CallLimitReached(f"the limit of {self._limit} model calls{failed} is reached.")
@@ -178,12 +194,14 @@ class ModelCalls:
                         f"may cost up to ${worst:.2f}."
                     )
                 self._changed.wait(_WAIT_SECONDS)
-            self._journal.record_call(key, worst)  # before the call, so that a crash leaves no uncounted one
-            self._made += 1
+            # Before the call, so that a crash leaves no uncounted one.
+            self._journal.record_call(key, worst, check=check)
+            self._made += not check
+            self._begun += 1
             self._spent += worst or 0
-            self._under_way[self._made] = time.monotonic()
+            self._under_way[self._begun] = time.monotonic()
             pace.under_way += 1
-            return pace, self._made
+            return pace, self._begun
 
     def _settle(self, key: str, pace: Pace, number: int, worst: Decimal | None, paid: Decimal | None) -> None:
         with self._changed:

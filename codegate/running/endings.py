@@ -191,7 +191,8 @@ def probe_candidates(
         work(now, len(graded) + len(tried), len(left) - len(tried) - len(now))
         tried.update(job.key for job in now)
         made = {outcome.key: outcome for outcome in load().outcomes if outcome.key in tried}
-        _refuse_declined(now, made, resume)
+        faults = [(job.candidate.label, made[job.key].fault) for job in now if job.key in made]
+        refuse_declined([(label, fault) for label, fault in faults if fault is not None], resume)
         first = {job.candidate.key(): first[job.candidate.key()] for job in now if _is_cut(made.get(job.key))}
     for key, queue in first.items():
         if waiting[key] > MOST_FIRST:  # else there is nothing left to save
@@ -199,17 +200,19 @@ def probe_candidates(
     return tried
 
 
-def _refuse_declined(tried: Sequence[Job], made: dict[tuple[str, str, int], Outcome], resume: str) -> None:
-    faults: list[tuple[str, Fault]] = []
-    for job in tried:
-        outcome = made.get(job.key)
-        if outcome is not None and outcome.fault is not None and FAULTS[outcome.fault.cause].ends is not None:
-            faults.append((job.candidate.label, outcome.fault))
-    if not faults:
+def refuse_declined(faults: Iterable[tuple[str, Fault]], resume: str) -> None:
+    """Raise where no retry fixes what a first request met; ``faults`` go with their candidates' labels.
+
+    Raises:
+        UsageError: a key, a model or a parameter was declined.
+        InfrastructureError: an account is out of money.
+    """
+    ended = [(label, fault) for label, fault in faults if FAULTS[fault.cause].ends is not None]
+    if not ended:
         return
-    codes = {FAULTS[fault.cause].ends for _, fault in faults}
+    codes = {FAULTS[fault.cause].ends for _, fault in ended}
     kind = UsageError if ExitCode.USAGE in codes else InfrastructureError
-    causes = " ".join(f"the first request of {label} failed: {fault.message}" for label, fault in faults)
+    causes = " ".join(f"the first request of {label} failed: {fault.message}" for label, fault in ended)
     raise kind(causes, f"The run stopped. If you change the candidate, start a new run; else: {resume}")
 
 

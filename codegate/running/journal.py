@@ -63,13 +63,14 @@ RUN_FILES: Final = re.compile(
 
 _BLOCK: Final = 1 << 20
 _CALL: Final = re.compile(
-    rb"(?P<what>call|cost) [0-9a-f]{16} (?P<usd>-|-?[0-9]{1,12}(\.[0-9]{1,30})?(E-[0-9]{1,2})?)\n"
+    rb"(?P<what>call|cost|check|answers) (?P<key>[0-9a-f]{16}) "
+    rb"(?P<usd>-|-?[0-9]{1,12}(\.[0-9]{1,30})?(E-[0-9]{1,2})?)\n"
 )
 
 
 @dataclass(frozen=True)
 class Spending:
-    """Model calls made, and US dollars that they cost as far as prices are known."""
+    """Model calls made for attempts, and US dollars that all calls cost as far as prices are known."""
 
     calls: int = 0
     usd: Decimal = Decimal(0)
@@ -190,9 +191,20 @@ class Journal:
                 )
             yield number, outcome
 
-    def record_call(self, candidate: str, usd: Decimal | None = None) -> None:
-        """Record durably a call about to be made, with its worst cost, None where unknown."""
-        self._append_call(f"call {candidate} {'-' if usd is None else usd}")
+    def record_call(self, candidate: str, usd: Decimal | None = None, *, check: bool = False) -> None:
+        """Record durably a call about to be made, with its worst cost, None where unknown.
+
+        ``check``: it only asks whether the candidate answers, and is not of any attempt.
+        """
+        self._append_call(f"{'check' if check else 'call'} {candidate} {'-' if usd is None else usd}")
+
+    def record_answers(self, candidate: str) -> None:
+        """Record durably that a candidate answers, so that no resumed run asks it for that again."""
+        self._append_call(f"answers {candidate} -")
+
+    def answering(self) -> frozenset[str]:
+        """Return the keys of the candidates that were asked whether they answer, and do."""
+        return frozenset(found["key"].decode() for found in self._calls() if found["what"] == b"answers")
 
     def record_cost(self, candidate: str, usd: Decimal) -> None:
         """Correct a recorded call by ``usd``: its cost minus its worst cost."""

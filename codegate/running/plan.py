@@ -34,7 +34,7 @@ class RunOptions:
         spent_before: what another run has used of both limits.
         repository: where base commits are, if not where the suite names it.
         transcripts: folder that the paths of ``replay`` candidates are relative to.
-        precheck: check that every problem is sound here before the first model call.
+        precheck: check first that every candidate answers, and that every problem is sound here.
         cache: folder that answers of earlier runs are taken from, and new ones are kept in; None: no answer is reused.
         engine: whether sandboxes are on this machine or on the nodes of a Ray cluster; agents' always are on this one.
     """

@@ -3,14 +3,11 @@
 import contextlib
 import os
 import shlex
-import signal
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from types import FrameType
 from typing import Final
 
 from codegate.candidates import (
@@ -18,18 +15,19 @@ from codegate.candidates import (
     Prices,
     Provider,
     answers_in_file,
-    nothing_listens,
     open_provider,
     price_words,
 )
-from codegate.errors import InfrastructureError, Interrupted, UsageError
+from codegate.errors import UsageError
 from codegate.grading import base_images
 from codegate.running.bases import check_bases
 from codegate.running.cache import AttemptCache
+from codegate.running.checks import check_answering, check_prices, check_servers
 from codegate.running.confirmation import confirm_regressions, pinned_prices, why_not
 from codegate.running.engine import connect
 from codegate.running.gate import Gate, check_gate, settled_candidates
 from codegate.running.journal import ANSWERS, Journal
+from codegate.running.opening import opened_backend, opened_providers
 from codegate.running.outcome import Run, RunManifest, Shard, write_result
 from codegate.running.plan import RunOptions, check_place, check_resumable, new_run_id, plan_run
 from codegate.running.predictions import PROVIDER, PredictedCandidates, keep_predictions
@@ -37,7 +35,7 @@ from codegate.running.progress import Progress
 from codegate.running.readiness import check_images, warn_of_expired
 from codegate.running.scheduler import Setup, execute
 from codegate.running.shards import ShardChoice, ShardPlan, check_planned_gate, part_of, share, shared_options
-from codegate.sandbox import Backend, Choice, check_choice, select_backend
+from codegate.sandbox import Choice, check_choice
 from codegate.suite import Suite, images_of, load_suite
 from codegate.suite.exchange import write_predictions
 
@@ -84,47 +82,6 @@ class RunRequest:
     command: tuple[str, ...] = ()
 
 
-@contextmanager
-def opened_backend(sandbox: Choice, run_id: str, stop: threading.Event | None = None) -> Iterator[Backend]:
-    """Yield a backend; at the end all of its sandboxes are removed.
-
-    With ``stop``, Ctrl-C and SIGTERM set it and remove the sandboxes at once, and the block ends with ``Interrupted``.
-    Without, they reach the block as ``KeyboardInterrupt``.
-    """
-    backend = select_backend(sandbox, run_id)
-    try:
-        backend.sweep()
-        if stop is None:
-            yield backend
-            return
-        try:
-            with interruptible(stop, backend.close):
-                yield backend
-        except Exception as error:
-            if stop.is_set() and not isinstance(error, Interrupted):
-                raise Interrupted("interrupted.") from error
-            raise
-    finally:
-        backend.close()
-
-
-@contextmanager
-def opened_providers(
-    candidates: Sequence[CandidateSpec], folder: Path, keyless: Collection[str] = ()
-) -> Iterator[dict[str, Provider | None]]:
-    """Yield the providers by candidate key, and close them at the end; raises as ``open_provider``."""
-    providers: dict[str, Provider | None] = {}
-    try:
-        for candidate in candidates:
-            key = candidate.key()
-            providers[key] = open_provider(candidate, folder, keyless=key in keyless)
-        yield providers
-    finally:
-        for provider in providers.values():
-            if provider is not None:
-                provider.close()
-
-
 def run_suite(
     request: RunRequest, progress: Callable[[Progress], None], announce: Callable[[str], None]
 ) -> tuple[Run, Journal]:
@@ -147,7 +104,7 @@ def run_suite(
             if candidate.provider == PROVIDER:
                 raise answers_in_file(f"candidate {candidate.label}")
     check_bases(suite, suite.active, request.options.repository)
-    _check_prices(request, candidates)
+    check_prices(request.options, candidates)
     cluster = connect(request.options.engine, request.options.sandboxes, announce)
     stop = threading.Event()
     with (
@@ -183,8 +140,11 @@ def run_suite(
             conditions = journal.manifest.conditions
             cache = AttemptCache(options.cache, conditions, announce) if options.cache is not None else None
             command = (*(request.command or ("codegate", "run", str(suite.folder))), "--resume", str(journal.folder))
-            engine = cluster(suite, run_id, backend.name, images) if cluster is not None else None
             again_with = shlex.join(command)
+            if options.precheck:
+                over = settled(journal.load()) if settled is not None else ()
+                check_answering(journal, suite, providers, options, cache, over, stop, announce, again_with)
+            engine = cluster(suite, run_id, backend.name, images) if cluster is not None else None
             setup = Setup(journal, suite, backend, providers, options, progress, stop, cache, again_with, engine)
             run = execute(setup, settled)
             if reused := sum(outcome.reused for outcome in run.outcomes):
@@ -250,7 +210,7 @@ def _new_journal(
 
 def _created(folder: Path, manifest: RunManifest, request: RunRequest) -> Journal:
     if request.options.cache is None:  # with one, there may be no call to make
-        _check_servers(manifest.candidates)
+        check_servers(manifest.candidates)
     journal = Journal.create(folder, manifest)
     if request.answers is not None:
         write_predictions(folder / ANSWERS, request.answers.predictions)
@@ -264,27 +224,6 @@ def _shard_words(manifest: RunManifest, shard: Shard, options: RunOptions) -> st
     if options.budget_usd is not None:
         words.append(f"at most ${options.budget_usd} of the budget")
     return ", ".join(words)
-
-
-def _check_prices(request: RunRequest, candidates: Sequence[CandidateSpec]) -> None:
-    if not request.options.budgeted:
-        return
-    for candidate in candidates:
-        if candidate.calls_a_model and candidate.prices is None:
-            raise UsageError(
-                f"a budget in dollars needs to know what {candidate.label} costs.",
-                "Write its `prices` in codegate.yml (docs/configuration.md), or limit the calls: max_model_calls.",
-            )
-
-
-def _check_servers(candidates: Sequence[CandidateSpec]) -> None:
-    """Raise InfrastructureError where every candidate calls a server of this machine, and none of them is there."""
-    dead = [one for one in candidates if one.base_url is not None and nothing_listens(one.base_url)]
-    if dead and len(dead) == len(candidates):
-        raise InfrastructureError(
-            f"candidate {dead[0].label}: nothing listens at {dead[0].base_url}.",
-            "Start the model's server, or correct `base_url` in codegate.yml.",
-        )
 
 
 def _open_pinned(
@@ -388,35 +327,3 @@ def _same_sandbox(choice: Choice, manifest: RunManifest) -> Choice:
         f"run {manifest.id} began with {manifest.sandbox} sandboxes and cannot continue with {choice}.",
         f"Leave out --sandbox, or start a new run (codegate.yml: `sandbox: {manifest.sandbox}`).",
     )
-
-
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
-
-
-@contextmanager
-def interruptible(stop: threading.Event, on_stop: Callable[[], None]) -> Iterator[None]:
-    """Set ``stop`` and call ``on_stop`` in a thread of its own at the first signal.
-
-    Outside of the main thread, where signals cannot be caught, this does nothing.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-    def handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        stop.set()
-        for other in _SIGNALS:
-            signal.signal(other, signal.SIG_DFL)
-        threading.Thread(target=on_stop, name="codegate-stop", daemon=True).start()
-
-    for number in _SIGNALS:
-        signal.signal(number, handle)
-    try:
-        yield
-    finally:
-        restore()

@@ -5,6 +5,7 @@ this room.
 """
 
 from codegate.solving.agent import agent_attempt
+from codegate.solving.asking import FirstRequest, smallest_request
 from codegate.solving.attempt import Attempt, AttemptStop, AttemptSummary, request_bytes
 from codegate.solving.context import Shown, show_context
 from codegate.solving.edits import BlockEdit, parse_edits
@@ -19,6 +20,7 @@ __all__ = [
     "AttemptStop",
     "AttemptSummary",
     "BlockEdit",
+    "FirstRequest",
     "Shown",
     "agent_attempt",
     "first_request",
@@ -29,6 +31,7 @@ __all__ = [
     "record_attempt",
     "request_bytes",
     "show_context",
+    "smallest_request",
     "solve",
     "tool_specs",
 ]

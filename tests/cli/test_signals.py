@@ -105,7 +105,7 @@ def test_a_run_on_docker_leaves_no_container(
 def test_a_second_signal_ends_the_process_at_once(tmp_path: Path) -> None:
     script = textwrap.dedent("""
         import threading, time
-        from codegate.running.session import interruptible
+        from codegate.running.opening import interruptible
         stop = threading.Event()
         def slowly():
             print("stopping", flush=True)

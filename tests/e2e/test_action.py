@@ -157,6 +157,7 @@ def test_a_model_server_on_the_runner_is_reached_by_the_bridges_address(
         step = job.step({"on-inconclusive": "neutral"})
     assert (step.code, step.outputs["verdict"], step.outputs["pass-rate"]) == (0, "ungated", "0.0000"), step.log
     assert [request.path for request in server.received] == ["/v1/chat/completions"]
+    assert len(server.greeted) == 1, "it is asked first whether it answers"
 
 
 @pytest.mark.full

@@ -322,6 +322,7 @@ class TestRuns:
                 "workflow_dispatch", pushed(), cache="answers", mode="baseline", candidates="local-model", samples="5"
             )
             assert (fresh.code, len(wire.received)) == (ExitCode.PASS, 3 + 15), fresh.log
+            assert len(wire.greeted) == 2, "none where the answers are kept"
 
     @pytest.mark.full
     def test_a_step_that_stopped_at_a_limit_is_resumed_and_asks_nothing_twice(

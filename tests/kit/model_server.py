@@ -7,19 +7,29 @@ from typing import Any
 
 from tests.kit.http import Reply, Request, Server, as_json
 
+GREETING = b"Reply with the single word OK."
 __all__ = ["Reply", "WireServer", "as_json", "chat_answer", "messages_answer", "wire_server"]
 
 
 class WireServer(Server):
-    """Answers every POST with the next reply, the last one for ever."""
+    """Answers every POST with the next reply, the last one for ever; a run's first small request with OK.
+
+    That one is in ``greeted``, and has to be one of chat completions.
+    """
 
     def __init__(self, host: str = "127.0.0.1") -> None:
         self.replies: list[Reply] = []
         self.received: list[Request] = []
+        self.greeted: list[Request] = []
         self.released = threading.Event()
         super().__init__(self._reply, host)
 
     def _reply(self, request: Request) -> Reply:
+        if GREETING in request.raw:
+            self.greeted.append(request)
+            return as_json(chat_answer(model=request.body["model"], message={"content": "OK"}))
+        if (request.method, request.path) == ("GET", "/v1/models"):  # a run looks for the model's context there
+            return Reply(status=404)
         self.received.append(request)
         if request.method != "POST":
             return Reply(status=404)

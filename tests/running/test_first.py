@@ -143,7 +143,7 @@ def test_declined_requests_between_answers_stop_nothing(suite: Suite, server: Mo
     assert sum(outcome.fault is not None for outcome in run.outcomes) == 8
 
 
-def test_a_wrong_key_shows_before_all_problems_are_checked(
+def test_a_request_that_only_a_problem_meets_ends_the_run_before_all_problems_are_checked(
     suite: Suite, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("codegate.running.scheduler.MOST_FIRST", 1)

@@ -17,7 +17,7 @@ from codegate.candidates import CandidateSpec
 from codegate.running import Run, RunOptions, RunRequest, run_suite
 from codegate.suite import Base, EnvironmentManifest, Problem, Suite, write_suite
 from tests.kit.command import FORKER, Done
-from tests.kit.http import Reply, Request, Server
+from tests.kit.http import Reply, Request, Server, as_json
 from tests.kit.problem import changes, locked, problem
 from tests.kit.repository import make_repository, run_git
 
@@ -96,10 +96,16 @@ def always_right(name: str, turn: int, request: dict[str, Any]) -> Said:
 
 
 class ModelServer:
-    """An OpenAI-compatible server on this machine that counts what it is asked."""
+    """An OpenAI-compatible server on this machine that counts what it is asked.
+
+    The first small request of a run names no problem: ``greeting`` answers it, and ``greeted`` keeps it.
+    """
 
     def __init__(self) -> None:
         self.script: Script = always_right
+        self.greeting: Callable[[dict[str, Any]], Said] = lambda request: Said("OK")
+        self.greeted: list[dict[str, Any]] = []
+        self.context: int | None = None
         self.asked: list[str] = []
         self.keys: list[str] = []
         self.most_at_once = 0
@@ -109,16 +115,22 @@ class ModelServer:
         self._server = Server(self._reply)
 
     def _reply(self, received: Request) -> Reply | None:
+        if received.method == "GET":
+            meta = {} if self.context is None else {"meta": {"n_ctx": self.context}}
+            return as_json({"object": "list", "data": [{"id": "file.gguf", **meta}]})
         request = received.body
         self.keys.append(received.headers.get("authorization", ""))
         text = json.dumps(request["messages"])
-        name = next(name for name in NAMES if re.search(rf"{name}(\(\))? returns a wrong number", text))
+        name = next((name for name in NAMES if re.search(rf"{name}(\(\))? returns a wrong number", text)), None)
         with self._lock:
-            turn = self.asked.count(name)
-            self.asked.append(name)
+            turn = self.asked.count(name) if name else 0
+            if name is None:
+                self.greeted.append(request)
+            else:
+                self.asked.append(name)
             self._now += 1
             self.most_at_once = max(self.most_at_once, self._now)
-        said = self.script(name, turn, request)
+        said = self.greeting(request) if name is None else self.script(name, turn, request)
         self._released.wait(600 if said.hang else said.seconds)
         with self._lock:
             self._now -= 1
@@ -151,6 +163,7 @@ class ModelServer:
         self._released.set()
         self._released = threading.Event()
         self.script, self.asked, self.keys, self.most_at_once = always_right, [], [], 0
+        self.greeting, self.greeted, self.context = lambda request: Said("OK"), [], None
 
     def close(self) -> None:
         self._released.set()
@@ -220,7 +233,7 @@ def serving() -> Iterator[ModelServer]:
 def run_here(suite: Suite, out: Path, *candidates: CandidateSpec, samples: int = 1, **options: Any) -> Run:
     """Carry out a run in this process with bubblewrap; ``out`` is continued when it holds a run.
 
-    Whether the problems are sound is looked at where a test says ``precheck=True``.
+    Whether candidates answer and problems are sound is looked at where a test says ``precheck=True``.
     """
     resume = out if (out / "run.json").exists() else None
     chosen = RunOptions(**({"precheck": False} | options))

@@ -1,0 +1,184 @@
+"""Check candidates before a run begins: their prices, their servers, and that each of them answers.
+
+Environments and problems take minutes to check, a candidate a second or two.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final
+
+from codegate.candidates import CandidateSpec, Completion, KnowsContext, Provider, cost, nothing_listens
+from codegate.errors import InfrastructureError, Interrupted, UsageError
+from codegate.running.cache import AttemptCache
+from codegate.running.calls import CallLimitReached, ModelCalls
+from codegate.running.endings import refuse_declined
+from codegate.running.expenses import BYTES_PER_TOKEN, prompt_sizes
+from codegate.running.faults import Faulted
+from codegate.running.journal import Journal
+from codegate.running.outcome import Fault
+from codegate.running.plan import RunOptions, jobs
+from codegate.solving import FirstRequest, smallest_request
+from codegate.suite import Suite
+from codegate.wording import count_of
+
+PATIENCE_SECONDS: Final = 30.0
+"""A model that takes longer to answer the first request is not waited for: it may have to be loaded first."""
+_POLL_SECONDS: Final = 0.05
+_OUR_LIMIT: Final = "output limit", "max_tokens", "max_completion_tokens", "max_output_tokens"
+"""In refusals of the output limit, which in the first request is not the candidate's own."""
+
+
+def check_prices(options: RunOptions, candidates: Sequence[CandidateSpec]) -> None:
+    """Raise UsageError where dollars are limited and a candidate's prices are not known."""
+    if not options.budgeted:
+        return
+    for candidate in candidates:
+        if candidate.calls_a_model and candidate.prices is None:
+            raise UsageError(
+                f"a budget in dollars needs to know what {candidate.label} costs.",
+                "Write its `prices` in codegate.yml (docs/configuration.md), or limit the calls: max_model_calls.",
+            )
+
+
+def check_servers(candidates: Sequence[CandidateSpec]) -> None:
+    """Raise InfrastructureError where every candidate calls a server of this machine, and none of them is there."""
+    dead = [one for one in candidates if one.base_url is not None and nothing_listens(one.base_url)]
+    if dead and len(dead) == len(candidates):
+        raise InfrastructureError(
+            f"candidate {dead[0].label}: nothing listens at {dead[0].base_url}.",
+            "Start the model's server, or correct `base_url` in codegate.yml.",
+        )
+
+
+def check_answering(
+    journal: Journal,
+    suite: Suite,
+    providers: Mapping[str, Provider | None],
+    options: RunOptions,
+    cache: AttemptCache | None,
+    settled: Collection[str],
+    stop: threading.Event,
+    announce: Callable[[str], None],
+    resume: str,
+) -> None:
+    """Make one small call to each candidate that has to answer and has not yet, all at once.
+
+    ``settled`` candidates are left out; ``resume`` is the command that continues the run. What a later call may cure
+    ends nothing, and is announced.
+
+    Raises:
+        UsageError: a key, a model or a parameter was declined, or the budget allows no call.
+        InfrastructureError: an account is out of money, or no candidate's server can be reached.
+        Interrupted: ``stop`` was set.
+    """
+    asked = [one for one in _to_ask(journal, suite, cache) if one.key() not in settled]
+    calls = ModelCalls(
+        options.models, None, options.budget_usd, options.spent_before + journal.spending(), journal, stop
+    )
+    answers: dict[str, Completion] = {}
+    faults: dict[str, Fault] = {}
+    failures: list[Exception] = []
+
+    def ask(candidate: CandidateSpec, request: FirstRequest) -> None:
+        try:
+            answers[candidate.key()] = calls.check(candidate, request.send, request.size, request.output_limit)
+        except Faulted as error:
+            faults[candidate.key()] = error.fault
+        except Interrupted:  # the run has ended meanwhile
+            return
+        except Exception as error:  # it is raised again where the run was started
+            failures.append(error)
+
+    threads = []
+    for candidate in asked:
+        provider = providers[candidate.key()]
+        if provider is not None:
+            arguments = (candidate, smallest_request(candidate, provider))
+            threads.append(threading.Thread(target=ask, args=arguments, name="codegate-check", daemon=True))
+            threads[-1].start()
+    until = time.monotonic() + PATIENCE_SECONDS
+    # Polling, as the scheduler does: a signal handler sets the event.
+    while any(thread.is_alive() for thread in threads) and time.monotonic() < until:
+        if stop.is_set():
+            raise Interrupted("interrupted before the first problem.", f"Continue with:\n{resume}")
+        time.sleep(_POLL_SECONDS)
+    if failures:
+        error = failures[0]
+        if isinstance(error, CallLimitReached):
+            raise CallLimitReached(error.cause, f"Raise the budget in codegate.yml. Continue with:\n{resume}")
+        raise error
+    met = [(one.label, faults[one.key()]) for one in asked if one.key() in faults]
+    refuse_declined(
+        [(label, fault) for label, fault in met if not _is_of_our_limit(fault)], f"Continue with:\n{resume}"
+    )
+    if met and len(met) == len(journal.manifest.candidates) and {f.cause for _, f in met} == {"provider.connection"}:
+        raise InfrastructureError(
+            " ".join(f"the first request of {label} failed: {fault.message}" for label, fault in met),
+            f"Check the network and `base_url` in codegate.yml. Continue with:\n{resume}",
+        )
+    for candidate in asked:
+        announce(_words(candidate, answers.get(candidate.key()), faults.get(candidate.key())))
+        check_context(candidate, providers[candidate.key()], suite, options, announce)
+
+
+def check_context(
+    candidate: CandidateSpec,
+    provider: object,
+    suite: Suite,
+    options: RunOptions,
+    announce: Callable[[str], None],
+) -> None:
+    """Announce how many first prompts exceed the context that the model's server names; most name none.
+
+    Raises UsageError where all of them do: nothing could be answered.
+    """
+    window = provider.context_window() if isinstance(provider, KnowsContext) else None
+    prompts = prompt_sizes(suite, candidate, options.repository) if window is not None else None
+    if window is None or prompts is None:
+        return
+    sizes = [size // BYTES_PER_TOKEN for size in prompts.texts]
+    if not (over := sum(size > window for size in sizes)):
+        return
+    words = (
+        f"{candidate.label}: the context of its model is {window:,} tokens, and the largest prompt has about "
+        f"{prompts.most_tokens:,}; {over} of {count_of(len(sizes), 'prompt')} {'do' if over > 1 else 'does'} not fit."
+    )
+    remedy = "Serve the model with a larger context, or set `max_prompt_tokens` for the candidate."
+    if over == len(sizes):
+        raise UsageError(words, remedy)
+    announce(f"{words} {remedy}")
+
+
+def _to_ask(journal: Journal, suite: Suite, cache: AttemptCache | None) -> list[CandidateSpec]:
+    """Return the candidates whose model is called, and of which nothing shows yet that they answer.
+
+    One whose answers for the first look are all kept is never asked.
+    """
+    known = {*journal.answering(), *(o.candidate for o in journal.load().outcomes if o.attempt is not None)}
+    first = [job for job in jobs(journal.manifest, suite) if job.sample < journal.manifest.looks[0]]
+    found = []
+    for candidate in journal.manifest.candidates:
+        if not candidate.calls_a_model or candidate.key() in known:
+            continue
+        own = [job for job in first if job.candidate == candidate]
+        if any(journal.read_attempt(*job.key) is not None for job in own):
+            continue
+        if cache is None or any(cache.take(job) is None for job in own):
+            found.append(candidate)
+    return found
+
+
+def _is_of_our_limit(fault: Fault) -> bool:
+    return fault.cause == "provider.bad_request" and any(words in fault.message for words in _OUR_LIMIT)
+
+
+def _words(candidate: CandidateSpec, answer: Completion | None, fault: Fault | None) -> str:
+    """Return what the first request showed, for people."""
+    if fault is not None:
+        return f"{candidate.label}: the first request failed, and the run goes on: {fault.message}"
+    if answer is None:
+        return f"{candidate.label}: no answer to the first request within {PATIENCE_SECONDS:g} s; the run goes on"
+    dollars = cost(answer.usage, candidate.prices)
+    spent = "" if dollars is None else f", ${dollars:.4f}"
+    return f"{candidate.label} answers ({answer.seconds:.1f} s{spent})"
