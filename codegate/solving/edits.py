@@ -25,6 +25,7 @@ _SEARCH: Final = re.compile(r"<{7} ?SEARCH[ \t]*")
 _DIVIDER: Final = re.compile(r"={7}[ \t]*")
 _REPLACE: Final = re.compile(r">{7} ?REPLACE[ \t]*")
 _FENCE: Final = re.compile(r"([ \t]*)(`{3,}|~{3,})[ \t]*([\w+.#/-]*)[ \t]*.*")
+_PLAIN_TEXT: Final = frozenset({"text", "txt", "plain", "plaintext", "markdown", "md"})
 _PATH_DECORATION: Final = "`*_#\"' \t:"
 _CODE_LINE: Final = re.compile(
     r"[ \t]*(?:def \w+\(|async def |class \w+[(:]|from [\w.]+ import |import \w|return\b|@\w|[\w.\[\]]+ [-+*/|&]?= \S)"
@@ -111,16 +112,16 @@ def apply_edits(workspace: Workspace, parsed: ParsedEdits) -> str | None:
 
 
 def contains_code(text: str) -> bool:
-    """Return whether ``text`` holds code: an edit, a non-empty fence, or two lines of code."""
+    """Return whether ``text`` holds code: an edit, a non-empty fence that is not one of plain text, or two lines."""
     parsed = parse_edits(text)
     if parsed.edits:
         return True
     lines = text.replace("\r\n", "\n").split("\n")
-    inside = False
+    inside = plain = False
     for line in lines:
-        if _FENCE.fullmatch(line):
-            inside = not inside
-        elif inside and line.strip():
+        if fence := _FENCE.fullmatch(line):
+            inside, plain = not inside, fence[3].lower() in _PLAIN_TEXT
+        elif inside and not plain and line.strip():
             return True
     return sum(_CODE_LINE.match(line[:200]) is not None for line in lines) >= 2
 

@@ -149,6 +149,8 @@ def test_diff_that_makes_a_link() -> None:
         ("I cannot help with that.", False),
         ("The function returns a third; divide by 2 instead.", False),
         ("```\n\n```", False),
+        ("```text\nno such table: orders\n```", False),
+        ("```text\nfailed\n```\n```sql\nSELECT 1;\n```", True),
         ("```python\nx\n```", True),
         ("def f():\n    return 1\n", True),
         ("import os\nx = os.getcwd()", True),
