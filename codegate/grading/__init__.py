@@ -7,7 +7,7 @@ A problem, its base tree and a patch go in; a ``Grade`` comes out, from executio
 from codegate.grading.behaviour import Behaviour
 from codegate.grading.controls.audit import audit_controls
 from codegate.grading.grade import FailureClass, Grade, TestResult
-from codegate.grading.grader import GRADER_VERSION, grade, grade_reference
+from codegate.grading.grader import GRADER_VERSION, grade, grade_answer, grade_reference
 from codegate.grading.sandboxes import Sandboxes, base_images
 from codegate.grading.testreport import TestReport, TestSelection, test_selection
 from codegate.grading.testrun import RunCount, counted_runs, run_hidden_tests, run_public_tests, run_tests
@@ -26,6 +26,7 @@ __all__ = [
     "base_images",
     "counted_runs",
     "grade",
+    "grade_answer",
     "grade_reference",
     "run_hidden_tests",
     "run_public_tests",

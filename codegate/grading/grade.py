@@ -25,11 +25,14 @@ FailureClass = Literal[
     "refused",
     "context_overflow",
     "empty_answer",
+    "no_code",
+    "unwanted_code",
 ]
 """Why an attempt did not resolve its problem. A fault (``infrastructure``) is none: it is an outcome without a grade.
 
-The last four come from how the answer ended, not from execution: an output limit truncated it, the model or a filter
-refused, the conversation did not fit the model's context, or the answer was empty.
+The last two are of answers to questions, for which nothing is run. The four before them come from how the answer ended,
+not from execution: an output limit truncated it, the model or a filter refused, the conversation did not fit the
+model's context, or the answer was empty.
 """
 
 TestStatus = Literal["passed", "failed", "error", "skipped", "missing"]

@@ -37,6 +37,29 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
     return _grade(problem, base, patch, sandboxes, [])
 
 
+def grade_answer(problem: Problem, text: str, *, contains_code: bool) -> Grade:
+    """Grade the answer to a question, by whether it holds code; nothing is run.
+
+    Args:
+        problem: the question.
+        text: the whole answer; a blank one is wrong whatever is asked.
+        contains_code: whether the answer, or what came with it, holds code.
+    """
+    (test,) = problem.tests.expected
+    failure: FailureClass | None = None
+    if not text.strip():
+        failure, detail = "empty_answer", "the answer has no text"
+    elif problem.manifest.answer == "code" and not contains_code:
+        failure, detail = "no_code", "the answer holds no code, which it must"
+    elif problem.manifest.answer == "prose" and contains_code:
+        failure, detail = "unwanted_code", "the answer holds code, which nothing asks for"
+    if failure is not None:
+        result = TestResult(id=test, status="failed", message=detail)
+        return _failed(1, failure, detail).model_copy(update={"tests": (result,)})
+    result = TestResult(id=test, status="passed")
+    return Grade(resolved=True, score=100.0, tests_passed=1, tests_total=1, tests=(result,))
+
+
 def grade_reference(
     problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3
 ) -> tuple[Grade, ControlAudit | None]:
@@ -71,6 +94,8 @@ def _grade(
     problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes, runs: list[tuple[Instruments, TestReport]]
 ) -> Grade:
     """Grade as ``grade`` does; add the run of the hidden tests, when there is one, to ``runs``."""
+    if problem.manifest.answer is not None:  # a patch without its answer, as predictions have it
+        return grade_answer(problem, patch, contains_code=bool(patch.strip()))
     total = len(problem.tests.expected)
     if not patch.strip():
         return _failed(total, "no_patch", "the answer changes nothing")

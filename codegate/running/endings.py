@@ -11,12 +11,12 @@ from typing import Final
 from codegate.candidates import CandidateSpec
 from codegate.errors import ExitCode, InfrastructureError, UsageError
 from codegate.gating import CUT
-from codegate.grading import FailureClass, Grade
+from codegate.grading import FailureClass, Grade, grade_answer
 from codegate.running.faults import FAULTS
 from codegate.running.outcome import Fault, Outcome, Run
 from codegate.running.plan import Job
 from codegate.solving import Attempt, AttemptStop, AttemptSummary
-from codegate.suite import Changes, PatchError, Tree, apply_patch
+from codegate.suite import Changes, PatchError, Problem, Tree, apply_patch
 
 _CLASSES: Final[dict[AttemptStop, FailureClass]] = {
     "length": "truncated",
@@ -27,6 +27,12 @@ _DETAIL: Final = 4000
 _MOST_TOKENS: Final = 200_000
 _REACHED: Final = 0.98
 """Share of the candidate's limit above which that limit cut the answer: providers count tokens differently."""
+
+
+def grade_question(problem: Problem, attempt: Attempt) -> Grade:
+    """Return the grade of the answer to a question; one that did not end by itself is as good as empty."""
+    text = "" if attempt.stop in _CLASSES else "".join(m.text for m in attempt.messages if m.role == "assistant")
+    return grade_answer(problem, text, contains_code=attempt.contains_code)
 
 
 def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) -> Grade:

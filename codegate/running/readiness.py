@@ -153,6 +153,8 @@ def _unsound(
 
 
 def _check(problem: Problem, base: Tree, sandboxes: Sandboxes) -> str | None:
+    if problem.manifest.answer is not None:
+        return None  # nothing is run for a question
     fixed = grade(problem, base, make_patch(base, problem.fix), sandboxes)
     if not fixed.resolved:
         return f"the reference fix does not pass here ({fixed.failure}, {fixed.tests_passed}/{fixed.tests_total} tests)"

@@ -24,6 +24,7 @@ from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.endings import (
     MOST_FIRST,
     explain_ending,
+    grade_question,
     hopeless,
     mostly_lost,
     probe_candidates,
@@ -280,7 +281,8 @@ class _Execution:
 
     def _prepare(self, left: list[Job]) -> None:
         self._doing.preparing = "preparing the environments"
-        whole = (job.problem for job in left if job.problem.environment.id not in self._broken)
+        run = (job.problem for job in left if job.problem.manifest.answer is None)
+        whole = (problem for problem in run if problem.environment.id not in self._broken)
         self._broken |= prepare_environments(self._sandboxes, whole, self._stop)
         if self._sandboxes.assurances:
             self._setup.journal.record_assurances(self._sandboxes.assurances)
@@ -327,7 +329,10 @@ class _Execution:
             try:
                 attempt = self._attempt(job)
                 started = time.monotonic()
-                result = with_retries(partial(self._grade, problem, attempt.patch), self._stop)
+                if problem.manifest.answer is not None:
+                    result = grade_question(problem, attempt)
+                else:
+                    result = with_retries(partial(self._grade, problem, attempt.patch), self._stop)
                 result = explain_ending(result, attempt, job.candidate)
             except Faulted as error:
                 fault = error.fault

@@ -8,7 +8,7 @@ from codegate.solving.agent import agent_attempt
 from codegate.solving.asking import FirstRequest, smallest_request
 from codegate.solving.attempt import Attempt, AttemptStop, AttemptSummary, request_bytes
 from codegate.solving.context import Shown, show_context
-from codegate.solving.edits import BlockEdit, parse_edits
+from codegate.solving.edits import BlockEdit, contains_code, parse_edits
 from codegate.solving.prompts import read_prompt
 from codegate.solving.single_shot import first_request
 from codegate.solving.solve import prompt_version_of, record_attempt, solve
@@ -23,6 +23,7 @@ __all__ = [
     "FirstRequest",
     "Shown",
     "agent_attempt",
+    "contains_code",
     "first_request",
     "first_turn",
     "parse_edits",

@@ -1,5 +1,7 @@
 """Single shot: one prompt, one answer, its edits applied."""
 
+from functools import partial
+
 from codegate.candidates import CandidateSpec, Message, ProblemKey, Provider
 from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, counted, request_bytes, stop_of
 from codegate.solving.context import CHARACTERS_PER_TOKEN, Shown, show_context
@@ -13,12 +15,12 @@ def first_request(
     problem: Problem, base: Tree, candidate: CandidateSpec, show: Shown = show_context
 ) -> tuple[Message, Message]:
     """Return system prompt and task of the only request, which keeps to the candidate's ``max_prompt_tokens``."""
-    statement = problem.statement.strip()
+    filled = partial(fill, candidate, question=problem.manifest.answer is not None, statement=problem.statement.strip())
     most = None
     if candidate.max_prompt_tokens is not None:
-        rest = sum(map(len, fill(candidate, statement=statement, context="")))
+        rest = sum(map(len, filled(context="")))
         most = max(0, CHARACTERS_PER_TOKEN * candidate.max_prompt_tokens - rest)
-    system, task = fill(candidate, statement=statement, context=show(problem, base, most))
+    system, task = filled(context=show(problem, base, most))
     return Message(role="system", text=system), Message(role="user", text=task)
 
 

@@ -16,6 +16,7 @@ from codegate.errors import UsageError
 from codegate.solving.agent import agent_version
 from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, counted
 from codegate.solving.context import Shown, show_context
+from codegate.solving.edits import contains_code
 from codegate.solving.prompts import prompt_version
 from codegate.solving.single_shot import single_shot
 from codegate.solving.tool_loop import tool_loop, tool_loop_version
@@ -42,7 +43,7 @@ def solve(
     call: ModelCall,
     show: Shown = show_context,
 ) -> Attempt:
-    """Return the attempt of ``candidate``, which has no agent, on ``problem``.
+    """Return the attempt of ``candidate``, which has no agent, on ``problem``. A question is always a single shot.
 
     Args:
         problem: the problem.
@@ -70,22 +71,28 @@ def solve(
                 candidate, key, patch, call(partial(provider.complete, key, (), (), candidate.sampling), 0)
             )
     if candidate.solver == "tool_loop":
-        return tool_loop(problem, base, candidate, provider, sample, run_public_tests, call)
+        if problem.manifest.answer is None:
+            return tool_loop(problem, base, candidate, provider, sample, run_public_tests, call)
+        own = {"solver": candidate.solver, "prompt_version": prompt_version_of(candidate)}
+        return single_shot(problem, base, candidate, provider, sample, call, show).model_copy(update=own)
     return single_shot(problem, base, candidate, provider, sample, call, show)
 
 
 def _reference(problem: Problem, base: Tree, candidate: CandidateSpec, sample: int) -> Attempt:
-    """Return the attempt whose patch is the problem's own fix, or none for the provider ``empty``."""
+    """Return the attempt whose patch or answer is the problem's own, or none for the provider ``empty``."""
     fixes = candidate.provider == "reference"
+    answer = problem.reference_answer if fixes else ""
+    question = problem.manifest.answer is not None
     return Attempt(
         problem=problem.id,
         candidate=candidate.key(),
         sample=sample,
         solver=candidate.provider,
         prompt_version="none",
-        patch=make_patch(base, problem.fix) if fixes else "",
-        contains_code=fixes,
+        patch=make_patch(base, problem.fix) if fixes and not question else "",
+        contains_code=contains_code(answer) if question else fixes,
         iterations=0,
+        messages=(Message(role="assistant", text=answer),) if answer else (),
     )
 
 

@@ -4,13 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from codegate.suite.model import EnvironmentManifest, ProblemManifest, SuiteManifest, TestSets
 from codegate.suite.tree import Changes
 
 if TYPE_CHECKING:
     from codegate.suite.proved import ProvedPlace
+
+
+ANSWER: Final = "answer.md"
+"""The file of ``fix`` that has the right answer to a question."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,12 @@ class Problem:
     def active(self) -> bool:
         """Return whether the problem takes part in comparisons."""
         return self.manifest.status == "active"
+
+    @property
+    def reference_answer(self) -> str:
+        """Return the answer to a question that is right; empty where the problem is none."""
+        file = self.fix.get(ANSWER) if self.manifest.answer is not None else None
+        return file.data.decode("utf-8", "replace") if file is not None else ""
 
     @property
     def service_tests(self) -> tuple[str, ...]:

@@ -269,7 +269,9 @@ class ProblemManifest(Strict):
     python_path: tuple[ImportRoot, ...] = Field(
         default=("", "src"), description="Import roots, relative to the tree; an empty text is the tree itself."
     )
-    test_files: tuple[PlainPath, ...] = Field(min_length=1, description="Hidden test files that are run.")
+    test_files: tuple[PlainPath, ...] = Field(
+        default=(), description="Hidden test files that are run; there is at least one, but for a question."
+    )
     public_tests: tuple[PlainPath, ...] = Field(
         default=(), description="Test files of the base tree shown to the model."
     )
@@ -280,6 +282,10 @@ class ProblemManifest(Strict):
     service: Service | None = Field(
         default=None,
         description="A fake HTTP service at CODEGATE_SERVICE_URL, for tests and agents; null: there is none.",
+    )
+    answer: Literal["code", "prose"] | None = Field(
+        default=None,
+        description="For a question, for which nothing is run: what its answer must hold. Null: hidden tests decide.",
     )
     kind: Kind | None = Field(default=None, description="What the change is; null if unknown.")
     kind_evidence: tuple[str, ...] = Field(default=(), description="What the kind was concluded from.")
@@ -303,6 +309,13 @@ class ProblemManifest(Strict):
     def _command_goes_with_junit(self) -> "ProblemManifest":
         if (self.runner == "junit") != bool(self.command and self.reports):
             message = "`command` and `reports` go with the runner `junit`, and only with it"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _tests_or_an_answer(self) -> "ProblemManifest":
+        if bool(self.test_files) == (self.answer is not None):
+            message = "give either `test_files` or, for a question, `answer`"
             raise ValueError(message)
         return self
 

@@ -19,7 +19,7 @@ from codegate.durable import digest, sha256, write_atomic
 from codegate.errors import InfrastructureError, UsageError
 from codegate.strict import read_text
 from codegate.suite.folder import MAX_FILE_BYTES, base_folder, inside, read_folder
-from codegate.suite.loaded import LockedEnvironment, Problem, Suite
+from codegate.suite.loaded import ANSWER, LockedEnvironment, Problem, Suite
 from codegate.suite.model import (
     EnvironmentManifest,
     ProblemManifest,
@@ -61,6 +61,7 @@ def make_problem(
         },
         "limits": manifest.limits.model_dump(mode="json"),
         **({"service": manifest.service.model_dump(mode="json")} if manifest.service else {}),
+        **({"answer": manifest.answer} if manifest.answer else {}),
         "run": [
             manifest.language,
             manifest.runner,
@@ -144,6 +145,11 @@ def _load_problem(folder: Path, name: str, environments: Mapping[str, Environmen
             )
     hidden = _load_changes(home, "hidden", stored, stored.hidden_deleted)
     fix = _load_changes(home, "fix", stored, stored.fix_deleted)
+    if stored.answer is not None and (tests.expected != (f"answer::{stored.answer}",) or fix.keys() != {ANSWER}):
+        raise UsageError(
+            f"{place}: answer: a question has one test, answer::{stored.answer}, and one file, fix/{ANSWER}.",
+            f"Correct FAIL_TO_PASS in {home / 'tests.json'}, and write a right answer into {home / 'fix' / ANSWER}.",
+        )
     for path in stored.test_files:
         if hidden.get(path) is None:
             raise UsageError(f"{place}: test_files: {path!r} is not in {home / 'hidden'}.")

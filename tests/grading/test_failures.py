@@ -4,10 +4,11 @@ from typing import get_args
 
 import pytest
 
-from codegate.grading import FailureClass, Grade
+from codegate.grading import FailureClass, Grade, grade_answer
 from codegate.suite import ProblemLimits
 from tests.grading.conftest import MakeWorld
 from tests.grading.worlds import BUG, EXPECTED, FIX, SOURCE, TESTS, Files, World
+from tests.kit.problem import changes, locked, problem
 
 pytestmark = pytest.mark.bwrap
 
@@ -215,10 +216,33 @@ def test_every_class_that_docker_decides_by_itself(docker_sandboxes: object, mak
     assert {name: world.grade({SOURCE: source}).failure for name, source in cases.items()} == {n: n for n in cases}
 
 
+@pytest.mark.parametrize(
+    ("wanted", "text", "has_code", "failure"),
+    [
+        ("prose", "It is lost.", False, None),
+        ("prose", "x = 1", True, "unwanted_code"),
+        ("prose", " \n", False, "empty_answer"),
+        ("code", "x = 1", True, None),
+        ("code", "It depends.", False, "no_code"),
+        ("code", "", True, "empty_answer"),
+    ],
+)
+@pytest.mark.requirement("G10")
+def test_an_answer_is_graded_by_the_code_in_it(
+    wanted: str, text: str, has_code: bool, failure: FailureClass | None
+) -> None:
+    fix, environment = changes({"answer.md": "Right."}), locked("").manifest
+    question = problem("q", environment, hidden={}, fix=fix, wanted=[f"answer::{wanted}"], answer=wanted, test_files=())
+    grade = grade_answer(question, text, contains_code=has_code)
+    assert (grade.resolved, grade.failure) == (failure is None, failure)
+    assert (grade.score, grade.tests_passed, grade.tests_total) == ((100, 1, 1) if failure is None else (0, 0, 1))
+
+
 def test_every_class_is_shown_here() -> None:
     shown = {case[0] for case in (*SOURCES.values(), *PATCHES.values())}
     shown |= {"edge_case_error", "temporal_reasoning_error", "performance_error"}
-    not_from_execution = {"truncated", "refused", "context_overflow", "empty_answer"}  # see running/test_endings.py
+    shown |= {"no_code", "unwanted_code", "empty_answer"}
+    not_from_execution = {"truncated", "refused", "context_overflow"}  # see running/test_endings.py
     assert shown | not_from_execution == set(get_args(FailureClass))
 
 

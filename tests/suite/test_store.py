@@ -280,6 +280,8 @@ P = "problems/p-1"
         (edit(f"{P}/problem.yml", limits={"seconds": 1e9}), "problem.yml", "limits.seconds"),
         (edit(f"{P}/problem.yml", service=SERVICE), "tests.json", "'service::GET /a?q=no exactly 1' is not in"),
         (edit(f"{P}/problem.yml", service={"expects": [{"method": "GET", "path": "/a"}]}), "", "give either `exactly`"),
+        (edit(f"{P}/problem.yml", answer="prose"), "problem.yml", "give either `test_files` or"),
+        (edit(f"{P}/problem.yml", answer="prose", test_files=[]), "tests.json", "one test, answer::prose, and"),
         (edit(f"{P}/problem.yml", status="quarantined"), "problem.yml", "`quarantine` goes with"),
         (put(f"{P}/tests.json", b'{"FAIL_TO_PASS": ["a", "a"]}'), "tests.json", "a test id is listed twice"),
         (put(f"{P}/tests.json", b'{"FAIL_TO_PASS": ["a"], "PASS_TO_PASS": ["a"]}'), "tests.json", "a test id is"),

@@ -27,12 +27,14 @@ from codegate.grading import (
     audit_controls,
     base_images,
     grade,
+    grade_answer,
     run_hidden_tests,
     test_selection,
 )
 from codegate.mining.proving.leak import audit
 from codegate.mining.proving.outcomes import quarantine
 from codegate.sandbox import Backend, Command, SandboxError
+from codegate.solving import contains_code
 from codegate.suite import (
     ControlAudit,
     LeakAudit,
@@ -144,6 +146,8 @@ def prove(problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, t
     """
     started = time.monotonic()
     day = today or datetime.now(UTC).date()
+    if problem.manifest.answer is not None:
+        return _prove_question(problem, rounds, day)
     patch = make_patch(base, problem.fix)
     with sandboxes.open(problem.environment, problem.manifest.limits) as sandbox:
         leaks = audit(base, problem.hidden, problem.fix, sandbox, problem.manifest.folder)
@@ -213,6 +217,15 @@ def judge(problem: Problem, grades: list[Grade], reports: list[TestReport], toda
             whole = quarantine("oracle_fails" if oracle == 0 and signal else "flaky", evidence, today)
     short = sum(result.failure in {"timeout", "memory_exceeded"} for result in grades)
     return Proof(problem.id, len(grades), oracle, nop, tuple(tests), whole, cut_short=short)
+
+
+def _prove_question(problem: Problem, rounds: int, today: date) -> Proof:
+    """Return what the reference answer shows, which is the same in each round; an empty answer is always wrong."""
+    answer = problem.reference_answer
+    result = grade_answer(problem, answer, contains_code=contains_code(answer))
+    if result.resolved:
+        return Proof(problem.id, rounds, rounds, 0)
+    return Proof(problem.id, rounds, 0, 0, (), quarantine("oracle_fails", result.detail, today))
 
 
 def _resolves(result: Grade, graded: Sequence[str], aside: set[str]) -> bool:
@@ -346,7 +359,7 @@ def _write_back(suite: Suite, problem: Problem, proof: Proof, today: date) -> Su
 def _proved_place(suite: Suite, proven: Sequence[str], sandboxes: Sandboxes, rounds: int) -> ProvedPlace:
     """Return what a validation has proved where it ran: sandbox, images, and what its environments have installed."""
     problems = [problem for problem in suite.problems if problem.id in set(proven)]
-    first = {problem.environment.id: problem for problem in reversed(problems)}
+    first = {problem.environment.id: problem for problem in reversed(problems) if problem.manifest.answer is None}
     return ProvedPlace(
         place=place_of(sandboxes.backend.name, base_images(sandboxes.backend, suite.manifest.environments)),
         validated=datetime.now(UTC).isoformat(timespec="seconds"),

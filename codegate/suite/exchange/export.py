@@ -58,6 +58,8 @@ def export_suite(
         base = load_base(suite, problem, repository)
         instance = instances[problem.id]
         try:
+            if problem.manifest.answer:
+                raise UsageError("it is a question, which no other format has.")
             if problem.manifest.service:
                 raise UsageError("its tests call a service, which no other format has.")
             if kind == "swe-bench":

@@ -1,0 +1,80 @@
+"""The suite ``answers``: whether code is in an answer is detected, reported and gated; nothing is run for it."""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from codegate.candidates import CandidateSpec
+from codegate.gating import GatePolicy
+from codegate.running import Run, gate_run
+from codegate.solving import contains_code
+from codegate.suite import Suite, load_suite
+from tests.kit.http import Reply, Request, Server, as_json
+from tests.kit.model_server import chat_answer
+from tests.running.world import run_here
+
+FOLDER: Final = Path(__file__).parents[2] / "suites" / "answers"
+SENSIBLE, ALWAYS_CODE, NEVER_CODE = "sensible-2025-01-01", "always-2025-01-01", "never-2025-01-01"
+FLOORS: Final = {f"answer:{kind}": {"floor": 0.9, "tier": "critical"} for kind in ("prose", "code")}
+
+
+@pytest.fixture(scope="module")
+def suite() -> Suite:
+    return load_suite(FOLDER)
+
+
+@pytest.mark.requirement("G10")
+def test_the_right_answers_are_told_apart(suite: Suite) -> None:
+    kinds = [problem.manifest.answer for problem in suite.problems]
+    assert (kinds.count("prose"), kinds.count("code")) == (12, 12)
+    for problem in suite.problems:
+        assert contains_code(problem.reference_answer) is (problem.manifest.answer == "code"), problem.id
+        assert problem.manifest.tags["answer"] == problem.manifest.answer
+
+
+@pytest.fixture(scope="module")
+def run(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Three models answer: one as is right, one always with code, one never."""
+
+    def reply(request: Request) -> Reply:
+        body = request.body
+        task = next(message["content"] for message in body["messages"] if message["role"] == "user")
+        (problem,) = (problem for problem in suite.problems if task.startswith(problem.statement.strip()))
+        others = {ALWAYS_CODE: "Like this:\n\n```python\npass\n```\n", NEVER_CODE: "It depends on the team."}
+        text = others.get(body["model"], problem.reference_answer)
+        return as_json(chat_answer(model=body["model"], message={"content": text}))
+
+    server = Server(reply)
+    specs = [
+        CandidateSpec(provider="openai", model=model, base_url=f"{server.url}/v1", solver=solver)
+        for model, solver in ((SENSIBLE, "tool_loop"), (ALWAYS_CODE, "single_shot"), (NEVER_CODE, "single_shot"))
+    ]
+    try:
+        return run_here(suite, tmp_path_factory.mktemp("answers") / "run", *specs, precheck=True)
+    finally:
+        server.close()
+
+
+@pytest.mark.bwrap
+@pytest.mark.requirement("G10")
+def test_code_where_none_belongs_is_a_failure_of_its_own(run: Run) -> None:
+    found = {
+        spec.model: {outcome.grade.failure for outcome in run.of(spec.key()) if outcome.grade}
+        for spec in run.manifest.candidates
+    }
+    assert found == {SENSIBLE: {None}, ALWAYS_CODE: {None, "unwanted_code"}, NEVER_CODE: {None, "no_code"}}
+    assert {outcome.sandbox for outcome in run.outcomes} == {None}
+
+
+@pytest.mark.bwrap
+@pytest.mark.requirement("G10")
+def test_cohorts_that_should_hold_no_code_are_gated(run: Run) -> None:
+    verdicts = gate_run(run, GatePolicy.model_validate({"cohorts": FLOORS}))
+    assert [verdict.kind for verdict in verdicts] == ["pass", "regressed", "regressed"]
+    prose = {"cohorts": {"answer:prose": FLOORS["answer:prose"]}}
+    assert [verdict.kind for verdict in gate_run(run, GatePolicy.model_validate(prose))] == [
+        "pass",
+        "regressed",
+        "pass",
+    ]
