@@ -177,6 +177,29 @@ class TestExamples:
         cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": last})
         assert examples(cut, sandboxes, recipe) == []
 
+    def test_other_data_in_calls_without_effect_hides_no_case(
+        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
+    ) -> None:
+        wrong = "def single(word):\n    return word.removesuffix('s')\n"
+        right = wrong.replace("word.re", "word if word.endswith('ss') else word.re")
+        tests = (
+            "import lists\nfrom lists import single\n\ndef test_single():\n    assert lists.single('ducks') == 'duck'\n"
+            "    assert single('class') == 'class'\n"
+        )
+        assert (
+            examples(cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests}), sandboxes, recipe)
+            == []
+        )
+
+    def test_a_comparison_that_other_data_turned_false_is_no_example(
+        self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
+    ) -> None:
+        wrong = "def area(side):\n    return side[0] ** 2\n"
+        right = "def area(side):\n    return side ** 2\n"
+        tests = "from lists import area\n\ndef test_area():\n    assert area(5) == area(5) == 25\n"
+        cut = cut_of({"lists.py": wrong}, {"lists.py": right}, {"test_lists.py": tests})
+        assert [each.expected for each in examples(cut, sandboxes, recipe) if each.expected == "False"] == []
+
     def test_tests_of_the_base_that_the_fix_breaks_are_found(
         self, sandboxes: Sandboxes, recipe: EnvironmentRecipe
     ) -> None:

@@ -252,6 +252,8 @@ def _example(file: _File, line: Line, difference: _Difference) -> Example | None
     asked = {own for own in _texts(line.own) if any(map(is_data, literals_of(dialect, own)))}
     asked = {own for own in asked if not appears(own, file.base)}
     (_, own_before), (_, own_after) = difference.own
+    if own_after == "true" and difference.after[1] == "false":
+        return None  # the test's own comparison holds, that of the other literals does not
     same = changes(own_before, own_after) == changes(difference.before[1], difference.after[1])
     if same and asked & {difference.expression, *_texts(line.steps)}:
         return None  # what was replaced has no effect, and what has one is the test's own

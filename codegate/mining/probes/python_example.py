@@ -24,6 +24,7 @@ _MAX_FUNCTIONS: Final = 5
 _MAX_ALSO: Final = 100
 _MAX_TRIED: Final = 8
 _BUILTINS: Final = frozenset(dir(builtins))
+_QUERIES: Final = frozenset({"bool", "dict", "len", "list", "repr", "set", "sorted", "str", "tuple"})
 #: Functions of test helpers that start others.
 _STARTERS: Final = frozenset({"invoke", "run", "main", "call"})
 
@@ -200,12 +201,16 @@ def _example(
         return None  # the other literals are no valid input
     if observed == expected or _same_in_another_order(observed, expected):
         return None
-    code = _needed(probe.code(line), text, modules.imported, every_call=every_call)
+    if difference.own[1] == "True" and expected == "False":
+        return None  # the test's own comparison holds, that of the other literals does not
+    code, short = (_needed(probe.code(line), text, modules.imported, every_call=each) for each in (every_call, False))
     if _data(f"{code}\n{text}") <= _data(probe.original):
         return None  # the test's own call
-    asked = _statements(ast.parse(f"{own.code(line)}\n{text}")) - modules.old
-    if changes(*difference.own) == changes(observed, expected) and asked & _statements(ast.parse(f"{code}\n{text}")):
-        return None  # what was replaced has no effect, and what has one is the test's own
+    if changes(*difference.own) == changes(observed, expected):
+        asked = _statements(ast.parse(f"{own.code(line)}\n{text}")) - modules.old
+        kept = asked & _statements(ast.parse(f"{code}\n{text}"))
+        if kept or _data(f"{short}\n{text}") <= _data(probe.original):
+            return None  # what was replaced has no effect, and what has one is the test's own
     names = {node.id for node in ast.walk(ast.parse(f"{code}\n{text}")) if isinstance(node, ast.Name)}
     if "self" in names or len(code.splitlines()) > MAX_LINES:
         return None
@@ -292,7 +297,7 @@ def _needed(code: str, text: str, imported: frozenset[str], *, every_call: bool)
         bound = _bound(node)
         own = _loaded(node) - imported - aliases - _BUILTINS
         known = own <= plain_values and (bool(own) or not every_call)
-        asks = isinstance(node, ast.Expr) and (known or not every_call)
+        asks = isinstance(node, ast.Expr) and (known or not every_call or _is_query(node.value))
         idle = isinstance(node, ast.If | ast.For) and all(isinstance(each, ast.Pass) for each in node.body)
         idle = idle or (isinstance(node, ast.Try) and not every_call)
         if asks or idle:
@@ -306,6 +311,11 @@ def _needed(code: str, text: str, imported: frozenset[str], *, every_call: bool)
             wanted = wanted - bound
         wanted |= _loaded(node)
     return "\n".join(kept)
+
+
+def _is_query(node: ast.expr) -> bool:
+    """Return whether an expression only asks for the items or the text of something."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _QUERIES
 
 
 def _loaded(node: ast.AST) -> set[str]:
