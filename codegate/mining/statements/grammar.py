@@ -12,14 +12,13 @@ def capital(text: str) -> str:
 
 def plural(subject: str) -> bool:
     """Return whether the head of the noun phrase ``subject`` is a plural."""
-    if " and " in subject:
+    after = r" (?:of|in|on|with|for|from|to|when|that|at|by|\w+ing) |(?<=s) \w+(?:ed|en|wn) "
+    phrase = re.split(after, subject.strip())[0]
+    if " and " in phrase:
         return True
-    head = (
-        re.split(r" (?:of|in|on|with|for|from|to|when|that|at|by|\w+ing) |(?<=s) \w+(?:ed|en|wn) ", subject.strip())[0]
-        .rpartition(" ")[2]
-        .strip("`")
-    )
-    return head.endswith("s") and not head.endswith(("ss", "us", "is", "()"))
+    head = phrase.rpartition(" ")[2].strip("`")
+    code = "_" in head or "." in head
+    return head.endswith("s") and not code and not head.endswith(("ss", "us", "is", "()"))
 
 
 def third(verb: str) -> str:

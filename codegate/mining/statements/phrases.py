@@ -25,8 +25,11 @@ ABOUT_CHANGE: Final = _has(
     test(?:s|ed|ing)?_(?:case|suite|added|for|cover|pass|now) test\w?\x5f\w* coverage changelog lint\w* mypy pylint CI
     TODO
     backport\w* TL;?DR the_old inner if-elif code_path \w+_(?:branch|clause) implementation revert\w* LGTM review\w*
-    guard\w* blindly typo misspel\w* spelling docstring bug[-_]?fix(?:es)? still[-_]open
-    this_(?:does(?:_not|n't)|should_(?:not|n't))_(?:address|cover|touch)"""
+    guard\w* (?:is|are|was|were|been|gets?)_fixed side_effect_of
+    blindly typo misspel\w* spelling docstring bug[-_]?fix(?:es)? still[-_]open
+    this_(?:does(?:_not|n't)|should_(?:not|n't))_(?:address|cover|touch)
+    (?:handl|catch|swallow|suppress)\w*_[^.]*(?-i:Error|Exception)s?
+    \w*(?-i:Error|Exception)s?_[^.]*(?:handled|caught|swallowed|suppressed)"""
 )
 #: Sentences that need the one before them, or are half of one.
 DEPENDENT: Final = _opens(
@@ -70,22 +73,29 @@ _DEMANDED: Final = """
     copy count decode defer deny dereference derive detect determine disable disallow discard display distinguish do
     drain drop emit enable encode enforce ensure escape evaluate exclude expand expose extend fall fill filter
     flatten flush follow forbid force format forward generate get give guard handle hide highlight honou?r ignore
-    include increment infer inherit insert interpolate interpret invalidate join keep leave let limit list load log look
-    make map mark match merge mutate narrow normali[sz]e not omit open order output override overwrite pad parse
-    pass permit pick prefer preserve prevent print process produce propagate protect provide push put quote raise
-    read recogni[sz]e recover reject relax render report require reset resolve respect restore restrict retain retry
-    return reuse round run sanitize save scan select send separate serialize set shorten show skip sort specify split
-    stop stringify strip support suppress swallow sync take tell terminate throw tolerate track transform translate
-    traverse treat trigger trim truncate try turn unescape unify unwrap use validate verify wait walk warn work
-    write yield
+    include increment infer inherit insert interpolate interpret invalidate join keep leave let limit list load log
+    look make map mark match merge mutate narrow normali[sz]e not omit open order output override overwrite pad
+    parse pass permit pick prefer preserve prevent print process produce propagate protect provide push put quote
+    raise read recogni[sz]e recover refuse reject relax remember render report require reset resolve respect restore
+    restrict retain retry return reuse round run sanitize save scan select send separate serialize set shorten show
+    skip sort specify split stop stringify strip subtract support suppress swallow sync take tell terminate throw
+    tolerate track transform translate traverse treat trigger trim truncate try turn unescape unify unwrap use
+    validate verify wait walk warn work write yield
+"""
+_NO_NOUNS: Final = """
+    accept allow avoid detect emit ensure forbid generate handle honou?r ignore omit preserve prevent produce raise
+    recogni[sz]e reject respect support suppress swallow throw tolerate treat
 """
 #: What opens a title as a demand; some of the verbs are nouns too.
 DEMAND: Final = re.compile(
-    rf"^(?:(?:properly|correctly|always|only|also|better) )?{_any(_DEMANDED)}\b"
-    r"(?! (?:of|in|for|on|at|is|are|when|from|to|by)\b)",
+    r"^(?:(?:properly|correctly|always|only|also|better) )?"
+    rf"(?:{_any(_NO_NOUNS)}\b(?! (?:is|are|by)\b)|{_any(_DEMANDED)}\b"
+    r"(?! (?:of|in|for|on|at|is|are|when|from|to|by)\b))",
     re.IGNORECASE,
 )
 TO_DO: Final = _any(_DEMANDED)
+#: A verb of those in the third person: "the parser rejects ...".
+DOES: Final = _has(" ".join(f"{verb}(?:e?s)" for verb in _DEMANDED.split()))
 DEFECT: Final = _has(
     r"""crash\w* wrong\w* incorrect\w* invalid missing fail\w* leak\w* infinite hang\w* (?:error|exception)$
     (?:errors?|exceptions?)_(?:when|if|on|in|while|with|for|from|instead)

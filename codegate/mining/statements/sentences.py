@@ -64,7 +64,7 @@ PREFIX: Final = re.compile(
     r"|`?[\w.-]{1,40}`?:\s+(?=[A-Za-z`])){1,2}",
     re.IGNORECASE,
 )
-_CAUSE: Final = re.compile(r"(?:,|,? --)? (?:because|since|due to|as a result of|mirroring)\b.*", re.IGNORECASE)
+CAUSE: Final = re.compile(r"(?:,|,? --)? (?:because|since|due to|as a result of|mirroring)\b.*", re.IGNORECASE)
 _NO_SUBJECT: Final = re.compile(r"^Would\b")
 #: What a reference leaves behind that was taken out.
 _HOLE: Final = re.compile(
@@ -72,6 +72,8 @@ _HOLE: Final = re.compile(
 )
 _STARS: Final = re.compile(r"(?<![\w*])\*{1,2}(\w[\w -]{0,60}\w)\*{1,2}(?![\w*])")
 _FINITE: Final = re.compile(r"\b(?:is|are|can|cannot|may|has|have|does|do|takes?|returns?)\b")
+#: A sentence about what is true after the change, with what was before in a clause of it.
+_USED_TO: Final = re.compile(r"\b(?:that|which|what) (?:\w+ )?(?:used to|previously)\b", re.IGNORECASE)
 _NEGATION: Final = re.compile(r"\b(?:do(?:es)?|(?P<be>is|are))(?: not|n't)\b")
 #: An order to the code, after a condition or without one.
 _COMMANDS: Final = re.compile(
@@ -82,6 +84,10 @@ _COMMANDS: Final = re.compile(
 _CONDITION: Final = re.compile(r"(.*?)(?:( (?:when|even if|even when|if|unless|instead of|rather than) )(.*))?$")
 _DEMANDS_ALREADY: Final = re.compile(r"\b(?:should|must)\b.*\b(?:no longer|now)\b", re.IGNORECASE)
 PRIVATE: Final = re.compile(r"(?<![\w-])_[A-Za-z]\w+")
+
+
+#: What marks a change's title as a bug's.
+BUG_MARK: Final = re.compile(r"\W*(?:bug|hot)?[ -]?fix|\W*(?:bug|issue|regression)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -129,18 +135,28 @@ def sentences(text: str, source: str) -> Iterator[Sentence]:
         words = len(WORD.findall(sentence))
         if not _MIN_WORDS <= words <= _MAX_WORDS or sentence.count("`") % 2 or ">>>" in sentence:
             continue
+        if not all(map(str.strip, sentence.split("`")[1::2])):
+            continue  # what stood in the code was taken out
         if (
             _HOLE.search(sentence)
             or ABOUT_CHANGE.search(sentence)
             or DEPENDENT.match(sentence)
+            or sentence.partition(" ")[0].lower() in PRESENT  # "Raised an error" lacks its subject
             or PRIVATE.search(sentence)
         ):
             continue
         after = source.endswith("changelog")
-        for slot, state in read(_NO_SUBJECT.sub("It would", _CAUSE.sub("", sentence)), after=after):
+        for slot, state in read(_NO_SUBJECT.sub("It would", CAUSE.sub("", sentence)), after=after):
             # "Previously these failed" needs the sentence before it too.
+            if source == "title" and state == sentence and is_ambiguous(state) and not BUG_MARK.match(raw):
+                continue
             if state.startswith("It would ") or not DEPENDENT.match(state):
                 yield Sentence(_finished(state), slot, source)
+
+
+def is_ambiguous(sentence: str) -> bool:
+    """Return whether a title may tell what is true before a change or after it: "X does not accept Y"."""
+    return bool(OBSERVED.search(sentence)) and not OBSERVED.search(NEUTRAL.sub("", sentence))
 
 
 def read(sentence: str, *, after: bool = False) -> _Slots:
@@ -151,6 +167,8 @@ def read(sentence: str, *, after: bool = False) -> _Slots:
         after: a plain statement in the present tense is of the program after the change.
     """
     if after:
+        if _USED_TO.search(sentence):
+            return
         sentence = re.sub(r"\bwill\b(?! now| no longer)", "should", sentence)
     if _DEMANDS_ALREADY.search(sentence):
         yield "expected", sentence
@@ -289,6 +307,10 @@ def _made(match: re.Match[str]) -> _Slots:
     yield "expected", f"{capital(match['x'])} should {match['verb']}{match['y']}"
 
 
+def _made_so(match: re.Match[str]) -> _Slots:
+    yield "expected", f"{capital(match['x'])} should be {match['y']}"
+
+
 def _rule(pattern: str, make: Callable[[re.Match[str]], _Slots]) -> _Rule:
     return re.compile(pattern, re.IGNORECASE), make
 
@@ -303,6 +325,7 @@ _PREPOSITION: Final = re.compile(
 )
 _THIRD: Final = "|".join([*PRESENT.values(), *DOING.values()])
 _MOVED: Final = r"(?P<who>.{2,80}?) to (?P<how>always |never |\w+ly )?(?P<verb>[a-z]+)(?P<rest>\b.*)"
+_STATES: Final = r"(?:\w+[ai]ble|deterministic|consistent|optional|case-(?:in)?sensitive)"
 _WORKS: Final = "work|return|raise|accept|use|respect|behave|handle|ignore|preserve"
 
 #: The first rule that fits a sentence reads it.
@@ -333,6 +356,7 @@ _RULES: Final[tuple[_Rule, ...]] = (
     _rule(
         rf"^makes? (?P<x>\S+(?: \S+){{0,4}}?) (?:actually |correctly |properly )?(?P<verb>{_WORKS})\b(?P<y>.*)", _made
     ),
+    _rule(rf"^makes? (?P<x>\S+(?: \S+){{0,4}}?) (?P<y>{_STATES}\b.*)", _made_so),
 )
 
 

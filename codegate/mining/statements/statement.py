@@ -18,12 +18,13 @@ from codegate.mining.probes.literals import asserted_literals, hidden_literals, 
 from codegate.mining.proving.outcomes import TestOutcomes
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.sources.history import Unit
+from codegate.mining.statements.grammar import capital
 from codegate.mining.statements.interface import NO_INTERFACE, Interface
 from codegate.mining.statements.material import collect, internal_names
 from codegate.mining.statements.phrases import EXPECTED
 from codegate.mining.statements.sentences import EXCEPTION, PROBLEM, Sentence
 from codegate.mining.statements.testsource import named_case, python_tests
-from codegate.mining.statements.titles import symptom_of, title_from
+from codegate.mining.statements.titles import headline, symptom_of, title_from
 from codegate.mining.statements.vocabulary import FixVocabulary, added_text, gives_away, vocabulary
 
 _STAY: Final = "What works today must keep working."
@@ -137,7 +138,7 @@ def write_statement(
         chosen["expected"].append(named)
     # Where another source tells what happens today, a title that demands something tells what should happen.
     demanded = any(_mostly_in(_words(each.text), title) for each in chosen["expected"])
-    if chosen["observed"] and EXPECTED.search(title) and not demanded:
+    if chosen["observed"] and EXPECTED.search(title) and not demanded and not (examples and title.startswith("It ")):
         chosen["expected"].append(Sentence(f"{title}.", "expected", "title"))
     chosen["observed"] += _crashes(outcomes, gates, chosen["observed"], examples)
     if reason := _lacking(chosen, outcomes, examples):
@@ -149,10 +150,9 @@ def write_statement(
     case = (
         named.text if named is not None and named.slot == "context" and not _mostly_in(shown_words, named.text) else ""
     )
-    first = title or next((each.text for slot in ("observed", "expected") for each in chosen[slot]), "")
-    heading = symptom_of(
-        first.removeprefix(PROBLEM).rstrip("."), examples, chosen["observed"], chosen["expected"], case
-    )
+    slots = ("observed",) if examples else ("observed", "expected")
+    first = title or headline(next((each.text for slot in slots for each in chosen[slot]), ""))
+    heading = symptom_of(first, examples, chosen["observed"], chosen["expected"], case)
     if not heading:
         return "no source says in words what is wrong"
     if case and case not in heading:
@@ -161,6 +161,9 @@ def write_statement(
     form = required_form(cut, gates.required, interface, text)
     if len(form.splitlines()) > _MAX_REQUIRED:
         return "the tests ask for many exact texts that only the fix has"
+    exact = _exact(cut, gates.required)
+    if 2 * sum(map(len, exact)) >= len("".join(added_text(cut).split())) > 0:
+        return "the fix is little more than a text that the tests ask for"
     text = f"{text}\n{form}" if form else text
     written = dict.fromkeys(each.source for slot in chosen.values() for each in slot)
     sources = (*written, *(("probe",) if examples else ()))
@@ -174,6 +177,8 @@ def _lacking(chosen: Mapping[str, Sequence[Sentence]], outcomes: TestOutcomes, e
         return "no source says what happens today, and no probe shows it"
     if not examples and not expected:
         return "no source says what should happen instead, and no probe shows it"
+    if not examples and {each.source for each in (*observed, *expected)} <= {EXCEPTION, "title"}:
+        return "no source says more than the title, and no probe shows it"
     described = any(each.source != EXCEPTION for each in observed) or (examples and expected)
     if not described and _mostly_untold(outcomes, examples):
         return "the tests check more than the examples show, and no source says it"
@@ -202,7 +207,14 @@ def gates_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public: str
     others = failing_literals(cut, outcomes.fail_to_pass, public)
     hidden = hidden_literals(tests, public)
     required = (hidden & asserted_literals(tests)) | (others & source_literals(cut))
-    return Gates(known, hidden | others, required, internal_names(cut) - interface.names)
+    secret = (hidden | others).difference(_exact(cut, required))
+    return Gates(known, secret, required, internal_names(cut) - interface.names)
+
+
+def _exact(cut: Cut, required: frozenset[str]) -> list[str]:
+    """Return the texts that fix and failing tests share: the statement discloses them."""
+    added = added_text(cut)
+    return sorted(text for text in required if len(text) >= _QUOTED_LENGTH and text in added)
 
 
 def count_words(text: str) -> int:
@@ -212,8 +224,7 @@ def count_words(text: str) -> int:
 
 def required_form(cut: Cut, required: frozenset[str], interface: Interface, statement: str) -> str:
     """Return the section of what nobody can guess: new names, and texts that fix and failing tests share."""
-    added = added_text(cut)
-    exact = sorted(text for text in required if len(text) >= _QUOTED_LENGTH and text in added and text not in statement)
+    exact = [text for text in _exact(cut, required) if text not in statement]
     block = interface.block().rstrip("\n")
     parts = [block] if block else []
     if exact:
@@ -260,11 +271,11 @@ def _words(text: str) -> frozenset[str]:
 def _crashes(
     outcomes: TestOutcomes, gates: Gates, observed: Sequence[Sentence], examples: Sequence[Example]
 ) -> list[Sentence]:
-    """Return the exceptions that the code itself raises, unless a sentence or an example has them."""
-    if any(re.match("raises |throws ", example.observed) for example in examples):
+    """Return the first exception that the code itself raises, unless a sentence has it; none beside examples."""
+    if examples:
         return []  # that of another test would be a riddle
     found: list[Sentence] = []
-    shown = " ".join([*(each.text for each in observed), *(example.observed for example in examples)])
+    shown = " ".join(each.text for each in observed)
     for result in outcomes.evidence.values():
         name = _exception_of(result) if result is not None else ""
         if result is None or not _CRASH.fullmatch(name) or name in _ASSERTIONS or name in shown:
@@ -290,7 +301,8 @@ def _rendered(
     for slot in ("context", "observed", "expected"):
         # What should happen stands in an example; without one it is written out, even if the title has its words.
         needed = slot == "expected" and not examples
-        texts = [each.text for each in chosen[slot] if needed or not _mostly_in(in_title, each.text)]
+        sentences = [each.text for each in chosen[slot] if needed or not _mostly_in(in_title, each.text)]
+        texts = [capital(text.removeprefix(PROBLEM)) for text in sentences]
         if texts:
             parts.append(" ".join(texts))
     for number, example in enumerate(examples):

@@ -9,7 +9,7 @@ from codegate.languages.syntax import decode, parse_python
 from codegate.mining.cut import Cut
 from codegate.mining.probes.tables import with_constants
 from codegate.mining.statements.grammar import base_form
-from codegate.mining.statements.phrases import DEMAND
+from codegate.mining.statements.phrases import DEMAND, DOES
 from codegate.mining.statements.sentences import Sentence, read
 
 _LONG: Final = 20
@@ -68,8 +68,10 @@ def named_case(tests: Iterable[str]) -> Sentence | None:
     verb = base_form(first)
     if demand != case or (verb != first and DEMAND.match(f"{verb} {rest}")):
         return Sentence(f"It should {verb} {rest}.", "expected", "test")
-    if not re.search(r"\b(?:is|are|does|do|has|have|can|cannot)\b", case):
+    if not re.search(r"\b(?:is|are|does|do|has|have|can|cannot)\b", case) and not DOES.search(case):
         return Sentence(case, "context", "test")
+    if DEMAND.match(case):
+        return None  # whether it is done or demanded is not known
     demands = (text for _, text in read(f"ensure {case}") if " should " in text)
     return next((Sentence(f"{text}.", "expected", "test") for text in demands), None)
 

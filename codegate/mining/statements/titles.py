@@ -21,6 +21,8 @@ from codegate.mining.statements.phrases import (
 )
 from codegate.mining.statements.scrub import scrub_text
 from codegate.mining.statements.sentences import (
+    BUG_MARK,
+    CAUSE,
     EXCEPTION,
     PREFIX,
     PRIVATE,
@@ -28,6 +30,7 @@ from codegate.mining.statements.sentences import (
     TRAILING,
     WORD,
     Sentence,
+    is_ambiguous,
     plain,
     read,
     split,
@@ -35,7 +38,11 @@ from codegate.mining.statements.sentences import (
 
 _MIN_WORDS: Final = 2
 _MAX_SHOWN: Final = 90
-_MAX_TITLE: Final = 14  # words of a sentence that makes a title
+_MAX_SENTENCE: Final = 14  # words of a sentence that makes a title
+_MAX_TITLE: Final = 20  # words
+_MAX_TOPIC: Final = 120  # characters of a topic with what the first example shows
+#: Where a long sentence has said enough for a title.
+_CLAUSE: Final = re.compile(r"[,;:(]| (?:which|so that|and then) ")
 #: What a demand of nobody in particular opens with.
 _DEMANDS: Final = "It should "
 #: "Markup printed on errors" is a state, "Columns added by rows" too.
@@ -66,17 +73,33 @@ def title_from(
     issues = [issue.title for issue in enrichment.issues if issue.created <= unit.date] if enrichment else []
     pull = [enrichment.title] if enrichment is not None and enrichment.title.strip() else []
     body = re.split(r"\n\s*\n|\n\s*[-*+•] ", scrub_text("", unit.message.partition("\n")[2]).strip())[0]
-    for text in (*issues, *pull, unit.title, body):
-        title = title_of(scrub_text(text, ""))
+    reported = ((text, True) for text in issues)
+    written = ((text, bool(BUG_MARK.match(text))) for text in (*pull, unit.title, body))
+    for text, bug in (*reported, *written):
+        title = headline(title_of(scrub_text(text, ""), bug=bug))
         if title and not refused(title):
             return title
-    first = next((each.text for each in kept if each.slot == "observed"), "")
-    return first.removeprefix(PROBLEM).rstrip(".")
+    return headline(next((each.text for each in kept if each.slot == "observed"), ""))
 
 
-def title_of(text: str) -> str:
-    """Return a change's title as a bug's: without its verb, or an empty string when nothing is left to say."""
-    title = next(split(plain(text)), "")
+def headline(text: str) -> str:
+    """Return a sentence as a title, a long one up to its first clause; empty where that tells nothing wrong."""
+    text = _OPENING.sub("", text.removeprefix(PROBLEM).rstrip("."))
+    if len(WORD.findall(text)) > _MAX_TITLE:
+        text = _CLAUSE.split(text)[0].strip()
+        if not _MIN_WORDS < len(WORD.findall(text)) <= _MAX_TITLE or text.count("`") % 2 or not _wrong_in(text):
+            return ""
+    return capital(text)
+
+
+def title_of(text: str, *, bug: bool = True) -> str:
+    """Return a change's title as a bug's: without its verb, or an empty string when nothing is left to say.
+
+    Args:
+        text: the title.
+        bug: it is marked as a bug's; others in the present may tell what is true after the change.
+    """
+    title = CAUSE.sub("", next(split(plain(text)), ""))
     for _ in range(3):
         title = _NUMBER.sub("", PREFIX.sub("", title, count=1)).strip()
     title = TRAILING.sub("", _BESIDES.sub("", title)).strip(" .,;:-")
@@ -92,6 +115,8 @@ def title_of(text: str) -> str:
     )
     demand = re.sub(r"^(?:properly|correctly) ", "", title, flags=re.IGNORECASE)
     demand = re.sub(r"^(?:do not|don't|never) ", "not ", demand, flags=re.IGNORECASE)
+    if not bug and is_ambiguous(title) and state in {"", title} and not DEMAND.match(demand):
+        return ""
     if not state and not fixes and not TITLE_ACTION.match(title) and DEMAND.match(demand):
         state = f"{_DEMANDS}{demand[0].lower()}{demand[1:]}"
     # What no fix is of, and tells of nothing wrong, is an order with a rare verb, or a topic of anything.
@@ -122,7 +147,7 @@ def symptom_of(
         case: what the failing tests are about, by their names.
     """
     sentences = [each.text.removeprefix(PROBLEM).rstrip(".") for each in observed if each.source != EXCEPTION]
-    short = [capital(text) for text in sentences if len(WORD.findall(text)) <= _MAX_TITLE]
+    short = [capital(text) for text in sentences if len(WORD.findall(text)) <= _MAX_SENTENCE]
     demand = EXPECTED.search(title)
     if title and not demand and _wrong_in(title):
         words = set(WORD.findall(title.lower()))
@@ -130,7 +155,8 @@ def symptom_of(
     if short:
         return short[0]
     names = list(dict.fromkeys(example.called for example in examples))
-    demands = [(title, names), *((each.text.rstrip("."), ()) for each in expected)] if demand else []
+    others = (each.text.rstrip(".") for each in expected if not (examples and each.source == "test"))
+    demands = [(title, names), *((text, ()) for text in others)] if demand else []
     unmet = next(filter(None, (_unmet(text, called) for text, called in demands)), "")
     raised = next((each.text for each in observed if each.source == EXCEPTION), "")
     crash = re.match(r"(?:raises|throws) (\w+)", examples[0].observed) if examples else re.match(r"`(\w+)", raised)
@@ -146,7 +172,11 @@ def symptom_of(
         return title
     if crash and re.match(_ACTIVITY, title):
         return f"`{crash[1]}` is raised when {title[0].lower()}{title[1:]}"
-    return f"{title}: `{crash[1]}` is raised" if crash else title if sentences else _wrong(title)
+    if crash:
+        return f"{title}: `{crash[1]}` is raised"
+    topic = f"{title}: {_seen(examples, names, crash)}"
+    short_enough = len(topic) <= _MAX_TOPIC and topic != f"{title}: "
+    return title if sentences else topic if short_enough else _wrong(title)
 
 
 def _wrong_in(title: str) -> bool:
