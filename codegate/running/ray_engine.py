@@ -7,6 +7,7 @@ Ray's documentation of tasks: https://docs.ray.io/en/latest/ray-core/tasks.html.
 """
 
 import os
+import socket
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from codegate.suite import EnvironmentManifest, Problem, Suite, Tree
 
 _MOST_SENT: Final = 64
 """Problems whose trees stay in the cluster's memory; others are sent again when they are needed."""
+_REMEDY: Final = "Set RAY_ADDRESS to HOST:6379, the address of its head node."
+_REACH_SECONDS: Final = 5.0
 
 
 def connect() -> int:
@@ -35,16 +38,27 @@ def connect() -> int:
         InfrastructureError: the cluster does not answer, or has no CPU.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    _reach(os.environ.get("RAY_ADDRESS", ""))
     try:
         ray.init(log_to_driver=False, logging_level="error", include_dashboard=False, ignore_reinit_error=True)
     except (RayError, OSError, RuntimeError, ValueError) as error:
-        raise InfrastructureError(
-            f"no Ray cluster answers: {_words(error)}.", "Set RAY_ADDRESS to HOST:6379, the address of its head node."
-        ) from error
+        raise InfrastructureError(f"no Ray cluster answers: {_words(error)}.", _REMEDY) from error
     cpus = int(ray.cluster_resources().get("CPU", 0))
     if cpus < 1:
         raise InfrastructureError("the Ray cluster has no CPU.", "Start a node with `ray start --address HOST:6379`.")
     return cpus
+
+
+def _reach(address: str) -> None:
+    """Open a connection to ``address`` where it is HOST:PORT: Ray itself tries for more than three minutes."""
+    host, _, port = address.rpartition(":")
+    if not host or "/" in address or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _REACH_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InfrastructureError(f"no Ray cluster answers at {address}: {reason}.", _REMEDY) from error
 
 
 @dataclass(frozen=True)

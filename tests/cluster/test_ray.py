@@ -5,6 +5,7 @@ Not part of `make test`, because Ray is 240 MB: `make test-cluster`.
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections import Counter
@@ -211,3 +212,14 @@ def sandboxes_of(cluster: Cluster) -> list[str]:
         except OSError:
             continue
     return found
+
+
+def test_an_address_where_no_cluster_answers_is_named_at_once(suite: Suite, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+    run = codegate(
+        *arguments(suite, tmp_path / "r", "--engine", "ray"), cwd=tmp_path, environment={"RAY_ADDRESS": address}
+    )
+    assert run.code == 4, run.stderr
+    assert f"no Ray cluster answers at {address}: Connection refused." in run.stderr
+    assert "Set RAY_ADDRESS to HOST:6379" in run.stderr
