@@ -36,6 +36,7 @@ _COMMANDS: Final = {
     "history": "Keep a line of each run; show the trend; watch the pinned model night by night.",
     "record": "Write a run's answers as transcripts that can be replayed without a network.",
     "report": "Write a run's reports again.",
+    "environments": "Export built environments to a folder, or import them from one.",
     "sweep": "Show what each setting of the candidates does: temperature, prompt, solver.",
     "action": "Entry point of the GitHub Action.",
 }

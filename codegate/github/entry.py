@@ -6,7 +6,7 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -27,7 +27,8 @@ from codegate.github.report import report
 from codegate.github.resume import fetch_run, with_resumption, without_command
 from codegate.github.step import COMMENT_URL, Job, Result, Skipped, bug, conclude, fault
 from codegate.github.workflow import open_log, write_outputs
-from codegate.sandbox import reap_job
+from codegate.sandbox import INDEX, export_environments, import_environments, reap_job
+from codegate.suite import git
 
 _NEED_CANDIDATES: Final = frozenset({"gate", "plan", "merge"})
 _BOTS_WITHOUT_SECRETS: Final = frozenset({"dependabot[bot]"})
@@ -96,8 +97,39 @@ def _run(job: Job) -> Result:
         return report(job)
     if job.event is not None and (reason := refusal(job.event)) is not None:
         raise UsageError(reason)
-    with tempfile.TemporaryDirectory(dir=job.environment.get("RUNNER_TEMP") or None) as scratch:
+    for name, folder, what in (
+        ("cache", job.inputs.cache, "answers"),
+        ("environments", job.inputs.environments, "environments"),
+    ):
+        if folder is not None:
+            _not_in_checkout(job.inputs, folder, name, what)
+    with (
+        _kept_environments(job),
+        tempfile.TemporaryDirectory(dir=job.environment.get("RUNNER_TEMP") or None) as scratch,
+    ):
         return _run_mode(job, Path(scratch))
+
+
+@contextlib.contextmanager
+def _kept_environments(job: Job) -> Iterator[None]:
+    """Take built environments from the folder that the workflow keeps, and add new ones; without them all are built."""
+    inputs, folder = job.inputs, job.inputs.environments
+    if folder is None:
+        yield
+        return
+    try:
+        count = import_environments(folder) if (folder / INDEX).is_file() else 0
+        job.log.log(f"{count} environments taken from {_for_later_steps(folder, inputs)}")
+    except CodegateError as error:
+        job.log.annotate("warning", "codegate", str(error))
+    try:
+        yield
+    finally:
+        try:
+            count = export_environments(folder)
+            job.log.log(f"{count} environments written to {_for_later_steps(folder, inputs)}")
+        except CodegateError as error:
+            job.log.annotate("warning", "codegate", str(error))
 
 
 def _run_mode(job: Job, scratch: Path) -> Result:
@@ -162,6 +194,30 @@ def _check_keyless(candidates: Sequence[CandidateSpec], trusted: Sequence[Candid
             )
 
 
+def _not_in_checkout(inputs: Inputs, folder: Path, name: str, what: str) -> None:
+    """Refuse a folder that is part of the checkout, whose author then wrote what is in it.
+
+    Args:
+        inputs: the step's.
+        folder: in the workspace.
+        name: of the input that names it.
+        what: is in it.
+
+    Raises:
+        UsageError: some of it is part of the checkout.
+    """
+    place = folder.relative_to(inputs.workspace).as_posix()
+    top = place.partition("/")[0]
+    for path in (
+        git(inputs.workspace, "ls-files", "-z", "--", f":(top,literal){top}").decode("utf-8", "replace").split("\0")
+    ):
+        if path and (f"{path}/".startswith(f"{place}/") or place.startswith(f"{path}/")):  # or in a submodule
+            raise UsageError(
+                f"input `{name}`: {place} is part of the checkout, so the {what} in it are its author's.",
+                "Name a folder that the workflow alone fills.",
+            )
+
+
 def _fresh(inputs: Inputs) -> Inputs:
     """Refuse a run folder that is there: another step's, or a link that a stranger's branch brought."""
     if os.path.lexists(inputs.reports / "run"):
@@ -192,7 +248,8 @@ def _give_back(inputs: Inputs) -> None:
         return
     owner = inputs.workspace.stat()
     mined = (inputs.workspace / inputs.suite,) if inputs.mode == "mine" and inputs.suite else ()
-    for top in (inputs.reports, *mined):
+    kept = (inputs.environments,) if inputs.environments is not None else ()
+    for top in (inputs.reports, *mined, *kept):
         if not top.is_dir() or top.is_symlink():
             continue
         with contextlib.suppress(OSError):

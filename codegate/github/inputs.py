@@ -58,6 +58,7 @@ class Inputs:
     reports: Path
     on_inconclusive: OnInconclusive | None
     cache: Path | None
+    environments: Path | None
     resume: str | None
     run_artifact: str
     shard: ShardChoice | None
@@ -137,6 +138,7 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
         reports=folder("report-path"),
         on_inconclusive=cast("OnInconclusive | None", choice("on-inconclusive", get_args(OnInconclusive))),
         cache=folder("cache") if text("cache") else None,
+        environments=folder("environments") if text("environments") else None,
         resume=resume,
         run_artifact=text("run-artifact"),
         shard=shard_choice(text("shard"), run_id) if text("shard") else None,

@@ -11,7 +11,7 @@ from codegate.durable import write_atomic
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import Transport
 from codegate.gating.pinning import MIN_SAMPLES
-from codegate.github.inputs import Inputs, inside
+from codegate.github.inputs import inside
 from codegate.github.project import Project, project_of
 from codegate.github.resume import resumed
 from codegate.github.step import Job, Result, Skipped, annotations, figures
@@ -24,7 +24,7 @@ from codegate.running.plan import BASELINE_SAMPLES
 from codegate.running.session import plan_shards
 from codegate.running.shards import shard_folders
 from codegate.sandbox import cache_folder
-from codegate.suite import PROVED, git, images_of
+from codegate.suite import PROVED, images_of
 from codegate.wording import count_of
 
 
@@ -177,7 +177,7 @@ def run_request(
         budget_usd_per_month=settings.budget_usd_per_month,
         repository=project.repository,
         transcripts=project.transcripts,
-        cache=_cache(inputs) if gated else None,  # a baseline and a night are to see the model as it is now
+        cache=inputs.cache if gated else None,  # a baseline and a night are to see the model as it is now
     )
     request = RunRequest(
         project.suite,
@@ -192,23 +192,6 @@ def run_request(
         images=images_of(pinned.baseline.samples.conditions) if pinned is not None else {},
     )
     return resumed(request, job)
-
-
-def _cache(inputs: Inputs) -> Path | None:
-    """Return the folder of answers; raises UsageError where it is in the checkout, whose author then wrote them."""
-    if inputs.cache is None:
-        return None
-    name = inputs.cache.relative_to(inputs.workspace).as_posix()
-    top = name.partition("/")[0]
-    for path in (
-        git(inputs.workspace, "ls-files", "-z", "--", f":(top,literal){top}").decode("utf-8", "replace").split("\0")
-    ):
-        if path and (f"{path}/".startswith(f"{name}/") or name.startswith(f"{path}/")):  # or in a submodule
-            raise UsageError(
-                f"input `cache`: {name} is part of the checkout, so the answers in it are its author's.",
-                "Name a folder that the workflow alone fills.",
-            )
-    return inputs.cache
 
 
 def log_report(job: Job, project: Project, report: Report) -> None:

@@ -4,6 +4,7 @@ In come an environment recipe, files and commands; out comes what a trusted supe
 knows what a problem or a model is.
 """
 
+from codegate.sandbox.archives import INDEX, export_environments, import_environments
 from codegate.sandbox.cache import cache_folder
 from codegate.sandbox.contract import (
     Backend,
@@ -27,6 +28,7 @@ from codegate.sandbox.selection import CHOICE_PATTERN, Choice, check_choice, rea
 
 __all__ = [
     "CHOICE_PATTERN",
+    "INDEX",
     "TOOLS_LOCK",
     "Assurance",
     "Backend",
@@ -47,6 +49,8 @@ __all__ = [
     "SandboxUnavailable",
     "cache_folder",
     "check_choice",
+    "export_environments",
+    "import_environments",
     "preflight",
     "reap_job",
     "select_backend",

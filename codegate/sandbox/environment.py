@@ -32,7 +32,9 @@ TOOLS_LOCK: Final = "tools.lock"
 _LAYOUT: Final = 4  # part of the key: raise it when the folders' layout changes
 _BUILD_SECONDS: Final = 900.0
 _STALE_SECONDS: Final = 86_400.0
-_COMPLETE: Final = "complete"
+COMPLETE: Final = "complete"
+"""File in an environment's folder that says that nothing is missing there."""
+PARTS: Final = ("site", "tools", "etc", "packages")
 _LOCK_BYTES: Final = 4 << 20
 
 _ETC: Final = {
@@ -104,9 +106,9 @@ def build_environment(recipe: EnvironmentRecipe, machine: str | None = None) -> 
         lock = _building.setdefault(key, threading.Lock())
     with lock:
         folder = root / key
-        if not (folder / _COMPLETE).is_file():
+        if not (folder / COMPLETE).is_file():
             _build(recipe, machine, folder)
-    parts = (folder / name for name in ("site", "tools", "etc", "packages"))
+    parts = (folder / name for name in PARTS)
     return EnvironmentFolder(key, recipe.python, *parts)
 
 
@@ -181,7 +183,7 @@ def _build(recipe: EnvironmentRecipe, machine: str, folder: Path) -> None:
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".building-", ignore_cleanup_errors=True) as name:
             built = Path(name) / "environment"
             _fill(recipe, machine, built)
-            _put_in_place(built, folder)
+            put_in_place(built, folder)
     except OSError as error:
         raise SandboxError(
             f"cannot build the environment in {folder.parent}: {error}.",
@@ -190,7 +192,7 @@ def _build(recipe: EnvironmentRecipe, machine: str, folder: Path) -> None:
 
 
 def _fill(recipe: EnvironmentRecipe, machine: str, built: Path) -> None:
-    site, tools, etc, packages = (built / name for name in ("site", "tools", "etc", "packages"))
+    site, tools, etc, packages = (built / name for name in PARTS)
     for part in (site, tools, etc, packages):
         part.mkdir(parents=True)
     for name, text in _ETC.items():
@@ -208,7 +210,7 @@ def _fill(recipe: EnvironmentRecipe, machine: str, built: Path) -> None:
     for path in (built, *built.rglob("*")):
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
-    (built / _COMPLETE).write_text("", encoding="ascii")
+    (built / COMPLETE).write_text("", encoding="ascii")
 
 
 def _install_lock(text: str, target: Path, place: str, python: str, machine: str) -> None:
@@ -258,13 +260,13 @@ def _compile(target: Path, place: str, python: str) -> None:
     run_program(command, env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}, cwd="/", seconds=_BUILD_SECONDS)
 
 
-def _put_in_place(built: Path, folder: Path) -> None:
+def put_in_place(built: Path, folder: Path) -> None:
     """Rename ``built`` to ``folder`` unless another process was first; an unusable leftover gives way."""
     for _ in range(3):
         try:
             built.rename(folder)
         except OSError:
-            if (folder / _COMPLETE).is_file():
+            if (folder / COMPLETE).is_file():
                 return
             with contextlib.suppress(OSError):
                 folder.rename(built.with_name("unusable"))

@@ -194,19 +194,19 @@ def _add_environment(archive: tarfile.TarFile, folder: EnvironmentFolder) -> Non
     for name in ("etc", "opt", "opt/codegate"):
         archive.addfile(_entry(name, tarfile.DIRTYPE))
     for source, target in ((folder.site, SITE), (folder.tools, TOOLS), (folder.packages, PACKAGES)):
-        _add_folder(archive, source, target.lstrip("/"))
+        add_folder(archive, source, target.lstrip("/"))
     node = _entry(NODE_MODULES.lstrip("/"), tarfile.SYMTYPE)
     node.linkname = f"{PACKAGES}/node_modules"
     archive.addfile(node)
     for name in ("passwd", "group"):
-        _add_file(archive, folder.etc / name, f"etc/{name}")
+        add_file(archive, folder.etc / name, f"etc/{name}")
 
 
 def _add_agent(archive: tarfile.TarFile, folder: EnvironmentFolder) -> None:
     for name in ("opt", "opt/codegate", AGENT.lstrip("/")):
         archive.addfile(_entry(name, tarfile.DIRTYPE))
     for part in (folder.site, folder.packages):
-        _add_folder(archive, part, f"{AGENT.lstrip('/')}/{part.name}")
+        add_folder(archive, part, f"{AGENT.lstrip('/')}/{part.name}")
 
 
 def _write_context(file: IO[bytes], base: str, add: Callable[[tarfile.TarFile], None]) -> None:
@@ -226,7 +226,8 @@ def _write_context(file: IO[bytes], base: str, add: Callable[[tarfile.TarFile], 
             outer.addfile(archive, content)
 
 
-def _add_folder(archive: tarfile.TarFile, source: Path, target: str) -> None:
+def add_folder(archive: tarfile.TarFile, source: Path, target: str) -> None:
+    """Add a folder of an environment as ``target``, links as links; nothing of the file system's times and owners."""
     archive.addfile(_entry(target, tarfile.DIRTYPE))
     for path in sorted(source.rglob("*")):
         name = f"{target}/{path.relative_to(source).as_posix()}"
@@ -237,10 +238,11 @@ def _add_folder(archive: tarfile.TarFile, source: Path, target: str) -> None:
         elif path.is_dir():
             archive.addfile(_entry(name, tarfile.DIRTYPE))
         elif path.is_file():
-            _add_file(archive, path, name)
+            add_file(archive, path, name)
 
 
-def _add_file(archive: tarfile.TarFile, path: Path, name: str) -> None:
+def add_file(archive: tarfile.TarFile, path: Path, name: str) -> None:
+    """Add a file as ``name``, like ``add_folder``."""
     entry = _entry(name, tarfile.REGTYPE)
     status = path.stat()
     entry.size = status.st_size

@@ -36,6 +36,7 @@ def test_everything_given(tmp_path: Path) -> None:
         max_model_calls="500",
         budget_usd="7.50",
         cache="answers",
+        environments="environments",
         resume="4711",
         run_artifact="codegate-shard-2-of-3",
         repository=".",
@@ -66,7 +67,7 @@ def test_everything_given(tmp_path: Path) -> None:
     assert (inputs.comment, inputs.check, inputs.issue) == ("regression", True, False)
     assert inputs.artifact_name == "gate of the big suite"
     assert (inputs.budget_usd, inputs.resume) == (Decimal("7.50"), "4711")
-    assert inputs.cache == tmp_path / "answers"
+    assert (inputs.cache, inputs.environments) == (tmp_path / "answers", tmp_path / "environments")
     assert inputs.run_artifact == "codegate-shard-2-of-3"
 
 

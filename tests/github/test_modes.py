@@ -169,14 +169,15 @@ def test_a_pinned_baseline_that_is_gone_passes_nothing(world: World) -> None:
     assert "no baseline" in said
 
 
-def test_answers_in_the_checkout_are_not_reused(world: World) -> None:
+@pytest.mark.parametrize("input_name", ["cache", "environments"])
+def test_answers_and_environments_in_the_checkout_are_not_reused(world: World, input_name: str) -> None:
     write_suite(world.workspace / "suite", EnvironmentRecipe(python="3.11", lock=""))
     (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [reference]\n")
     (world.workspace / "kept" / "answers").mkdir(parents=True)
     (world.workspace / "kept" / "answers" / "x.json").write_text("{}")
     world.commit()
     for name in ("kept/answers", "kept", "kept/answers/x.json"):
-        step = world.step("push", pushed(), cache=name)
+        step = world.step("push", pushed(), **{input_name: name})
         assert (step.code, "is part of the checkout" in step.log) == (ExitCode.USAGE, True), step.log
 
 
@@ -323,6 +324,32 @@ class TestRuns:
             )
             assert (fresh.code, len(wire.received)) == (ExitCode.PASS, 3 + 15), fresh.log
             assert len(wire.greeted) == 2, "none where the answers are kept"
+
+    def test_a_second_run_with_the_environments_of_the_first_builds_nothing(
+        self, world: World, quick_sandboxes: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (world.workspace / "codegate.yml").write_text("suite: suite\ncandidates: [reference]\n")
+        world.commit()
+        monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / "first runner"))
+        first = world.step("push", pushed(), environments="codegate-environments")
+        assert first.code == ExitCode.PASS, first.log
+        assert "1 environments written to codegate-environments" in first.log
+
+        monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / "second runner"))
+        monkeypatch.setenv("UV_OFFLINE", "1")
+        monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:1/simple")
+        without = world.step("push", pushed())
+        assert without.code == ExitCode.INFRASTRUCTURE, without.log
+        second = world.step("push", pushed(), environments="codegate-environments")
+        assert second.code == ExitCode.PASS, second.log
+        assert "1 environments taken from codegate-environments" in second.log
+
+        for archive in (world.workspace / "codegate-environments").glob("*.tar"):
+            archive.write_bytes(b"damaged")
+        monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / "third runner"))
+        third = world.step("push", pushed(), environments="codegate-environments")
+        assert "::warning title=codegate::" in third.log
+        assert "is not what its index says" in third.log
 
     @pytest.mark.full
     def test_a_step_that_stopped_at_a_limit_is_resumed_and_asks_nothing_twice(

@@ -1,0 +1,43 @@
+"""``codegate environments``: built environments to and from a folder."""
+
+from pathlib import Path
+
+import click
+
+from codegate.cli.options import FILE, FOLDER, json_option
+from codegate.cli.output import emit, say
+from codegate.sandbox import export_environments, import_environments
+
+
+@click.group()
+def command() -> None:
+    """Move built environments between machines, or keep them between runs."""
+
+
+@command.command("export")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@json_option
+def export_command(folder: Path) -> None:
+    """Write the environments that are built on this machine into FOLDER, which is made where it is absent.
+
+    Those that FOLDER has already are not written again. It also gets environments.json, with the SHA-256 of each
+    archive.
+    """
+    count = export_environments(folder)
+    say(f"{count} environments written to {folder}")
+    emit({"schema": "codegate.environments-moved/1", "exported": count})
+
+
+@command.command("import")
+@click.argument("folder", type=FOLDER)
+@click.option("--index", type=FILE, help="A copy of environments.json that you trust; default: the one in FOLDER.")
+@json_option
+def import_command(folder: Path, index: Path | None) -> None:
+    """Take the environments in FOLDER that this machine does not have yet.
+
+    Who writes the archives decides what runs beside your tests. Without --index their SHA-256 shows damage, and not
+    who wrote them: import what you exported yourself.
+    """
+    count = import_environments(folder, index)
+    say(f"{count} environments taken from {folder}")
+    emit({"schema": "codegate.environments-moved/1", "imported": count})

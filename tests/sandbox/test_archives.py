@@ -1,0 +1,145 @@
+"""Environments in archives: what is exported is what is imported, and nothing else gets in."""
+
+import io
+import json
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from codegate.durable import sha256
+from codegate.errors import UsageError
+from codegate.sandbox import INDEX, EnvironmentRecipe, export_environments, import_environments
+from codegate.sandbox.environment import PARTS, build_environment
+from tests.running.world import codegate
+
+KEY = "a" * 64
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Return what makes this machine another one, without environments."""
+
+    def other(name: str) -> Path:
+        monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / name))
+        return tmp_path / name / "environments"
+
+    return other
+
+
+def listing(folder: Path) -> dict[str, tuple[int, bytes]]:
+    return {
+        path.relative_to(folder).as_posix(): (path.stat().st_mode & 0o777, path.read_bytes())
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.mark.requirement("S4")
+def test_a_machine_with_imported_environments_builds_nothing(
+    machine: Callable[[str], Path], tmp_path: Path, recipe: EnvironmentRecipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = machine("first")
+    built = build_environment(recipe)
+    assert export_environments(tmp_path / "kept") == 1
+    assert export_environments(tmp_path / "kept") == 0
+
+    second = machine("second")
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:1/simple")
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    assert import_environments(tmp_path / "kept") == 1
+    found = build_environment(recipe)
+    assert found.key == built.key
+    assert listing(second / found.key) == listing(first / built.key)
+    assert import_environments(tmp_path / "kept") == 0
+
+
+def test_the_command_moves_them_and_prints_how_many(tmp_path: Path) -> None:
+    folder = tmp_path / "cache" / "environments" / KEY
+    for part in PARTS:
+        (folder / part).mkdir(parents=True)
+    (folder / "site" / "one.py").write_text("1\n")
+    (folder / "packages" / "link").symlink_to("../site/one.py")
+    (folder / "complete").write_text("")
+    kept = tmp_path / "kept"
+    done = codegate("environments", "export", kept, "--json", cwd=tmp_path,
+                    environment={"CODEGATE_CACHE": str(tmp_path / "cache")})  # fmt: skip
+    assert done.code == 0, done.stderr
+    assert json.loads(done.stdout) == {"schema": "codegate.environments-moved/1", "exported": 1}
+    done = codegate("environments", "import", kept, "--index", kept / INDEX, cwd=tmp_path,
+                    environment={"CODEGATE_CACHE": str(tmp_path / "other")})  # fmt: skip
+    assert done.code == 0, done.stderr
+    assert "1 environments taken from" in done.stdout
+    taken = tmp_path / "other" / "environments" / KEY
+    assert (taken / "packages" / "link").read_text() == "1\n"
+
+
+def archive(folder: Path, *entries: tuple[str, bytes, str], trusted: bool = True) -> Path:
+    """Write an archive with these entries (name, kind, target of a link) besides an environment's folders."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as file:
+        for part in PARTS:
+            made = tarfile.TarInfo(part)
+            made.type = tarfile.DIRTYPE
+            file.addfile(made)
+        for name, kind, target in entries:
+            made = tarfile.TarInfo(name)
+            made.type, made.linkname = kind, target
+            file.addfile(made)
+    folder.mkdir(exist_ok=True)
+    (folder / f"{KEY}.tar").write_bytes(stream.getvalue())
+    digest = sha256(stream.getvalue()) if trusted else "0" * 64
+    (folder / INDEX).write_text(json.dumps({"schema": "codegate.environments/1", "sha256": {KEY: digest}}))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        ("../outside", tarfile.REGTYPE, ""),
+        ("/tmp/outside", tarfile.REGTYPE, ""),
+        ("site/../../outside", tarfile.REGTYPE, ""),
+        ("complete", tarfile.REGTYPE, ""),
+        ("site/link", tarfile.SYMTYPE, "../../outside"),
+        ("site/link", tarfile.SYMTYPE, "/etc/passwd"),
+        ("site/link", tarfile.LNKTYPE, "site"),
+        ("site/device", tarfile.CHRTYPE, ""),
+        ("site/pipe", tarfile.FIFOTYPE, ""),
+    ],
+)
+def test_an_archive_writes_nothing_outside_of_its_environment(
+    machine: Callable[[str], Path], tmp_path: Path, entry: tuple[str, bytes, str]
+) -> None:
+    root = machine("here")
+    with pytest.raises(UsageError, match="cannot be unpacked"):
+        import_environments(archive(tmp_path / "kept", entry))
+    assert not list(root.iterdir())
+    assert not (tmp_path / "outside").exists()
+
+
+def test_nothing_is_written_through_a_link_of_the_archive(machine: Callable[[str], Path], tmp_path: Path) -> None:
+    machine("here")
+    entries = (("site/a", tarfile.SYMTYPE, "../tools"), ("site/a/b", tarfile.REGTYPE, ""))
+    with pytest.raises(UsageError, match="cannot"):
+        import_environments(archive(tmp_path / "kept", *entries))
+
+
+def test_an_archive_other_than_its_index_says_is_refused(machine: Callable[[str], Path], tmp_path: Path) -> None:
+    root = machine("here")
+    with pytest.raises(UsageError, match="is not what its index says"):
+        import_environments(archive(tmp_path / "kept", trusted=False))
+    trusted = tmp_path / "trusted.json"
+    trusted.write_text(json.dumps({"schema": "codegate.environments/1", "sha256": {KEY: "1" * 64}}))
+    with pytest.raises(UsageError, match="is not what its index says"):
+        import_environments(archive(tmp_path / "kept"), trusted)
+    assert not root.exists()
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"schema": "codegate.environments/1", "sha256": {"../x": "0"}}'])
+def test_an_index_that_is_none_is_refused(machine: Callable[[str], Path], tmp_path: Path, text: str) -> None:
+    machine("here")
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / INDEX).write_text(text)
+    with pytest.raises(UsageError):
+        import_environments(tmp_path / "kept")
