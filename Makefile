@@ -94,15 +94,15 @@ bench: $(VENV)/installed-dev
 	@sh .ci/sandbox.sh
 	$(BIN)/python -m bench
 
-# Exact versions with hashes, for CI, the demo and the action's image; pyproject.toml keeps the lower bounds. Ray is in
-# neither: EXTRAS are the others.
+# Exact versions with hashes, for CI, the demo and the action's image; pyproject.toml keeps the lower bounds. EXTRAS
+# are in the image; Ray and the SDKs of rented machines are not.
 lock: $(VENV)/installed-dev
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 		pyproject.toml --output-file .ci/requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 		pyproject.toml $(EXTRAS) --output-file .ci/requirements-image.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
-		pyproject.toml $(EXTRAS) --group dev --output-file .ci/requirements-dev.lock
+		pyproject.toml $(EXTRAS) --extra e2b --group dev --output-file .ci/requirements-dev.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 		pyproject.toml --extra ray --constraint .ci/requirements-dev.lock --output-file .ci/requirements-cluster.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \

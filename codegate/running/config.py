@@ -82,7 +82,8 @@ class Config(BaseModel):
     sandbox: Annotated[str, AfterValidator(_choice)] = Field(
         default="auto",
         description="Where untrusted code runs: `auto` (Docker where a daemon answers, else bubblewrap), `docker`, "
-        "`docker:RUNTIME` for a container runtime that the daemon knows, such as `docker:runsc`, or `bwrap`.",
+        "`docker:RUNTIME` for a container runtime that the daemon knows, such as `docker:runsc`, `bwrap`, or on rented "
+        "machines, which cost money: `e2b`, `daytona`, `modal` (docs/sandboxes.md).",
         json_schema_extra={"pattern": CHOICE_PATTERN},
     )
     engine: EngineName = Field(

@@ -18,8 +18,9 @@ from typing import IO, Final
 
 from codegate.sandbox import control_group
 from codegate.sandbox.bubblewrap_program import (
-    JOIN,
     bubblewrap_version,
+    command_scope,
+    contents,
     find_bubblewrap,
     group_parents,
     isolation,
@@ -36,22 +37,11 @@ from codegate.sandbox.contract import (
 )
 from codegate.sandbox.environment import EnvironmentFolder, build_environment
 from codegate.sandbox.interpreter import Interpreter, find_interpreter
-from codegate.sandbox.session import (
-    AGENT,
-    LIBRARIES,
-    NODE_MODULES,
-    PACKAGES,
-    PYTHON,
-    SITE,
-    TOOLS,
-    WORKSPACE,
-    SandboxSession,
-    Scope,
-)
-from codegate.sandbox.sizes import shared_memory_bytes, temporary_bytes, workspace_bytes
+from codegate.sandbox.remote_link import JOIN
+from codegate.sandbox.session import AGENT, LIBRARIES, PYTHON, SandboxSession
 from codegate.sandbox.sockets import SocketConnection
 from codegate.sandbox.starts import Starts
-from codegate.sandbox.stream import BOOTSTRAP, SupervisorStream
+from codegate.sandbox.stream import SupervisorStream
 from codegate.sandbox.system_files import binds, hidden, masked, shown
 
 _CLOSE_SECONDS: Final = 10.0
@@ -167,10 +157,11 @@ class BubblewrapBackend:
                 group.remove()
             raise
         try:
+            variables = {} if environment.interpreter.prefix.is_relative_to("/usr") else LIBRARIES
             session = SandboxSession(
                 SupervisorStream(connection),
                 enclosure,
-                _scope(environment.interpreter, limits, grouped=group is not None),
+                command_scope(variables, limits, grouped=group is not None),
                 limits,
                 environment.folder.python,
             )
@@ -302,22 +293,6 @@ def _spawn(argv: list[str], stream: socket.socket, errors: IO[bytes]) -> "subpro
     )
 
 
-def _scope(interpreter: Interpreter, limits: SandboxLimits, *, grouped: bool) -> Scope:
-    environment = {} if interpreter.prefix.is_relative_to("/usr") else LIBRARIES
-    resource_limits = {
-        "RLIMIT_CORE": 0,
-        "RLIMIT_CPU": int(limits.lifetime_seconds * max(limits.cpus, 1)) + 1,
-        "RLIMIT_FSIZE": workspace_bytes(limits),
-        "RLIMIT_MSGQUEUE": 0,
-        "RLIMIT_NOFILE": limits.open_files,
-        "RLIMIT_NPROC": limits.pids,
-    }
-    if grouped:
-        return Scope(resource_limits, environment)
-    near_limit = int(limits.memory_bytes * 0.9)
-    return Scope({**resource_limits, "RLIMIT_AS": limits.memory_bytes}, environment, near_limit)
-
-
 def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits) -> list[str]:
     interpreter, folder = environment.interpreter, environment.folder
     arguments = [*isolation(), *environment.shown, *system_links()]
@@ -335,16 +310,4 @@ def _arguments(environment: BubblewrapEnvironment, limits: SandboxLimits) -> lis
     if environment.agent is not None:
         for part in (environment.agent.site, environment.agent.packages):
             arguments += ["--ro-bind", str(part), f"{AGENT}/{part.name}"]
-    # /proc is read-only as a whole: to a sandbox of the real root, /proc/sys would belong, and with it the host.
-    arguments += [
-        "--proc", "/proc", *masked(), "--remount-ro", "/proc", "--dev", "/dev",
-        "--size", str(shared_memory_bytes(limits)), "--tmpfs", "/dev/shm",  # noqa: S108 - the sandbox's own
-        "--size", str(temporary_bytes(limits)), "--perms", "1777", "--tmpfs", "/tmp",  # noqa: S108
-        "--size", str(workspace_bytes(limits)), "--perms", "0755", "--tmpfs", WORKSPACE,
-        "--ro-bind", str(folder.site), SITE, "--ro-bind", str(folder.tools), TOOLS,
-        "--ro-bind", str(folder.packages), PACKAGES, "--symlink", f"{PACKAGES}/node_modules", NODE_MODULES,
-        "--setenv", "PATH", "/usr/bin:/bin", "--setenv", "LC_ALL", "C.UTF-8",
-        "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORKSPACE,
-        "--", str(executable), "-I", "-S", "-B", "-c", BOOTSTRAP,
-    ]  # fmt: skip
-    return arguments
+    return arguments + contents(folder.site.parent, str(executable), masked(), limits)

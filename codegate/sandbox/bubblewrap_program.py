@@ -5,16 +5,16 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
 from typing import Final
 
 from codegate.sandbox import control_group
 from codegate.sandbox.contract import SandboxLimits, SandboxUnavailable
-from codegate.sandbox.session import USER_ID
-
-JOIN: Final = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 125; shift; done; shift; exec "$@"'
-"""Joins the control groups named before ``--``, then becomes the command after it."""
+from codegate.sandbox.remote_link import JOIN
+from codegate.sandbox.session import NODE_MODULES, PACKAGES, SITE, TOOLS, USER_ID, WORKSPACE, Scope
+from codegate.sandbox.sizes import shared_memory_bytes, temporary_bytes, workspace_bytes
+from codegate.sandbox.stream import BOOTSTRAP
 
 _LEAST_VERSION: Final = (0, 8)  # --disable-userns and --size
 _PROBE_SECONDS: Final = 10.0
@@ -94,6 +94,45 @@ def system_links() -> Iterator[str]:
             yield from ("--symlink", str(path.readlink()), str(path))
         elif path.is_dir():
             yield from ("--ro-bind", str(path), str(path))
+
+
+def contents(folder: PurePath, interpreter: str, masks: Sequence[str], limits: SandboxLimits) -> list[str]:
+    """Return the arguments that every sandbox ends with: file systems, the environment, the supervisor.
+
+    Args:
+        folder: the environment's, with ``site``, ``tools`` and ``packages`` in it.
+        interpreter: its path inside.
+        masks: arguments that hide files of ``/proc``.
+        limits: the sandbox's.
+    """
+    # /proc is read-only as a whole: to a sandbox of the real root, /proc/sys would belong, and with it the host.
+    return [
+        "--proc", "/proc", *masks, "--remount-ro", "/proc", "--dev", "/dev",
+        "--size", str(shared_memory_bytes(limits)), "--tmpfs", "/dev/shm",  # noqa: S108 - the sandbox's own
+        "--size", str(temporary_bytes(limits)), "--perms", "1777", "--tmpfs", "/tmp",  # noqa: S108
+        "--size", str(workspace_bytes(limits)), "--perms", "0755", "--tmpfs", WORKSPACE,
+        "--ro-bind", str(folder / "site"), SITE, "--ro-bind", str(folder / "tools"), TOOLS,
+        "--ro-bind", str(folder / "packages"), PACKAGES, "--symlink", f"{PACKAGES}/node_modules", NODE_MODULES,
+        "--setenv", "PATH", "/usr/bin:/bin", "--setenv", "LC_ALL", "C.UTF-8",
+        "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORKSPACE,
+        "--", interpreter, "-I", "-S", "-B", "-c", BOOTSTRAP,
+    ]  # fmt: skip
+
+
+def command_scope(environment: Mapping[str, str], limits: SandboxLimits, *, grouped: bool) -> Scope:
+    """Return the limits of a command; without a control group each of its processes has its own memory limit."""
+    resource_limits = {
+        "RLIMIT_CORE": 0,
+        "RLIMIT_CPU": int(limits.lifetime_seconds * max(limits.cpus, 1)) + 1,
+        "RLIMIT_FSIZE": workspace_bytes(limits),
+        "RLIMIT_MSGQUEUE": 0,
+        "RLIMIT_NOFILE": limits.open_files,
+        "RLIMIT_NPROC": limits.pids,
+    }
+    if grouped:
+        return Scope(resource_limits, environment)
+    near_limit = int(limits.memory_bytes * 0.9)
+    return Scope({**resource_limits, "RLIMIT_AS": limits.memory_bytes}, environment, near_limit)
 
 
 def _ask(argv: list[str]) -> "subprocess.CompletedProcess[bytes]":

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from codegate.sandbox.interpreter import Interpreter
+from codegate.sandbox.remote_link import masks
 from codegate.sandbox.session import PYTHON
 
-_MASKED: Final = (
+MASKED_FILES: Final = (
     "acpi", "asound", "interrupts", "kallsyms", "kcore", "keys", "kmsg", "latency_stats", "sched_debug", "scsi",
     "sysrq-trigger", "timer_list", "timer_stats",
 )  # fmt: skip
@@ -68,10 +69,4 @@ def hidden(interpreter: Interpreter) -> dict[Path, str]:
 
 def masked() -> list[str]:
     """Return bubblewrap's arguments that hide what no program needs of ``/proc``: what Docker masks by default."""
-    arguments: list[str] = []
-    for path in (Path("/proc", name) for name in _MASKED):
-        if path.is_dir():
-            arguments += ["--size", "4096", "--tmpfs", str(path), "--remount-ro", str(path)]
-        elif path.exists():
-            arguments += ["--ro-bind", "/dev/null", str(path)]
-    return arguments
+    return list(masks(MASKED_FILES))

@@ -51,6 +51,10 @@ class Server:
         class Handler(BaseHTTPRequestHandler):
             def _answer(self) -> None:
                 raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                if self.headers.get("Transfer-Encoding") == "chunked":
+                    while size := int(self.rfile.readline(), 16):
+                        raw += self.rfile.read(size)
+                        self.rfile.readline()
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 reply = respond(Request(self.command, self.path, headers, raw))
                 if reply is None:

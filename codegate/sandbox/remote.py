@@ -1,0 +1,387 @@
+"""Sandboxes on a provider's machines: a machine each, bubblewrap in it, the stream over the provider's own SDK.
+
+A provider's file rents machines (``Provider``); what is in them is the same for all: the environment's folders, one
+small program that carries the stream (``remote_link``), and the walls of the bubblewrap backend, so that code inside
+sees neither the provider's own programs nor its network. No key enters a machine.
+"""
+
+import contextlib
+import os
+import tarfile
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib import resources
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
+from typing import Final, Protocol
+
+from codegate.errors import CodegateError, UsageError
+from codegate.sandbox.bubblewrap_program import command_scope, contents, isolation
+from codegate.sandbox.contract import (
+    Description,
+    EnvironmentRecipe,
+    PreparedEnvironment,
+    Sandbox,
+    SandboxClosed,
+    SandboxError,
+    SandboxLimits,
+)
+from codegate.sandbox.environment import EnvironmentFolder, build_environment
+from codegate.sandbox.images import add_file, add_folder
+from codegate.sandbox.ownership import current_owner, parse_owner
+from codegate.sandbox.remote_carrier import ARCHIVE, FOLDER, LINK, Carrier, Machine, words_of
+from codegate.sandbox.remote_link import INTERPRETER, MASKED
+from codegate.sandbox.session import AGENT, USER_ID, SandboxSession
+from codegate.sandbox.starts import Starts
+from codegate.sandbox.stream import SupervisorStream
+from codegate.sandbox.system_files import MASKED_FILES
+
+BASE_IMAGE: Final = "python:{python}-slim-bookworm"
+RUN_LABEL: Final = "codegate-run"
+OWNER_LABEL: Final = "codegate-owner"
+
+_MACHINE: Final = "x86_64"  # of all three providers
+_SLACK_SECONDS: Final = 180  # for the upload, and until a machine that was given up ends itself
+_SLACK_BYTES: Final = 512 << 20  # for the machine's own programs and the files that are uploaded
+_EXTRA_PROCESSES: Final = 2  # bubblewrap and the supervisor
+_GIBIBYTE: Final = 1 << 30
+_CLOSE_SECONDS: Final = 15.0
+_REMOVERS: Final = 8
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a machine has to have.
+
+    Attributes:
+        image: name of the base image; bubblewrap is to be installed in it.
+        python: minor version of the image's Python.
+        memory_gib: at least so much memory.
+        cpus: at least so many processors.
+        seconds: the provider ends the machine after so long, whatever becomes of codegate.
+        labels: what the provider is to keep with it.
+    """
+
+    image: str
+    python: str
+    memory_gib: int
+    cpus: int
+    seconds: int
+    labels: Mapping[str, str]
+
+
+class Provider(Protocol):
+    """Who rents machines, by the provider's own SDK. Thread-safe. Any exception of the SDK may be raised.
+
+    Attributes:
+        name: what to choose.
+        title: the provider's name.
+        tier: what contains the code.
+        engine: the SDK with its version.
+        totals: whether machines have control groups, which limit memory and processes in total.
+        process_limit: whether machines have the kernel's limit for the processes of a user.
+        weaknesses: what it does not promise, a clause each.
+        refusals: exceptions that mean a key that is not accepted.
+    """
+
+    name: str
+    title: str
+    tier: str
+    engine: str
+    totals: bool
+    process_limit: bool
+    weaknesses: tuple[str, ...]
+    refusals: tuple[type[Exception], ...]
+
+    def rent(self, order: Order) -> Machine:
+        """Start a machine without a network."""
+        ...
+
+    def rented(self) -> Iterator[tuple[str, str]]:
+        """Yield the machines that codegate has here: identity, and owner as ``OWNER_LABEL`` has it."""
+        ...
+
+    def destroy(self, identity: str) -> None:
+        """End a machine; one that is gone already is no error."""
+        ...
+
+
+@dataclass(frozen=True)
+class RemoteEnvironment:
+    """An environment's folders, packed for upload.
+
+    Attributes:
+        identity: SHA-256 of what they were made from.
+        python: minor version of the interpreter.
+        archive: a tar file.
+        agent: an agent's folders are in it, too.
+    """
+
+    identity: str
+    python: str
+    archive: Path
+    agent: bool
+
+
+class RemoteBackend:
+    """Sandboxes on the machines of ``provider``.
+
+    Args:
+        run_id: names the run that the machines belong to, in a label.
+        provider: rents them.
+    """
+
+    def __init__(self, run_id: str, provider: Provider) -> None:
+        self.run_id = run_id
+        self._provider = provider
+        self._archives = tempfile.TemporaryDirectory(prefix="codegate-remote-", ignore_cleanup_errors=True)
+        self._packing = threading.Lock()
+        self._remover = ThreadPoolExecutor(_REMOVERS, f"codegate-{provider.name}-remove")
+        self._live: dict[str, _Enclosure] = {}
+        self._sessions: dict[str, SandboxSession] = {}
+        self._lock = threading.Lock()
+        self._starts = Starts()
+
+    @property
+    def name(self) -> str:
+        """Return the provider's name."""
+        return self._provider.name
+
+    def describe(self) -> Description:
+        """See ``Backend.describe``."""
+        provider = self._provider
+        return Description(
+            name=provider.name,
+            tier=provider.tier,
+            engine=provider.engine,
+            runtime=f"bubblewrap on {provider.title}",
+            kernel=f"of {provider.title}",
+            totals=provider.totals,
+            process_limit=provider.process_limit,
+            inode_limit=False,
+            weaknesses=(
+                f"{provider.title} chooses the base image by its tag, and outcomes do not say which it was",
+                *provider.weaknesses,
+            ),
+        )
+
+    def base_image(self, python: str, wanted: str | None = None) -> None:
+        """See ``Backend.base_image``."""
+
+    def prepare(self, recipe: EnvironmentRecipe) -> RemoteEnvironment:
+        """See ``Backend.prepare``."""
+        if recipe.image is not None:
+            raise SandboxError(
+                f"the environment needs the image {recipe.image}; sandboxes at {self._provider.title} take none.",
+                "Use Docker: --sandbox docker.",
+            )
+        folder = build_environment(recipe, _MACHINE)
+        agent = None if recipe.agent is None else build_environment(recipe.agent, _MACHINE)
+        archive = Path(self._archives.name, f"{folder.key}-{agent.key if agent else 'alone'}.tar.gz")
+        with self._packing:
+            if not archive.exists():
+                _pack(folder, agent, archive)
+        return RemoteEnvironment(folder.key, recipe.python, archive, agent is not None)
+
+    def open(self, environment: PreparedEnvironment, limits: SandboxLimits) -> Sandbox:
+        """See ``Backend.open``."""
+        if not isinstance(environment, RemoteEnvironment):
+            message = "the environment was prepared by another backend"
+            raise TypeError(message)
+        with self._starts.under_way():
+            return self._open(environment, limits)
+
+    def _open(self, environment: RemoteEnvironment, limits: SandboxLimits) -> SandboxSession:
+        with self._explained("start a machine"):
+            machine = self._provider.rent(self._order(environment, limits))
+        enclosure = _Enclosure(machine.identity, self)
+        with self._lock:
+            self._live[machine.identity] = enclosure
+        try:
+            with self._explained("copy the environment to a machine"):
+                machine.upload(environment.archive, ARCHIVE)
+            enclosure.carrier = Carrier(machine, _wanted(environment, limits, totals=self._provider.totals))
+            session = SandboxSession(
+                SupervisorStream(enclosure.carrier.connection),
+                enclosure,
+                command_scope({}, limits, grouped=self._provider.totals),
+                limits,
+                environment.python,
+            )
+        except BaseException:
+            enclosure.destroy()
+            raise
+        with self._lock:
+            self._sessions[machine.identity] = session
+        if self._starts.closed:
+            session.close()
+            raise SandboxClosed("the sandbox backend was closed.")
+        return session
+
+    def close(self) -> None:
+        """See ``Backend.close``."""
+        self._starts.close(_CLOSE_SECONDS)
+        with self._lock:
+            sessions, live = list(self._sessions.values()), list(self._live.values())
+        for session in sessions:
+            session.close()
+        for enclosure in live:
+            enclosure.destroy()
+        for enclosure in live:
+            enclosure.wait(_CLOSE_SECONDS)
+        self._remover.shutdown()
+        self._archives.cleanup()
+
+    def sweep(self) -> int:
+        """See ``Backend.sweep``."""
+        count = 0
+        with self._explained("look for left-over machines"):
+            for identity, text in self._provider.rented():
+                owner = parse_owner(text)
+                if owner is not None and owner.known_dead:
+                    self._provider.destroy(identity)
+                    count += 1
+        return count
+
+    def remove_later(self, identity: str) -> "Future[None]":
+        """End a machine in the background. Should that fail, its own time limit ends it."""
+
+        def bury() -> None:
+            try:
+                for _ in range(2):
+                    with contextlib.suppress(Exception):
+                        self._provider.destroy(identity)
+                        return
+            finally:
+                with self._lock:
+                    self._live.pop(identity, None)
+                    self._sessions.pop(identity, None)
+
+        try:
+            return self._remover.submit(bury)
+        except RuntimeError:  # its start took longer than the backend's closing waited
+            bury()
+            done: Future[None] = Future()
+            done.set_result(None)
+            return done
+
+    def _order(self, environment: RemoteEnvironment, limits: SandboxLimits) -> Order:
+        return Order(
+            image=BASE_IMAGE.format(python=environment.python),
+            python=environment.python,
+            memory_gib=-(-(limits.memory_bytes + _SLACK_BYTES) // _GIBIBYTE),
+            cpus=max(1, -int(-limits.cpus // 1)),
+            seconds=int(limits.lifetime_seconds) + _SLACK_SECONDS,
+            labels={RUN_LABEL: self.run_id, OWNER_LABEL: str(current_owner())},
+        )
+
+    @contextlib.contextmanager
+    def _explained(self, what: str) -> Iterator[None]:
+        """Turn an error of the SDK into one that names its cause."""
+        title = self._provider.title
+        try:
+            yield
+        except CodegateError:
+            raise
+        except self._provider.refusals as error:
+            raise UsageError(f"{title} does not accept the key: {words_of(error)}.", "Check the key.") from error
+        except Exception as error:
+            raise SandboxError(
+                f"cannot {what} at {title}: {words_of(error)}.",
+                f"Check the connection, and the account's limits and balance at {title}.",
+            ) from error
+
+
+class _Enclosure:
+    """One machine."""
+
+    def __init__(self, identity: str, backend: RemoteBackend) -> None:
+        self.carrier: Carrier | None = None
+        self._identity = identity
+        self._backend = backend
+        self._lock = threading.Lock()
+        self._removal: Future[None] | None = None
+
+    def destroy(self) -> None:
+        """See ``session.Enclosure``."""
+        with self._lock:
+            if self._removal is None:
+                if self.carrier is not None:
+                    self.carrier.connection.close()
+                self._removal = self._backend.remove_later(self._identity)
+
+    def wait(self, seconds: float) -> None:
+        """Wait until a destroyed machine is gone."""
+        if self._removal is not None:
+            with contextlib.suppress(TimeoutError):
+                self._removal.result(seconds)
+
+    def out_of_memory_kills(self) -> int:
+        """See ``session.Enclosure``."""
+        return 0
+
+    def died_of_memory(self) -> bool:
+        """See ``session.Enclosure``."""
+        return self.carrier is not None and self.carrier.died_of_memory()
+
+    def post_mortem(self) -> str:
+        """See ``session.Enclosure``."""
+        return self.carrier.post_mortem() if self.carrier is not None else ""
+
+
+def check_rental(package: str, title: str, variables: tuple[str, ...], option: str | None) -> None:
+    """Check that a provider can be used here.
+
+    Args:
+        package: the SDK, the extra and the choice are all called so.
+        title: the provider's name.
+        variables: those that hold its key.
+        option: what stood behind the colon of the choice.
+
+    Raises:
+        UsageError: something is missing, or there is an option.
+    """
+    if option is not None:
+        raise UsageError(f"the sandbox {package} takes no option.", f"Choose {package}.")
+    missing = [name for name in variables if not os.environ.get(name)]
+    if missing:
+        raise UsageError(f"sandboxes at {title} need {' and '.join(missing)}.", "Set it to your key.")
+    if find_spec(package) is None:
+        raise UsageError(f"sandboxes at {title} need its SDK.", f'pip install "codegate-ci[{package}]"')
+
+
+def _wanted(environment: RemoteEnvironment, limits: SandboxLimits, *, totals: bool) -> dict[str, object]:
+    """Return what ``remote_link`` is to start."""
+    folder = PurePosixPath(FOLDER)
+    argv = ["bwrap", *isolation(), "--ro-bind", "/usr", "/usr"]
+    for name in ("bin", "lib", "lib64", "sbin"):  # as on Debian
+        argv += ["--symlink", f"usr/{name}", f"/{name}"]
+    for name in ("ld.so.cache", "alternatives"):
+        argv += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+    for name in ("passwd", "group", "hosts", "nsswitch.conf"):
+        argv += ["--ro-bind", f"{FOLDER}/etc/{name}", f"/etc/{name}"]
+    for name in ("site", "packages") if environment.agent else ():
+        argv += ["--ro-bind", f"{FOLDER}/agent/{name}", f"{AGENT}/{name}"]
+    argv += contents(folder, INTERPRETER, [MASKED], limits)
+    return {
+        "argv": argv,
+        "hidden": MASKED_FILES,
+        "user": USER_ID,
+        "pids": limits.pids + _EXTRA_PROCESSES,
+        "memory": limits.memory_bytes if totals else None,
+    }
+
+
+def _pack(folder: EnvironmentFolder, agent: EnvironmentFolder | None, target: Path) -> None:
+    unfinished = target.with_suffix(".unfinished")
+    with tarfile.open(unfinished, "w:gz", compresslevel=3, format=tarfile.PAX_FORMAT) as archive:
+        for part in (folder.site, folder.tools, folder.packages, folder.etc):
+            add_folder(archive, part, part.name)
+        for part in () if agent is None else (agent.site, agent.packages):
+            add_folder(archive, part, f"agent/{part.name}")
+        with resources.as_file(resources.files("codegate.sandbox").joinpath(LINK)) as program:
+            add_file(archive, program, LINK)
+    unfinished.rename(target)

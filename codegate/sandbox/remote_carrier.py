@@ -1,0 +1,131 @@
+"""A supervisor's stream over the lines of text that a provider's SDK carries; ``remote_link`` is its other end."""
+
+import base64
+import contextlib
+import json
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final, Protocol
+
+from codegate.sandbox.remote_link import READY
+from codegate.sandbox.sockets import SocketConnection
+
+ARCHIVE: Final = "/tmp/codegate.tar.gz"  # noqa: S108 - on a machine that is ours alone
+FOLDER: Final = "/opt/codegate"
+LINK: Final = "remote_link.py"
+
+_PART: Final = 1 << 18  # bytes a line: a line is a request to most providers
+_ERROR_BYTES: Final = 1 << 14
+_LAST_WORDS_SECONDS: Final = 5.0
+_COMMAND: Final = (
+    f"mkdir -p {FOLDER} && tar -xzf {ARCHIVE} -C {FOLDER} && rm {ARCHIVE} && exec python3 -I -S -B {FOLDER}/{LINK}"
+)
+
+
+class Machine(Protocol):
+    """A machine with one use and no network. ``send`` and ``start`` are called from two threads."""
+
+    @property
+    def identity(self) -> str:
+        """Return what the provider calls it."""
+        ...
+
+    def upload(self, file: Path, target: str) -> None:
+        """Copy a file to the machine."""
+        ...
+
+    def start(self, command: str) -> Iterator[str]:
+        """Start a shell command as root; yield what it prints, as text in parts of any length, to its end."""
+        ...
+
+    def send(self, text: str) -> None:
+        """Write to the standard input of what was started."""
+        ...
+
+
+class Carrier:
+    """Two threads between a socket, on which the supervisor's stream is, and the lines of ``remote_link``."""
+
+    def __init__(self, machine: Machine, wanted: Mapping[str, object]) -> None:
+        ours, self._theirs = socket.socketpair()
+        self.connection = SocketConnection(ours)
+        self._machine = machine
+        self._first = json.dumps(wanted) + "\n"
+        self._errors = b""
+        self._failure = ""
+        self._memory = False
+        self._ready = threading.Event()
+        self._out = threading.Thread(target=self._carry_out, name="codegate-remote-out", daemon=True)
+        self._out.start()
+        self._back = threading.Thread(target=self._carry_back, name="codegate-remote-back", daemon=True)
+        self._back.start()
+
+    def died_of_memory(self) -> bool:
+        """Return, once the stream is broken, whether the kernel killed in the sandbox for memory."""
+        self._back.join(_LAST_WORDS_SECONDS)
+        return self._memory
+
+    def post_mortem(self) -> str:
+        """Return why the stream ended, as far as it can be told."""
+        words = self._errors.decode("utf-8", "replace").strip()[-1000:] or self._failure
+        return f"The machine says: {words}" if words else "The machine went away."
+
+    def _carry_out(self) -> None:
+        self._ready.wait()
+        try:
+            self._machine.send(self._first)
+            while data := self._theirs.recv(_PART):
+                self._machine.send(base64.b64encode(data).decode("ascii") + "\n")
+        except Exception as error:  # of any SDK
+            self._fail(error)
+
+    def _carry_back(self) -> None:
+        try:
+            noise = ""
+            for line in _lines(self._machine.start(_COMMAND)):
+                if self._ready.is_set():
+                    self._take(line)
+                elif READY in line:
+                    self._ready.set()
+                else:
+                    noise = f"{noise} {line}"[-500:]
+            self._failure = self._failure or noise.strip()
+        except Exception as error:  # of any SDK
+            self._fail(error)
+        finally:
+            with contextlib.suppress(OSError):
+                self._theirs.shutdown(socket.SHUT_RDWR)
+            self._ready.set()
+            self._out.join()
+            self._theirs.close()
+
+    def _take(self, line: str) -> None:
+        if line.startswith("o"):
+            self._theirs.sendall(base64.b64decode(line[1:]))
+        elif line == "m":
+            self._memory = True
+        elif len(self._errors) < _ERROR_BYTES:
+            self._errors += base64.b64decode(line[1:]) if line.startswith("e") else line.encode()
+
+    def _fail(self, error: Exception) -> None:
+        self._failure = self._failure or words_of(error)
+        with contextlib.suppress(OSError):
+            self._theirs.shutdown(socket.SHUT_RDWR)
+
+
+def _lines(parts: Iterator[str]) -> Iterator[str]:
+    rest: list[str] = []
+    for part in parts:
+        *whole, last = part.split("\n")
+        for line in whole:
+            yield "".join((*rest, line)).rstrip("\r")
+            rest.clear()
+        rest.append(last)
+
+
+def words_of(error: Exception) -> str:
+    """Return an error of an SDK in one line."""
+    text = " ".join(str(error).split())[:500].rstrip(".")
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,160 @@
+"""Carries a supervisor's stream over lines of text, on the machine that a remote sandbox is in.
+
+It is sent with the environment and runs as root there (standard library of Python 3.9 or newer), because the SDKs of
+providers carry text and not bytes. Its first line of output is ``READY``; a terminal's echo may come before it. The
+first line of its input is a JSON object with ``argv`` (bubblewrap's), ``hidden`` (names below ``/proc``), ``user``,
+``pids`` and ``memory`` (bytes in total; null: the machine has no control groups). After that each line of its input is
+base64 for the supervisor, and each line of its output is ``o`` (the supervisor) or ``e`` (what bubblewrap prints) with
+base64 behind it, or ``m`` at the end where the kernel killed for memory. The end of its input is the end of the
+sandbox.
+"""
+
+# No pathlib: each sandbox pays for its imports.
+# ruff: noqa: PTH102, PTH106, PTH110, PTH112, PTH123
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import IO
+
+READY = "\x02ready"
+MASKED, INTERPRETER = "{masked}", "{interpreter}"  # what stands for them in ``argv``
+CHUNK = 1 << 16
+GROUPS = "/sys/fs/cgroup"
+JOIN = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 125; shift; done; shift; exec "$@"'
+"""Joins the control groups whose files are named before ``--``, then becomes the command after it."""
+USER_NAMESPACES = "/proc/sys/user/max_user_namespaces"
+
+
+def masks(names: Iterable[str]) -> Iterator[str]:
+    """Yield bubblewrap's arguments that hide ``names`` of ``/proc``, as far as this machine has them."""
+    for path in (f"/proc/{name}" for name in names):
+        if os.path.isdir(path):
+            yield from ("--size", "4096", "--tmpfs", path, "--remount-ro", path)
+        elif os.path.exists(path):
+            yield from ("--ro-bind", "/dev/null", path)
+
+
+class Group:
+    """A control group of either kernel interface (cgroups(7)); without ``memory`` there is none."""
+
+    def __init__(self, memory: int | None, pids: int) -> None:
+        self.folders: list[str] = []
+        self.events = ""
+        self.shown: list[str] = []
+        if memory is None:
+            return
+        name = f"codegate-{os.getpid()}"
+        most = {"pids.max": pids}
+        if os.path.exists(f"{GROUPS}/cgroup.controllers"):
+            write(f"{GROUPS}/cgroup.subtree_control", "+memory +pids")
+            self._make(f"{GROUPS}/{name}", {"memory.max": memory, "memory.swap.max": 0, **most})
+            self.events, place = "memory.events", GROUPS
+        else:
+            self._make(f"{GROUPS}/memory/{name}", {"memory.limit_in_bytes": memory, "memory.swappiness": 0})
+            self._make(f"{GROUPS}/pids/{name}", most)
+            self.events, place = "memory.oom_control", f"{GROUPS}/memory"
+        self.shown = ["--ro-bind", self.folders[0], place]  # where the supervisor counts the kernel's kills
+
+    def _make(self, folder: str, settings: dict[str, int]) -> None:
+        os.mkdir(folder)
+        self.folders.append(folder)
+        for name, value in settings.items():
+            if os.path.exists(f"{folder}/{name}"):
+                write(f"{folder}/{name}", str(value))
+
+    def killed(self) -> bool:
+        """Return whether the kernel has killed in it for memory."""
+        if not self.folders:
+            return False
+        with open(f"{self.folders[0]}/{self.events}") as file:
+            return any(line.startswith("oom_kill ") and line.split()[1] != "0" for line in file)
+
+    def remove(self) -> None:
+        """Remove it, as far as it is empty; the machine ends anyway."""
+        for folder in self.folders:
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
+
+
+def write(path: str, text: str) -> None:
+    """Write one of the kernel's files."""
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def completed(argv: Iterable[str], names: Iterable[str], group: Group) -> Iterator[str]:
+    """Yield ``argv`` with what only this machine knows filled in."""
+    for part in argv:
+        if part == MASKED:
+            yield from (*masks(names), *group.shown)
+        elif part == INTERPRETER:
+            yield os.path.realpath(sys.executable)
+        # gVisor has no such limit; the supervisor's filter refuses namespaces as well.
+        elif part != "--disable-userns" or os.path.exists(USER_NAMESPACES):
+            yield part
+
+
+def carry_up(source: IO[bytes], kind: bytes, lock: threading.Lock) -> None:
+    """Print what ``source`` has to its end."""
+    while True:
+        data = os.read(source.fileno(), CHUNK)
+        if not data:
+            return
+        line = memoryview(kind + base64.b64encode(data) + b"\n")
+        with lock:
+            while line:
+                line = line[os.write(1, line) :]
+
+
+def main() -> None:
+    """Start bubblewrap and carry its stream until it ends."""
+    os.write(1, f"{READY}\n".encode("ascii"))
+    wanted = json.loads(sys.stdin.buffer.readline())
+    group = Group(wanted["memory"], wanted["pids"])
+    user = str(wanted["user"])  # not root, whom the kernel holds to no number of processes
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", JOIN, "sh", *(f"{folder}/cgroup.procs" for folder in group.folders), "--",
+         "setpriv", "--reuid", user, "--regid", user, "--clear-groups",
+         *completed(wanted["argv"], wanted["hidden"], group)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={}, cwd="/", start_new_session=True,
+    )  # fmt: skip
+    lock = threading.Lock()
+    carriers = [
+        threading.Thread(target=carry_up, args=(source, kind, lock), daemon=True)
+        for source, kind in ((process.stdout, b"o"), (process.stderr, b"e"))
+    ]
+    for carrier in carriers:
+        carrier.start()
+
+    def carry_down() -> None:
+        try:
+            for line in sys.stdin.buffer:
+                if process.stdin is not None:
+                    process.stdin.write(base64.b64decode(line))
+                    process.stdin.flush()
+        finally:
+            process.kill()
+
+    threading.Thread(target=carry_down, daemon=True).start()
+    process.wait()
+    for carrier in carriers:
+        carrier.join(5)
+    if group.killed():
+        os.write(1, b"m\n")
+    group.remove()
+    os._exit(0)  # past the thread that waits for input
+
+
+if __name__ == "__main__":
+    main()
