@@ -7,6 +7,7 @@ import click
 from codegate.cli.options import FILE, FOLDER, json_option
 from codegate.cli.output import emit, say
 from codegate.sandbox import export_environments, import_environments
+from codegate.wording import count_of
 
 
 @click.group()
@@ -24,7 +25,7 @@ def export_command(folder: Path) -> None:
     archive.
     """
     count = export_environments(folder)
-    say(f"{count} environments written to {folder}")
+    say(f"{count_of(count, 'environment')} written to {folder}")
     emit({"schema": "codegate.environments-moved/1", "exported": count})
 
 
@@ -39,5 +40,5 @@ def import_command(folder: Path, index: Path | None) -> None:
     who wrote them: import what you exported yourself.
     """
     count = import_environments(folder, index)
-    say(f"{count} environments taken from {folder}")
+    say(f"{count_of(count, 'environment')} taken from {folder}")
     emit({"schema": "codegate.environments-moved/1", "imported": count})

@@ -29,6 +29,7 @@ from codegate.github.step import COMMENT_URL, Job, Result, Skipped, bug, conclud
 from codegate.github.workflow import open_log, write_outputs
 from codegate.sandbox import INDEX, export_environments, import_environments, reap_job
 from codegate.suite import git
+from codegate.wording import count_of
 
 _NEED_CANDIDATES: Final = frozenset({"gate", "plan", "merge"})
 _BOTS_WITHOUT_SECRETS: Final = frozenset({"dependabot[bot]"})
@@ -119,7 +120,7 @@ def _kept_environments(job: Job) -> Iterator[None]:
         return
     try:
         count = import_environments(folder) if (folder / INDEX).is_file() else 0
-        job.log.log(f"{count} environments taken from {_for_later_steps(folder, inputs)}")
+        job.log.log(f"{count_of(count, 'environment')} taken from {_for_later_steps(folder, inputs)}")
     except CodegateError as error:
         job.log.annotate("warning", "codegate", str(error))
     try:
@@ -127,7 +128,7 @@ def _kept_environments(job: Job) -> Iterator[None]:
     finally:
         try:
             count = export_environments(folder)
-            job.log.log(f"{count} environments written to {_for_later_steps(folder, inputs)}")
+            job.log.log(f"{count_of(count, 'environment')} written to {_for_later_steps(folder, inputs)}")
         except CodegateError as error:
             job.log.annotate("warning", "codegate", str(error))
 

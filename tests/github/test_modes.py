@@ -333,7 +333,7 @@ class TestRuns:
         monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / "first runner"))
         first = world.step("push", pushed(), environments="codegate-environments")
         assert first.code == ExitCode.PASS, first.log
-        assert "1 environments written to codegate-environments" in first.log
+        assert "1 environment written to codegate-environments" in first.log
 
         monkeypatch.setenv("CODEGATE_CACHE", str(tmp_path / "second runner"))
         monkeypatch.setenv("UV_OFFLINE", "1")
@@ -342,7 +342,7 @@ class TestRuns:
         assert without.code == ExitCode.INFRASTRUCTURE, without.log
         second = world.step("push", pushed(), environments="codegate-environments")
         assert second.code == ExitCode.PASS, second.log
-        assert "1 environments taken from codegate-environments" in second.log
+        assert "1 environment taken from codegate-environments" in second.log
 
         for archive in (world.workspace / "codegate-environments").glob("*.tar"):
             archive.write_bytes(b"damaged")

@@ -70,7 +70,7 @@ def test_the_command_moves_them_and_prints_how_many(tmp_path: Path) -> None:
     done = codegate("environments", "import", kept, "--index", kept / INDEX, cwd=tmp_path,
                     environment={"CODEGATE_CACHE": str(tmp_path / "other")})  # fmt: skip
     assert done.code == 0, done.stderr
-    assert "1 environments taken from" in done.stdout
+    assert "1 environment taken from" in done.stdout
     taken = tmp_path / "other" / "environments" / KEY
     assert (taken / "packages" / "link").read_text() == "1\n"
 
