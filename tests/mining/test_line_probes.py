@@ -15,7 +15,7 @@ from codegate.mining.probes.example import Example
 from codegate.mining.probes.finding import find_examples
 from codegate.mining.probes.go_tests import GoTests
 from codegate.mining.probes.javascript_tests import JavaScriptTests, dialect_of
-from codegate.mining.probes.line_example import failing_literals, last_called
+from codegate.mining.probes.line_example import failing_literals, last_called, literals_to_hide
 from codegate.mining.probes.lines import Line, Step, probes_of, shape_of, slices
 from codegate.mining.probes.literals import Pieces
 from codegate.mining.proving.validation import Validated
@@ -162,6 +162,7 @@ class TestGo:
             'got, err := Parse("milk", int64(4))', 'got, err := Parse("eggs", int64(0))'
         ]  # fmt: skip
         assert set(checked(lines[0])) == {"err", "got.Parts", "got"}
+        assert ["eggs" in line.code for line in lines] == [False, True]
 
     def test_only_failing_subtests_and_new_rows_are_read(self) -> None:
         assert len(read(GO, self.TABLE, "TestParse", "TestParse/odd")) == 1
@@ -228,6 +229,12 @@ class TestGo:
     def test_variables_that_nothing_uses_are_not_named(self) -> None:
         steps = (Step("a, err := One()"), Step("b, err := Two(a)"))
         assert [step.text for step in GO.tidy(steps, "b")] == ["a, _ := One()", "b, _ := Two(a)"]
+
+    def test_an_error_that_was_declared_before_is_assigned(self) -> None:
+        steps = (Step("a, err := One()"), Step("b, err := Two(a)"))
+        assert [step.text for step in GO.tidy(steps, "err")] == ["a, err := One()", "_, err = Two(a)"]
+        inner = (steps[0], Step("b, err := Two(a)", depth=1))
+        assert GO.tidy(inner, "err")[1].text == "_, err := Two(a)"
 
     def test_probes_that_do_not_compile_are_known_by_their_lines(self) -> None:
         line = Line("TestSum", (Step("x := Sum(1)", ("x",)),))
@@ -320,6 +327,12 @@ class TestGates:
         cut = cut_of({}, {}, {"a.test.js": script, "a_test.go": text})
         assert failing_literals(cut, ("a.test.js::all greetings > is polite",), "") == {"a stranger"}
         assert failing_literals(cut, ("a_test.go::TestA",), "") == {"a stranger"}
+
+    def test_a_message_that_the_fix_has_may_be_shown(self) -> None:
+        tests = 'package a\n\nfunc TestA(t *testing.T) {\n\tcheck(t, "odd input", "is not comparable", "reserved")\n}\n'
+        fix = 'package a\n\nvar errKey = "the key is not comparable"\nvar words = []string{"reserved"}\n'
+        cut = cut_of({"a.go": "package a\n"}, {"a.go": fix}, {"a_test.go": tests})
+        assert literals_to_hide(cut, GO, tests, "") == {"odd input", "reserved"}
 
     def test_texts_that_fix_and_failing_tests_share_are_told(self) -> None:
         fix = "exports.greet = (name) => 'welcome, a stranger';\n"

@@ -100,7 +100,19 @@ class GoTests:
                 subtests = tuple(test for test in wanted if test.startswith(f"{name}/"))
                 reader = GoReader(base, frozenset(subtests), {**struct_types(root), **struct_types(node)}, helpers)
                 for steps in lines_through(reader, text_of(field(node, "body"))[1:-1], shared):
-                    yield Line(name, steps)
+                    yield Line(name, self._without_tables(steps))
+
+    def _without_tables(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        """Return steps without the tables whose rows stand in them: their literals are not this line's."""
+        kept: list[Step] = []
+        used: set[str] = set()
+        for step in reversed(steps):
+            bound = self.bound(step.text)
+            plain = not any(node.type == "call_expression" for node in walk(self.parse(step.text)))
+            if not (step.text and bound and plain and not step.checked and not bound & used):
+                used |= self.used("\n".join([step.text, *step.checked]))
+                kept.insert(0, step)
+        return tuple(kept)
 
     def literals(self, node: "Node") -> Iterator["Node"]:
         """See ``Dialect.literals``; indexes, lengths of arrays, and what names or explains a failure are none."""
@@ -180,7 +192,7 @@ class GoTests:
         return Example(code, printed, old, new, fence="go")
 
     def tidy(self, steps: tuple[Step, ...], expression: str) -> tuple[Step, ...]:
-        """See ``Dialect.tidy``: a variable that nothing uses does not compile."""
+        """See ``Dialect.tidy``: a variable that nothing uses does not compile, nor does one that is declared twice."""
         kept: list[Step] = []
         used = self.used(expression)
         for step in reversed(steps):
@@ -190,7 +202,20 @@ class GoTests:
             unused = {name: "_" for name in names if text_of(name) not in used}
             used |= self.used(edited(root, dict.fromkeys(names, "")))
             kept.insert(0, replace(step, text=edited(root, unused) if len(unused) < len(names) else step.text))
-        return tuple(kept)
+        known: set[tuple[int, str]] = set()
+        return tuple(replace(step, text=self._assigned(step, known)) for step in kept)
+
+    def _assigned(self, step: Step, known: set[tuple[int, str]]) -> str:
+        """Return a step with ``=`` where all that it declares is ``known`` in its block; add to that what is not."""
+        root, edits = self.parse(step.text), dict["Node", str]()
+        for node in root.named_children:
+            left = field(node, "left") if node.type == "short_var_declaration" else None
+            names = {(step.depth, text_of(name)) for name in left.named_children} if left else set()
+            names.discard((step.depth, "_"))
+            if names and names <= known:
+                edits |= {child: "=" for child in node.children if child.type == ":="}
+            known |= names
+        return edited(root, edits) if edits else step.text
 
     def failed(self, path: str, source: str, message: str) -> frozenset[str]:
         """See ``Dialect.failed``."""

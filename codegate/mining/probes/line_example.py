@@ -31,6 +31,7 @@ from codegate.mining.probes.lines import (
 from codegate.mining.probes.literals import hidden_texts, is_data
 from codegate.mining.probes.records import Record
 from codegate.mining.proving.validation import OpenSandbox, Validated
+from codegate.mining.statements.vocabulary import added_text
 
 #: Values that come from a file tell a reader nothing.
 _READS: Final = re.compile(r"\.(?:ReadFile|readFile(?:Sync)?|Open|EmbeddedTests)\(")
@@ -155,9 +156,19 @@ def _first_pass(cut: Cut, validated: Validated, public: str, seed: str) -> list[
             base = decode(cut.base[path].data) if path in cut.base else ""
             found = probes_of(dialect, dialect.lines(source, names, base), known, seed)
             probes = {str(_APART * len(files) + number): line for number, line in enumerate(found)}
-            texts = hidden_texts(literals_of(dialect, source), public)
+            texts = literals_to_hide(cut, dialect, source, public)
             files += [_File(path, source, base, dialect, texts, unseen, probes)] if probes else []
     return files
+
+
+def literals_to_hide(cut: Cut, dialect: Dialect, source: str, public: str) -> frozenset[str]:
+    """Return the literals of a test file that an example may not show.
+
+    A message that it shares with the fix is not one of them: that is told in any case, as a required form.
+    """
+    texts, added = hidden_texts(literals_of(dialect, source), public), added_text(cut)
+    told = {text for text in texts if " " in text.strip() and text in added}
+    return frozenset(text for text in texts if not any(text in one for one in told))
 
 
 def _both(cut: Cut, validated: Validated, open_sandbox: OpenSandbox, files: list[_File]) -> tuple[Shown, Shown]:
