@@ -74,6 +74,8 @@ from codegate.mining.statements.titles import title_of
          [("expected", "Setting the limit to 0 should result in an error.")]),
         ("Ensure parity of all of the names.", []),
         ("Failed for lists that the parser has read.", []),
+        ("Fix {func}`total` being lost for lists. {issue}`23` {pr}`45`",
+         [("observed", "`total` is lost for lists.")]),
         ("Results of the total should be ` `.", []),
         ("The order of lists is fixed as a side effect of it.", []),
         ("Handling of KeyError should be that of the parser.", []),

@@ -42,6 +42,8 @@ _MAX_WORDS: Final = 60
 WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _END: Final = re.compile(r"(?<=[.!?])[\"')`]{0,2}\s+(?=[\"'(`]{0,2}(?:[A-Z`:]|\w+_\w|\w+\(\)))|;\s+")
 _NOT_AN_END: Final = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|No|Fig|al)|\b[A-Z])\.$")
+#: ``{issue}`12``` of MyST is ``:issue:`12``` of reStructuredText.
+_MYST_ROLE: Final = re.compile(r"\{([\w:+-]{1,30})\}(?=`)")
 _ROLE: Final = re.compile(r":[\w:+-]{1,30}:`~?([^`<>\n]{1,200}?)(?:\s*<[^>\n]{0,200}>)?`")
 _REFERENCE: Final = re.compile(
     r":(?:issue|pr|pull|gh|user|ghsa|cve|bug|commit|ticket)s?:`[^`\n]{1,100}`|`#\d{1,7}`__?", re.IGNORECASE
@@ -111,6 +113,7 @@ _Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], _Slots]]
 
 def plain(text: str) -> str:
     """Return ``text`` without marks, links and credits, and without when a bug began."""
+    text = _MYST_ROLE.sub(r":\1:", text)
     text = _HYPERLINK.sub(r"\1", _ROLE.sub(r"`\1`", _REFERENCE.sub("", text)))
     text = _CREDIT.sub("", _DOUBLE.sub(r"`\1`", text))
     return " ".join(_EMPTY.sub("", _MARKDOWN_LINK.sub(r"\1", text)).split()).strip(" -*•")

@@ -60,7 +60,7 @@ def named_case(tests: Iterable[str]) -> Sentence | None:
     names = {re.split(r"::|/| > ", test.partition("[")[0])[-1] for test in tests}
     name = names.pop() if len(names) == 1 else ""
     words = name if " " in name else " ".join(_CAMEL.split(name)).lower()
-    case = re.sub(r"^(?:tests? |\([^()]*\)\W*)", "", words).strip(" .:")
+    case = re.sub(r"^(?:tests? |\([^()]*\)\W*)", "", words).partition(" then ")[0].strip(" .:")
     if not _CASE.fullmatch(case) or _NO_CASE.search(case):
         return None
     demand = re.sub(r"^(?:it )?should ", "", case)
@@ -68,7 +68,9 @@ def named_case(tests: Iterable[str]) -> Sentence | None:
     verb = base_form(first)
     if demand != case or (verb != first and DEMAND.match(f"{verb} {rest}")):
         return Sentence(f"It should {verb} {rest}.", "expected", "test")
-    if not re.search(r"\b(?:is|are|does|do|has|have|can|cannot)\b", case) and not DOES.search(case):
+    condition = re.match("(?:when|if) ", case)
+    states = not condition and re.search(r"\b(?:is|are|does|do|has|have|can|cannot)\b", case)
+    if not states and not DOES.search(case):
         return Sentence(case, "context", "test")
     if DEMAND.match(case):
         return None  # whether it is done or demanded is not known
