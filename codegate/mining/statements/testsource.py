@@ -68,9 +68,9 @@ def named_case(tests: Iterable[str]) -> Sentence | None:
     verb = base_form(first)
     if demand != case or (verb != first and DEMAND.match(f"{verb} {rest}")):
         return Sentence(f"It should {verb} {rest}.", "expected", "test")
-    condition = re.match("(?:when|if) ", case)
-    states = not condition and re.search(r"\b(?:is|are|does|do|has|have|can|cannot)\b", case)
-    if not states and not DOES.search(case):
+    condition = re.match(r"(?:when|if) (?!.* (?:it|should|must)\b)", case)
+    states = re.search(r"\b(?:is|are|does|do|has|have|can|cannot)\b", case) or DOES.search(case)
+    if condition or not states:
         return Sentence(case, "context", "test")
     if DEMAND.match(case):
         return None  # whether it is done or demanded is not known
