@@ -140,6 +140,12 @@ def without_changed(
     return left, right, exclusions
 
 
+def only_problems(side: CandidateSamples, kept: Collection[str], reason: str) -> CandidateSamples:
+    """Return the samples of the problems in ``kept`` alone; the others are excluded for ``reason``."""
+    gone = {name: reason for name in side.problem_digests if name not in kept}
+    return _without(side, gone).model_copy(update={"excluded": {**side.excluded, **gone}})
+
+
 def only_stored_answers(baseline: CandidateSamples, candidate: CandidateSamples) -> bool:
     """Return whether the baseline holds each graded answer of the candidate."""
     stored = {problem: {sample.answer for sample in entries} for problem, entries in baseline.samples.items()}

@@ -124,6 +124,12 @@ class GatePolicy(BaseModel):
         description="Compare on the problems that are the same on both sides where the suite has changed since the "
         "baseline was made, and list the others; otherwise such a baseline is incomparable.",
     )
+    after_cutoff: bool = Field(
+        default=False,
+        exclude_if=lambda only: not only,  # a gate without it has the digest that it had before there was such a key
+        description="Compare only on problems whose change is newer than the training cut-offs (`training_cutoff`) of "
+        "candidate and baseline, and list the others: what a model was trained on it may know by heart.",
+    )
     allow_expired: bool = Field(
         default=False,
         description="Gate with a baseline whose newest samples are 90 days old or older; otherwise such a baseline is "

@@ -1,15 +1,17 @@
 """Gate a run: the samples of each verdict, when it is settled, and the exit code."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from codegate.candidates import CandidateSpec
 from codegate.durable import digest
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import Baseline, CandidateSamples, GatePolicy, Sample, Verdict, compare, confirm, worst_first
 from codegate.gating.baseline import EXPIRE_DAYS, Age
-from codegate.gating.comparability import only_stored_answers
+from codegate.gating.comparability import only_problems, only_stored_answers
 from codegate.gating.floors import against_floors
+from codegate.gating.verdict import Exclusion
 from codegate.running.endings import limit_advice
 from codegate.running.outcome import Outcome, Run, RunManifest
 from codegate.running.plan import candidate_settings
@@ -108,8 +110,37 @@ class Gate:
 
 def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
     """Return the verdict on one candidate, on the samples that every problem has so far."""
-    samples = candidate_samples(run, candidate)
-    stored, looks, together = gate.baseline.samples, run.manifest.looks, len(run.manifest.candidates)
+    if not gate.policy.after_cutoff:
+        return _compared(run, candidate, gate, lambda side: side)
+    day = _last_cutoff(candidate, gate.baseline.spec)
+    reason = f"not newer than the training cut-off {day}"
+    kept = {
+        name
+        for name, tags in run.manifest.tags.items()
+        if any(tag > f"date:{day}" for tag in tags if tag[:5] == "date:")
+    }
+    verdict = _compared(run, candidate, gate, lambda side: only_problems(side, kept, reason))
+    old = tuple(
+        Exclusion(problem=name, side="both", reason=reason) for name in run.manifest.problems if name not in kept
+    )
+    return verdict.model_copy(update={"excluded": (*verdict.excluded, *old)})
+
+
+def _last_cutoff(*specs: CandidateSpec) -> date:
+    known = [spec.training_cutoff for spec in specs if spec.training_cutoff is not None]
+    if specs[0].training_cutoff is None:
+        raise UsageError(
+            f"`gate.after_cutoff` needs the training cut-off of {specs[0].label}.",
+            "Write its `training_cutoff` in codegate.yml.",
+        )
+    return max(known)
+
+
+def _compared(
+    run: Run, candidate: CandidateSpec, gate: Gate, narrow: Callable[[CandidateSamples], CandidateSamples]
+) -> Verdict:
+    samples, stored = narrow(candidate_samples(run, candidate)), narrow(gate.baseline.samples)
+    looks, together = run.manifest.looks, len(run.manifest.candidates)
     if (age := gate.baseline.age()).state == "expired" and not gate.policy.allow_expired:
         old, new = _aged(stored, f"{age.days} days"), _aged(samples, f"under {EXPIRE_DAYS} days")
         verdict = compare(old, new, gate.policy, looks=looks, candidates=together)
@@ -120,7 +151,7 @@ def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
     pinned = gate.baseline.spec
     if [candidate.key() for candidate in run.confirmation.manifest.candidates] != [pinned.key()]:
         return verdict
-    fresh = candidate_samples(run.confirmation, pinned)
+    fresh = narrow(candidate_samples(run.confirmation, pinned))
     return confirm(stored, fresh, samples, gate.policy, looks=looks, candidates=together)
 
 

@@ -1,0 +1,48 @@
+"""The verdict on problems that are newer than the training cut-offs."""
+
+from datetime import UTC, date, datetime
+
+import pytest
+
+from codegate.candidates import CandidateSpec
+from codegate.errors import UsageError
+from codegate.gating import GatePolicy, pin
+from codegate.operations import samples_of
+from codegate.running import Gate, Run, gate_run
+from tests.kit.runs import manifest, outcome
+
+OLD, NEW = [f"old-{i:02}" for i in range(20)], [f"new-{i:02}" for i in range(20)]
+TAGS = {**dict.fromkeys(OLD, ("date:2024-06-01",)), **dict.fromkeys(NEW, ("date:2025-03-01",))}
+NOW = datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def run(model: str, failing: list[str], cutoff: date | None, samples: int = 5) -> Run:
+    spec = CandidateSpec(provider="openai", model=f"{model}-2025-06-01", training_cutoff=cutoff)
+    plan = manifest(samples, (spec,), id=model, problems=dict.fromkeys(TAGS, "0" * 64), tags=TAGS, created=NOW)
+    outcomes = tuple(
+        outcome(name not in failing, name, sample, spec, problem_digest="0" * 64, finished=NOW)
+        for name in TAGS
+        for sample in range(samples)
+    )
+    return Run(manifest=plan, outcomes=outcomes)
+
+
+@pytest.mark.requirement("D8")
+def test_a_verdict_can_be_on_newer_problems_alone() -> None:
+    before = pin([samples_of(run("a", [], None))])
+    worse = run("b", OLD[:10], date(2025, 1, 31))
+    (whole,) = gate_run(worse, Gate(before, GatePolicy(confirm_samples=0)))
+    assert (whole.kind, whole.problems) == ("regressed", 40)
+    newer = GatePolicy(confirm_samples=0, after_cutoff=True)
+    (verdict,) = gate_run(worse, Gate(before, newer))
+    assert (verdict.kind, verdict.problems) == ("pass", 20)
+    assert {one.problem for one in verdict.excluded} == set(OLD)
+    assert verdict.excluded[0].reason == "not newer than the training cut-off 2025-01-31"
+    (late,) = gate_run(run("b", [], date(2025, 3, 1)), Gate(before, newer))
+    assert late.kind == "inconclusive", "no problem is left"
+    with pytest.raises(UsageError, match="needs the training cut-off of openai:b"):
+        gate_run(run("b", [], None), Gate(before, newer))
+
+
+def test_a_gate_without_the_key_has_the_digest_that_it_had() -> None:
+    assert "after_cutoff" not in GatePolicy().model_dump(mode="json")
