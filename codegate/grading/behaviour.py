@@ -1,8 +1,9 @@
 """Behaviour: what the code under test tried to do, as far as it was seen, and when that is why it failed.
 
 Python's test drivers count it inside the process, by an audit hook (``behaviour_driver.py``); of all languages count
-what the sandbox saw from outside and what failing tests died of. It is evidence, not proof: code that shares the
-process with the hook can hide from it, and forge it. No grade passes or fails by it.
+what the sandbox saw from outside (limits, and packets that had no route) and what failing tests died of. It is
+evidence, not proof: code that shares the process with the hook can hide from it, and forge it. No grade passes or fails
+by it.
 """
 
 import errno
@@ -105,8 +106,10 @@ def observed(attempted: Iterable[Attempted], crashes: Iterable[Crash], completed
         limits=tuple(limits),
     )
     found = merge_behaviour([*parts, seen])
-    if not found.counts.get("network") and any(reaches_out(crash) for crash in crashes):
-        found = found.model_copy(update={"counts": {**found.counts, "network": 1}})
+    if not found.counts.get("network"):
+        sent = completed.unreachable or int(any(reaches_out(crash) for crash in crashes))
+        if sent:
+            found = found.model_copy(update={"counts": {**found.counts, "network": sent}})
     return found
 
 

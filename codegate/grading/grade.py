@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from codegate.grading.behaviour import Behaviour
+from codegate.grading.stderr import StderrClass
 
 FailureClass = Literal[
     "syntax_error",
@@ -81,6 +82,7 @@ class Grade(_Frozen):
         tests_passed: of ``tests_total`` expected ids.
         failure: None when resolved.
         exit_code: the worst exit status of the test processes.
+        stderr_class: what their output ends with; None when none ran.
         seconds: wall-clock time of the test processes; None when none ran.
         peak_memory_bytes: largest resident size among them.
         output: the last part of the test output, for people; untrusted text.
@@ -101,6 +103,7 @@ class Grade(_Frozen):
     tests: tuple[TestResult, ...] = ()
     lint: LintResult | None = None
     exit_code: int | None = None
+    stderr_class: StderrClass | None = None
     seconds: float | None = None
     cpu_seconds: float | None = None
     peak_memory_bytes: int | None = None

@@ -14,6 +14,7 @@ from codegate.grading.grade import FailureClass, Grade, LintResult, TestResult
 from codegate.grading.inspection import Inspection, inspect
 from codegate.grading.policy import sort_patch
 from codegate.grading.sandboxes import Sandboxes
+from codegate.grading.stderr import stderr_class
 from codegate.grading.testreport import TestReport
 from codegate.sandbox import FilesRefused
 from codegate.suite import ControlAudit, PatchError, Problem, ProblemManifest, Tree, apply_patch, make_patch
@@ -183,6 +184,9 @@ def _grade_report(problem: Problem, report: TestReport, lint: LintResult | None,
         tests=tests,
         lint=lint,
         exit_code=report.exit_code,
+        stderr_class="none"
+        if resolved
+        else stderr_class(report.output, timed_out=report.timed_out, memory_exceeded=report.memory_exceeded),
         seconds=report.seconds,
         cpu_seconds=report.cpu_seconds,
         peak_memory_bytes=report.peak_memory_bytes,

@@ -355,6 +355,7 @@ def _attempt(outcome: Outcome, run: Run, said: Sequence[Message], talk: _Room, r
         tests_total=grade.tests_total if grade else None,
         failure=grade.failure if grade else None,
         detail=one_line(grade.detail, 1000) if grade else "",
+        stderr_class=grade.stderr_class if grade else None,
         seconds=_finite(grade.seconds) if grade else None,
         model_seconds=model_seconds or None,  # 0 where no model was called
         peak_memory_bytes=grade.peak_memory_bytes if grade else None,

@@ -76,9 +76,9 @@ class BehaviourView:
 class AttemptView:
     """One attempt: its grade, or the fault that took its place.
 
-    ``controlled`` is false where a pass could not be cross-checked, and ``suspicious`` are signs in the patch of an
-    attempt to fool the grader (see ``grading.Grade``). ``span_id`` is of its span in the trace of its run, and
-    ``unapplied`` are the edits that could not be applied, in the form of a diff.
+    ``controlled`` is false where a pass could not be cross-checked, ``suspicious`` are signs in the patch of an attempt
+    to fool the grader, and ``stderr_class`` is what its output ends with (see ``grading.Grade``). ``span_id`` is of its
+    span in the trace of its run, and ``unapplied`` are the edits that could not be applied, in the form of a diff.
     """
 
     sample: int
@@ -89,6 +89,7 @@ class AttemptView:
     tests_total: int | None
     failure: str | None
     detail: str
+    stderr_class: str | None
     seconds: float | None
     model_seconds: float | None
     peak_memory_bytes: int | None

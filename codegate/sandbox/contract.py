@@ -107,6 +107,7 @@ class Completed:
         wall_seconds: monotonic time from start to end.
         cpu_seconds: user plus system time of the command and its descendants that were waited for.
         peak_memory_bytes: the largest resident size of a single process among them.
+        unreachable: packets to addresses that no route led to, by the kernel's count; None where it does not say.
     """
 
     exit_code: int | None
@@ -121,6 +122,7 @@ class Completed:
     wall_seconds: float
     cpu_seconds: float
     peak_memory_bytes: int
+    unreachable: int | None = None
 
     @property
     def ok(self) -> bool:

@@ -231,6 +231,7 @@ class SandboxSession:
             wall_seconds=header["wall"],
             cpu_seconds=header["cpu"],
             peak_memory_bytes=header["peak"],
+            unreachable=header["unreachable"],
         )
 
     def _check(self, reply: Reply) -> None:

@@ -130,6 +130,23 @@ def out_of_memory_kills() -> int:
     return 0
 
 
+def unreachable() -> int | None:
+    """Return how often the kernel had no route for a packet of this sandbox; None where it does not say.
+
+    Without a network each connection and look-up that would leave the sandbox counts, whatever made it.
+    """
+    found = None
+    for path, name in (("/proc/self/net/snmp", b"OutNoRoutes"), ("/proc/self/net/snmp6", b"Ip6OutNoRoutes")):
+        with contextlib.suppress(OSError, ValueError, IndexError), open(path, "rb") as file:
+            lines = [line.split() for line in file.readlines()]
+            if path.endswith("6"):
+                counts = [int(line[1]) for line in lines if line[0] == name]
+            else:  # a line of names, then one of values
+                counts = [int(lines[number + 1][line.index(name)]) for number, line in enumerate(lines) if name in line]
+            found = (found or 0) + sum(counts) if counts else found
+    return found
+
+
 def become(request: Header, limits: dict[str, int], descriptors: list[int]) -> None:
     """Turn the forked child into the command; never return."""
     try:
@@ -273,13 +290,14 @@ class Run:
 
     def finish(self, wake: int) -> tuple[Header, tuple[bytes, ...]]:
         """Run to the end and return the reply: what was seen, and the captured bytes."""
-        kills = out_of_memory_kills()
+        kills, before = out_of_memory_kills(), unreachable()
         status, timed_out = self.watch(wake)
         wall = time.monotonic() - self.started
         last = self.end()
         status = last if status is None else status
         drain(wake)
         records = self.captures[2] if len(self.captures) > 2 else None
+        after = unreachable()
         blobs = tuple(bytes(capture.kept) for capture in self.captures)
         header = {
             "ok": True,
@@ -292,6 +310,7 @@ class Run:
             "wall": wall,
             "cpu": self.usage.cpu,
             "peak": self.usage.peak,
+            "unreachable": None if before is None or after is None else max(0, after - before),
             "sizes": [len(blob) for blob in blobs],
         }
         return header, blobs

@@ -309,6 +309,8 @@ def test_what_is_seen_from_outside_needs_no_hook() -> None:
     assert seen == Behaviour(counts={"network": 1}, limits=("time", "output"))
     assert seen.summary == "network 1, limit: time, limit: output"
     assert observed((), (), completed(memory_exceeded=True, truncated=True)).limits == ("memory",)
+    assert observed((), (), completed(unreachable=3)).counts == {"network": 3}
+    assert observed((), (crash,), completed(unreachable=0)).counts == {"network": 1}
     refused = Crash(exception="Error", message="EACCES: denied, open '/etc/shadow'", errno=errno.EACCES)
     seen = observed((), (refused,), completed())
     assert (seen.counts, seen.details) == ({"files": 1}, {"files": ("use /etc/shadow",)})

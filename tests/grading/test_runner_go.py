@@ -179,3 +179,17 @@ func TestPipe(t *testing.T) {
     report = run({"shop_test.go": source}, "shop_test.go")
     assert not report.forged
     assert report.complete
+
+
+@pytest.mark.requirement("G6")
+def test_an_attempt_to_reach_the_network_is_counted_without_a_hook(run: RunGo) -> None:
+    test = """package shop
+import ("net"; "testing"; "time")
+func TestAway(t *testing.T) {
+	if c, err := net.DialTimeout("tcp", "192.0.2.1:80", time.Second); err == nil { c.Close() }
+}
+"""
+    report = run({"away_test.go": test}, "away_test.go")
+    assert statuses(report) == {"away_test.go::TestAway": "passed"}
+    assert not report.behaviour.watched
+    assert report.behaviour.counts == {"network": 1}

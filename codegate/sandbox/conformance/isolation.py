@@ -142,6 +142,24 @@ print(json.dumps(said))
     expect(seen == ["hello"] * 3, "a loopback that works", seen)
 
 
+def counted_attempts(subject: Subject) -> None:
+    """Attempts to leave the sandbox are counted, whatever makes them; those that stay in it are not."""
+    away = """
+import socket
+for family, kind, address in ((socket.AF_INET, socket.SOCK_STREAM, "192.0.2.1"),
+                              (socket.AF_INET, socket.SOCK_DGRAM, "192.0.2.2")):
+    with socket.socket(family, kind) as one:
+        try:
+            one.connect((address, 53))
+        except OSError:
+            pass
+"""
+    here = "import socket; s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname()).close()"
+    with subject.sandbox() as sandbox:
+        seen = [python(sandbox, program).unreachable for program in (here, away, here)]
+    expect(seen in ([0, 2, 0], [None] * 3), "two attempts, or none known", seen)
+
+
 def no_host_files(subject: Subject) -> None:
     """Files of the host, a fresh canary among them, and container sockets are not to be seen."""
     with tempfile.NamedTemporaryFile(prefix="codegate-canary-") as canary, subject.sandbox() as sandbox:
@@ -190,6 +208,7 @@ CHECKS: tuple[Check, ...] = (
     walls_and_limits,
     other_conventions,
     own_loopback,
+    counted_attempts,
     no_host_files,
     no_secrets,
     closed_supervisor,
