@@ -25,6 +25,7 @@ _COMMANDS: Final = {
     "mine": "Mine a suite from a repository's past bug fixes.",
     "pool": "Make one suite of several repositories' suites.",
     "review": "Show every problem of a suite on one page; drop those that a maintainer rejects.",
+    "lint": "Look for what a suite's files lack.",
     "validate": "Prove again, by execution, that every problem of a suite is sound.",
     "plan": "Show what a gate can find and what it costs, before any model call.",
     "run": "Run candidates on a suite, and gate them when a baseline is pinned.",

@@ -1,0 +1,36 @@
+"""``codegate lint``: what a suite's files lack, with stable codes."""
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from codegate.cli.options import FOLDER, json_option
+from codegate.cli.output import emit, say
+from codegate.errors import ExitCode
+from codegate.suite import load_suite
+from codegate.suite.lint import FIXABLE, fix_suite, lint_suite, take_statements_over
+
+
+@click.command()
+@click.argument("suite", type=FOLDER)
+@click.option("--fix", is_flag=True, help="Take over edited statements; write missing titles and canaries.")
+@json_option
+def command(suite: Path, fix: bool) -> ExitCode:
+    """Look for what the files of SUITE lack: a line `CODE problem: message` for each finding.
+
+    Nothing is executed; `codegate validate` proves by execution that each problem is sound. Exits 0 without findings, 3
+    with some, and 2 when the suite cannot be read at all.
+    """
+    for name in take_statements_over(suite) if fix else ():
+        say(f"{name}: the edited statement is taken over, which changes the suite's digest")
+    loaded = fix_suite(load_suite(suite)) if fix else load_suite(suite)
+    found = lint_suite(loaded, datetime.now(UTC).date())
+    for finding in found:
+        say(str(finding))
+    fixable = sum(finding.code in FIXABLE for finding in found)
+    mended = f", {fixable} of which --fix mends" if fixable else ""
+    say(f"{loaded.name}: {len(found)} findings in {len(loaded.problems)} problems{mended}")
+    emit({"schema": "codegate.lint/1", "suite": loaded.name, "findings": [asdict(finding) for finding in found]})
+    return ExitCode.INCONCLUSIVE if found else ExitCode.PASS

@@ -1,0 +1,142 @@
+"""Lint: what a suite's files lack, or have too much of, as findings with stable codes. Nothing is executed."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Final
+
+from codegate.durable import sha256, write_atomic
+from codegate.strict import read_text
+from codegate.suite.folder import MAX_FILE_BYTES, inside
+from codegate.suite.loaded import Problem, Suite
+from codegate.suite.model import StoredProblemManifest, SuiteManifest
+from codegate.suite.reader import read_yaml
+from codegate.suite.store import load_suite
+
+CODES: Final = {
+    "CG001": "the statement is too short to tell what is wrong",
+    "CG002": "the statement names a hidden test",
+    "CG003": "the problem has no title",
+    "CG004": "the problem has no tags",
+    "CG005": "the canary is missing",
+    "CG006": "the problem was never validated",
+    "CG007": "the quarantine has expired",
+    "CG008": "nothing in the suite uses it",
+}
+"""What each code means; a code is never given to another finding."""
+
+FIXABLE: Final = frozenset({"CG003", "CG005"})
+"""What ``fix_suite`` mends; neither is part of the suite's digest."""
+
+_WORDS: Final = 8
+_SHORTEST_NAME: Final = 8  # a shorter name of a test may be a word of the statement
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding; ``place`` is a problem's id or a path in the suite."""
+
+    code: str
+    place: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.place}: {self.message}"
+
+
+def lint_suite(suite: Suite, today: date) -> tuple[Finding, ...]:
+    """Return the findings, problem by problem in the suite's order, then those of the whole."""
+    found = [one for problem in suite.problems if problem.manifest.status != "retired" for one in _problem(problem)]
+    for problem in suite.problems:
+        quarantine = problem.manifest.quarantine
+        if problem.expired(today) and quarantine is not None:
+            message = f"its quarantine ended on {quarantine.expires}; `codegate validate` releases or renews it"
+            found.append(Finding("CG007", problem.id, message))
+    found += [Finding("CG005", path, f"line 1 has no {suite.manifest.canary}") for path in _without_canary(suite)]
+    found += [Finding("CG008", path, "nothing in suite.yml uses it; remove it") for path in _unused(suite)]
+    return tuple(found)
+
+
+def take_statements_over(folder: Path) -> tuple[str, ...]:
+    """Write the digests of statements that were edited into their problem.yml; return the problems' ids.
+
+    Raises UsageError as ``load_suite`` for what is broken otherwise.
+    """
+    manifest = read_yaml(folder / "suite.yml", SuiteManifest)
+    changed = []
+    for name in manifest.problems:
+        home = inside(folder, f"problems/{name}")
+        stored = read_yaml(home / "problem.yml", StoredProblemManifest)
+        now = sha256(read_text(home / "statement.md", MAX_FILE_BYTES).encode())
+        if stored.statement.sha256 != now:
+            text = (home / "problem.yml").read_text(encoding="utf-8")
+            write_atomic(home / "problem.yml", text.replace(stored.statement.sha256, now).encode())
+            changed.append(name)
+    return tuple(changed)
+
+
+def fix_suite(suite: Suite) -> Suite:
+    """Write what a suite lacks where no judgement is needed, and return it anew: titles (of ids), and canaries."""
+    for path in _without_canary(suite):
+        place = suite.folder / path
+        write_atomic(place, f"# {suite.manifest.canary}\n".encode() + place.read_bytes())
+    for problem in suite.problems:
+        if not problem.manifest.provenance.title:
+            place = suite.folder / "problems" / problem.id / "problem.yml"
+            title = re.sub(r"[-_.]+", " ", problem.id).strip().capitalize()
+            text = re.sub(r"^  title: (?:''|\"\")\n", "", place.read_text(encoding="utf-8"), flags=re.MULTILINE)
+            line = f"provenance:\n  title: {json.dumps(title)}\n"
+            write_atomic(place, text.replace("provenance:\n", line, 1).encode())
+    return load_suite(suite.folder)
+
+
+def _problem(problem: Problem) -> Iterator[Finding]:
+    manifest, words = problem.manifest, len(problem.statement.split())
+    if words < _WORDS:
+        yield Finding("CG001", problem.id, f"the statement has {words} words; say what is wrong and what is expected")
+    for name in _named(problem):
+        yield Finding("CG002", problem.id, f"the statement names {name!r}, which the model does not see")
+    if not manifest.provenance.title:
+        yield Finding("CG003", problem.id, "no `provenance.title`; reports show it beside the id (--fix takes the id)")
+    if not manifest.tags:
+        yield Finding("CG004", problem.id, "no `tags`; cohorts and floors are by tag")
+    if manifest.controls is None:
+        yield Finding("CG006", problem.id, "never validated; `codegate validate` proves it and finds its controls")
+
+
+def _named(problem: Problem) -> Iterator[str]:
+    """Yield names of hidden tests and their files that stand in the statement."""
+    tests = (test.rpartition("::")[2].partition("[")[0] for test in problem.tests.expected)
+    names = {name for name in tests if name.isidentifier() and len(name) >= _SHORTEST_NAME}
+    files = {path for path in problem.manifest.test_files if path not in problem.manifest.public_tests}
+    for name in sorted(names | files | {path.rpartition("/")[2] for path in files}):
+        if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", problem.statement):
+            yield name
+
+
+def _without_canary(suite: Suite) -> list[str]:
+    paths = ("suite.yml", *(f"problems/{problem.id}/problem.yml" for problem in suite.problems))
+    return [path for path in paths if suite.manifest.canary not in _first_line(suite.folder / path)]
+
+
+def _first_line(path: Path) -> str:
+    return path.read_text(encoding="utf-8").partition("\n")[0]
+
+
+def _unused(suite: Suite) -> Iterator[str]:
+    """Yield environments that no problem has, and folders of the suite that nothing names."""
+    used = {problem.manifest.environment for problem in suite.problems}
+    yield from (f"environment {entry.id}" for entry in suite.manifest.environments if entry.id not in used)
+    named = {f"problems/{problem.id}" for problem in suite.problems}
+    named |= {problem.manifest.base.folder for problem in suite.problems if problem.manifest.base.folder}
+    for entry in suite.manifest.environments:
+        named |= {entry.lock, *(file.path for file in entry.packages)}
+    for top in ("bases", "environments", "problems"):
+        place = suite.folder / top
+        for path in sorted(place.iterdir()) if place.is_dir() else ():
+            name = f"{top}/{path.name}"
+            if not any(one == name or one.startswith(f"{name}/") for one in named):
+                yield name

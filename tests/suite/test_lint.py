@@ -1,0 +1,85 @@
+"""Lint: stable codes for what a suite's files lack, and what --fix mends."""
+
+import shutil
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from codegate.errors import UsageError
+from codegate.suite import Suite, load_suite
+from codegate.suite.lint import CODES, fix_suite, lint_suite, take_statements_over
+from tests.running.world import codegate
+
+TODAY = date(2025, 6, 1)
+BUNDLED = Path(__file__).parents[2] / "suites"
+
+
+@pytest.fixture
+def functions(tmp_path: Path) -> Suite:
+    shutil.copytree(BUNDLED / "functions", tmp_path / "suite")
+    return load_suite(tmp_path / "suite")
+
+
+def found(suite: Suite) -> set[tuple[str, str]]:
+    return {(finding.code, finding.place) for finding in lint_suite(suite, TODAY)}
+
+
+def rewrite(suite: Suite, problem: str, old: str, new: str) -> None:
+    path = suite.folder / "problems" / problem / "problem.yml"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+@pytest.mark.parametrize("name", ["arbiter", "functions", "refactoring"])
+def test_the_bundled_suites_are_clean(name: str) -> None:
+    assert lint_suite(load_suite(BUNDLED / name), TODAY) == ()
+
+
+def test_every_finding_has_its_code(functions: Suite) -> None:
+    home = functions.folder / "problems" / "chunks"
+    (home / "statement.md").write_text("Make test_chunks.py pass.\n")
+    take_statements_over(functions.folder)
+    rewrite(functions, "chunks", functions.manifest.canary, "nothing")
+    rewrite(functions, "chunks", "tags:\n  category: structure\n", "")
+    path = home / "problem.yml"
+    text = path.read_text()
+    path.write_text(text[: text.index("controls:")] + "status: quarantined\nquarantine:\n  reason: manual\n"
+                    "  evidence: seen\n  expires: 2025-01-01\n")  # fmt: skip
+    rewrite(functions, "chunks", "title: Chunks", "title: ''")
+    (functions.folder / "problems" / "left-over").mkdir()
+    assert found(load_suite(functions.folder)) == {
+        ("CG001", "chunks"), ("CG002", "chunks"), ("CG003", "chunks"), ("CG004", "chunks"), ("CG006", "chunks"),
+        ("CG007", "chunks"), ("CG005", "problems/chunks/problem.yml"), ("CG008", "problems/left-over"),
+    }  # fmt: skip
+    assert set(CODES) == {f"CG00{number}" for number in range(1, 9)}
+
+
+@pytest.mark.requirement("D8")
+def test_a_fix_writes_titles_and_canaries_and_changes_no_digest(functions: Suite) -> None:
+    rewrite(functions, "chunks", "title: Chunks", "title: ''")
+    rewrite(functions, "luhn", f"# {functions.manifest.canary}\n", "")
+    manifest = functions.folder / "suite.yml"
+    manifest.write_text(manifest.read_text().partition("\n")[2])
+    fixed = fix_suite(load_suite(functions.folder))
+    assert found(fixed) == set()
+    assert fixed.digest == functions.digest
+    assert fixed.problems[0].manifest.provenance.title
+
+
+def test_an_edited_statement_is_refused_until_it_is_taken_over(functions: Suite) -> None:
+    (functions.folder / "problems" / "luhn" / "statement.md").write_text("Another one.\n")
+    with pytest.raises(UsageError, match="is not what"):
+        load_suite(functions.folder)
+    assert take_statements_over(functions.folder) == ("luhn",)
+    assert load_suite(functions.folder).digest != functions.digest
+
+
+def test_the_command_exits_by_its_findings(functions: Suite, tmp_path: Path) -> None:
+    assert codegate("lint", functions.folder, cwd=tmp_path).code == 0
+    rewrite(functions, "chunks", "title: Chunks", "title: ''")
+    done = codegate("lint", functions.folder, "--json", cwd=tmp_path)
+    assert (done.code, [one["code"] for one in done.document["findings"]]) == (3, ["CG003"])
+    assert codegate("lint", functions.folder, "--fix", cwd=tmp_path).code == 0
+    assert codegate("lint", tmp_path, cwd=tmp_path).code == 2
