@@ -26,6 +26,7 @@ _COMMANDS: Final = {
     "pool": "Make one suite of several repositories' suites.",
     "review": "Show every problem of a suite on one page; drop those that a maintainer rejects.",
     "lint": "Look for what a suite's files lack.",
+    "new": "Add a problem to a suite, by hand or from a commit.",
     "validate": "Prove again, by execution, that every problem of a suite is sound.",
     "plan": "Show what a gate can find and what it costs, before any model call.",
     "run": "Run candidates on a suite, and gate them when a baseline is pinned.",

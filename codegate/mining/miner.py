@@ -99,7 +99,7 @@ def mine(
     folders = {problem.manifest.folder for problem in old.problems} if old is not None else set[str]()
     if len(folders) == 1:
         options = replace(options, path=options.path or folders.pop())
-    queue, results = scan(repository, tip, options, old.manifest.scanned if old else None)
+    queue, results = scan(repository, tip, options, old.manifest.scanned if old and options.only is None else None)
     scanned = time.monotonic() - started
     total = len(queue) + len(results)
     progress(MineEvent("scanned", f"{count_of(total, 'unit')}, {len(queue)} to try", 0, len(queue), 0))
@@ -108,7 +108,10 @@ def mine(
     sandboxes = Sandboxes(backend, {})
     budget = _Budget(options.budget_minutes, started, sandboxes)
     try:
-        kept = None if old is None else _keep(old, repository, sandboxes, today, progress)
+        if old is not None and options.only is not None:
+            kept: Kept | None = Kept(old, old.problems, (), {})
+        else:
+            kept = None if old is None else _keep(old, repository, sandboxes, today, progress)
         builder = ProblemBuilder(
             repository=repository,
             name=old.name if old is not None and options.name is None else name,
@@ -126,8 +129,8 @@ def mine(
         budget.end()
         sandboxes.close()
     # What a refresh did not come to is for the next one: it begins where this one did.
-    untried = old is not None and any(result.reason == "budget" for result in results)
-    scanned_at = old.manifest.scanned if old is not None and untried else tip
+    untried = options.only is not None or (old is not None and any(result.reason == "budget" for result in results))
+    scanned_at = (old.manifest.scanned if old is not None else None) if untried else tip
     suite = _write(work.built, kept, repository, out, builder.name, scanned_at)
     results.sort(key=lambda result: (result.date, result.commit), reverse=True)
     seconds = {"scan": scanned, **work.profile.seconds(), "total": time.monotonic() - started}

@@ -39,6 +39,7 @@ class MineOptions:
         path: folder of the repository to mine, such as a service of a monorepo; empty: all of it.
         branch: whose history; None: HEAD's.
         since: leave out units before this day.
+        only: full id of the one commit to try; a suite that is there keeps its problems untried. None: all of them.
         max_problems: stop when this many are validated; None: no limit.
         budget_minutes: end after this long: units under way are cut off, and tried again next time; None: no limit.
         concurrency: units under way at the same time.
@@ -63,6 +64,7 @@ class MineOptions:
     path: str = ""
     branch: str | None = None
     since: date | None = None
+    only: str | None = None
     max_problems: int | None = None
     budget_minutes: float | None = None
     concurrency: int = 2

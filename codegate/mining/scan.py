@@ -36,6 +36,13 @@ def scan(
     """
     fresh = _since(repository, tip, scanned)
     units = [unit for unit in read_units(repository, tip, options.since) if fresh is None or unit.commit in fresh]
+    if options.only is not None:
+        units = [unit for unit in units if unit.commit == options.only]
+        if not units:
+            raise UsageError(
+                f"{options.only[:12]} is no merged change in the history of {tip[:12]}.",
+                "Give the commit that it was merged with, and --branch where that is on another one.",
+            )
     newest = read_commit(repository, tip)
     if options.path and not any(path.startswith(f"{options.path}/") for path in newest):
         raise UsageError(f"there is no folder {options.path} in {tip[:12]}.", "Give --path from the repository's root.")

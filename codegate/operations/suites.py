@@ -1,5 +1,6 @@
 """Mine a suite, and prove one again."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -9,14 +10,16 @@ from typing import Final
 
 from codegate import mining
 from codegate.errors import UsageError
+from codegate.forge import GitHub
 from codegate.gating import GatePolicy
 from codegate.gating.cohorts import unseen_floors
-from codegate.mining import MineEvent, MineOptions, MineReport, Proof, ValidationReport, validate_suite
+from codegate.mining import KINDS, MineEvent, MineOptions, MineReport, Proof, ValidationReport, validate_suite
+from codegate.mining.statements.scrub import scrub_text
 from codegate.running import new_run_id, opened_backend
 from codegate.running.plan import tags_of
 from codegate.running.readiness import check_images
 from codegate.sandbox import Backend, Choice
-from codegate.suite import Suite, load_suite, place_words, proved_places
+from codegate.suite import Suite, git, load_suite, place_words, proved_places
 from codegate.wording import count_of
 
 _LONGEST: Final = 400  # characters of a proof's evidence
@@ -39,6 +42,43 @@ def mine(
         if image is not None:
             options = replace(options, image=_pinned(backend, image))
         return mining.mine(repository, out, options, backend, progress)
+
+
+def mine_commit(
+    repository: Path,
+    out: Path,
+    commit: str,
+    options: MineOptions,
+    progress: Callable[[MineEvent], None],
+    *,
+    sandbox: Choice = "auto",
+) -> MineReport:
+    """Mine one merged change into the suite at ``out``, new or not, whatever kind of change it calls itself.
+
+    Raises UsageError where ``commit`` is no change of the history of ``options.branch``.
+    """
+    full = git(repository, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}").decode("ascii").strip()
+    wanted = replace(options, only=full, kinds=KINDS, refresh=(out / "suite.yml").exists())
+    return mine(repository, out, wanted, progress, sandbox=sandbox)
+
+
+def issue_text(issue: str, token: str, api_url: str) -> tuple[str, str]:
+    """Return title and text of the GitHub issue ``OWNER/NAME#N``, without links, references and code of patches.
+
+    Raises:
+        UsageError: it is written otherwise, or nothing is left of its text.
+        GitHubError: GitHub failed, or there is no such issue.
+    """
+    found = re.fullmatch(r"([A-Za-z0-9._-]+/[A-Za-z0-9._-]+)#(\d{1,9})", issue)
+    if found is None:
+        raise UsageError(f"{issue[:100]!r} is no issue.", "Write OWNER/NAME#NUMBER.")
+    github = GitHub(api_url, found[1], token)
+    facts = github.get(github.repo(f"issues/{found[2]}"))
+    title, body = (str(facts.get(name) or "") if isinstance(facts, dict) else "" for name in ("title", "body"))
+    text = scrub_text(title, body)
+    if not text:
+        raise UsageError(f"nothing is left of {issue} without links, code and templates.", "Write the statement.")
+    return " ".join(title.split()), text
 
 
 def _pinned(backend: Backend, image: str) -> str:

@@ -41,6 +41,7 @@ from codegate.suite.proved import (
 from codegate.suite.reader import check_model, parse_yaml, read_json, read_yaml
 from codegate.suite.repository import find_repository, load_base, repository_path
 from codegate.suite.review import is_dropped, review_suite
+from codegate.suite.scaffold import add_problem
 from codegate.suite.store import load_suite, make_problem, update_problem, write_suite
 from codegate.suite.tree import Changes, Part, Tree, TreeFile, check_path, is_plain_path
 
@@ -75,6 +76,7 @@ __all__ = [
     "TestSets",
     "Tree",
     "TreeFile",
+    "add_problem",
     "apply_patch",
     "check_model",
     "check_path",

@@ -1,5 +1,6 @@
 """Lint: stable codes for what a suite's files lack, and what --fix mends."""
 
+import json
 import shutil
 from datetime import date
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from codegate.errors import UsageError
-from codegate.suite import Suite, load_suite
+from codegate.suite import Suite, add_problem, load_suite
 from codegate.suite.lint import CODES, fix_suite, lint_suite, take_statements_over
 from tests.running.world import codegate
 
@@ -83,3 +84,17 @@ def test_the_command_exits_by_its_findings(functions: Suite, tmp_path: Path) -> 
     assert (done.code, [one["code"] for one in done.document["findings"]]) == (3, ["CG003"])
     assert codegate("lint", functions.folder, "--fix", cwd=tmp_path).code == 0
     assert codegate("lint", tmp_path, cwd=tmp_path).code == 2
+
+
+def test_a_new_problem_is_a_valid_one(functions: Suite, tmp_path: Path) -> None:
+    made = codegate("new", "problem", "Off-by-one", "--suite", functions.folder, "--json", cwd=tmp_path)
+    assert made.code == 0, made.stderr
+    suite = load_suite(functions.folder)
+    assert suite.problems[-1].id == "Off-by-one"
+    assert found(suite) == {("CG006", "Off-by-one")}
+    assert suite.manifest.canary == functions.manifest.canary
+    assert [one.digest for one in suite.problems[:-1]] == [one.digest for one in functions.problems]
+    for name in ("chunks", "../x", "9", ""):
+        with pytest.raises(UsageError, match="name"):
+            add_problem(suite, name)
+    assert json.loads(codegate("new", "problem", "--suite", functions.folder, "--json", cwd=tmp_path).stdout)["error"]

@@ -1,0 +1,82 @@
+"""``codegate new problem``: a problem by hand, of one commit, or with an issue's text."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from codegate.cli.options import FOLDER, json_option, sandbox_option
+from codegate.cli.output import emit, say
+from codegate.cli.progress import mine_progress
+from codegate.errors import ExitCode, UsageError
+from codegate.forge import DEFAULT_API
+from codegate.mining import MineOptions
+from codegate.operations import issue_text, mine_commit
+from codegate.sandbox import Choice
+from codegate.suite import add_problem, load_suite
+
+
+@click.group()
+def command() -> None:
+    """Add to a suite."""
+
+
+@command.command("problem")
+@click.argument("name", required=False)
+@click.option("--suite", type=FOLDER, required=True, help="Folder of the suite; with --from-commit it may be new.")
+@click.option("--from-commit", "commit", metavar="SHA", help="Make it of this merged change, as mining would.")
+@click.option("--repository", type=FOLDER, help="With --from-commit: the clone that has it; default: this folder.")
+@click.option("--from-issue", "issue", metavar="OWNER/NAME#N", help="Take title and statement from this GitHub issue.")
+@sandbox_option
+@json_option
+def problem_command(
+    name: str | None, suite: Path, commit: str | None, repository: Path | None, issue: str | None, sandbox: Choice
+) -> ExitCode:
+    """Add the problem NAME to a suite.
+
+    Without --from-commit its files hold an example that is valid as it is: replace the base tree (bases/NAME), the fix,
+    the hidden tests, their ids in tests.json and the statement by the real ones, run `codegate lint SUITE --fix`, which
+    takes the new statement over, and prove it with `codegate validate SUITE`.
+
+    With --from-commit the problem is made as mining makes it (its tests, its environment, its statement) and proved;
+    the suite's other problems stay as they are. Exits 3 when the change makes no problem, with the reason.
+
+    With --from-issue the text of a GitHub issue (token in GITHUB_TOKEN) is the statement, without links and references.
+    """
+    if commit is not None:
+        if name or issue:
+            raise UsageError(
+                "--from-commit names the problem and writes its statement itself.", "Leave out the others."
+            )
+        return _from_commit(suite, repository or Path(), commit, sandbox)
+    if name is None:
+        raise UsageError("a problem by hand needs a name.", "codegate new problem NAME --suite SUITE")
+    title, statement = issue_text(issue, os.environ.get("GITHUB_TOKEN", ""), _api()) if issue else ("", "")
+    made = add_problem(load_suite(suite), name, title, statement)
+    say(f"{suite / 'problems' / name} and {suite / 'bases' / name}: an example to replace")
+    emit({"schema": "codegate.new/1", "suite_digest": made.digest, "problems": [name], "reason": None, "detail": ""})
+    return ExitCode.PASS
+
+
+def _api() -> str:
+    return os.environ.get("GITHUB_API_URL") or DEFAULT_API
+
+
+def _from_commit(suite: Path, repository: Path, commit: str, sandbox: Choice) -> ExitCode:
+    with mine_progress() as progress:
+        report = mine_commit(
+            repository, suite, commit, replace(MineOptions(), concurrency=1), progress, sandbox=sandbox
+        )
+    result = report.results[0]
+    say(f"{result.problem} is in {suite}" if result.problem else f"no problem: {result.reason}: {result.detail}")
+    emit(
+        {
+            "schema": "codegate.new/1",
+            "suite_digest": report.suite.digest if report.suite is not None else None,
+            "problems": [result.problem] if result.problem else [],
+            "reason": result.reason,
+            "detail": result.detail,
+        }
+    )
+    return ExitCode.PASS if result.problem else ExitCode.INCONCLUSIVE
