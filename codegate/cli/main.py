@@ -36,6 +36,7 @@ _COMMANDS: Final = {
     "baseline": "Pin runs as the baseline; show, compare, check, refresh or reset it.",
     "calibrate": "Gate the pinned model against itself: false alarms and noise, without a model call.",
     "history": "Keep a line of each run; show the trend; watch the pinned model night by night.",
+    "judge": "Compare what a model says of a run's patches with what execution showed.",
     "record": "Write a run's answers as transcripts that can be replayed without a network.",
     "report": "Write a run's reports again.",
     "environments": "Export built environments to a folder, or import them from one.",

@@ -6,7 +6,7 @@ chooses an exit code other than the one in what it returns.
 
 from codegate.operations.baselines import append, origin, pin, read_runs, refresh, reset, samples_of, watch
 from codegate.operations.project import Project, look_at
-from codegate.operations.runs import Report, gate, merge, report, run, sweep
+from codegate.operations.runs import Report, gate, judge, merge, report, run, sweep
 from codegate.operations.suites import (
     check_policy,
     comparable_places,
@@ -27,6 +27,7 @@ __all__ = [
     "comparable_places",
     "gate",
     "issue_text",
+    "judge",
     "look_at",
     "merge",
     "mine",

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from codegate.errors import CodegateError, ExitCode
+from codegate.candidates import CandidateSpec
+from codegate.errors import CodegateError, ExitCode, UsageError
 from codegate.gating import Baseline, GatePolicy, Verdict
 from codegate.operations.suites import check_policy
 from codegate.reporting import (
@@ -23,6 +24,7 @@ from codegate.running import (
     Journal,
     Progress,
     Run,
+    RunOptions,
     RunRequest,
     gate_run,
     load_run,
@@ -30,6 +32,7 @@ from codegate.running import (
     run_exit_code,
     run_suite,
 )
+from codegate.running.judge import judge_run
 from codegate.suite import load_suite
 
 
@@ -96,6 +99,26 @@ def report(
     """Write the reports of one or more runs into the folder ``out``, with their verdicts where there is a gate."""
     runs = [journal.load() for journal in journals]
     return _written(runs, journals, gate, out, terms, formats=formats)[2]
+
+
+def judge(
+    folder: Path, judge: CandidateSpec | None, options: RunOptions, announce: Callable[[str], None]
+) -> tuple[ReportView, int]:
+    """Return the view of a run with its judge's verdicts, and how many attempts faults left without one.
+
+    ``judge`` is asked about the attempts that it has not judged; None: what is recorded is shown.
+
+    Raises:
+        UsageError: there is no judge and no record, or as ``judge_run``.
+    """
+    journal = Journal.open(folder)
+    lost = judge_run(journal, judge, options, announce) if judge is not None else 0
+    view = build_view([journal.load()], (), gather([journal]))
+    if not any(entry.judged for entry in view.candidates):
+        raise UsageError(
+            f"{folder} has no attempt that a judge has judged.", "Name one with --judge, or `judge` in codegate.yml."
+        )
+    return view, lost
 
 
 def sweep(folders: Sequence[Path]) -> Sweep:

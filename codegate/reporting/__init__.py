@@ -17,6 +17,7 @@ from codegate.reporting.html import render_html
 from codegate.reporting.json_report import render_json
 from codegate.reporting.junit import render_junit
 from codegate.reporting.markdown import render_markdown
+from codegate.reporting.measure_table import judge_table
 from codegate.reporting.measures import Measures, Terms, measure
 from codegate.reporting.plain import one_line, plain, untrusted
 from codegate.reporting.progress import ProgressLines
@@ -43,6 +44,7 @@ __all__ = [
     "build_view",
     "collector",
     "gather",
+    "judge_table",
     "measure",
     "one_line",
     "plain",

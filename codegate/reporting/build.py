@@ -15,6 +15,7 @@ from codegate.grading import Behaviour
 from codegate.reporting.correctness import Samples, baseline_samples, common_k, correctness
 from codegate.reporting.evidence import NO_EVIDENCE, Evidence
 from codegate.reporting.figures import dollars
+from codegate.reporting.judged import JudgeCounts, judge_counts
 from codegate.reporting.measures import Measures, Terms, graded_samples, measure
 from codegate.reporting.plain import one_line, plain
 from codegate.reporting.sweep import Sweep, sweep_of
@@ -100,6 +101,7 @@ def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: 
                     tags={name: tuple(map(one_line, tags)) for name, tags in run.manifest.tags.items()},
                     calls=evidence.calls.get((run.manifest.id, spec.key())),
                 ),
+                judge_counts(found, evidence.judged.get(run.manifest.id)),
                 label_run=spec.label in several,
             )
             for (run, spec), found in zip(columns, outcomes, strict=True)
@@ -191,7 +193,13 @@ def _confirmation_cost(run: Run, terms: Terms) -> str:
 
 
 def _candidate(
-    run: Run, spec: CandidateSpec, found: Mapping[str, list[Outcome]], measures: Measures, *, label_run: bool
+    run: Run,
+    spec: CandidateSpec,
+    found: Mapping[str, list[Outcome]],
+    measures: Measures,
+    judged: JudgeCounts | None,
+    *,
+    label_run: bool,
 ) -> CandidateView:
     everything = [outcome for entries in found.values() for outcome in entries]
     label = one_line(spec.label)
@@ -207,6 +215,7 @@ def _candidate(
         faults=_faults(everything),
         contamination=_contamination(spec, everything),
         doubts=_doubts(everything),
+        judged=judged,
     )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _ROWS = 40  # listed before the rest is only counted
 _COLUMNS = 8  # of a table that is printed in one piece; wider ones have a column for each candidate
 _PIECE = 4  # candidates of such a table side by side
-_IN_FILES = frozenset({"cohorts", "turns", "weighted"})  # tables that the reports have, and a terminal has no room for
+_IN_FILES = frozenset({"cohorts", "ranking", "turns", "weighted"})  # for which a terminal has no room; reports do
 _STYLES = {
     "pass": "bold green",
     "regressed": "bold red",

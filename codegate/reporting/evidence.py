@@ -1,6 +1,7 @@
 """What a report is given beside runs and verdicts; each part may be missing, and what rests on it is then unknown."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from codegate.candidates import Message
@@ -8,6 +9,7 @@ from codegate.errors import UsageError
 from codegate.gating import CandidateSamples
 from codegate.reporting.measures import Terms
 from codegate.running import Config, Journal, Outcome, ProblemRecord
+from codegate.running.judge import Judged, read_judged
 
 Transcripts = Callable[[str, Outcome], Sequence[Message]]
 """Gives the conversation behind an outcome of the run with this id; empty where none was kept."""
@@ -27,6 +29,7 @@ class Evidence:
         transcripts: the conversations.
         problems: statements and reference fixes.
         calls: model calls made, failed tries included, by run id and candidate key.
+        judged: what a judge said of the attempts, by run id.
     """
 
     terms: Terms = field(default_factory=Terms)
@@ -34,6 +37,7 @@ class Evidence:
     transcripts: Transcripts = lambda _run, _outcome: ()
     problems: Problems = lambda _run, _problem: None
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    judged: Mapping[str, Judged] = field(default_factory=dict)
 
 
 NO_EVIDENCE = Evidence()
@@ -64,19 +68,25 @@ def gather(
         except UsageError:  # likewise
             return None
 
-    return Evidence(terms or Terms(), baseline, transcripts, problems, _calls(journals))
+    return Evidence(terms or Terms(), baseline, transcripts, problems, _calls(journals), _judged(journals))
 
 
 def _calls(journals: Sequence[Journal]) -> dict[tuple[str, str], int]:
-    """Return the model calls of the runs that have one candidate; the journal counts those of several together."""
+    """Return the model calls of each candidate, as far as the journals can be read."""
     found = {}
     for journal in journals:
-        manifest = journal.manifest
-        if len(manifest.candidates) == 1:
-            try:
-                found[manifest.id, manifest.candidates[0].key()] = journal.spending().calls
-            except UsageError:  # unknown, then
-                continue
+        for candidate in journal.manifest.candidates:
+            with suppress(UsageError):  # unknown, then
+                found[journal.manifest.id, candidate.key()] = journal.spending(candidate.key()).calls
+    return found
+
+
+def _judged(journals: Sequence[Journal]) -> dict[str, Judged]:
+    found = {}
+    for journal in journals:
+        with suppress(UsageError):  # a broken file is no reason to have no report
+            if (judged := read_judged(journal.folder)) is not None:
+                found[journal.manifest.id] = judged
     return found
 
 

@@ -1,6 +1,6 @@
 """The table of everything that is counted about candidates, a row for each measure."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -25,6 +25,80 @@ def measures(view: ReportView) -> Table:
     unknown = [row[0] for row in rows if row not in known]
     note = f"Unknown: {', '.join(unknown)}." if unknown else ""
     return Table("measures", "Measures", ("Measure [95% interval]", *labels), known, note)
+
+
+def ranking(view: ReportView) -> Table:
+    """Return the candidates from the best to the worst, with their main figures; no row for a single one."""
+    entries = [entry for entry in view.candidates if entry.pass_rate.value is not None]
+    order = sorted(entries, key=lambda entry: _place(entry, entries))
+    rows = []
+    for entry in order if len(order) > 1 else []:
+        place = 1 + sum(_place(other, entries) < _place(entry, entries) for other in order)
+        found = entry.measures
+        per_task = figures.estimate(found.costs.per_completed, figures.dollars)
+        rows.append(
+            (
+                Figure(place),
+                Name(entry.label),
+                figures.share(entry.pass_rate),
+                _tests(found),
+                figures.share(found.lint_clean),
+                _both(found.model_median, found.model_p95),
+                figures.UNKNOWN if per_task == figures.UNKNOWN else Figure(f"{figures_of_cost(found)}; {per_task}"),
+                _weighted(found),
+            )
+        )
+    header = ("Rank", "Candidate", "pass@1", "Tests passed", "Lint clean", "Model time, median / P95",
+              "Cost: run; completed task", "Weighted score")  # fmt: skip
+    note = (
+        "By pass@1. Ties are broken by lint clean, then by the share of solved attempts that a judge passes, where "
+        "these are known of all that tie. Where intervals overlap, the order may be chance."
+    )
+    return Table("ranking", "Ranking", header, tuple(rows), note)
+
+
+_TIES: Final[tuple[Callable[[CandidateView], Estimate], ...]] = (
+    lambda entry: entry.measures.lint_clean,
+    lambda entry: entry.judged.solved_passed_share if entry.judged else Estimate(),
+)
+"""What breaks a tie, where all that tie have it."""
+
+
+def _place(entry: CandidateView, entries: Sequence[CandidateView]) -> tuple[float, ...]:
+    """Return what an entry is sorted by, smaller first: its pass rate, and what breaks its ties."""
+    tied = [one for one in entries if _points(one.pass_rate) == _points(entry.pass_rate)]
+    ties = (of for of in _TIES if all(of(one).value is not None for one in tied))
+    return (_points(entry.pass_rate), *(_points(of(entry)) for of in ties))
+
+
+def _points(share: Estimate) -> float:
+    return -round(share.value or 0.0, 9)
+
+
+def judge_table(entries: Iterable[CandidateView]) -> Table:
+    """Return the judge's verdicts against execution, a row for each candidate that was judged."""
+    return Table(
+        "judge",
+        "Judge against execution",
+        ("Candidate", "Judge", "Solved: judge passes / fails", "Broken: judge passes / fails", "No verdict",
+         "Agreement", "Broken that it passes", "Solved that it passes"),
+        tuple(
+            (
+                Name(entry.label),
+                Name(found.judge),
+                Figure(f"{found.solved_passed} / {found.solved_failed}"),
+                Figure(f"{found.broken_passed} / {found.broken_failed}"),
+                Figure(found.unclear),
+                figures.share(found.agreement),
+                figures.share(found.broken_passed_share),
+                figures.share(found.solved_passed_share),
+            )
+            for entry in entries
+            if (found := entry.judged) is not None
+        ),
+        "Solved and broken are what the hidden tests showed. The judge saw statement and patch, no test. It gates "
+        "nothing.",
+    )  # fmt: skip
 
 
 def cost_and_time(view: ReportView) -> Table:

@@ -8,7 +8,7 @@ from codegate.reporting import figures
 from codegate.reporting.bugs import bug
 from codegate.reporting.cells import Name, ProblemName, Table
 from codegate.reporting.figures import Figure
-from codegate.reporting.measure_table import figures_of_cost, measures
+from codegate.reporting.measure_table import figures_of_cost, judge_table, measures, ranking
 from codegate.reporting.plain import one_line
 from codegate.reporting.sweep_table import sweep_tables
 from codegate.reporting.view import AttemptView, CandidateView, ReportView
@@ -205,6 +205,8 @@ def details(view: ReportView) -> tuple[Table, ...]:
     everyone = view.candidates
     return (
         *sweep_tables(view.sweep),
+        ranking(view),
+        judge_table(view.candidates),
         measures(view),
         failures(view),
         _by_candidate(

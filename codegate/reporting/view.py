@@ -9,6 +9,7 @@ from typing import Literal
 from codegate.gating import Verdict
 from codegate.reporting.correctness import Correctness
 from codegate.reporting.estimates import Estimate
+from codegate.reporting.judged import JudgeCounts
 from codegate.reporting.measures import Measures
 from codegate.reporting.sweep import Sweep
 
@@ -159,6 +160,7 @@ class CandidateView:
         measures: all that is counted about it.
         doubts: why some of its passes can be believed less than others, a sentence each.
         contamination: signs that the model has read the answers before, a sentence each; empty where there are none.
+        judged: a judge's verdicts against execution; None where no judge was asked.
     """
 
     key: str
@@ -172,6 +174,7 @@ class CandidateView:
     faults: tuple[FaultCount, ...]
     contamination: tuple[str, ...]
     doubts: tuple[str, ...]
+    judged: JudgeCounts | None = None
 
 
 @dataclass(frozen=True)

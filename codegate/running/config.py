@@ -41,6 +41,14 @@ def _listed(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
     return handler(value)
 
 
+def _judging(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    found = _listed(value, handler)
+    if not isinstance(found, CandidateSpec) or not (found.calls_a_model or found.provider == "replay"):
+        message = "a judge is one model, without a matrix"
+        raise ValueError(message)
+    return found
+
+
 def _flat(entries: tuple[Any, ...]) -> tuple[CandidateSpec, ...]:
     return tuple(one for entry in entries for one in (entry if isinstance(entry, tuple) else (entry,)))
 
@@ -117,6 +125,9 @@ class Config(BaseModel):
     )
     score: ScoreWeights = Field(default=ScoreWeights(), description="Weights of the weighted score, for reports.")
     baseline: str = Field(default="codegate.lock", description="The lock file that pins the baseline.")
+    judge: Annotated[CandidateSpec, WrapValidator(_judging)] | None = Field(
+        default=None, description="Model that `codegate judge` asks; as a candidate. It never gates."
+    )
     gate: GatePolicy = GatePolicy()
 
     def gates_with(self, lock: Path) -> bool:
@@ -141,7 +152,7 @@ def load_config(path: Path) -> Config:
     if not path.exists():
         raise UsageError(f"{path} does not exist.", "Write one with `codegate init`, or give --candidate.")
     config = read_yaml(path, Config)
-    for candidate in config.candidates:
+    for candidate in (*config.candidates, *([config.judge] if config.judge else [])):
         check_candidate(candidate, str(path))
     candidates = tuple(read_prompt(candidate, path.parent) for candidate in config.candidates)
     candidates = priced(candidates, config.prices)
@@ -151,7 +162,8 @@ def load_config(path: Path) -> Config:
                 f"{path}: candidate {candidate.label} has a limit in US dollars (`usd`), and its prices are not known.",
                 "Declare what its model costs (`prices`), or limit its `tokens`.",
             )
-    return config.model_copy(update={"candidates": candidates})
+    judge = priced((config.judge,), config.prices)[0] if config.judge else None
+    return config.model_copy(update={"candidates": candidates, "judge": judge})
 
 
 def priced(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) -> tuple[CandidateSpec, ...]:
@@ -195,6 +207,7 @@ def config_schema() -> dict[str, Any]:
     long_form = schema["properties"]["candidates"]["items"]
     short_form = {"type": "string", "description": "provider:model[@base_url], for example openai:gpt-5-2025-08-07."}
     schema["properties"]["candidates"]["items"] = {"anyOf": [short_form, long_form, _agent_form(schema["$defs"])]}
+    schema["properties"]["judge"]["anyOf"].insert(0, short_form)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": CONFIG_NAME}
 
 

@@ -215,10 +215,12 @@ class Journal:
             self._check_open()
             append_line(self.folder / _CALLS, line.encode("ascii"))
 
-    def spending(self) -> Spending:
-        """Return calls and cost of all executions; an interrupted call counts at its worst cost."""
+    def spending(self, candidate: str | None = None) -> Spending:
+        """Return calls and cost of all executions, or of those of one candidate; an interrupted call at its worst."""
         calls, usd = 0, Decimal(0)
         for found in self._calls():
+            if candidate is not None and found["key"] != candidate.encode():
+                continue
             calls += found["what"] == b"call"
             usd += Decimal(found["usd"].decode()) if found["usd"] != b"-" else 0
         return Spending(calls, usd)

@@ -14,7 +14,7 @@ from typing import Any, Final
 import pytest
 
 from tests.golden.golden import QUICKSTART, check, codegate, pretty, shape, union, unpack
-from tests.golden.runs import write_run
+from tests.golden.runs import write_judgements, write_run
 
 pytestmark = pytest.mark.timeout(1800)  # a hundred processes, on a machine that others may use
 
@@ -100,6 +100,8 @@ def test_commands_that_execute(tmp_path: Path) -> None:
     session.run("review", "suite", "--drop", problems[0], name="review suite --drop")
     session.run("review", "suite", "--keep", problems[0], name="review suite --keep")
     session.run("validate", "small", "--rounds", "1", *_BWRAP)
+    session.run("new", "problem", "by-hand", "--suite", "small")
+    session.run("lint", "small")
     session.run("plan", "suite", *both)
     session.run("run", "suite", *both, "--out", "run", *_BWRAP)
     session.run("baseline", "pin", "run", "--candidate", "reference", "--min-samples", "1")
@@ -141,6 +143,8 @@ def test_commands_that_read(tmp_path: Path) -> None:
     session.run("baseline", "verify")
     for run in ("newer", "worse"):
         session.run("gate", run)
+    write_judgements(tmp_path / "worse", ["p-00", "p-01"], _NEW)
+    session.run("judge", "worse")
     session.run("report", "newer", "worse", "--out", "reports")
     session.run("calibrate", "--splits", "40")
     session.run("history", "append", "pinned", "again", "newer")
