@@ -10,7 +10,7 @@ sandbox.
 """
 
 # No pathlib: each sandbox pays for its imports.
-# ruff: noqa: PTH102, PTH106, PTH110, PTH112, PTH123
+# ruff: noqa: PTH102, PTH103, PTH106, PTH110, PTH112, PTH123
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Group:
         name = f"codegate-{os.getpid()}"
         most = {"pids.max": pids}
         if os.path.exists(f"{GROUPS}/cgroup.controllers"):
-            write(f"{GROUPS}/cgroup.subtree_control", "+memory +pids")
+            delegate()
             self._make(f"{GROUPS}/{name}", {"memory.max": memory, "memory.swap.max": 0, **most})
             self.events, place = "memory.events", GROUPS
         else:
@@ -85,6 +85,20 @@ class Group:
         for folder in self.folders:
             with contextlib.suppress(OSError):
                 os.rmdir(folder)
+
+
+def delegate() -> None:
+    """Let groups below the topmost have limits, which takes that it has no process of its own (a container's has)."""
+    control = f"{GROUPS}/cgroup.subtree_control"
+    with contextlib.suppress(OSError):
+        write(control, "+memory +pids")
+        return
+    os.makedirs(f"{GROUPS}/others", exist_ok=True)
+    with open(f"{GROUPS}/cgroup.procs") as file:
+        for process in file.read().split():
+            with contextlib.suppress(OSError):  # it has ended
+                write(f"{GROUPS}/others/cgroup.procs", process)
+    write(control, "+memory +pids")
 
 
 def write(path: str, text: str) -> None:
