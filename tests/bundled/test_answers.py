@@ -1,5 +1,6 @@
 """The suite ``answers``: whether code is in an answer is detected, reported and gated; nothing is run for it."""
 
+import shutil
 from pathlib import Path
 from typing import Final
 
@@ -7,6 +8,7 @@ import pytest
 
 from codegate.candidates import CandidateSpec
 from codegate.gating import GatePolicy
+from codegate.operations import validate
 from codegate.running import Run, gate_run
 from codegate.solving import contains_code
 from codegate.suite import Suite, load_suite
@@ -31,6 +33,17 @@ def test_the_right_answers_are_told_apart(suite: Suite) -> None:
     for problem in suite.problems:
         assert contains_code(problem.reference_answer) is (problem.manifest.answer == "code"), problem.id
         assert problem.manifest.tags["answer"] == problem.manifest.answer
+
+
+@pytest.mark.bwrap
+def test_a_question_whose_answer_is_wrong_is_quarantined(suite: Suite, tmp_path: Path) -> None:
+    folder = shutil.copytree(suite.folder, tmp_path / "answers")
+    (folder / "problems/restart/fix/answer.md").write_text("```python\n_carts = {}\n```\n")
+    report = validate(folder, None, lambda _: None, sandbox="bwrap", rounds=1)
+    assert (report.proven, report.quarantined, report.faults) == (False, ("restart",), {})
+    (wrong,) = (problem for problem in report.suite.problems if not problem.active)
+    assert wrong.manifest.quarantine is not None
+    assert wrong.manifest.quarantine.evidence == "the answer holds code, which nothing asks for"
 
 
 @pytest.fixture(scope="module")

@@ -156,9 +156,13 @@ def test_what_cannot_be_a_task_folder_is_named(tmp_path: Path) -> None:
     odd = builders.problem("odd-2", base=Base(commit=commit), python_path=("a\u2028b", "$(x)"))
     good = builders.problem("good-3", base=Base(commit=commit))
     service = builders.problem("service-4", base=Base(commit=commit), service={})
-    suite = builders.suite(tmp_path / "suite", go, odd, good, service)
+    asked, right = TestSets(FAIL_TO_PASS=("answer::prose",)), {"answer.md": TreeFile(b"Yes.")}
+    question = builders.problem(
+        "question-5", base=Base(commit=commit), tests=asked, hidden={}, fix=right, answer="prose", test_files=()
+    )
+    suite = builders.suite(tmp_path / "suite", go, odd, good, service, question)
     report = export_suite(suite, tmp_path / "tasks", "harbor", tmp_path / "shop")
-    assert (list(report.ids), list(report.left_out)) == (["good-3"], ["go-1", "odd-2", "service-4"])
+    assert (list(report.ids), list(report.left_out)) == (["good-3"], ["go-1", "odd-2", "service-4", "question-5"])
     assert [path.name for path in (tmp_path / "tasks").iterdir()] == ["good-3"]
     assert tomllib.loads((tmp_path / "tasks/good-3/task.toml").read_text())["task"]["name"] == "local/good-3"
     with pytest.raises(UsageError, match="exists already"):

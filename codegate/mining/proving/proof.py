@@ -359,7 +359,7 @@ def _write_back(suite: Suite, problem: Problem, proof: Proof, today: date) -> Su
 def _proved_place(suite: Suite, proven: Sequence[str], sandboxes: Sandboxes, rounds: int) -> ProvedPlace:
     """Return what a validation has proved where it ran: sandbox, images, and what its environments have installed."""
     problems = [problem for problem in suite.problems if problem.id in set(proven)]
-    first = {problem.environment.id: problem for problem in reversed(problems) if problem.manifest.answer is None}
+    first = {problem.environment.id: problem for problem in reversed(problems)}
     return ProvedPlace(
         place=place_of(sandboxes.backend.name, base_images(sandboxes.backend, suite.manifest.environments)),
         validated=datetime.now(UTC).isoformat(timespec="seconds"),
