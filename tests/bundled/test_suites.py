@@ -8,7 +8,7 @@ import pytest
 
 from codegate.operations import validate
 from codegate.sandbox import Choice
-from codegate.suite import Suite, load_base, load_suite
+from codegate.suite import Suite, load_base, load_suite, proved_places
 
 FOLDER: Final = Path(__file__).parents[2] / "suites"
 PROBLEMS: Final = {"arbiter": 17, "functions": 10, "refactoring": 6, "tiers": 27, "answers": 24}
@@ -26,7 +26,9 @@ def test_every_suite_is_known_here() -> None:
 def test_all_problems_are_active_and_were_proved(suite: Suite) -> None:
     assert len(suite.active) == len(suite.problems) == PROBLEMS[suite.name]
     digests = {problem.id: problem.digest for problem in suite.problems}
-    assert {proof.place["sandbox"] for proof in suite.proved if proof.problems == digests} >= {"bwrap"}
+    proved = [proof for proof in suite.proved if proof.problems == digests and proof.rounds >= 5]
+    assert {proof.place["sandbox"] for proof in proved} == {"bwrap", "docker"}
+    assert len(proved_places(suite, {"sandbox": "bwrap"})) == 2, "runs in one can be compared with runs in the other"
     for problem in suite.problems:
         assert (problem.manifest.controls is None) == (problem.manifest.answer is not None), problem.id
         assert problem.tests.QUARANTINED == (), problem.id
