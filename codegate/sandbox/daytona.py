@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from daytona import Sandbox
     from daytona.handle.pty_handle import PtyHandle
 
+PLAIN: Final = "stty raw -echo"
+"""From here on the terminal changes nothing: no echo, no line of limited length."""
+
 _API: Final = "https://app.daytona.io/api"
 _DISK_GIB: Final = 5
 _START_SECONDS: Final = 600  # the first machine of a kind waits for its image
@@ -108,8 +111,7 @@ class _Machine:
     def start(self, command: str) -> Iterator[str]:
         """See ``remote.Machine``."""
         self._terminal = self._sandbox.process.create_pty_session(f"codegate-{uuid.uuid4()}")
-        # The terminal changes nothing from here on: no echo, no line of limited length.
-        self._terminal.send_input(f"stty raw -echo && {command}\n")
+        self._terminal.send_input(f"{PLAIN} && {command}\n")
         for data in self._terminal:
             yield data.decode("ascii", "replace")
 

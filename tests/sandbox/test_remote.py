@@ -1,11 +1,13 @@
 """Sandboxes on rented machines, by the real SDK against a provider that this machine plays."""
 
 import os
+import pty
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -22,10 +24,11 @@ from codegate.sandbox import (
 )
 from codegate.sandbox.conformance import CHECKS, Check, Subject, lifecycle
 from codegate.sandbox.contract import Backend
+from codegate.sandbox.daytona import PLAIN
 from codegate.sandbox.ownership import current_owner
-from codegate.sandbox.remote import OWNER_LABEL, RUN_LABEL
+from codegate.sandbox.remote import OWNER_LABEL, RUN_LABEL, Order, Provider, RemoteBackend
 from tests.kit.e2b_service import E2BService
-from tests.kit.machine import PYTHON
+from tests.kit.machine import PYTHON, Machine
 
 pytestmark = pytest.mark.bwrap
 
@@ -185,3 +188,64 @@ def test_what_it_does_not_promise_is_stated(e2b: Backend) -> None:
     description = e2b.describe()
     assert (description.name, description.tier, description.totals) == ("e2b", "firecracker", True)
     assert any("envd" in words for words in description.weaknesses)
+
+
+class Terminal:
+    """A machine that has only a terminal, as Daytona's."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.identity = "terminal"
+        self._ours, self._theirs = pty.openpty()
+
+    def upload(self, file: Path, target: str) -> None:
+        self.machine.write(target, file.read_bytes())
+
+    def start(self, command: str) -> Iterator[str]:
+        process = self.machine.start(["/bin/bash", "-i"], self._theirs)
+        os.close(self._theirs)
+        self.send(f"{PLAIN} && {command}\n")
+        with suppress(OSError):  # the end of a terminal
+            while True:
+                yield os.read(self._ours, 4096).decode("ascii", "replace")
+        process.wait()
+        os.close(self._ours)
+
+    def send(self, text: str) -> None:
+        data = text.encode("ascii")
+        while data:
+            data = data[os.write(self._ours, data) :]
+
+
+class Terminals(Provider):
+    """Rents one machine with a terminal."""
+
+    name = title = tier = engine = "terminals"
+    totals = process_limit = True
+    weaknesses = ()
+    refusals = ()
+
+    def __init__(self, folder: Path) -> None:
+        self._machine = Terminal(Machine(folder / "terminal"))
+
+    def rent(self, order: Order) -> Terminal:
+        return self._machine
+
+    def rented(self) -> Iterator[tuple[str, str]]:
+        return iter(())
+
+    def destroy(self, identity: str) -> None:
+        self._machine.machine.kill()
+
+
+def test_the_stream_survives_a_terminal(there: EnvironmentRecipe, tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("a rented machine is played by root")
+    data = bytes(range(256)) * 8000
+    with (
+        closing(RemoteBackend("tests", Terminals(tmp_path))) as backend,
+        closing(backend.open(backend.prepare(there), LIMITS)) as sandbox,
+    ):
+        sandbox.put((SandboxFile("a", data),))
+        done = sandbox.run(Command(("cat", "a"), output_bytes=4 << 20))
+    assert (done.exit_code, done.stdout == data) == (0, True)
