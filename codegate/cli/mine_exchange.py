@@ -56,7 +56,7 @@ def export_command(suite: Path, kind: ExportFormat, out: Path, slug: str | None,
     "kind",
     type=click.Choice(["swe-bench", "humaneval", "harbor"]),
     required=True,
-    help="What FILE holds: SWE-bench rows, HumanEval tasks, or Harbor task folders.",
+    help="What FILE holds: SWE-bench rows, HumanEval or MBPP tasks (humaneval), or Harbor task folders.",
 )
 @click.option("--out", type=FOLDER, required=True, help="Folder of the new suite.")
 @click.option("--name", help="Name of the suite; default: the file's.")
@@ -75,7 +75,7 @@ def import_command(
     repository: Path | None,
     sandbox: Choice,
 ) -> ExitCode:
-    """Make a suite of FILE. Rows are proven by execution first; HumanEval tasks by `codegate validate` afterwards.
+    """Make a suite of FILE. Rows are proven by execution first; HumanEval and MBPP tasks by `codegate validate`.
 
     Exits 0 when a suite was written, 2 when no row could be used.
     """

@@ -33,6 +33,44 @@ OTHER = {
 }
 
 
+MBPP = {
+    "task_id": 3,
+    "prompt": "Write a function to halve even numbers; it's None for others.",
+    "code": "def even(n):\r\n    return n % 2 == 0\n\ndef halve(n):\n    return n // 2 if even(n) else None",
+    "test_imports": ["import math"],
+    "test_list": ["assert halve(4) == 2", "assert halve(3) is None", "assert halve(math.trunc(8.5)) == 4"],
+}
+
+
+@pytest.mark.requirement("D12")
+def test_an_mbpp_task_shows_one_assertion_and_grades_by_each() -> None:
+    name, (problem, base) = task_problem(Row(1, MBPP), ENVIRONMENT)
+    assert (name, problem.manifest.tags, problem.manifest.provenance.upstream) == (
+        "mbpp-3",
+        {"benchmark": "mbpp"},
+        "MBPP/3",
+    )
+    assert base["solution.py"].data.decode() == (
+        'def halve(n):\n    """Write a function to halve even numbers; it\'s None for others."""\n'
+        "    raise NotImplementedError\n"
+    )
+    assert len(problem.tests.FAIL_TO_PASS) == 3
+    assert "assert halve(4) == 2" in problem.statement
+    assert "is None" not in problem.statement.replace("it's None", "")
+    other, _ = task_problem(Row(1, {**MBPP, "text": MBPP["prompt"], "prompt": None}), ENVIRONMENT)
+    assert other == name
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("task_id", "x"), ("code", "def f(:"), ("code", "x = 1"), ("test_list", []), ("test_list", ["assert other(1)"]),
+     ("test_list", ["assert halve(1\n"]), ("code", "(" * 100_000)],
+)  # fmt: skip
+def test_what_is_no_mbpp_task_is_named(field: str, value: object) -> None:
+    found, skipped = convert_each([Row(3, {**MBPP, field: value})], lambda row: task_problem(row, ENVIRONMENT))
+    assert (found, [entry.number for entry in skipped]) == ([], [3])
+
+
 def test_a_task_is_a_module_with_a_hidden_test() -> None:
     name, (problem, base) = task_problem(Row(1, TASK), ENVIRONMENT)
     assert name == problem.id == "Own-0"
@@ -75,7 +113,7 @@ def test_imported_tasks_have_their_base_trees_in_the_suite(tmp_path: Path) -> No
 @pytest.mark.bwrap
 @pytest.mark.requirement("D12")
 def test_imported_tasks_are_proven(tmp_path: Path, bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe) -> None:
-    (tmp_path / "own.jsonl").write_text(f"{json.dumps(TASK)}\n{json.dumps(OTHER)}\n")
+    (tmp_path / "own.jsonl").write_text(f"{json.dumps(TASK)}\n{json.dumps(OTHER)}\n{json.dumps(MBPP)}\n")
     manifest = EnvironmentManifest(
         id="runner", python=recipe.python, lock="environments/runner/requirements.lock",
         lock_sha256=sha256(recipe.lock.encode()), rung="minimal",
@@ -84,7 +122,7 @@ def test_imported_tasks_are_proven(tmp_path: Path, bwrap_backend: BubblewrapBack
     imported = import_tasks(tmp_path / "own.jsonl", tmp_path / "suite", "own", environment)
     report = validate_suite(imported.suite, None, bwrap_backend, 1, lambda proof: None, 1)
     assert report.proven
-    assert len(report.proofs) == 2
+    assert len(report.proofs) == 3
     # A helper of the task's is not taken from what is graded.
     problem = imported.suite.problems[0]
     base = load_base(imported.suite, problem)

@@ -1,14 +1,19 @@
-"""HumanEval tasks as problems: a module with the prompt, a hidden test module, the canonical solution as the fix.
+"""HumanEval and MBPP tasks as problems: a module without a body, a hidden test module, the solution as the fix.
 
 Fields (openai/human-eval, ``HumanEval.jsonl``): ``task_id``, ``prompt`` (source up to the body to write),
 ``canonical_solution`` (that body), ``test`` (source that defines ``check(candidate)``), ``entry_point``.
+Fields (google-research, ``mbpp.jsonl`` and ``sanitized-mbpp.json``): ``task_id``, ``text`` or ``prompt``, ``code``,
+``test_list`` (assertions), ``test_imports`` or ``test_setup_code``.
 """
 
+import ast
 import keyword
 import re
+import textwrap
+from dataclasses import dataclass
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints
 
 from codegate.durable import sha256
 from codegate.errors import UsageError
@@ -48,6 +53,31 @@ class _Fields(BaseModel):
     entry_point: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
 
 
+class _Mbpp(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    task_id: int
+    text: Source = Field(validation_alias=AliasChoices("text", "prompt"))
+    code: Source
+    test_list: tuple[Source, ...] = Field(min_length=1, max_length=100)
+    test_imports: tuple[Source, ...] = ()
+    test_setup_code: Annotated[str, StringConstraints(max_length=MAX_SOURCE)] = ""
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A module to complete: its texts before and after, the hidden test module and the names of its tests."""
+
+    id: str
+    title: str
+    benchmark: str
+    stub: str
+    solution: str
+    test: str
+    tests: tuple[str, ...]
+    statement: str
+
+
 def task_problem(row: Row, environment: EnvironmentManifest) -> tuple[str, tuple[Problem, Tree]]:
     """Return the id of the problem that ``row`` is, the problem, and its base tree for ``manifest.base.folder``.
 
@@ -55,16 +85,18 @@ def task_problem(row: Row, environment: EnvironmentManifest) -> tuple[str, tuple
     the prompt, and import only the entry point.
 
     Raises:
-        UsageError: it is no HumanEval task; names the fields that are wrong.
+        UsageError: it is no HumanEval task and no MBPP task; names the fields that are wrong.
     """
+    return _problem(_mbpp(row) if "test_list" in row.data else _humaneval(row), environment)
+
+
+def _humaneval(row: Row) -> _Task:
     task = check_model(row.data, _Fields, row.place)
     if keyword.iskeyword(task.entry_point):
         raise UsageError(f"entry_point: {task.entry_point!r} cannot be a function's name.")
-    name = problem_id(task.task_id)
     prompt = task.prompt if task.prompt.endswith("\n") else f"{task.prompt}\n"
     indent = _INDENT.search(task.canonical_solution)
     stub = f"{prompt}{indent[1] if indent else '    '}pass\n"
-    base = Tree({MODULE: TreeFile(stub.encode("utf-8"))})
     solution = task.canonical_solution if task.canonical_solution.endswith("\n") else f"{task.canonical_solution}\n"
     test = (
         f"{stub}\n\nfrom solution import {task.entry_point}\n\n{task.test.strip()}\n\n\n"
@@ -74,24 +106,63 @@ def task_problem(row: Row, environment: EnvironmentManifest) -> tuple[str, tuple
         f"Write the function `{task.entry_point}` in `{MODULE}`: its body is missing. "
         f"What it must do is in its docstring.\n\n```python\n{prompt.strip()}\n```\n"
     )
+    name = problem_id(task.task_id)
+    tests = (f"test_{task.entry_point}",)
+    return _Task(name, task.task_id, "humaneval", stub, prompt + solution, test, tests, statement)
+
+
+def _mbpp(row: Row) -> _Task:
+    """Return an MBPP task: its first assertion is shown, as its authors do, and each is a hidden test of its own."""
+    task = check_model(row.data, _Mbpp, row.place)
+    try:
+        body = ast.parse(task.code).body
+        for one in (*task.test_list, *task.test_imports, task.test_setup_code):
+            ast.parse(one)
+    except (SyntaxError, ValueError, MemoryError) as error:
+        raise UsageError(f"the task is no Python: {error}.") from error
+    functions = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
+    called = [name for name in re.findall(r"\b(\w+)\s*\(", task.test_list[0]) if name in functions]
+    if not called:
+        raise UsageError("its first test calls no function of `code`.")
+    entry = functions[called[0]]
+    entry.body, entry.decorator_list = [*ast.parse(f"{task.text!r}\nraise NotImplementedError").body], []
+    stub = f"{ast.unparse(entry)}\n"
+    tests = tuple(f"test_{number}" for number in range(1, len(task.test_list) + 1))
+    written = (
+        f"def {test}():\n{textwrap.indent(one.strip(), '    ')}\n"
+        for test, one in zip(tests, task.test_list, strict=True)
+    )
+    head = "\n".join((*task.test_imports, task.test_setup_code, f"from solution import {entry.name}"))
+    statement = (
+        f"{task.text.strip()}\n\nIt is the function `{entry.name}` in `{MODULE}`, whose body is missing. For example:"
+        "\n\n"
+        f"```python\n{task.test_list[0].strip()}\n```\n"
+    )
+    solution = f"{task.code.rstrip()}\n".replace("\r\n", "\n")
+    title, name = f"MBPP/{task.task_id}", f"mbpp-{task.task_id}"
+    return _Task(name, title, "mbpp", stub, solution, "\n\n\n".join((head.strip(), *written)), tests, statement)
+
+
+def _problem(task: _Task, environment: EnvironmentManifest) -> tuple[str, tuple[Problem, Tree]]:
+    base = Tree({MODULE: TreeFile(task.stub.encode("utf-8"))})
     manifest = ProblemManifest(
-        id=name,
-        base=Base(folder=f"bases/{name}"),
+        id=task.id,
+        base=Base(folder=f"bases/{task.id}"),
         environment=environment.id,
         python_path=("",),
         test_files=(TEST,),
-        statement=Statement(mode="imported", sha256=sha256(statement.encode("utf-8"))),
+        statement=Statement(mode="imported", sha256=sha256(task.statement.encode("utf-8"))),
         limits=_LIMITS,
-        tags={"benchmark": "humaneval"},
-        provenance=Provenance(kind="imported", title=task.task_id, upstream=task.task_id),
+        tags={"benchmark": task.benchmark},
+        provenance=Provenance(kind="imported", title=task.title, upstream=task.title),
     )
     problem = make_problem(
         manifest,
-        statement,
-        TestSets(FAIL_TO_PASS=(f"{TEST}::test_{task.entry_point}",)),
-        {TEST: TreeFile(test.encode("utf-8"))},
-        {MODULE: TreeFile((prompt + solution).encode("utf-8"))},
+        task.statement,
+        TestSets(FAIL_TO_PASS=tuple(f"{TEST}::{test}" for test in task.tests)),
+        {TEST: TreeFile(task.test.encode("utf-8"))},
+        {MODULE: TreeFile(task.solution.encode("utf-8"))},
         environment,
         base.digest(),
     )
-    return name, (problem, base)
+    return task.id, (problem, base)
