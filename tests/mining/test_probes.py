@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -535,6 +536,12 @@ class TestLiterals:
         kept = [word for word in text.split() if "apple" not in word and "pear" not in word]
         assert [word for word in shown.split() if word in text.split()] == kept
         assert "apple" not in shown
+
+    def test_codes_of_a_terminal_stay(self) -> None:
+        shown = Replacer(Random(1), lambda _: True, numbers=True).text("\x1b[1mapple: \x1b[38;5;140mpear\x1b[0m")
+        assert re.findall(r"\x1b\[[\d;]*m", shown) == ["\x1b[1m", "\x1b[38;5;140m", "\x1b[0m"]
+        assert "apple" not in shown
+        assert "pear" not in shown
 
     def test_numbers_of_characters_stay(self) -> None:
         text = r"http://apple/%2C%3a%20 \x1b[0m \u00e9 &#39;&#x2F; 0x1F"

@@ -74,6 +74,7 @@ from codegate.mining.statements.titles import title_of
          [("expected", "Setting the limit to 0 should result in an error.")]),
         ("Ensure parity of all of the names.", []),
         ("Failed for lists that the parser has read.", []),
+        ("The total does not use the text of `self.fail()`.", []),
         ("Fix {func}`total` being lost for lists. {issue}`23` {pr}`45`",
          [("observed", "`total` is lost for lists.")]),
         ("Results of the total should be ` `.", []),
@@ -174,3 +175,10 @@ def test_of_several_words_the_noun_says_whether_there_are_many() -> None:
 def test_what_a_message_says_in_the_present_is_what_is_wrong() -> None:
     [sentence] = sentences("The link does not add a scheme to names.", "commit")
     assert (sentence.slot, sentence.text) == ("observed", "The link does not add a scheme to names.")
+
+
+def test_the_docstring_of_a_test_tells_what_should_be() -> None:
+    said = "The total does not change its items. Totals keep the order of their items."
+    assert [(each.slot, each.text) for each in sentences(said, "test")] == [
+        ("expected", "The total should not change its items.")
+    ]

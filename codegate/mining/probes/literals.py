@@ -11,10 +11,10 @@ from typing import Final
 MIN_HIDDEN: Final = 3
 """Characters of the shortest literal that counts as hidden."""
 
-#: A byte or a character by its number ("%2C", "\\x1b", "&#39;", "0x1F"), a word with the mark that makes it a name of
-#: its language ("<style>", "$ref", "%s", "&amp;"), or digits.
+#: A terminal's code, a byte or a character by its number ("%2C", "\\x1b", "&#39;", "0x1F"), a word with the mark that
+#: makes it a name of its language ("<style>", "$ref", "%s", "&amp;"), or digits.
 _PIECE: Final = re.compile(
-    r"%[0-9A-Fa-f]{2}|\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|&#x?[0-9A-Fa-f]+;|\b0[xX][0-9A-Fa-f]+"
+    r"\x1b\[[\d;?]*[A-Za-z]|%[0-9A-Fa-f]{2}|\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|&#x?[0-9A-Fa-f]+;|\b0[xX][0-9A-Fa-f]+"
     r"|(?:[$@%&\\]|</?)?[A-Za-z]+|\d+"
 )
 _LONG_WORD: Final = re.compile(r"[^\W_]{3,}")

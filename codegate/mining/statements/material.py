@@ -16,8 +16,6 @@ from codegate.mining.statements.sentences import Sentence, sentences
 from codegate.mining.statements.testsource import python_tests
 from codegate.suite import Tree
 
-_DESCRIBING: Final = frozenset({"issue", "test"})
-"""Sources of sentences about the program; those of others without a symptom or a demand are about the change."""
 _MAX_BYTES: Final = 1 << 20
 _MAX_ENTRIES: Final = 12
 _BULLET: Final = re.compile(r"^(\s*)(?:[-*+•]|\d{1,3}\.)\s+(.*)")
@@ -40,7 +38,8 @@ def collect(
     found: list[Sentence] = []
     for text, source in _texts(unit, cut, outcomes, enrichment, later):
         for paragraph in re.split(r"\n\s*\n|\n(?=\s*[-*+•] )", scrub_text("", text)):
-            found += (each for each in sentences(paragraph, source) if each.slot != "context" or source in _DESCRIBING)
+            # What tells neither a symptom nor a demand is about the change in all texts but an issue's.
+            found += (each for each in sentences(paragraph, source) if each.slot != "context" or source == "issue")
     return list({_key(each.text): each for each in reversed(found)}.values())[::-1]
 
 

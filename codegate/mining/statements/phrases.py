@@ -26,7 +26,7 @@ ABOUT_CHANGE: Final = _has(
     TODO
     backport\w* TL;?DR the_old inner if-elif code_path \w+_(?:branch|clause) implementation revert\w* LGTM review\w*
     guard\w* (?:is|are|was|were|been|gets?)_fixed side_effect_of
-    blindly typo misspel\w* spelling docstring bug[-_]?fix(?:es)? still[-_]open
+    self\.\w+ blindly typo misspel\w* spelling docstring bug[-_]?fix(?:es)? still[-_]open
     this_(?:does(?:_not|n't)|should_(?:not|n't))_(?:address|cover|touch)
     (?:handl|catch|swallow|suppress)\w*_[^.]*(?-i:Error|Exception)s?
     \w*(?-i:Error|Exception)s?_[^.]*(?:handled|caught|swallowed|suppressed)"""

@@ -148,7 +148,7 @@ def sentences(text: str, source: str) -> Iterator[Sentence]:
             or PRIVATE.search(sentence)
         ):
             continue
-        after = source.endswith("changelog")
+        after = source.endswith("changelog") or source == "test"
         for slot, state in read(_NO_SUBJECT.sub("It would", CAUSE.sub("", sentence)), after=after):
             # "Previously these failed" needs the sentence before it too.
             if source == "title" and state == sentence and is_ambiguous(state) and not BUG_MARK.match(raw):
