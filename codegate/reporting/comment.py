@@ -14,7 +14,7 @@ from codegate.reporting.cells import Name, Table
 from codegate.reporting.figures import Figure
 from codegate.reporting.markdown import SHORT, escape, fitted, markdown_template
 from codegate.reporting.plain import one_line
-from codegate.reporting.table import costs
+from codegate.reporting.table import costs, newly_failing
 from codegate.reporting.view import CandidateView, ReportView
 from codegate.wording import count_of
 
@@ -75,9 +75,16 @@ def render_comment(
         "scores": _scores(view),
         "commit": commit[:12] if re.fullmatch(r"[0-9a-f]{40,64}", commit) else "",
         "links": _links(run_url, report_url),
+        "first_failures": lambda verdict: _failure_second(newly_failing(view, verdict)),
     }
     template = markdown_template("comment.md.j2")
     return fitted(lambda most: template.render(context, most=most), max(limit, _LEAST), _ROWS)
+
+
+def _failure_second(found: Table) -> Table:
+    """Return the newly failing problems with what failed beside their names: a phone shows two or three columns."""
+    rows = tuple((row[0], row[-1], *row[1:-1]) for row in (found.header, *found.rows))
+    return replace(found, header=rows[0], rows=rows[1:])
 
 
 def _ungated(view: ReportView, missing: int) -> str:
