@@ -17,9 +17,9 @@ for (const [width, count, gap] of [[320, 1, 16], [599, 1, 16], [600, 2, 16], [99
 for (const [width, spans] of [[599, false], [600, true], [1000, true]]) {
   test(`the featured card at ${width}px`, () => {
     const { style } = page(width);
-    const span = /^span 2( \/ auto)?$/;
-    assert.equal(span.test(style('#featured', 'grid-column')), spans);
-    assert.equal(span.test(style('#plain', 'grid-column')), false);
+    const span = (card) => ['', '-start', '-end'].some((side) => /^span 2( \/ (auto|span 2))?$/.test(style(card, `grid-column${side}`)));
+    assert.equal(span('#featured'), spans);
+    assert.equal(span('#plain'), false);
   });
 }
 
@@ -43,7 +43,7 @@ for (const [width, direction] of [[599, /^column$/], [600, /^(row)?$/], [1000, /
   test(`the toolbar at ${width}px`, () => {
     const { style } = page(width);
     assert.equal(style('.toolbar', 'display'), 'flex');
-    assert.match(style('.toolbar', 'flex-direction'), direction);
+    assert.match(style('.toolbar', 'flex-direction') || style('.toolbar', 'flex-flow').split(' ')[0], direction);
   });
 }
 
@@ -73,8 +73,9 @@ test('what is sold out', () => {
   const { style } = page(600);
   assert.equal(Number(style('#gone', 'opacity')), 0.5);
   assert.equal(style('#gone', 'pointer-events'), 'none');
-  assert.match(style('#gone .card__price', 'text-decoration'), /line-through/);
-  assert.doesNotMatch(style('#plain .card__price', 'text-decoration'), /line-through/);
+  const decoration = (card) => style(`${card} .card__price`, 'text-decoration') + style(`${card} .card__price`, 'text-decoration-line');
+  assert.match(decoration('#gone'), /line-through/);
+  assert.doesNotMatch(decoration('#plain'), /line-through/);
 });
 
 test('motion', () => {

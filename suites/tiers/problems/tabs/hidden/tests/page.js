@@ -7,6 +7,7 @@ const read = (file) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf
 export function open(html, css, { width = 1200, ...device } = {}) {
   const window = new Window({ width, height: 900, settings: { device, disableCSSFileLoading: true, handleDisabledFileLoadingAsSuccess: true } });
   const { document } = window;
+  Object.assign(globalThis, { window, document, location: window.location, CSS: window.CSS, HTMLElement: window.HTMLElement });
   document.write(read(html));
   if (css) {
     const sheet = document.createElement('style');
