@@ -6,6 +6,8 @@ A problem, its base tree and a patch go in; a ``Grade`` comes out, from executio
 
 from codegate.grading.behaviour import Behaviour
 from codegate.grading.controls.audit import audit_controls
+from codegate.grading.controls.instruments import Instruments
+from codegate.grading.controls.search import instrument_tests
 from codegate.grading.grade import FailureClass, Grade, TestResult
 from codegate.grading.grader import GRADER_VERSION, grade, grade_answer, grade_reference
 from codegate.grading.sandboxes import Sandboxes, base_images
@@ -17,6 +19,7 @@ __all__ = [
     "Behaviour",
     "FailureClass",
     "Grade",
+    "Instruments",
     "RunCount",
     "Sandboxes",
     "TestReport",
@@ -28,6 +31,7 @@ __all__ = [
     "grade",
     "grade_answer",
     "grade_reference",
+    "instrument_tests",
     "run_hidden_tests",
     "run_public_tests",
     "run_tests",

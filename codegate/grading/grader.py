@@ -62,7 +62,7 @@ def grade_answer(problem: Problem, text: str, *, contains_code: bool) -> Grade:
 
 
 def grade_reference(
-    problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3
+    problem: Problem, base: Tree, sandboxes: Sandboxes, rounds: int = 3, unproven: TestReport | None = None
 ) -> tuple[Grade, ControlAudit | None]:
     """Grade a problem's own fix and audit its controls; return both, None where no test was run.
 
@@ -73,6 +73,7 @@ def grade_reference(
         base: its base tree.
         sandboxes: where the code runs.
         rounds: mutants of each fail-to-pass test that the fix has to fail, as far as there are so many.
+        unproven: a run of the instrumented tests on the base tree; None: it is made.
 
     Raises:
         SandboxError: ours or the daemon's fault.
@@ -84,7 +85,7 @@ def grade_reference(
         result = _grade(problem, base, patch, sandboxes, runs)
     if result is not None and not runs:
         return result, None
-    audit = audit_controls(problem, base, sandboxes, rounds, runs[0] if runs else None)
+    audit = audit_controls(problem, base, sandboxes, rounds, runs[0] if runs else None, unproven)
     if result is None or audit.unfit:
         manifest = ProblemManifest.model_validate({**problem.manifest.model_dump(by_alias=True), "controls": audit})
         result = grade(replace(problem, manifest=manifest), base, patch, sandboxes)

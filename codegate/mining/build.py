@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from codegate.candidates import CandidateSpec, Usage
-from codegate.grading import Sandboxes, grade_reference
+from codegate.grading import Sandboxes, grade_reference, instrument_tests
 from codegate.mining.assemble import Findings, assemble, problem_id
 from codegate.mining.cut import Cut, cut
 from codegate.mining.kinds.kind import KindOf, classify_kind
@@ -186,7 +186,9 @@ class _Making:
         if not leaks.clean:
             raise LeftOut(Rejected("leak", "; ".join(leaks.findings)))
         with step("variation"):
-            validated = _kept(trial.confirm(builder.options.rounds))
+            hidden = parts.base.overlay(parts.hidden)
+            used = instrument_tests(hidden, parts.test_files, self.settings.runner, builder.sandboxes)
+            validated = _kept(trial.confirm(builder.options.rounds, used))
         if validated.outcomes.fail_to_pass != trial.seen.outcomes.fail_to_pass:
             kind, interface, statement = self._describe(opener, validated)
         if self.given is None and builder.options.rewrite is not None:
@@ -213,7 +215,9 @@ class _Making:
             builder.check_wanted()
             patch = make_patch(parts.base, parts.fix)
             problem = assemble(builder.name, findings, patch, builder.project)
-            result, controls = grade_reference(problem, parts.base, builder.sandboxes, builder.options.rounds)
+            result, controls = grade_reference(
+                problem, parts.base, builder.sandboxes, builder.options.rounds, trial.instrumented
+            )
             problem = assemble(builder.name, replace(findings, controls=controls), patch, builder.project)
         if not result.resolved:
             raise LeftOut(Rejected("oracle_fails", f"{result.failure}: {result.detail}"))

@@ -6,13 +6,14 @@ from datetime import date
 import pytest
 
 from codegate.durable import sha256
-from codegate.grading import Sandboxes, TestReport, TestResult
+from codegate.grading import Sandboxes, TestReport, TestResult, instrument_tests
 from codegate.grading.grade import TestStatus
 from codegate.grading.testreport import CollectionError
 from codegate.mining.cut import Cut
+from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving import validation
 from codegate.mining.proving.outcomes import classify_tests, is_clean
-from codegate.mining.proving.validation import Validated, time_limit
+from codegate.mining.proving.validation import Trial, Validated, time_limit, try_cut
 from codegate.mining.units import Rejected
 from codegate.sandbox import EnvironmentRecipe, Sandbox
 from codegate.sandbox.bubblewrap import BubblewrapBackend
@@ -250,6 +251,24 @@ class TestExecution:
         assert isinstance(found, Rejected)
         assert found.reason == reason
         assert found.detail
+        assert opener.opened == runs
+
+    @pytest.mark.parametrize(("reads", "runs"), [(False, 5), (True, 6)])
+    def test_the_unfixed_state_runs_once_with_instruments_where_these_change_nothing(
+        self, opener: _Opener, sandboxes: Sandboxes, *, reads: bool, runs: int
+    ) -> None:
+        tests = "import pkg\n\ndef test_a():\n    assert pkg.x == 2\n\ndef test_b():\n    assert pkg.x\n"
+        own = "\ndef test_own():\n    assert '    assert pkg.x == 2' in open(__file__).read()\n"
+        parts = _cut("x = 1", "x = 2", tests + own if reads else tests)
+        used = instrument_tests(parts.base.overlay(parts.hidden), parts.test_files, "pytest", sandboxes)
+        trial = try_cut(parts, opener, ("",), TODAY, False, RunnerSettings("pytest"), ProblemLimits(seconds=120.0))
+        assert isinstance(trial, Trial)
+
+        found = trial.confirm(3, used)
+
+        assert isinstance(found, Validated)
+        assert len(found.outcomes.pass_to_pass) == 1 + reads
+        assert (trial.instrumented is None) == reads
         assert opener.opened == runs
 
     def test_new_modules_can_be_asked_for(self, opener: _Opener) -> None:

@@ -32,6 +32,7 @@ def audit_controls(
     sandboxes: Sandboxes,
     rounds: int = 3,
     first: tuple[Instruments, TestReport] | None = None,
+    unproven: TestReport | None = None,
 ) -> ControlAudit:
     """Find ``rounds`` mutants of each fail-to-pass test that the reference fix fails; a control draws from them.
 
@@ -42,6 +43,7 @@ def audit_controls(
         rounds: runs with mutants: each has one of every fail-to-pass test. There are up to two more for tests of which
             the fix passed some.
         first: a run of the instrumented tests on the reference fix; None: it is made.
+        unproven: a run of them on the base tree; None: it is made.
 
     Raises:
         SandboxError: ours or the daemon's fault.
@@ -57,7 +59,10 @@ def audit_controls(
         used = instrument(sites)
         first = used, run_instrumented(problem, fixed, used, sandboxes)
     used, report = first
-    unfit = _unfit(problem, base, sandboxes, sites, used, report)
+    if unproven is None:
+        own = tuple(dict.fromkeys(file_of(test) for test in controlled_tests(problem, sites)))
+        unproven = run_instrumented(problem, base, used, sandboxes, files=own)
+    unfit = _unfit(problem, sites, used, report, unproven)
     sites = {path: found for path, found in sites.items() if path not in unfit}
     left = {function: _in_turn(sites, function, rows) for function, rows in _rows(problem, report, sites).items()}
     seconds = max(_LEAST_SECONDS, _SLOWNESS * report.seconds)
@@ -87,14 +92,10 @@ def audit_controls(
     return ControlAudit(tried=tried, killed=tuple(sorted(killed)), unfit=tuple(sorted(unfit)))
 
 
-def _unfit(
-    problem: Problem, base: Tree, sandboxes: Sandboxes, sites: Sites, used: Instruments, report: TestReport
-) -> set[str]:
+def _unfit(problem: Problem, sites: Sites, used: Instruments, report: TestReport, unproven: TestReport) -> set[str]:
     """Return the files of which a test does not pass with instruments, or passes with them and without the fix."""
     expected = problem.tests.expected
     fine = {test for test in expected if _passes(report, test)} - set(unreceipted(report, sites, used, expected))
-    own = tuple(dict.fromkeys(file_of(test) for test in controlled_tests(problem, sites)))
-    unproven = run_instrumented(problem, base, used, sandboxes, files=own)
     # A test that reads its own source may pass without the fix, because the source is another one now.
     fine -= {test for test in problem.tests.FAIL_TO_PASS if _passes(unproven, test)}
     return {file_of(test) for test in expected if test not in fine} & sites.keys()

@@ -4,11 +4,13 @@ A run grades many patches of one problem, and its hidden tests are the same for 
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from codegate.durable import digest
+from codegate.grading.controls.instruments import Instruments, instrument
 from codegate.grading.controls.sites import Alias, Edit, FileSites, Mutant, Receipt, Sites, Value
 from codegate.grading.sandboxes import Sandboxes
 from codegate.languages.searching import SearchError, search_tests
@@ -51,7 +53,20 @@ def search_once(problem: Problem, sources: Tree, files: tuple[str, ...], sandbox
     Raises:
         SitesUnknown: the search failed.
     """
-    tree, runner = sources.overlay(problem.hidden), problem.manifest.runner
+    return _search_tree(sources.overlay(problem.hidden), files, problem.manifest.runner, sandboxes)
+
+
+def instrument_tests(
+    tree: Tree, files: tuple[str, ...], runner: RunnerName, sandboxes: Sandboxes
+) -> Instruments | None:
+    """Return instruments for the test ``files`` of ``tree``; None where they have no sites or cannot be searched."""
+    with suppress(SitesUnknown):
+        sites = _search_tree(tree, files, runner, sandboxes)
+        return instrument(sites) if sites else None
+    return None
+
+
+def _search_tree(tree: Tree, files: tuple[str, ...], runner: RunnerName, sandboxes: Sandboxes) -> Sites:
     texts = Tree({path: tree[path] for path in files if path in tree})
     return sandboxes.sites.get((runner, texts.digest()), lambda: find_sites(tree, files, runner))
 

@@ -7,16 +7,16 @@ sandbox, and repeats vary what must not matter (see ``flakes``). A test counts o
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from typing import Final
 
-from codegate.grading import TestReport, TestSelection, run_tests
+from codegate.grading import Instruments, TestReport, TestSelection, run_tests
 from codegate.mining.cut import Cut
 from codegate.mining.languages import RunnerSettings
 from codegate.mining.proving.flakes import Cause, Varied, explain, flaky_tests, plan
-from codegate.mining.proving.outcomes import TestOutcomes, classify_tests, is_clean
+from codegate.mining.proving.outcomes import TestOutcomes, classify_tests, is_clean, status_of
 from codegate.mining.units import Rejected
 from codegate.sandbox import Sandbox
 from codegate.suite import ProblemLimits
@@ -69,6 +69,7 @@ class Trial:
 
     Attributes:
         seen: what these two runs showed; ``confirm`` may find some of it flaky.
+        instrumented: a run of the unfixed state with instruments that showed what the first one did.
     """
 
     seen: Validated
@@ -82,6 +83,7 @@ class Trial:
         self.limits = limits
         self.first: dict[str, TestReport] = {}
         self.varied: list[tuple[Varied, TestReport]] = []
+        self.instrumented: TestReport | None = None
 
     def run(self, state: str, selection: TestSelection) -> TestReport:
         """Run a state in a fresh sandbox; its first report is the one as graded."""
@@ -90,11 +92,12 @@ class Trial:
         self.first.setdefault(state, report)
         return report
 
-    def confirm(self, rounds: int) -> Validated | Rejected:
+    def confirm(self, rounds: int, used: Instruments | None = None) -> Validated | Rejected:
         """Run both states with what must not matter varied, ending early where nothing can come of it.
 
         Args:
-            rounds: runs of the fixed state: 3 usually, 5 to be strict; from 3 on, tests of Python have one more.
+            rounds: runs of the fixed state: 3 usually, 5 to be strict.
+            used: instruments of the tests, tried in the first run of the unfixed state.
 
         Raises:
             SandboxError: ours or the daemon's fault.
@@ -102,8 +105,11 @@ class Trial:
         # What else was done since the first two runs is not part of the time that validation takes.
         self._started = time.monotonic() - self.seen.seconds
         graded, outcomes = self.seen.selection, self.seen.outcomes
-        for varied in plan(graded, outcomes, rounds, self.first["after"].cpu_seconds):
-            self.varied.append((varied, self.run(varied.state, varied.selection)))
+        for varied in plan(graded, outcomes, rounds):
+            report = None
+            if used is not None and varied.state == "before" and self.instrumented is None:
+                report = self.instrumented = self._as_before(replace(varied.selection, instruments=used))
+            self.varied.append((varied, report or self.run(varied.state, varied.selection)))
             outcomes = self.outcomes()
             if not outcomes.fail_to_pass or outcomes.pass_to_fail:
                 break
@@ -113,6 +119,15 @@ class Trial:
             evidence = "; ".join(f"{entry.id}: {entry.quarantine.evidence}" for entry in outcomes.quarantined)
             return Rejected("f2p_flaky" if outcomes.flaky_fix_tests else "no_f2p", evidence[:300])
         return self.validated(graded, self.outcomes(self._causes(graded, outcomes)))
+
+    def _as_before(self, selection: TestSelection) -> TestReport | None:
+        """Run the unfixed state; return the report where the same tests passed as in the first run of it."""
+        report, outcomes = self.run("before", selection), self.seen.outcomes
+        tests = (*outcomes.fail_to_pass, *outcomes.pass_to_pass)
+        passed = [
+            {test for test in tests if status_of(each, test) == "passed"} for each in (self.first["before"], report)
+        ]
+        return report if passed[0] == passed[1] else None
 
     def outcomes(self, causes: dict[str, Cause] | None = None) -> TestOutcomes:
         """Return what the runs so far have shown."""
