@@ -235,8 +235,8 @@ GRADED = TestSelection(("a/test_x.py", "test_y.py"), timeout_seconds=20)
 class TestPlan:
     def test_each_round_varies_what_the_others_do_not(self) -> None:
         outcomes = replace(NOTHING, fail_to_pass=("test_y.py::a",), pass_to_pass=("test_y.py::b",))
-        turned, unfixed, alone, clock, too, zone, last = plan(GRADED, outcomes, 5)
-        assert [turned.state, unfixed.state, alone.state] == ["after", "before", "after"]
+        turned, unfixed, alone, clock, too, zone, last, seed = plan(GRADED, outcomes, 5)
+        assert [turned.state, unfixed.state, alone.state, seed.state] == ["after", "before", "after", "after"]
         assert (turned.selection.order, turned.selection.clock_days) == ("reversed", CLOCK_DAYS)
         assert (unfixed.selection.order, unfixed.selection.clock_days) == ("reversed", 0)
         assert (unfixed.selection.isolated, unfixed.selection.busy) == (("test_y.py::b",), 0)
@@ -247,11 +247,13 @@ class TestPlan:
         assert too == replace(clock, state="before")
         assert last == replace(zone, state="before")
         assert zone.selection.timezone == "Pacific/Kiritimati"
-        assert len({varied.selection.hash_seed for varied in (turned, unfixed, alone)} - {0}) == 3
+        assert seed.causes == ("seed",)
+        assert len({varied.selection.hash_seed for varied in (turned, unfixed, alone, seed)} - {0}) == 4
 
     def test_one_round_is_the_graded_one_and_nothing_runs_again_as_it_is(self) -> None:
         assert plan(GRADED, NOTHING, 1) == ()
-        assert len(plan(GRADED, NOTHING, 3)) == 3
+        assert len(plan(GRADED, NOTHING, 3)) == 4
+        assert len(plan(GRADED, NOTHING, 3, cpu_seconds=60.0)) == 3
         assert len(plan(replace(GRADED, runner="jest"), NOTHING, 3)) == 2
 
     def test_what_a_runner_cannot_vary_is_no_suspect(self) -> None:
@@ -261,7 +263,7 @@ class TestPlan:
         assert causes["go"] == [("order",), ("order", "isolation"), ("isolation",)]
         assert causes["jest"] == [("order", "clock"), ("order",)]
         assert causes["java"] == [("order",), ("order",)]
-        assert causes["junit"] == [("seed",)] * 3, "its command takes no order"
+        assert causes["junit"] == [("seed",)] * 4, "its command takes no order"
         zones = {
             runner
             for runner in RUNNERS
@@ -293,6 +295,7 @@ class TestExplain:
         [
             ("order", lambda selection: selection.order == "reversed", 1),
             ("clock", lambda selection: selection.clock_days > 0, 2),
+            ("seed", lambda selection: selection.hash_seed == 11, 0),
             ("seed", lambda selection: selection.hash_seed == 1, 3),
             ("seed", lambda selection: selection.hash_seed == 2 or bool(selection.isolated), 4),
             ("load", lambda selection: selection.busy > 0, 8),

@@ -253,7 +253,7 @@ class TestExecution:
         assert found.detail
         assert opener.opened == runs
 
-    @pytest.mark.parametrize(("reads", "runs"), [(False, 5), (True, 6)])
+    @pytest.mark.parametrize(("reads", "runs"), [(False, 6), (True, 7)])
     def test_the_unfixed_state_runs_once_with_instruments_where_these_change_nothing(
         self, opener: _Opener, sandboxes: Sandboxes, *, reads: bool, runs: int
     ) -> None:

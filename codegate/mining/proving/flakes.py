@@ -22,6 +22,9 @@ ZONE: Final = "Pacific/Kiritimati"
 BUSY: Final = 3
 """Processes that share the tests' processor: what took a second takes four."""
 MAX_ISOLATED: Final = 100
+SWEEP: Final = (11,)
+"""Hash seeds of runs that vary nothing else; with the other runs' seeds, the fixed state is run with four."""
+_SWEEP_SECONDS: Final = 20.0
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Varied:
     selection: TestSelection
 
 
-def plan(graded: TestSelection, outcomes: TestOutcomes, rounds: int) -> tuple[Varied, ...]:
+def plan(graded: TestSelection, outcomes: TestOutcomes, rounds: int, cpu_seconds: float = 0.0) -> tuple[Varied, ...]:
     """Return the runs after the first of each state, which run ``graded`` as it is.
 
     Round 2 reverses the order of both states, with the clock ahead in the fixed one, and what must pass in both runs
@@ -45,6 +48,7 @@ def plan(graded: TestSelection, outcomes: TestOutcomes, rounds: int) -> tuple[Va
         graded: the selection as it will be graded.
         outcomes: what the first runs showed.
         rounds: runs of each state; of the unfixed one, there is none in round 3.
+        cpu_seconds: what a run takes; slow tests are not run with another hash seed alone.
     """
     turned, crowded = replace(graded, order="reversed"), _crowded(graded)
     alone, fixed = outcomes.pass_to_pass[:MAX_ISOLATED], outcomes.fail_to_pass[:MAX_ISOLATED]
@@ -65,6 +69,8 @@ def plan(graded: TestSelection, outcomes: TestOutcomes, rounds: int) -> tuple[Va
         or _both(("seed", "order"), replace(graded if number % 2 else turned, hash_seed=number))
     ]
     possible = _possible(graded.runner)
+    if rounds >= 3 and "seed" in possible and cpu_seconds <= _SWEEP_SECONDS:
+        found += [Varied("after", ("seed",), replace(graded, hash_seed=seed)) for seed in SWEEP]
     found = [replace(each, causes=tuple(cause for cause in each.causes if cause in possible)) for each in found]
     return tuple(each for each in found if each.causes)  # another run as graded is the grader's own
 
@@ -115,10 +121,11 @@ def explain(
 
 def _singles(graded: TestSelection, seeds: Sequence[int]) -> list[tuple[Cause, TestSelection]]:
     """Return the runs that vary one thing each; what a busy machine can disturb comes last."""
+    known = {graded.hash_seed, *SWEEP}
     return [
         ("order", replace(graded, order="reversed")),
         ("clock", replace(graded, clock_days=CLOCK_DAYS)),
-        *[("seed", replace(graded, hash_seed=seed)) for seed in dict.fromkeys(seeds) if seed != graded.hash_seed],
+        *[("seed", replace(graded, hash_seed=seed)) for seed in dict.fromkeys(seeds) if seed not in known],
         ("isolation", graded),
         ("load", _crowded(graded)),
     ]  # fmt: skip

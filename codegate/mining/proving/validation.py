@@ -96,7 +96,7 @@ class Trial:
         """Run both states with what must not matter varied, ending early where nothing can come of it.
 
         Args:
-            rounds: runs of the fixed state: 3 usually, 5 to be strict.
+            rounds: runs of the fixed state: 3 usually, 5 to be strict; from 3 on, tests of Python have one more.
             used: instruments of the tests, tried in the first run of the unfixed state.
 
         Raises:
@@ -105,7 +105,7 @@ class Trial:
         # What else was done since the first two runs is not part of the time that validation takes.
         self._started = time.monotonic() - self.seen.seconds
         graded, outcomes = self.seen.selection, self.seen.outcomes
-        for varied in plan(graded, outcomes, rounds):
+        for varied in plan(graded, outcomes, rounds, self.first["after"].cpu_seconds):
             report = None
             if used is not None and varied.state == "before" and self.instrumented is None:
                 report = self.instrumented = self._as_before(replace(varied.selection, instruments=used))
