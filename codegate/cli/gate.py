@@ -23,7 +23,7 @@ def command(run: Path, baseline: Path | None, config: Path | None, reports: Path
 
     Where no baseline is pinned, critical floors of `gate.cohorts` decide alone, with `gate.must_pass`.
     """
-    chosen, terms = chosen_gate(config, baseline)
     journal = Journal.open(run)
+    chosen, terms = chosen_gate(config, baseline)
     report = gate(journal, chosen, reports=reports, terms=terms)
     return conclude(report)
