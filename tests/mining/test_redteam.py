@@ -97,8 +97,8 @@ def test_every_exploit_works_where_its_wall_is_missing(
     bwrap_backend: BubblewrapBackend, recipe: EnvironmentRecipe, leaky: HistoryBuilder, tmp_path: Path
 ) -> None:
     prepared = bwrap_backend.prepare(recipe)
-    packages = tmp_path / "site"
-    shutil.copytree(prepared.folder.site, packages)
+    shutil.copytree(prepared.folder.site.parent, tmp_path / "environment", symlinks=True)
+    packages = tmp_path / "environment" / "site"
     (packages / "pkg.py").write_text(FIX)
     broken = replace(prepared, folder=replace(prepared.folder, site=packages))
     files = [

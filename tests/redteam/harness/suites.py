@@ -75,7 +75,7 @@ _SUITES: Final[dict[str, tuple[Change, str]]] = {
     "base-file-link": (_linked_file_in_base, "is a symbolic link"),
     "privileged": (_environment("privileged: true"), "privileged: there is no such key"),
     "image-not-allowed": (
-        _edit("  image: null", f"  image: 'evil.example/x@sha256:{'1' * 64}'"), "which is not allowed here"
+        _environment(f"image: 'evil.example/x@sha256:{'1' * 64}'"), "which is not allowed here"
     ),
     "lock-outside": (_edit("lock: environments", "lock: ../../outside/file #"), "plain relative path"),
     "lock-takes-an-index": (
