@@ -217,6 +217,9 @@ def _candidate(url: str, kind: str, sdk: str) -> dict[str, Any]:
 
 
 def _asked(place: Place, sandbox: str, candidates: list[dict[str, Any]], proxy: str) -> CompletedProcess[bytes]:
+    # The run itself reaches no package index, so its environment has to be there.
+    ready = codegate("validate", "suite", "--sandbox", sandbox, cwd=place.home)
+    assert ready.returncode == 0, ready.stderr
     config = {"candidates": candidates, "suite": "suite", "concurrency": {"models": 8, "sandboxes": 2}}
     (place.home / "own.yml").write_text(json.dumps(config))
     programs = place.home / "bin"
