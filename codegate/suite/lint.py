@@ -103,7 +103,7 @@ def _problem(problem: Problem) -> Iterator[Finding]:
         yield Finding("CG003", problem.id, "no `provenance.title`; reports show it beside the id (--fix takes the id)")
     if not manifest.tags:
         yield Finding("CG004", problem.id, "no `tags`; cohorts and floors are by tag")
-    if manifest.controls is None:
+    if manifest.controls is None and manifest.answer is None:  # a question has no tests, so no controls
         yield Finding("CG006", problem.id, "never validated; `codegate validate` proves it and finds its controls")
 
 
